@@ -20,7 +20,7 @@ import { openDevice, type WebgpuOptions } from "./device/device.ts";
 import { uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
-import { kernelOf } from "./kernels/index.ts";
+import { unsupported } from "./kernels/index.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
@@ -84,11 +84,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
-    if (op.alias === true) return undefined;
-    const kernel = kernelOf(op);
-    if (kernel === undefined)
-      return op.kernels === undefined ? `there is no kernel for ${op.name} yet` : `${op.name} came without a kernel for webgpu`;
-    return kernel.unsupported?.({ inputs, params, output });
+    return unsupported(op, inputs, params, output);
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
@@ -96,7 +92,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     signal?.throwIfAborted();
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
-    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
+    const lowered = lower(program, this.name, unsupported, this);
     const parts = await compileProgram(this.#queue, lowered, retainShared(program, shared));
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);

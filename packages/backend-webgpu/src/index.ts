@@ -1,5 +1,4 @@
 export { webgpu } from "./backend.ts";
 export type { WgslKernel } from "./customKernel.ts";
 export type { WebgpuOptions } from "./device/device.ts";
-export { type Kernels, kernels } from "./kernels/index.ts";
-export type { Binding, Dispatch, ElementType, Field, Kernel, KernelCall, KernelDefinition, Resource } from "./kernels/shared/kernel.ts";
+export type { Binding, Dispatch, DispatchSize, ElementType, Field, Kernel, KernelCall, Resource } from "./kernels/shared/kernel.ts";

@@ -3,8 +3,8 @@ import { createProgram, type Dim, type DType, type Program, type Value } from "@
 import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
-import { type Kernel, kernels } from "../src/index.ts";
-import { kernelOf } from "../src/kernels/index.ts";
+import type { Dispatch } from "../src/index.ts";
+import { kernelOf, kernelTable, unsupported } from "../src/kernels/index.ts";
 import { grid } from "../src/plan/variant.ts";
 
 const T = { name: "T", max: 512 };
@@ -12,14 +12,13 @@ const T = { name: "T", max: 512 };
 type Input = (dtype: DType, ...shape: Dim[]) => Value;
 
 /** The kernels of a one-op program: what a compiled plan would dispatch, without a device. */
-function kernelsFor(record: (program: Program, input: Input) => Value): readonly Kernel[] {
+function kernelsFor(record: (program: Program, input: Input) => Value): readonly Dispatch[] {
   const program = createProgram();
   record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
   const { op, inputs, params, output } = program.nodes.at(-1)!;
   const specs = inputs.map((id) => (id === undefined ? undefined : program.values[id]!.spec));
   const { spec } = program.values[output]!;
-  const definition = Object.entries(kernels).find(([name]) => name === op.name)![1];
-  return definition.build({ inputs: specs, params: params as never, output: spec });
+  return kernelOf(op)!.dispatches({ inputs: specs, output: spec }, params);
 }
 
 const kv = (p: Program, dtype: DType, size: number): Value => p.persistent("cache", { dtype, shape: [64, 2, size] });
@@ -80,7 +79,7 @@ describe("generated WGSL", () => {
     const names = files.map((file) => file.replace(".ts", ""));
     const computing = [...Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name])), fused.name];
     expect(names.filter((name) => !computing.includes(name))).toEqual([]);
-    expect([...Object.keys(kernels), fused.name].sort()).toEqual([...new Set([...names, ...Object.keys(gpuKernels)])].sort());
+    expect([...kernelTable.kernels.keys(), fused.name].sort()).toEqual([...new Set([...names, ...Object.keys(gpuKernels)])].sort());
   });
 
   test("a fused group is one kernel", () => {
@@ -93,25 +92,24 @@ describe("generated WGSL", () => {
     expect(steps.length).toBe(1);
     const { inputs, params, output } = steps[0]!;
     const build = (alpha: number) =>
-      kernelOf(fused)!.build({
-        inputs: inputs.map((operand) => operand?.spec),
-        params: { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
-        output: output.spec,
-      });
+      kernelOf(fused)!.dispatches(
+        { inputs: inputs.map((operand) => operand?.spec), output: output.spec },
+        { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
+      );
     const [kernel] = build(1);
     expect(kernel!.code).toMatchSnapshot();
-    expect(kernel!.dispatch({ T: 3 })).toMatchSnapshot();
+    expect(kernel!.sizeIn({ T: 3 })).toMatchSnapshot();
     expect(build(2)[0]!.code).toBe(kernel!.code);
   });
 
   /** The kernels of a program that is one group. */
-  const groupOf = (record: (program: Program, x: Input) => void): readonly Kernel[] => {
+  const groupOf = (record: (program: Program, x: Input) => void): readonly Dispatch[] => {
     const program = createProgram();
     record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
-    const { steps } = lower(program, "webgpu", (op, inputs, params, output) => kernelOf(op)?.unsupported?.({ inputs, params, output }));
+    const { steps } = lower(program, "webgpu", unsupported);
     expect(steps.length).toBe(1);
     const { op, inputs, params, output } = steps[0]!;
-    return kernelOf(op)!.build({ inputs: inputs.map((operand) => operand!.spec), params, output: output.spec });
+    return kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
   };
 
   test("a norm of a sum keeps it where it is computed: as a result, or in the place of its own result", () => {
@@ -145,7 +143,7 @@ describe("generated WGSL", () => {
 
   test("few rows take the vector form, many the tiles, and none nothing", () => {
     const [vector, tiles] = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
-    const groups = (rows: number): number[] => [vector!, tiles!].map((kernel) => kernel.dispatch({ T: rows }).groups);
+    const groups = (rows: number): number[] => [vector!, tiles!].map((kernel) => kernel.sizeIn({ T: rows }).groups);
     expect([groups(0), groups(1), groups(4), groups(5), groups(65)]).toEqual([
       [0, 0],
       [32, 0],
@@ -163,7 +161,7 @@ describe("generated WGSL", () => {
 });
 
 describe("products of one tensor", () => {
-  const kernelsOfGroup = (record: (program: Program, times: (rows: number, dtype: DType) => Value) => void): readonly Kernel[] => {
+  const kernelsOfGroup = (record: (program: Program, times: (rows: number, dtype: DType) => Value) => void): readonly Dispatch[] => {
     const program = createProgram();
     const x = program.input("x", "f32", [T, 256]);
     record(program, (rows, dtype) =>
@@ -172,23 +170,23 @@ describe("products of one tensor", () => {
         activations: "ggml",
       }),
     );
-    const { steps } = lower(program, "webgpu", (op, inputs, params, output) => kernelOf(op)?.unsupported?.({ inputs, params, output }));
+    const { steps } = lower(program, "webgpu", unsupported);
     expect(steps.length).toBe(1);
     const { op, inputs, params, output } = steps[0]!;
-    return kernelOf(op)!.build({ inputs: inputs.map((operand) => operand!.spec), params, output: output.spec });
+    return kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
   };
-  const dispatched = (kernels: readonly Kernel[], rows: number): readonly number[] =>
-    kernels.map((kernel) => kernel.dispatch({ T: rows }).groups).filter((groups) => groups > 0);
+  const dispatched = (kernels: readonly Dispatch[], rows: number): readonly number[] =>
+    kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups).filter((groups) => groups > 0);
 
-  test("are one dispatch for few rows, behind one that rounds, and one each for more", () => {
+  test("are one dispatch for few rows, after one that rounds, and one each for more", () => {
     const kernels = kernelsOfGroup((program, times) => {
       program.output("q", times(128, "q4_K"));
       program.output("k", times(32, "q6_K"));
       program.output("v", times(32, "q4_K"));
     });
     expect(dispatched(kernels, 1)).toEqual([1, 192]);
-    expect(dispatched(kernels, 4)).toEqual([1, 4 * 192]);
-    expect(dispatched(kernels, 5)).toEqual([1, 2, 1, 1]);
+    expect(dispatched(kernels, 4)).toEqual([4, 4 * 192]);
+    expect(dispatched(kernels, 5)).toEqual([5, 2, 1, 1]);
     expect(dispatched(kernels, 0)).toEqual([]);
     for (const { bindings } of kernels) expect(bindings.length).toBeLessThanOrEqual(8);
   });
@@ -197,7 +195,7 @@ describe("products of one tensor", () => {
     const kernels = kernelsOfGroup((program, times) => {
       program.output("y", program.mul(program.silu(times(64, "q8_0")), times(64, "q8_0")));
     });
-    expect(dispatched(kernels, 1)).toEqual([1, 64]);
+    expect(dispatched(kernels, 1)).toEqual([8, 64]);
     expect(dispatched(kernels, 64)).toHaveLength(3);
     expect(kernels[1]!.code).toMatchSnapshot();
   });

@@ -120,6 +120,8 @@ export interface Emitter {
   convert<T extends "i32" | "u32">(type: T, a: F32): Value<T>;
   /** Bits of the nearest f16, ties to even. */
   toHalf(a: F32): U32;
+  /** The value of an f16 by its bits. */
+  fromHalf(bits: U32): F32;
 
   /** Element `index` of an argument of a float dtype or a block type, as f32. */
   load(name: string, index: U32 | number): F32;

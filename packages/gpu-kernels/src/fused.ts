@@ -16,6 +16,7 @@ import type { F32, I32, U32 } from "./emitter.ts";
 import { gpuKernels } from "./gpuKernels.ts";
 import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";
 import { broadcastIndices, computeElement, loadElement, numberOf } from "./shared/elementwise.ts";
+import { type Siblings, siblingsOf } from "./siblings.ts";
 
 type Inputs = readonly (TensorSpec | undefined)[];
 
@@ -24,8 +25,7 @@ export type Group =
   /** Elementwise calls alone: one step. */
   | { readonly kind: "elementwise"; readonly step: GpuStep }
   | ({ readonly kind: "anchored" } & AnchoredCall)
-  /** Products of one tensor, each result with what is computed after its products. */
-  | { readonly kind: "siblings"; readonly results: readonly (GroupResult & { readonly epilogue: Epilogue })[] };
+  | ({ readonly kind: "siblings" } & Siblings);
 
 /** One call that is not elementwise, with elementwise calls after it or before it. */
 export interface AnchoredCall {
@@ -45,13 +45,11 @@ export function groupOf(inputs: Inputs, params: FusedParams): Group {
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, elementAt(results, 0)) };
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
-  return {
-    kind: "siblings",
-    results: results.map((result, i) => {
-      const anchors = result.anchors.map((call) => inputs.length + call);
-      return { ...result, epilogue: epilogueOf(inputs, result.elementwise, anchors, `r${i}_`) };
-    }),
-  };
+  const finished = results.map((result, i) => {
+    const anchors = result.anchors.map((call) => inputs.length + call);
+    return { ...result, epilogue: epilogueOf(inputs, result.elementwise, anchors, `r${i}_`) };
+  });
+  return { kind: "siblings", ...siblingsOf(inputs, params, finished) };
 }
 
 /** The reason why a group has no kernel; undefined if it has one. `fusable` says how groups may use an op's kernel. */

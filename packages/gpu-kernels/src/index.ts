@@ -42,8 +42,12 @@ export {
   type GpuKernelOf,
   type GpuScope,
   type GpuStep,
+  type InputSpecs,
   mostElements,
   type Prologue,
 } from "./kernel.ts";
+export { type BackendKernel, KernelTable } from "./kernelTable.ts";
+export { roundActivationsStep } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
+export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";

@@ -77,7 +77,7 @@ export interface Prologue {
 /** Specs of a call's inputs; undefined for optional ones that it leaves out. */
 export type InputSpecs = readonly (TensorSpec | undefined)[];
 
-/** An op call that steps are wanted for. Shapes may be symbolic. */
+/** An op call that steps are generated for. Shapes may be symbolic. */
 export interface GpuCall<Inputs extends InputSpecs = InputSpecs> {
   readonly inputs: Inputs;
   readonly output: TensorSpec;
@@ -97,13 +97,14 @@ export interface Fusable {
   readonly prologue?: "once" | "again";
 }
 
-/** How an op is computed on GPUs, spelled once for all of them. Pure. */
+/** How an op is computed on GPUs, written once for all of them. Pure. */
 export interface GpuKernel<P extends object = object, Inputs extends InputSpecs = InputSpecs> extends Fusable {
   /** The reason why there is no kernel for a call. */
-  readonly unsupported?: (call: GpuCall<Inputs>, params: P) => string | undefined;
+  unsupported?(inputs: Inputs, params: P, output: TensorSpec): string | undefined;
   /** Refuses a run by its extents. @throws {CentellaError} */
-  readonly checkRun?: (call: GpuCall<Inputs>, params: P, dims: DimValues) => void;
-  readonly steps: (call: GpuCall<Inputs>, params: P) => readonly GpuStep[];
+  checkRun?(call: GpuCall<Inputs>, params: P, dims: DimValues): void;
+  /** The steps of a call, in order. */
+  steps(call: GpuCall<Inputs>, params: P): readonly GpuStep[];
   /** For elementwise ops: what fused groups are made of. */
   readonly element?: GpuElement;
 }

@@ -7,8 +7,8 @@ import {
   fixed,
   input,
   isFixed,
-  type Kernel,
   type KernelCall,
+  type KernelOf,
   type Launch,
   launch,
   output,
@@ -20,9 +20,9 @@ type Params = ParamsOf<"attention">;
 const warps = 4;
 const lanes = 32;
 
-export const attention: Kernel<Params> = {
+export const attention: KernelOf<"attention"> = {
   unsupported: ([q, cache]) => {
-    return isFixed(q!.shape[1], q!.shape[2], ...cache!.shape.slice(1)) ? undefined : "no kernel for symbolic heads or head sizes";
+    return isFixed(q.shape[1], q.shape[2], ...cache.shape.slice(1)) ? undefined : "no kernel for symbolic heads or head sizes";
   },
   launches: (call, params) => [attentionLaunch(call, params)],
 };

@@ -24,11 +24,11 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
         case "elementwise":
           return [launchOf(call, "fused", group.step)];
         case "siblings":
-          return siblingLaunches(call, params, group.results);
+          return siblingLaunches(call, group);
         case "anchored": {
           const { op, params: own, inputOf, ...anchored } = group;
           const renamed = (argument: Parameter): Parameter => (argument.kind === "input" ? input(inputOf(argument.index)) : argument);
-          const launches = kernelNamed(op.name)!.launches({ ...call, ...anchored }, own);
+          const launches = kernelNamed(op.name)?.launches({ ...call, ...anchored }, own) ?? [];
           return launches.map((launch): Launch => ({ ...launch, args: launch.args.map(renamed) }));
         }
       }

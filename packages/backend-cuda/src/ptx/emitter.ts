@@ -93,6 +93,10 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     return this.widen(this.floatToHalf(a));
   }
 
+  fromHalf(bits: U32): F32 {
+    return this.halfToFloat(this.narrow(bits));
+  }
+
   load(name: string, index: U32 | number): F32 {
     return this.#floats(name, index, 1)[0]!;
   }

@@ -15,7 +15,7 @@ export function kernelFrom<P extends object>(name: string, { unsupported, steps,
   return {
     ...(epilogue && { epilogue }),
     ...(prologue && { prologue }),
-    ...(unsupported && { unsupported: (inputs, params, y) => unsupported({ inputs, output: y }, params) }),
+    ...(unsupported && { unsupported }),
     launches: (call, params) => steps(call, params).map((step) => launchOf(call, name, step)),
   };
 }

@@ -1,5 +1,5 @@
 import { KernelError } from "@centella/core";
-import type { Kernel } from "../kernels/shared/kernel.ts";
+import type { Dispatch } from "../kernels/shared/kernel.ts";
 
 /** Compiled kernels of a device, one per WGSL text. */
 export class PipelineCache {
@@ -12,7 +12,7 @@ export class PipelineCache {
   }
 
   /** @throws {KernelError} with the op's name, the text and the compiler's messages */
-  get(op: string, kernel: Kernel): Promise<GPUComputePipeline> {
+  get(op: string, kernel: Dispatch): Promise<GPUComputePipeline> {
     const known = this.#pipelines.get(kernel.code);
     if (known !== undefined) return known;
     const pipeline = this.#compile(op, kernel);
@@ -22,7 +22,7 @@ export class PipelineCache {
   }
 
   /** The layout of a kernel's bind group, shared by kernels whose bindings have the same kinds. */
-  layout({ bindings }: Kernel): GPUBindGroupLayout {
+  layout({ bindings }: Dispatch): GPUBindGroupLayout {
     const types: GPUBufferBindingType[] = bindings.map(({ access }) => (access === "read" ? "read-only-storage" : "storage"));
     types.push("uniform");
     const key = types.join();
@@ -35,7 +35,7 @@ export class PipelineCache {
     return layout;
   }
 
-  async #compile(op: string, kernel: Kernel): Promise<GPUComputePipeline> {
+  async #compile(op: string, kernel: Dispatch): Promise<GPUComputePipeline> {
     const device = this.#device;
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ label: op, code: kernel.code });

@@ -1,7 +1,6 @@
-import type { ParamsOf } from "@centella/core";
 import { loader } from "../wgsl/emitter.ts";
-import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
-import type { KernelDefinition } from "./shared/kernel.ts";
+import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import type { KernelOf } from "./shared/kernel.ts";
 import { extent, maximum } from "./shared/shape.ts";
 
 const lanes = 64;
@@ -13,18 +12,18 @@ const longestQuery = 3840;
  * A workgroup per query and head, one pass over the cache with an online softmax: 64 positions at a time, a lane per position
  * for the scores, then a lane per element of the value. Scores must not be NaN.
  */
-export const attention: KernelDefinition<ParamsOf<"attention">> = {
-  unsupported({ inputs: [q] }) {
-    const dK = maximum(q!.shape[2]!);
+export const attention: KernelOf<"attention"> = {
+  unsupported([q]) {
+    const dK = maximum(q.shape[2]!);
     return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
   },
-  build({ inputs: [q, cache, , , blockTable, , sinks], params, output: y }) {
+  dispatches({ inputs: [q, cache, , , blockTable, , sinks], output: y }, params) {
     const { scale, blockSize, causal, window, softcap, alibi } = params;
-    const [dK, dV] = [maximum(q!.shape[2]!), maximum(y.shape[2]!)];
+    const [dK, dV] = [maximum(q.shape[2]!), maximum(y.shape[2]!)];
     const perLane = Math.ceil(dV / lanes);
     const bindings = [
       input("q", 0),
-      input("cache", 1, elementOf(cache!.dtype)),
+      input("cache", 1, elementOf(cache.dtype)),
       input("positions", 2, "i32"),
       input("seqOf", 3, "i32"),
       input("blockTable", 4, "i32"),
@@ -32,7 +31,7 @@ export const attention: KernelDefinition<ParamsOf<"attention">> = {
     ];
     if (sinks !== undefined) bindings.push(input("sinks", 6));
     return [
-      defineKernel({
+      defineDispatch({
         bindings: [...bindings, output("y")],
         uniforms: {
           ...{ size: "i32", sequences: "i32", maxBlocks: "i32", blockSize: "i32", window: "i32" },
@@ -41,7 +40,7 @@ export const attention: KernelDefinition<ParamsOf<"attention">> = {
         },
         lanes,
         declarations: [
-          ...loader("cache", cache!.dtype),
+          ...loader("cache", cache.dtype),
           ...(softcap > 0 ? [boundedTanh] : []),
           ...(alibi > 0 ? [slope] : []),
           workgroupReduce("largest", "f32", lanes, "max(a, b)"),
@@ -103,10 +102,10 @@ export const attention: KernelDefinition<ParamsOf<"attention">> = {
             if (d < ${dV}u) { y[group * ${dV}u + d] = select(0.0, sum[l] / total, total > 0.0); }
           }
         `,
-        dispatch(dims) {
-          const [tokens, heads] = [extent(q!.shape, 0, dims), extent(q!.shape, 1, dims)];
-          const [size, kvHeads] = [extent(cache!.shape, 0, dims), extent(cache!.shape, 1, dims)];
-          const [sequences, maxBlocks] = [extent(blockTable!.shape, 0, dims), extent(blockTable!.shape, 1, dims)];
+        sizeIn(dims) {
+          const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
+          const [size, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
+          const [sequences, maxBlocks] = [extent(blockTable.shape, 0, dims), extent(blockTable.shape, 1, dims)];
           return {
             groups: tokens * heads,
             values: {

@@ -1,38 +1,37 @@
 import type { TensorSpec } from "@centella/core";
 import type { FusedParams } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
-import { kernelFrom } from "../wgsl/gpuKernel.ts";
-import type { Binding, KernelDefinition } from "./shared/kernel.ts";
-import { siblingBindings, siblingKernels } from "./shared/siblingProducts.ts";
+import { dispatchOf } from "../wgsl/gpuKernel.ts";
+import type { Binding, Kernel } from "./shared/kernel.ts";
+import { siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts";
 
 /** Storage buffers that a shader stage may bind on every device. */
 const maxBindings = 8;
 
 /** A group of calls: a loop over elements, a call with its prologue or epilogue, or products of one tensor. */
-export function fusedKernel(definitionNamed: (op: string) => KernelDefinition | undefined): KernelDefinition<FusedParams> {
+export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Kernel<FusedParams> {
   return {
-    unsupported({ inputs, params }) {
-      const reason = groupUnsupported(inputs, params, definitionNamed);
+    unsupported(inputs, params) {
+      const reason = groupUnsupported(inputs, params, kernelNamed);
       if (reason !== undefined) return reason;
       const bindings = bindingsOf(inputs, params);
       return bindings > maxBindings ? `${bindings} tensors in one kernel, which may have ${maxBindings}` : undefined;
     },
-    build({ inputs, params }) {
+    dispatches({ inputs }, params) {
       const group = groupOf(inputs, params);
       switch (group.kind) {
         case "elementwise":
-          return [kernelFrom(group.step)];
+          return [dispatchOf(group.step)];
         case "siblings":
-          return siblingKernels(inputs as readonly TensorSpec[], params, group.results);
+          return siblingDispatches(group);
         case "anchored": {
-          const { op, inputOf } = group;
+          const { op, params: own, inputOf } = group;
           const renamed = (binding: Binding): Binding => {
             const { resource } = binding;
             return resource.kind === "input" ? { ...binding, resource: { ...resource, index: inputOf(resource.index) } } : binding;
           };
-          return definitionNamed(op.name)!
-            .build(group)
-            .map((kernel) => ({ ...kernel, bindings: kernel.bindings.map(renamed) }));
+          const dispatches = kernelNamed(op.name)?.dispatches(group, own) ?? [];
+          return dispatches.map((dispatch) => ({ ...dispatch, bindings: dispatch.bindings.map(renamed) }));
         }
       }
     },
@@ -46,7 +45,7 @@ function bindingsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedPa
     case "elementwise":
       return 0;
     case "siblings":
-      return siblingBindings(inputs as readonly TensorSpec[], params, group.results);
+      return siblingBindings(group);
     case "anchored": {
       const own = group.prologue === undefined ? group.inputs.length : group.inputs.length - 1;
       return own + Object.keys({ ...group.prologue?.args, ...group.epilogue?.args }).length + 1;

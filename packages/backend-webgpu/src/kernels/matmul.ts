@@ -1,34 +1,45 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { elementCount, isQuantized } from "@centella/core/backend";
-import { activationType } from "@centella/quant";
+import { elementCount } from "@centella/core/backend";
+import { roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
+import type { ActivationType } from "@centella/quant";
 import { loader } from "../wgsl/emitter.ts";
 import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
-import { defineKernel, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
-import type { Binding, Kernel, KernelCall, KernelDefinition } from "./shared/kernel.ts";
-import { roundActivations } from "./shared/roundActivations.ts";
+import { dispatchOf } from "../wgsl/gpuKernel.ts";
+import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import type { Binding, Dispatch, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
 
 /** Up to this many rows, each output has a workgroup (or a lane) of its own; a tile would be mostly empty. */
 export const vectorRows = 4;
 
-export const matmul: KernelDefinition<ParamsOf<"matmul">> = {
+export const matmul: KernelOf<"matmul"> = {
   epilogue: true,
-  build(call) {
+  dispatches(call, params) {
     const { a, b } = operands(call);
-    if (call.params.activations !== "ggml" || !isQuantized(b.dtype)) return products(call, input("a", 0), storeText(call.epilogue));
-    const rounded: Binding = {
-      name: "a",
-      resource: { kind: "scratch", bytes: 4 * elementCount(a.shape.map(maximum)) },
-      access: "read",
-      element: "f32",
-    };
-    const rounding = roundActivations(a, call.params.transposeA, activationType[b.dtype], { ...rounded, access: "read_write" });
-    return [rounding, ...products({ ...call, params: { ...call.params, transposeA: false } }, rounded, storeText(call.epilogue))];
+    const type = roundingOf(b, params);
+    if (type === undefined) return products(call, params, input("a", 0), storeText(call.epilogue));
+    const rounding = roundingDispatch(a, type, params.transposeA);
+    const rounded: Binding = { name: "a", resource: roundedResource(a), access: "read", element: "f32" };
+    return [rounding, ...products(call, { ...params, transposeA: false }, rounded, storeText(call.epilogue))];
   },
 };
 
-function operands({ inputs: [a, b] }: KernelCall): { a: TensorSpec; b: TensorSpec } {
-  return { a: a!, b: b! };
+/** Rounds the rows of `a`, input 0, to 8-bit blocks, in scratch memory: the binding `y`. */
+export function roundingDispatch(a: TensorSpec, type: ActivationType, transposed: boolean): Dispatch {
+  const args = {
+    a: { kind: "input", index: 0, dtype: "f32" },
+    y: { kind: "scratch", dtype: "f32", elements: a.shape },
+  } as const;
+  return dispatchOf(roundActivationsStep(a, type, transposed, args));
+}
+
+function roundedResource({ shape }: TensorSpec): Resource {
+  return { kind: "scratch", bytes: 4 * elementCount(shape.map(maximum)) };
+}
+
+function operands({ inputs: [a, b] }: KernelCall): { readonly a: TensorSpec; readonly b: TensorSpec } {
+  if (a === undefined || b === undefined) throw new RangeError("expected both operands of a product");
+  return { a, b };
 }
 
 interface Sizes {
@@ -42,10 +53,15 @@ interface Sizes {
  * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `store` writes results. `forFew`: false leaves out the kernels
  * for up to {@link vectorRows} rows.
  */
-export function products(call: KernelCall<ParamsOf<"matmul">>, left: Binding, store: EpilogueText, forFew = true): readonly Kernel[] {
+export function products(
+  call: KernelCall,
+  { transposeA, transposeB }: ParamsOf<"matmul">,
+  left: Binding,
+  store: EpilogueText,
+  forFew = true,
+): readonly Dispatch[] {
   const { a, b } = operands(call);
-  const { output: y, params } = call;
-  const { transposeA, transposeB } = params;
+  const { output: y } = call;
   // A b without batch axes sees all rows of a as one matrix.
   const folded = b.shape.length === 2 && !transposeA;
   const batchRank = folded ? 0 : y.shape.length - 2;
@@ -102,17 +118,17 @@ export function products(call: KernelCall<ParamsOf<"matmul">>, left: Binding, st
     return { groups: take(all) ? elementCount(all.batch) * groupsOf(all) : 0, values: values(dims) };
   };
 
-  const kernels: Kernel[] = [];
+  const dispatches: Dispatch[] = [];
   if (forFew && leastRows <= vectorRows) {
     const few = ({ m }: Sizes): boolean => m <= vectorRows;
-    kernels.push(
+    dispatches.push(
       transposeB
-        ? defineKernel({ bindings, uniforms, ...dotPerGroup(text), dispatch: grid(few, ({ m, n }) => m * n) })
-        : defineKernel({
+        ? defineDispatch({ bindings, uniforms, ...dotPerGroup(text), sizeIn: grid(few, ({ m, n }) => m * n) })
+        : defineDispatch({
             bindings,
             uniforms,
             ...dotPerColumn(text),
-            dispatch: grid(few, ({ m, n }) => m * Math.ceil(n / columns)),
+            sizeIn: grid(few, ({ m, n }) => m * Math.ceil(n / columns)),
           }),
     );
   }
@@ -120,16 +136,16 @@ export function products(call: KernelCall<ParamsOf<"matmul">>, left: Binding, st
     const perLane = mostRows > 16 ? 4 : 1;
     const tile = 16 * perLane;
     const many = ({ m }: Sizes): boolean => m > vectorRows;
-    kernels.push(
-      defineKernel({
+    dispatches.push(
+      defineDispatch({
         bindings,
         uniforms,
         ...tiled(text, perLane),
-        dispatch: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
+        sizeIn: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
       }),
     );
   }
-  return kernels;
+  return dispatches;
 }
 
 /** Pieces of WGSL that the forms of the product share. */

@@ -5,13 +5,13 @@ import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "../d
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import { kernelOf } from "../kernels/index.ts";
-import type { Kernel, Resource } from "../kernels/shared/kernel.ts";
+import type { Dispatch, Resource } from "../kernels/shared/kernel.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
 import { type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**
- * Compiles a lowered program: kernels to pipelines, storages to buffers. `persistents` are those that it shares with another plan,
+ * Compiles a lowered program: dispatches to pipelines, storages to buffers. `persistents` are those that it shares with another plan,
  * retained for it.
  * @throws {KernelError | OutOfMemoryError | UnsupportedError}
  */
@@ -23,16 +23,16 @@ export async function compileProgram(
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
-    const calls = lowered.steps.flatMap((step) => kernelsOf(step).map((kernel) => ({ step, kernel })));
+    const calls = lowered.steps.flatMap((step) => dispatchesOf(step).map((dispatch) => ({ step, dispatch })));
     const compiled = await Promise.all(
-      calls.map(async ({ step, kernel }) => ({ step, kernel, pipeline: await queue.pipelines.get(step.op.name, kernel) })),
+      calls.map(async ({ step, dispatch }) => ({ step, dispatch, pipeline: await queue.pipelines.get(step.op.name, dispatch) })),
     );
-    const kernels = calls.map(({ kernel }) => kernel);
-    const own = await ownBuffers(queue, buffers, lowered, kernels);
-    const { scratch, tables } = await kernelBuffers(buffers, kernels);
-    const dispatches = compiled.map(({ step, kernel, pipeline }): PlannedDispatch => {
-      const pieces = kernel.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
-      return { op: step.op.name, kernel, pipeline, pieces };
+    const all = calls.map(({ dispatch }) => dispatch);
+    const own = await ownBuffers(queue, buffers, lowered, all);
+    const { scratch, tables } = await dispatchBuffers(buffers, all);
+    const dispatches = compiled.map(({ step, dispatch, pipeline }): PlannedDispatch => {
+      const pieces = dispatch.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
+      return { op: step.op.name, dispatch, pipeline, pieces };
     });
     for (const persistent of lowered.program.persistents.values()) {
       if (persistents.has(persistent.name)) continue;
@@ -75,7 +75,7 @@ async function ownBuffers(
   queue: DeviceQueue,
   buffers: PlanBuffers,
   lowered: Lowered,
-  kernels: readonly Kernel[],
+  dispatches: readonly Dispatch[],
 ): Promise<Pick<PlanParts, "upload" | "slots" | "slotOf" | "constants">> {
   const { program, storages } = lowered;
   const temporaries = temporariesOf(lowered);
@@ -84,7 +84,7 @@ async function ownBuffers(
   const { slots: sizes, slotOf } = planSlots(temporaries);
   const slots: GPUBuffer[] = [];
   for (const bytes of sizes) slots.push(await buffers.allocate(bytes));
-  const upload = await buffers.allocate(uploadBytes(kernels, inputs), tensorUsage | usage.uniform);
+  const upload = await buffers.allocate(uploadBytes(dispatches, inputs), tensorUsage | usage.uniform);
   const constants = new Map<number, GPUBuffer>();
   for (const { id, definition } of storages) {
     if (definition.kind !== "constant") continue;
@@ -93,12 +93,12 @@ async function ownBuffers(
   return { upload, slots, slotOf, constants };
 }
 
-/** Memory that kernels want for themselves. A slot of scratch is one buffer for all: it is dead when its op call is done. */
-async function kernelBuffers(
+/** Scratch memory and tables of dispatches. A slot of scratch is one buffer for all op calls: its content ends with the call. */
+async function dispatchBuffers(
   buffers: PlanBuffers,
-  kernels: readonly Kernel[],
+  dispatches: readonly Dispatch[],
 ): Promise<{ readonly scratch: ReadonlyMap<number, GPUBuffer>; readonly tables: ReadonlyMap<Uint32Array, GPUBuffer> }> {
-  const resources = kernels.flatMap(({ bindings }) => bindings.map(({ resource }) => resource));
+  const resources = dispatches.flatMap(({ bindings }) => bindings.map(({ resource }) => resource));
   const sizes = new Map<number, number>();
   for (const resource of resources) {
     if (resource.kind !== "scratch") continue;
@@ -145,11 +145,13 @@ function checkOutputs({ outputs }: Lowered): void {
   }
 }
 
-function kernelsOf(step: Step): readonly Kernel[] {
+function dispatchesOf(step: Step): readonly Dispatch[] {
   const { op, inputs, params, output } = step;
   if (writesItself(step)) return [];
-  const specs = inputs.map((operand) => operand?.spec);
-  return kernelOf(op)!.build({ inputs: specs, params, output: output.spec });
+  const call = { inputs: inputs.map((operand) => operand?.spec), output: output.spec };
+  const kernel = kernelOf(op);
+  if (kernel === undefined) throw new UnsupportedError(`webgpu: ${op.name}`, "there is no kernel");
+  return kernel.dispatches(call, params);
 }
 
 /** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for other reads of what the op writes */

@@ -2,12 +2,12 @@ import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/c
 import { type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
-import type { Dispatch, Kernel } from "../kernels/shared/kernel.ts";
+import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 
 /** One dispatch of a plan, compiled; `pieces` are what its bindings refer to, in order. */
 export interface PlannedDispatch {
   readonly op: string;
-  readonly kernel: Kernel;
+  readonly dispatch: Dispatch;
   readonly pipeline: GPUComputePipeline;
   readonly pieces: readonly Piece[];
 }
@@ -54,8 +54,8 @@ export interface Variant {
 export const alignment = 256;
 
 /** Bytes of upload buffer that a plan needs at most. */
-export function uploadBytes(kernels: readonly Kernel[], inputs: readonly ConcreteSpec[]): number {
-  const uniforms = kernels.reduce((sum, { uniforms: fields }) => sum + roundUp(4 * fields.length, alignment), 0);
+export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly ConcreteSpec[]): number {
+  const uniforms = dispatches.reduce((sum, { uniforms: fields }) => sum + roundUp(4 * fields.length, alignment), 0);
   return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniforms);
 }
 
@@ -67,8 +67,7 @@ export function createVariant(
   dims: DimValues,
   isOnDevice: (input: string) => boolean,
 ): Variant {
-  const launches = planned.map((dispatch) => ({ ...dispatch, launch: dispatch.kernel.dispatch(dims) }));
-  const active = launches.filter(({ launch }) => launch.groups > 0);
+  const active = planned.map((each) => ({ ...each, size: each.dispatch.sizeIn(dims) })).filter(({ size }) => size.groups > 0);
   const uniforms = packUniforms(active);
 
   const { program } = lowered;
@@ -92,16 +91,16 @@ export function createVariant(
     if (storage.definition.kind !== "input") return { buffer: memory.bufferOf(storage), offset: 0 };
     return { buffer: memory.upload, offset: places.get(storage.id)!.offset };
   };
-  const dispatches = active.map(({ op, kernel, pipeline, pieces, launch }, i): ReadyDispatch => {
+  const dispatches = active.map(({ op, dispatch, pipeline, pieces, size }, i): ReadyDispatch => {
     const resources = pieces.map((piece): GPUBufferBinding => {
       if (piece.kind === "buffer") return { buffer: piece.buffer };
       const size = paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, dims)));
       return { ...region(piece.operand), size };
     });
-    resources.push({ buffer: memory.upload, offset: uniforms.offsets[i]!, size: uniformBytes(kernel) });
+    resources.push({ buffer: memory.upload, offset: uniforms.offsets[i]!, size: uniformBytes(dispatch) });
     const entries = resources.map((resource, binding) => ({ binding, resource }));
-    const bindGroup = queue.device.createBindGroup({ label: op, layout: queue.pipelines.layout(kernel), entries });
-    return { pipeline, bindGroup, ...grid(launch.groups, queue.device.limits.maxComputeWorkgroupsPerDimension) };
+    const bindGroup = queue.device.createBindGroup({ label: op, layout: queue.pipelines.layout(dispatch), entries });
+    return { pipeline, bindGroup, ...grid(size.groups, queue.device.limits.maxComputeWorkgroupsPerDimension) };
   });
   const outputs = lowered.outputs.map(({ name, to, operand }) => {
     return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: region(operand) } };
@@ -116,12 +115,12 @@ export function grid(groups: number, limit: number): { readonly x: number; reado
   return { x: Math.ceil(groups / y), y };
 }
 
-function uniformBytes({ uniforms }: Kernel): number {
+function uniformBytes({ uniforms }: Dispatch): number {
   return roundUp(4 * uniforms.length, 16);
 }
 
 /** Uniform blocks one after the other; equal ones (the layers of a model) share a place. */
-function packUniforms(dispatches: readonly { readonly kernel: Kernel; readonly launch: Dispatch }[]): {
+function packUniforms(dispatches: readonly { readonly dispatch: Dispatch; readonly size: DispatchSize }[]): {
   readonly data: Uint8Array;
   readonly offsets: readonly number[];
   readonly bytes: number;
@@ -129,8 +128,8 @@ function packUniforms(dispatches: readonly { readonly kernel: Kernel; readonly l
   const places = new Map<string, number>();
   const blocks: { readonly offset: number; readonly block: Uint8Array }[] = [];
   let bytes = 0;
-  const offsets = dispatches.map(({ kernel, launch }) => {
-    const block = packFields(kernel, launch);
+  const offsets = dispatches.map(({ dispatch, size }) => {
+    const block = packFields(dispatch, size);
     const key = block.join();
     const known = places.get(key);
     if (known !== undefined) return known;
@@ -145,7 +144,7 @@ function packUniforms(dispatches: readonly { readonly kernel: Kernel; readonly l
   return { data, offsets, bytes };
 }
 
-function packFields({ uniforms }: Kernel, { values }: Dispatch): Uint8Array {
+function packFields({ uniforms }: Dispatch, { values }: DispatchSize): Uint8Array {
   const block = new Uint8Array(roundUp(4 * uniforms.length, alignment));
   const view = new DataView(block.buffer);
   uniforms.forEach(({ name, type }, i) => {

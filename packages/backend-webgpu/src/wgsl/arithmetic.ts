@@ -216,6 +216,10 @@ export class WgslArithmetic {
     return this.call("u32", `toHalf(${a})`, halfOf);
   }
 
+  fromHalf(bits: U32): F32 {
+    return this.define("f32", `unpack2x16float(${bits}).x`);
+  }
+
   /** A name that nothing else has. */
   protected name(prefix: string): string {
     return `${prefix}${this.#names++}`;

@@ -12,10 +12,10 @@ import {
   type PerExtent,
   type U32,
 } from "@centella/gpu-kernels";
-import type { Binding, Field, Kernel, KernelDefinition, Resource } from "../kernels/shared/kernel.ts";
+import type { Binding, Dispatch, Field, Kernel, Resource } from "../kernels/shared/kernel.ts";
 import { count } from "../kernels/shared/shape.ts";
 import { WgslEmitter } from "./emitter.ts";
-import { defineKernel, elementOf } from "./module.ts";
+import { defineDispatch, elementOf } from "./module.ts";
 
 /** Lanes of workgroups whose lanes have nothing in common. */
 const lanes = 256;
@@ -24,12 +24,12 @@ const lanes = 256;
 const rowLanes = 128;
 
 /** A kernel that is spelled once for all GPUs, as one of this backend's. */
-export function definitionOf<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): KernelDefinition<P> {
+export function kernelFrom<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {
   return {
     ...(epilogue && { epilogue }),
     ...(prologue && { prologue }),
-    unsupported: (call) => unsupported?.(call, call.params),
-    build: (call) => steps(call, call.params).map((step) => kernelFrom(step, (dims) => checkRun?.(call, call.params, dims))),
+    ...(unsupported && { unsupported }),
+    dispatches: (call, params) => steps(call, params).map((step) => dispatchOf(step, (dims) => checkRun?.(call, params, dims))),
   };
 }
 
@@ -81,18 +81,18 @@ export class Uniforms implements GpuScope {
 }
 
 /** The kernel of a step; `checkRun` refuses runs by their extents. */
-export function kernelFrom(step: GpuStep, checkRun?: (dims: DimValues) => void): Kernel {
+export function dispatchOf(step: GpuStep, checkRun?: (dims: DimValues) => void): Dispatch {
   const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step));
   const scope = new Uniforms(k);
   const body = bodyOf(step, scope);
   const perLane = step.kind === "map" ? 4 / layoutOf(step.args[step.to]!.dtype).bytes : 1;
-  return defineKernel({
+  return defineDispatch({
     bindings: bindingsOf(step.args, k),
     uniforms: { count: "u32", ...scope.types },
     lanes: k.lanes,
     declarations: k.declarations,
     body,
-    dispatch(dims) {
+    sizeIn(dims) {
       checkRun?.(dims);
       const total = count(step.shape, dims);
       return {

@@ -1,22 +1,22 @@
 import type { DimValues, DType } from "@centella/core";
 import { deviceType } from "../device/layout.ts";
-import type { Binding, ElementType, Field, Kernel } from "../kernels/shared/kernel.ts";
+import type { Binding, Dispatch, ElementType, Field, Resource } from "../kernels/shared/kernel.ts";
 
 type FieldTypes = Readonly<Record<string, Field["type"]>>;
 
 /**
- * Makes a kernel from its parts. The body sees `group`, the flat index of the workgroup (uniform), `lane`, the index in
+ * Returns a dispatch from its parts. The body sees `group`, the flat index of the workgroup (uniform), `lane`, the index in
  * it, and `p`, the uniform block. Storage bindings are arrays of their element type.
  */
-export function defineKernel<F extends FieldTypes>(parts: {
+export function defineDispatch<F extends FieldTypes>(parts: {
   readonly bindings: readonly Binding[];
   readonly uniforms: F;
   readonly lanes: number;
   /** Functions and variables of the module, block by block; equal blocks are declared once. */
   readonly declarations?: readonly string[];
   readonly body: string;
-  dispatch(dims: DimValues): { readonly groups: number; readonly values: { readonly [K in keyof F]: number } };
-}): Kernel {
+  sizeIn(dims: DimValues): { readonly groups: number; readonly values: { readonly [K in keyof F]: number } };
+}): Dispatch {
   const { bindings, lanes, body } = parts;
   const uniforms: Field[] = [
     { name: "groups", type: "u32" },
@@ -39,11 +39,17 @@ export function defineKernel<F extends FieldTypes>(parts: {
     code,
     bindings,
     uniforms,
-    dispatch(dims) {
-      const { groups, values } = parts.dispatch(dims);
+    sizeIn(dims) {
+      const { groups, values } = parts.sizeIn(dims);
       return { groups, values: { ...values, groups } };
     },
   };
+}
+
+/** Returns a dispatch whose bindings of these names are bound to other resources. */
+export function rebind(dispatch: Dispatch, resources: Readonly<Record<string, Resource>>): Dispatch {
+  const bindings = dispatch.bindings.map((binding) => ({ ...binding, resource: resources[binding.name] ?? binding.resource }));
+  return { ...dispatch, bindings };
 }
 
 /** A binding of input `index`, read as `element` (what {@link elementOf} says of its dtype). */

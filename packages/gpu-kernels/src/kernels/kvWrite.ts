@@ -21,7 +21,7 @@ interface Place {
 
 /** Where heads are odd in size and share words, halves are written one by one, otherwise whole words. */
 export const kvWrite: GpuKernelOf<"kvWrite"> = {
-  unsupported: ({ inputs: [, k, v] }) => {
+  unsupported: ([, k, v]) => {
     const isFixed = typeof k.shape[2] === "number" && typeof v.shape[2] === "number";
     return isFixed ? undefined : "no kernel for a symbolic head size";
   },

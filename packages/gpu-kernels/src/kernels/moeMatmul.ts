@@ -9,7 +9,7 @@ const lanes = 64;
 const rowsPerGroup = 4;
 
 export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
-  unsupported: ({ inputs: [, experts] }, { activations }) =>
+  unsupported: ([, experts], { activations }) =>
     activations === "ggml" && isQuantized(experts.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
   steps: (call) => {
     const [x, experts, ids] = call.inputs;

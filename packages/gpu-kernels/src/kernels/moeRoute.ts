@@ -14,7 +14,7 @@ const lowestKey = 0x007fffff;
 
 /** A group of lanes per token: scores as order keys in shared memory, then a round for each expert that is chosen. */
 export const moeRoute: GpuKernelOf<"moeRoute"> = {
-  unsupported: ({ inputs }) => {
+  unsupported: (inputs) => {
     const experts = inputs[0].shape[1] as number;
     return experts > mostExperts ? `no kernel for ${experts} experts; up to ${mostExperts}` : undefined;
   },

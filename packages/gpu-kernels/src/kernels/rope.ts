@@ -13,7 +13,7 @@ const wordsPerPair = 3;
  * then exact modulo one turn, where f32 radians would be off by 1e-2 at position 100,000.
  */
 export const rope: GpuKernelOf<"rope"> = {
-  unsupported: ({ inputs: [x] }) => (typeof x.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),
+  unsupported: ([x]) => (typeof x.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),
   steps: (call, params) => {
     const [x, , factors] = call.inputs;
     const width = x.shape[2] as number;

@@ -10,7 +10,7 @@ const mostKept = 16;
 
 /** A group of lanes per head and channel, which keeps the state `[N]` and goes from token to token. A row outside of the state gives 0. */
 export const ssmScan: GpuKernelOf<"ssmScan"> = {
-  unsupported: ({ inputs }) => {
+  unsupported: (inputs) => {
     const size = inputs[3].shape[2] as number;
     return size > mostLanes * mostKept ? `no kernel for states of ${size} elements; up to ${mostLanes * mostKept}` : undefined;
   },

@@ -1,13 +1,23 @@
-import { type Dim, type DimValues, type DType, type Shape, type TensorSpec, UnsupportedError } from "@centella/core";
-import { mapTuple } from "@centella/core/backend";
 import {
+  type Dim,
+  type DimValues,
+  type DType,
+  type OpName,
+  type ParamsOf,
+  type Shape,
+  type TensorSpec,
+  UnsupportedError,
+} from "@centella/core";
+import { type InputsOf, mapTuple } from "@centella/core/backend";
+import {
+  type BackendKernel,
   type Epilogue,
   type Extent,
-  type Fusable,
   type GpuArgument,
   type GpuArguments,
   type GpuCall,
   type GpuScope,
+  type InputSpecs,
   mostElements,
   type U32,
 } from "@centella/gpu-kernels";
@@ -15,7 +25,7 @@ import { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 
 /** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */
-export interface KernelCall extends GpuCall {
+export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuCall<Inputs> {
   /** Place of each symbolic dim's value in the buffer of dims, by name. */
   readonly slots: ReadonlyMap<string, number>;
   /** Largest values that the variant serves: what grids are made for. Kernels guard by the values in the buffer. */
@@ -48,12 +58,15 @@ export interface Launch {
   readonly args: readonly Parameter[];
 }
 
-/** The kernels of one op. */
-export interface Kernel<P extends object = object> extends Fusable {
-  /** Why a call of this op cannot be served; undefined if it can. */
-  readonly unsupported?: (inputs: readonly (TensorSpec | undefined)[], params: P, output: TensorSpec) => string | undefined;
-  /** The launches of one call, in order. Pure. */
-  readonly launches: (call: KernelCall, params: P) => readonly Launch[];
+/** The kernel of op `N`: its call has the inputs and parameters of the op. */
+export type KernelOf<N extends OpName> = Kernel<ParamsOf<N>, InputsOf<N, TensorSpec>>;
+
+/** How an op is computed on CUDA. Pure. */
+export interface Kernel<P extends object = object, Inputs extends InputSpecs = InputSpecs> extends BackendKernel {
+  /** The reason why there is no kernel for a call, beyond what the op itself refuses. */
+  unsupported?(inputs: Inputs, params: P, output: TensorSpec): string | undefined;
+  /** The launches of a call, in order. */
+  launches(call: KernelCall<Inputs>, params: P): readonly Launch[];
 }
 
 /** Threads of a block of the kernels that have no reason to want another number. */

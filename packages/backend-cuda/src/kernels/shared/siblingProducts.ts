@@ -1,29 +1,34 @@
-import type { Shape } from "@centella/core";
-import { asValue, type Epilogue, type Extent, isBelow, offset, product, timesPlus, type U32 } from "@centella/gpu-kernels";
+import {
+  asValue,
+  type Extent,
+  isBelow,
+  offset,
+  product,
+  type SiblingProduct,
+  type SiblingResult,
+  timesPlus,
+  type U32,
+} from "@centella/gpu-kernels";
 import { warpSum } from "../../ptx/reduce.ts";
 import { type Argument, bucketElements, epilogueArgs, fixed, type KernelCall, type Launch, launch, type Scope } from "./kernel.ts";
 import { addProducts, lanes, vectorWarps } from "./product.ts";
 
-/** A result that one or more products make. */
-export interface SiblingResult {
-  readonly epilogue: Epilogue;
-  /** Products of the tensor `[..., k]`, rounded or not, with matrices `[n, k]`. */
-  readonly products: readonly { readonly a: Argument; readonly b: Argument }[];
-  readonly y: Argument;
-  /** `[..., n]` */
-  readonly shape: Shape;
-}
+/** The form of the tensor `[..., k]` that a product multiplies: as it is, or rounded. */
+type LeftOf = (product: SiblingProduct) => Argument;
 
 /**
  * All results of products of one tensor in one launch, for few rows: each warp computes one column of one result for all rows. Blocks
  * of the results follow each other.
  */
-export function siblingProducts(call: KernelCall, k: number, results: readonly SiblingResult[]): Launch {
+export function siblingProducts(call: KernelCall, k: number, results: readonly SiblingResult[], left: LeftOf): Launch {
   const columnsOf = ({ shape }: SiblingResult): number => fixed(shape.at(-1));
   const blocksOf = (result: SiblingResult): number => Math.ceil(columnsOf(result) / vectorWarps);
   const args = Object.fromEntries(
     results.flatMap(({ products, y, epilogue }, i) => [
-      ...products.flatMap(({ a, b }, j) => [[`a${i}_${j}`, a] as const, [`b${i}_${j}`, b] as const]),
+      ...products.flatMap((product, j) => [
+        [`a${i}_${j}`, left(product)] as const,
+        [`b${i}_${j}`, { kind: "input", index: product.input, dtype: product.weight.dtype }] as const,
+      ]),
       [`y${i}`, y] as const,
       ...Object.entries(epilogueArgs(call, epilogue)),
     ]),

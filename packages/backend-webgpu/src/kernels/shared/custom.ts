@@ -2,38 +2,35 @@ import type { TensorSpec } from "@centella/core";
 import { type AnyOp, isQuantized, resolveSpec } from "@centella/core/backend";
 import type { WgslKernel } from "../../customKernel.ts";
 import { loader } from "../../wgsl/emitter.ts";
-import { defineKernel, elementOf, input, output } from "../../wgsl/module.ts";
-import type { KernelDefinition } from "./kernel.ts";
+import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
+import type { Kernel } from "./kernel.ts";
 
 const defaultLanes = 64;
 
 /** The kernel that came with an op of the user's own: one dispatch. */
-export function customKernel(
-  op: AnyOp,
-  { body, declarations, lanes = defaultLanes, uniforms = {}, dispatch }: WgslKernel,
-): KernelDefinition {
+export function customKernel(op: AnyOp, { body, declarations, lanes = defaultLanes, uniforms = {}, dispatch }: WgslKernel): Kernel {
   return {
-    unsupported({ inputs, output: y }) {
+    unsupported(inputs, _params, y) {
       const odd = inputs.find((spec) => spec !== undefined && spec.dtype !== "i32" && !isFloat(spec));
       if (odd !== undefined) return `custom kernels do not read ${odd.dtype} here`;
       return y.dtype === "f32" || y.dtype === "i32" ? undefined : `custom kernels do not write ${y.dtype} here`;
     },
-    build({ inputs, params, output: y }) {
+    dispatches({ inputs, output: y }, params) {
       const specs = inputs as readonly TensorSpec[];
       const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? loader(op.inputs[i]!, spec.dtype) : []));
-      const kernel = defineKernel({
+      const own = defineDispatch({
         bindings: [...specs.map(({ dtype }, i) => input(op.inputs[i]!, i, elementOf(dtype))), output("y", elementOf(y.dtype))],
         uniforms,
         lanes,
         declarations: [...loaders, ...(declarations === undefined ? [] : [declarations])],
         body,
-        dispatch(dims) {
+        sizeIn(dims) {
           const resolved = { inputs: specs.map((spec) => resolveSpec(spec, dims)), params, output: resolveSpec(y, dims) };
           const { groups, values = {} } = dispatch(resolved);
           return { groups, values };
         },
       });
-      return [kernel];
+      return [own];
     },
   };
 }

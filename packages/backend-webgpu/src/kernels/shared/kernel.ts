@@ -1,10 +1,9 @@
-import type { DimValues } from "@centella/core";
-import type { Fusable, GpuCall } from "@centella/gpu-kernels";
+import type { DimValues, OpName, ParamsOf, TensorSpec } from "@centella/core";
+import type { InputsOf } from "@centella/core/backend";
+import type { BackendKernel, GpuCall, InputSpecs } from "@centella/gpu-kernels";
 
-/** An op call that a kernel is wanted for. Shapes may be symbolic; text may depend on ranks, dtypes and parameters. */
-export interface KernelCall<P extends object = object> extends Omit<GpuCall, "bucket"> {
-  readonly params: P;
-}
+/** An op call that dispatches are generated for. Shapes may be symbolic; text may depend on ranks, dtypes and parameters. */
+export type KernelCall<Inputs extends InputSpecs = InputSpecs> = Omit<GpuCall<Inputs>, "bucket">;
 
 /** What a binding of a kernel refers to. */
 export type Resource =
@@ -34,24 +33,30 @@ export interface Field {
   readonly type: "u32" | "i32" | "f32";
 }
 
-/** What one run dispatches: workgroups in all (0 skips the dispatch) and the values of the uniform fields. */
-export interface Dispatch {
+/** Size of a dispatch in one run. */
+export interface DispatchSize {
+  /** Number of workgroups; 0 skips the dispatch. */
   readonly groups: number;
+  /** Values of the uniform fields, by name. */
   readonly values: Readonly<Record<string, number>>;
 }
 
 /** One dispatch of an op call: a whole WGSL module with entry point `main`, and how to launch it. */
-export interface Kernel {
+export interface Dispatch {
   readonly code: string;
   /** Binding i of group 0; the uniform block comes after them. */
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly Field[];
-  dispatch(dims: DimValues): Dispatch;
+  sizeIn(dims: DimValues): DispatchSize;
 }
 
-/** How an op is computed: dispatches in order. Pure. */
-export interface KernelDefinition<P extends object = object> extends Fusable {
+/** The kernel of op `N`: its call has the inputs and parameters of the op. */
+export type KernelOf<N extends OpName> = Kernel<ParamsOf<N>, InputsOf<N, TensorSpec>>;
+
+/** How an op is computed on WebGPU. Pure. */
+export interface Kernel<P extends object = object, Inputs extends InputSpecs = InputSpecs> extends BackendKernel {
   /** The reason why there is no kernel for a call, beyond what the op itself refuses. */
-  unsupported?(call: KernelCall<P>): string | undefined;
-  build(call: KernelCall<P>): readonly Kernel[];
+  unsupported?(inputs: Inputs, params: P, output: TensorSpec): string | undefined;
+  /** The dispatches of a call, in order. */
+  dispatches(call: KernelCall<Inputs>, params: P): readonly Dispatch[];
 }

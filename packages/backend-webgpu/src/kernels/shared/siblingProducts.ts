@@ -1,138 +1,158 @@
-import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { elementCount, type FusedParams, type GroupResult, isQuantized } from "@centella/core/backend";
-import type { Epilogue } from "@centella/gpu-kernels";
-import { activationType } from "@centella/quant";
+import type { DimValues, TensorSpec } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
+import type { SiblingProduct, SiblingResult, Siblings } from "@centella/gpu-kernels";
 import { loader } from "../../wgsl/emitter.ts";
-import { epilogueText, storeText } from "../../wgsl/epilogue.ts";
-import { defineKernel, elementOf, input, workgroupReduce } from "../../wgsl/module.ts";
-import { products, vectorLanes, vectorRows } from "../matmul.ts";
-import type { Binding, Field, Kernel, Resource } from "./kernel.ts";
-import { roundActivations } from "./roundActivations.ts";
+import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
+import { defineDispatch, elementOf, input, rebind, workgroupReduce } from "../../wgsl/module.ts";
+import { products, roundingDispatch, vectorLanes, vectorRows } from "../matmul.ts";
+import type { Binding, Dispatch, Field, Resource } from "./kernel.ts";
 import { count, maximum } from "./shape.ts";
 
-/** A result of products, with what is computed after them. */
-type SiblingResult = GroupResult & { readonly epilogue: Epilogue };
-
-/** Storage buffers of the kernel for few rows, the one with the most. */
-export function siblingBindings(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly SiblingResult[]): number {
-  const calls = results.flatMap(({ anchors }) => anchors.map((index) => body[index]!));
-  const lefts = new Set(calls.map(({ inputs: places, params }) => roundingOf(inputs[places[1]!]!, params as ParamsOf<"matmul">)));
-  const read = results.flatMap(({ epilogue }) => Object.keys(epilogue.args));
-  return lefts.size + calls.length + results.length + read.length;
-}
-
-/** The blocks that the tensor is rounded to before it is multiplied with a weight. */
-function roundingOf({ dtype }: TensorSpec, { activations }: ParamsOf<"matmul">): string | undefined {
-  return activations !== "ggml" || !isQuantized(dtype) ? undefined : activationType[dtype];
+/** Storage buffers of the dispatch for few rows, the one with the most. */
+export function siblingBindings({ lefts, results }: Siblings): number {
+  const own = results.map(({ products: multiplied, epilogue }) => multiplied.length + 1 + Object.keys(epilogue.args).length);
+  return own.reduce((a, b) => a + b, lefts.length);
 }
 
 /**
  * Products of the first input, each of which goes into one result. For few rows all are one dispatch, a workgroup for each element of
- * each result; for more each is the dispatch of a product.
+ * each result; for more rows each is the dispatch of a product.
  */
-export function siblingKernels(inputs: readonly TensorSpec[], { body }: FusedParams, results: readonly SiblingResult[]): readonly Kernel[] {
-  const a = inputs[0]!;
-  const lead = a.shape.slice(0, -1);
-  const bytesOf = (spec: TensorSpec): number => 4 * elementCount(spec.shape.map(maximum));
-  let slots = 0;
-  const kernels: Kernel[] = [];
-  const lefts = new Map<string | undefined, Binding>();
-  const leftOf = (weight: TensorSpec, params: ParamsOf<"matmul">): Binding => {
-    const rounding = roundingOf(weight, params);
-    const known = lefts.get(rounding);
-    if (known !== undefined) return known;
-    const name = `a${lefts.size}`;
-    const resource: Resource = rounding === undefined ? { kind: "input", index: 0 } : { kind: "scratch", bytes: bytesOf(a), slot: slots++ };
-    const left: Binding = { name, resource, access: "read", element: "f32" };
-    lefts.set(rounding, left);
-    if (rounding !== undefined && isQuantized(weight.dtype))
-      kernels.push(roundActivations(a, false, activationType[weight.dtype], { ...left, access: "read_write" }));
-    return left;
-  };
-  const siblings = results.map((result, r) => {
-    const multiplied = result.anchors.map((index, j) => {
-      const { inputs: places, params, output } = body[index]!;
-      const weight = inputs[places[1]!]!;
-      const b = input(`b${r}_${j}`, places[1]!, elementOf(weight.dtype));
-      return { left: leftOf(weight, params as ParamsOf<"matmul">), b, weight, params: params as ParamsOf<"matmul">, output };
-    });
-    const resource: Resource = r < results.length - 1 ? { kind: "extraOutput", index: r } : { kind: "output" };
-    const y: Binding = { name: `y${r}`, resource, access: "read_write", element: "f32" };
-    return { result, multiplied, y };
+export function siblingDispatches(siblings: Siblings): readonly Dispatch[] {
+  const { a } = siblings;
+  const scratch = new ScratchSlots();
+  const lefts = siblings.lefts.map((type, i): Binding => {
+    const resource: Resource = type === undefined ? { kind: "input", index: 0 } : scratch.take(a);
+    return { name: `a${i}`, resource, access: "read", element: "f32" };
   });
+  const roundings = siblings.lefts.flatMap((type, i) => {
+    const left = lefts[i];
+    return type === undefined || left === undefined ? [] : [rebind(roundingDispatch(a, type, false), { y: left.resource })];
+  });
+  const lead = a.shape.slice(0, -1);
+  const mostRows = elementCount(lead.map(maximum));
+  const isFewAtTimes = mostRows <= vectorRows || lead.some((dim) => typeof dim !== "number");
+  return [
+    ...roundings,
+    ...(isFewAtTimes ? [fewRows(siblings, lefts)] : []),
+    ...(mostRows > vectorRows ? siblings.results.flatMap((result) => manyRows(a, result, lefts, scratch)) : []),
+  ];
+}
 
-  if (lead.some((dim) => typeof dim !== "number") || elementCount(lead.map(maximum)) <= vectorRows) {
-    const texts = siblings.map(({ result, multiplied }, r) =>
-      epilogueText(result.epilogue, { name: `epilogue${r}`, parameters: multiplied.map((_, j) => `t${j}`) }),
-    );
-    const own = siblings.flatMap(({ multiplied, y }) => [...multiplied.map(({ b }) => b), y]);
-    const sizes: Record<string, Field["type"]> = Object.fromEntries(
-      ["m", "k", ...siblings.map((_, r) => `n${r}`)].map((name) => [name, "u32"]),
-    );
-    const columns = siblings.map(({ multiplied }) => maximum(multiplied[0]!.output.shape.at(-1)!));
-    kernels.push(
-      defineKernel({
-        bindings: [...lefts.values(), ...own, ...texts.flatMap(({ bindings }) => bindings)],
-        uniforms: Object.assign(sizes, ...texts.map(({ uniforms }) => uniforms)) as Record<string, Field["type"]>,
-        lanes: vectorLanes,
-        declarations: [
-          ...siblings.flatMap(({ multiplied }) => multiplied.flatMap(({ b, weight }) => loader(b.name, weight.dtype))),
-          workgroupReduce("total", "f32", vectorLanes, "a + b"),
-          ...texts.flatMap(({ declarations }) => declarations),
-        ],
-        body: [
-          ...siblings.slice(0, -1).map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}p.m * p.n${r};`),
-          siblings
-            .map(({ multiplied, y }, r) => {
-              const isLast = r === siblings.length - 1;
-              return `${isLast ? "" : `if (group < end${r}) `}{
+/** Scratch memory of an op call, a buffer for each slot. */
+class ScratchSlots {
+  #slots = 0;
+
+  /** A slot for a tensor of f32. */
+  take({ shape }: TensorSpec): Resource {
+    return { kind: "scratch", bytes: 4 * elementCount(shape.map(maximum)), slot: this.#slots++ };
+  }
+}
+
+/** A product with the name of its weight's binding and the binding of its other operand. */
+interface NamedProduct extends SiblingProduct {
+  readonly b: Binding;
+  readonly a: Binding;
+}
+
+/** A result in the dispatch for few rows. */
+interface NamedResult {
+  readonly products: readonly NamedProduct[];
+  readonly y: Binding;
+  readonly epilogue: EpilogueText;
+  readonly columns: number;
+}
+
+function namedResult({ products: multiplied, epilogue, y, shape }: SiblingResult, r: number, lefts: readonly Binding[]): NamedResult {
+  const named = multiplied.flatMap((product, j): NamedProduct[] => {
+    const a = lefts[product.left];
+    return a === undefined ? [] : [{ ...product, a, b: input(`b${r}_${j}`, product.input, elementOf(product.weight.dtype)) }];
+  });
+  return {
+    products: named,
+    y: { name: `y${r}`, resource: y, access: "read_write", element: "f32" },
+    epilogue: epilogueText(epilogue, { name: `epilogue${r}`, parameters: named.map((_, j) => `t${j}`) }),
+    columns: maximum(shape.at(-1) ?? 0),
+  };
+}
+
+/** All results in one dispatch, a workgroup for each element; skipped for runs with more than {@link vectorRows} rows. */
+function fewRows({ a, results }: Siblings, lefts: readonly Binding[]): Dispatch {
+  const named = results.map((result, r) => namedResult(result, r, lefts));
+  const sizes = ["m", "k", ...named.map((_, r) => `n${r}`)].map((name) => [name, "u32"] as const);
+  const lead = a.shape.slice(0, -1);
+  const columns = named.map((result, r) => [`n${r}`, result.columns] as const);
+  const all = columns.reduce((sum, [, n]) => sum + n, 0);
+  const uniforms: Record<string, Field["type"]> = Object.assign(
+    Object.fromEntries(sizes),
+    ...named.map(({ epilogue }) => epilogue.uniforms),
+  );
+  return defineDispatch({
+    bindings: [
+      ...lefts,
+      ...named.flatMap(({ products: multiplied, y }) => [...multiplied.map(({ b }) => b), y]),
+      ...named.flatMap(({ epilogue }) => epilogue.bindings),
+    ],
+    uniforms,
+    lanes: vectorLanes,
+    declarations: [
+      ...named.flatMap(({ products: multiplied }) => multiplied.flatMap(({ b, weight }) => loader(b.name, weight.dtype))),
+      workgroupReduce("total", "f32", vectorLanes, "a + b"),
+      ...named.flatMap(({ epilogue }) => epilogue.declarations),
+    ],
+    body: [
+      ...named.slice(0, -1).map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}p.m * p.n${r};`),
+      named.map((result, r) => elementText(result, r, r === named.length - 1)).join(" else "),
+    ].join("\n"),
+    sizeIn(dims: DimValues) {
+      const m = count(lead, dims);
+      return {
+        groups: m <= vectorRows ? m * all : 0,
+        values: Object.assign(
+          { m, k: maximum(a.shape.at(-1) ?? 0), ...Object.fromEntries(columns) },
+          ...named.map(({ epilogue }) => epilogue.values(dims)),
+        ),
+      };
+    },
+  });
+}
+
+/** Computes an element of result `r`: sums over k for each of its products, then the epilogue. */
+function elementText({ products: multiplied, y }: NamedResult, r: number, isLast: boolean): string {
+  const eachProduct = (text: (j: number, product: NamedProduct) => string): readonly string[] =>
+    multiplied.map((product, j) => text(j, product));
+  return `${isLast ? "" : `if (group < end${r}) `}{
         let i = group${r === 0 ? "" : ` - end${r - 1}`};
         let row = i / p.n${r} * p.k;
         let column = i % p.n${r} * p.k;
-        ${multiplied.map((_, j) => `var s${j} = 0.0;`).join(" ")}
+        ${eachProduct((j) => `var s${j} = 0.0;`).join(" ")}
         for (var k = lane; k < p.k; k += ${vectorLanes}u) {
-          ${multiplied.map(({ left, b }, j) => `s${j} = fma(${left.name}[row + k], load_${b.name}(column + k), s${j});`).join("\n          ")}
+          ${eachProduct((j, { a, b }) => `s${j} = fma(${a.name}[row + k], load_${b.name}(column + k), s${j});`).join("\n          ")}
         }
-        ${multiplied.map((_, j) => `let t${j} = total(lane, s${j});`).join(" ")}
-        if (lane == 0u) { ${y.name}[i] = epilogue${r}(i, ${multiplied.map((__, j) => `t${j}`).join(", ")}); }
+        ${eachProduct((j) => `let t${j} = total(lane, s${j});`).join(" ")}
+        if (lane == 0u) { ${y.name}[i] = epilogue${r}(i, ${eachProduct((j) => `t${j}`).join(", ")}); }
       }`;
-            })
-            .join(" else "),
-        ].join("\n"),
-        dispatch(dims: DimValues) {
-          const m = count(lead, dims);
-          const values = Object.fromEntries(columns.map((n, r) => [`n${r}`, n]));
-          const all = columns.reduce((sum, n) => sum + n, 0);
-          return {
-            groups: m <= vectorRows ? m * all : 0,
-            values: Object.assign({ m, k: maximum(a.shape.at(-1)!), ...values }, ...texts.map((text) => text.values(dims))),
-          };
-        },
-      }),
-    );
-  }
+}
 
-  if (elementCount(lead.map(maximum)) > vectorRows) {
-    for (const { result, multiplied, y } of siblings) {
-      // All but the last product wait for the epilogue of the last one.
-      const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
-        return { name: `w${j}`, resource: { kind: "scratch", bytes: bytesOf(output), slot: slots++ }, access: "read", element: "f32" };
-      });
-      const last = storeText(result.epilogue, [...waiting.map(({ name }) => `${name}[i]`), "result"]);
-      const store = { ...last, bindings: [...waiting, ...last.bindings] };
-      for (const [j, { left, b, weight, params, output }] of multiplied.entries()) {
-        const isLast = j === waiting.length;
-        const call = { inputs: [a, weight], params, output };
-        const target = isLast ? y.resource : waiting[j]!.resource;
-        for (const kernel of products(call, { ...left, name: "a" }, isLast ? store : storeText(undefined), false)) {
-          const bindings = kernel.bindings.map((binding): Binding => {
-            if (binding.resource.kind === "output") return { ...binding, resource: target };
-            return binding.name === "b" ? { ...binding, resource: b.resource } : binding;
-          });
-          kernels.push({ ...kernel, bindings });
-        }
-      }
-    }
-  }
-  return kernels;
+/** A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */
+function manyRows(
+  a: TensorSpec,
+  { products: multiplied, epilogue, y }: SiblingResult,
+  lefts: readonly Binding[],
+  scratch: ScratchSlots,
+): readonly Dispatch[] {
+  const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
+    return { name: `w${j}`, resource: scratch.take(output), access: "read", element: "f32" };
+  });
+  const last = storeText(epilogue, [...waiting.map(({ name }) => `${name}[i]`), "result"]);
+  const store = { ...last, bindings: [...waiting, ...last.bindings] };
+  return multiplied.flatMap(({ left, input: index, weight, params, output }, j) => {
+    const a0 = lefts[left];
+    if (a0 === undefined) return [];
+    const target = waiting[j];
+    const text = target === undefined ? store : storeText(undefined);
+    const call = { inputs: [a, weight], output };
+    const resources = { y: target?.resource ?? y, b: { kind: "input", index } } as const;
+    return products(call, params, { ...a0, name: "a" }, text, false).map((dispatch) => rebind(dispatch, resources));
+  });
 }
