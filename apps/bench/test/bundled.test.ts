@@ -125,7 +125,7 @@ describe("pages", () => {
     const headers = { ...isolated, "content-security-policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'" };
     const { text, device } = await visit(context, { headers });
     expect(text).toMatch(story);
-    expect(device).toMatch(/1 thread \(no worker starts\)/);
+    expect(device).toMatch(/1 thread \(workers cannot start\)/);
   });
 
   test("a policy that forbids WebAssembly: the reference computes, and a warning says so and what to allow", async (context) => {
@@ -133,6 +133,6 @@ describe("pages", () => {
     const { text, backend, warnings } = await visit(context, { headers });
     expect(text).toMatch(story);
     expect(backend).toBe("reference");
-    expect(warnings!.join()).toMatch(/computed by the scalar reference.*wasm: this host compiles no WebAssembly.*'wasm-unsafe-eval'/);
+    expect(warnings!.join()).toMatch(/computed by the scalar reference.*wasm: this host does not compile WebAssembly.*'wasm-unsafe-eval'/);
   });
 });

@@ -210,7 +210,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     if (unready !== undefined)
       throw new NotLoadedError(
         `wasm: ${unready.op.name}`,
-        "its module must be waited for; compile a program with it first, or await the call",
+        "its module is compiled asynchronously; compile a program with it first, or await the call",
       );
     const plan = new WasmPlan(this, buildPlan(this, this.instance, program, {}));
     this.plans.add(plan);

@@ -7,8 +7,7 @@ import type { Heap } from "./memory/heap.ts";
 type Run = (...args: number[]) => void;
 
 /** Why user kernels cannot run in a memory with 64-bit addresses. */
-export const no64Custom =
-  "kernels that come with an op take 32-bit addresses, and the memory has 64-bit ones (a large model, or memory64: true)";
+export const no64Custom = "kernels of custom ops take 32-bit addresses, but this memory has 64-bit ones (a large model, or memory64: true)";
 
 /** Kernels of user-defined ops, instantiated over the memory once per op. */
 export class CustomKernels {
@@ -46,7 +45,7 @@ export class CustomKernels {
       if (typeof run !== "function") throw new TypeError("it exports no function run");
       return run as Run;
     } catch (error) {
-      throw new KernelError(name, `${bytes.length} bytes of WASM that came with the op`, String(error));
+      throw new KernelError(name, `${bytes.length} bytes of the op's WASM`, String(error));
     }
   }
 }
@@ -55,7 +54,7 @@ export class CustomKernels {
 export function customUnsupported({ name, kernels }: AnyOp, specs: readonly (TensorSpec | undefined)[]): string | undefined {
   if (kernels?.wasm === undefined) return `${name} came without a kernel for wasm`;
   const odd = specs.find((spec) => spec !== undefined && isQuantized(spec.dtype));
-  return odd && `custom kernels take no ${odd.dtype} here`;
+  return odd && `custom kernels do not support ${odd.dtype}`;
 }
 
 function kernelOf({ args }: WasmKernel, call: Run): AnyKernel {

@@ -65,7 +65,7 @@ export function checkedOptions(options: WasmOptions): CheckedOptions {
   } = checkOptions("wasm", options, kinds);
   if (module !== undefined) {
     if (relaxed === true || memory64 === true || (threads !== "auto" && threads > 1))
-      throw new ArgumentError("wasm", "a module precompiled alone", "one with relaxed, memory64 or threads", "leave these out");
+      throw new ArgumentError("wasm", "a module without relaxed, memory64 or threads", "a module with one of these", "leave it out");
   }
   return { relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, ...(module && { module }) };
 }

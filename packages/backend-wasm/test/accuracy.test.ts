@@ -8,12 +8,12 @@ import { targets } from "./shared.ts";
 
 const [m, n, k] = [8, 32, 4096];
 
-/** Rows of the README's table: type, error with activations rounded as ggml does, error with exact ones. */
+/** Rows of the README's table: type, error with activations rounded as in ggml, error with exact ones. */
 const table = [
   ...readFileSync(`${import.meta.dirname}/../README.md`, "utf8").matchAll(/^\| (\w+) +\| +([\d.e-]+) \| +([\d.e-]+) \|$/gm),
 ].map(([, dtype, rounded, exact]) => ({ dtype: dtype as BlockType, rounded: Number(rounded), exact: Number(exact) }));
 
-/** About normally distributed. */
+/** Approximately normally distributed. */
 function normal(seed: number, count: number): Float32Array {
   const parts = [0, 1, 2, 3].map((part) => uniform(4 * seed + part, count));
   return Float32Array.from({ length: count }, (_, i) => parts.reduce((sum, part) => sum + part[i]!, 0));
@@ -22,7 +22,7 @@ function normal(seed: number, count: number): Float32Array {
 function weights(dtype: BlockType): Uint8Array {
   if (isQuantizable(dtype)) return quantize(dtype, normal(1, n * k));
   const bytes = new Uint8Array(contentsOf({ dtype, shape: [n, k] }, 1).stored.buffer);
-  // Exponents of weights, not of everything that an f32 can be.
+  // Exponents of weights, not the full range of f32.
   if (dtype === "mxfp4") for (let at = 0; at < bytes.length; at += 17) bytes[at] = 120 + (bytes[at]! & 3);
   return bytes;
 }

@@ -10,7 +10,7 @@ const blockTypes = Object.keys(ggmlTypes)
   .filter(isGgmlType)
   .filter((type): type is BlockType => isBlockType(type));
 
-/** Blocks of random bytes, infinities and NaN as scales among them; or ggml's, with the values that it decodes them to. */
+/** Blocks of random bytes, including infinities and NaN as scales; or ggml's blocks with the values that it decodes. */
 function blocksOf(type: BlockType): { readonly name: string; readonly blocks: Uint8Array; readonly want: Float32Array }[] {
   const { blockElements } = ggmlTypes[type];
   const random = new Uint8Array(rowBytes(type, 67 * blockElements));
@@ -30,7 +30,7 @@ function valuesOf(file: string): Float32Array {
   return new Float32Array(new Uint8Array(readFileSync(file.replace(/blocks$/, "f32"))).buffer);
 }
 
-/** Index of the first element with other bits, NaN being one value. */
+/** Index of the first element with different bits. All NaNs count as equal. */
 function firstDifference(got: Float32Array, want: Float32Array): number {
   return want.findIndex((value, i) => !Object.is(value, got[i]));
 }
@@ -49,7 +49,7 @@ describe.each([{ relaxed: false, threads: 1 }, { threads: 2 }, { memory64: true,
       const y = (await plan.run({ x: blocks }).y!.data()) as Float32Array;
       expect(`${name}: ${firstDifference(y, want)}`).toBe(`${name}: -1`);
 
-      // As a table that is an input: its rows lie as they are stored.
+      // A table that is an input keeps its rows as they are stored.
       const rows = Math.floor(n / width);
       const lookUp = createProgram();
       const table = lookUp.input("table", type as DType, [rows, width]);

@@ -14,7 +14,7 @@ test.each([128, 100, 14, 7, 3])(
       copyRow(f, "f16", row, copy, count, end);
     });
     const padded = 16 * Math.ceil(width / 16);
-    // A stride that is no divisor of 65,536, so that rows mix halves of all kinds, and rows without an infinity or a NaN besides.
+    // A stride that does not divide 65,536, so that rows mix all kinds of halves; plus rows without infinity or NaN.
     for (const stride of [1, 977]) {
       for (let start = 0; start < 65_536; start += width) {
         const halves = Uint16Array.from({ length: width }, (_, i) => ((start + i) * stride) & 0xffff);
@@ -38,7 +38,7 @@ test("whole rows of f16, found by a table: every half as f32, in runs of rows wi
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
   const gather = exports["attention.gather.f16"] as (...args: number[]) => void;
   const [table, cache, tile] = [1 << 14, 1 << 15, 1 << 19];
-  // Rows of the cache are twice as long as what is taken of each.
+  // Rows of the cache are twice as long as the part that is read.
   const halves = new Uint16Array(memory.buffer, cache, 2 * width * slots);
   for (let i = 0; i < 65_536; i++) halves[2 * width * Math.floor(i / width) + (i % width)] = i;
   const blocks = slots / blockSize;

@@ -4,16 +4,16 @@ import { describe, expect, test } from "vitest";
 
 const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("wasm") ?? false;
 
-/** What the page reports. */
+/** The page's report. */
 interface Report {
   readonly device: string;
   readonly features: { readonly simd: boolean; readonly relaxed: boolean; readonly sharedMemory: boolean; readonly memory64: boolean };
   readonly results: readonly ConformanceResult[];
-  /** What the page's main thread got from calls within the call and awaited, with threads at work. */
+  /** Results of the page's main thread, from sync and awaited calls with active threads. */
   readonly main: { readonly isWindow: boolean; readonly isSame: boolean; readonly turns: number };
 }
 
-/** Runs in the page: a sample, since Node has run the whole grid on the same engine. What differs here are workers and memory. */
+/** Runs a sample in the page, since Node has run the full grid on the same engine. Workers and memory differ here. */
 const conformance = `(async () => {
   const { detect, wasm } = await import("@centella/backend-wasm");
   const { conformanceSample, runConformance } = await import("@centella/conformance/headless");

@@ -1,6 +1,6 @@
 import { describeBackend } from "@centella/conformance";
 import { wasm } from "../src/index.ts";
 
-// Guard bytes around the outputs: a kernel that writes beside its own fails.
+// Guard bytes around outputs: a kernel that writes outside its output fails.
 describeBackend("wasm", () => wasm({ checkWrites: true }).open());
 describeBackend("wasm", () => wasm({ relaxed: false, checkWrites: true }).open());

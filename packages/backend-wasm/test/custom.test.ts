@@ -48,7 +48,7 @@ function twice(op: typeof softsign) {
   return program;
 }
 
-test("an op of the user's own runs its own WASM, as the reference does", async () => {
+test("a custom op runs its own WASM and matches the reference", async () => {
   const plan = await backend.compile(twice(softsign));
   const scalar = await (await reference().open()).compile(twice(softsign));
   for (const rows of [6, 0, 1, 3]) {
@@ -64,7 +64,7 @@ test("an op of the user's own runs its own WASM, as the reference does", async (
   expect(backend.counters.ops.softsign).toBe(16);
 });
 
-test("what cannot run says why", async () => {
+test("refusals give a reason", async () => {
   const { wasm: _, ...without } = softsign;
   await expect(backend.compile(twice(without))).rejects.toThrow(/wasm: softsign: unsupported: softsign came without a kernel for wasm/);
   const broken = (bytes: Uint8Array<ArrayBuffer>) => ({ ...softsign, wasm: { module: () => bytes } });

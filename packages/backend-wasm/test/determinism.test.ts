@@ -7,7 +7,7 @@ import { targets } from "./shared.ts";
 const bytesOf = (data: { buffer: ArrayBufferLike; byteOffset: number; byteLength: number }): Uint8Array =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
-describe.each(targets)("a row's bits do not depend on how many rows there are, relaxed: $relaxed", ({ relaxed }) => {
+describe.each(targets)("a row's bits do not depend on the number of rows, relaxed: $relaxed", ({ relaxed }) => {
   let backend: Backend;
   beforeAll(async () => {
     backend = await wasm({ relaxed }).open();
@@ -15,7 +15,7 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
   afterAll(() => backend.dispose());
 
   async function rows(dtype: DType, transposeB: boolean, activations: "f32" | "ggml", k: number, n: number): Promise<void> {
-    // More tiles of tokens than go through one pass over the weights, and one token besides.
+    // More tiles of tokens than one pass over the weights covers, plus a single token.
     const most = 69;
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", most), k]);
@@ -66,7 +66,8 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
   test("f16 weights with infinities, NaN and subnormals: one row is computed as many are", async () => {
     const [n, k] = [9, 1030];
     const halves = new Uint16Array(n * k).map((_, i) => 0x2000 + ((i * 97) & 0x1fff) + (i % 3 === 0 ? 0x8000 : 0));
-    // Infinities of both signs, NaN, subnormals, in some rows, in the first block of k, the second and the rest that is no vector.
+    // Infinities of both signs, NaN and subnormals in some rows: in the first block of k, the second, and the
+    // remainder.
     const special: readonly [row: number, at: number, half: number][] = [
       [1, 5, 0x7c00],
       [2, 600, 0xfc00],
@@ -180,7 +181,7 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
         [529, 530],
       ] as const)
         expect(run(from, to), `tokens ${from} to ${to}`).toEqual(whole.slice(from * bytes, to * bytes));
-      // Of what comes after the first 300 positions nothing may reach them, not even by a product with zero.
+      // Nothing after the first 300 positions may affect them, not even through a product with zero.
       const rowBytes = stored.length / 544;
       const spoilt = stored.slice();
       for (let position = 300; position < tokens; position++) {
@@ -193,7 +194,7 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
     },
   );
 
-  test("attention takes positions without a slot as not seen", async () => {
+  test("attention does not see positions without a slot", async () => {
     const [heads, d, blockSize] = [3, 16, 4];
     const program = createProgram();
     const cache = program.persistent("cache", { dtype: "f32", shape: [16, 1, 2 * d] });
@@ -212,7 +213,7 @@ describe.each(targets)("a row's bits do not depend on how many rows there are, r
     };
     const present = run(2, 0);
     expect(present.some((value) => value !== 0)).toBe(true);
-    // Sums of weights have their terms elsewhere: equal but for their rounding.
+    // Sums of weights are ordered differently: equal except for rounding.
     for (const blocks of [
       [2, 7, -1, 0],
       [-1, 2, 0, 4],

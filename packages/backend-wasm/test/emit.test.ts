@@ -84,7 +84,7 @@ describe("functions", () => {
     expect([0, 1, 255, -1].map((n) => exports.halvings!(n))).toEqual([0, 1, 8, 32]);
   });
 
-  test("parts written in turns compute what they do one after the other", () => {
+  test("interleaved parts compute the same results", () => {
     const parts = (f: FunctionBuilder, at: Local<"i32">, branches: boolean): (() => void)[] =>
       [0, 4, 8].map((offset) => () => {
         const x = f.let(f32.load(at, offset));
@@ -170,7 +170,7 @@ describe("modules", () => {
     expect(() => new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } })).not.toThrow();
   });
 
-  test("lazily, a module has what was required and what that calls, and the next one the rest", () => {
+  test("a lazy module has the required functions and their callees, and the next one the rest", () => {
     const module = new ModuleBuilder({ constants, isLazy: true });
     const at = { at: "i32" } as const;
     const seven = module.function("seven", at, (f, { at }) => f.store(at, f.splat(7)));
@@ -195,7 +195,7 @@ describe("modules", () => {
       ["seven", "first"],
       ["seven", "second"],
     ]);
-    // In an order that constants of the second module over those of the first would be seen in.
+    // In an order that would show constants of the second module overwriting those of the first.
     for (const [i, { run }] of [...built.entries()].reverse()) {
       run(1024);
       expect([...new Float32Array(memory.buffer, 1024, 8)]).toEqual([7, 7, 7, 7, i + 1, i + 1, i + 1, i + 1]);
@@ -204,7 +204,7 @@ describe("modules", () => {
     expect(() => module.require("third")).toThrow(/expected a function that was defined, got third/);
   });
 
-  test("a name is taken once, and the pool has its size", () => {
+  test("names are unique, and the constant pool is bounded", () => {
     const module = new ModuleBuilder({ constants: { address: 64, bytes: 8 } });
     module.function("f", {}, (f) => {
       f.splat(1);

@@ -28,7 +28,7 @@ test.each(["q4_0", "f32"] as const)(
     const weights = uniform(1, count * n * k);
     await plan.load("experts", source(dtype === "f32" ? new Uint8Array(weights.buffer) : quantize(dtype, weights)));
     const inputs = uniform(2, most * k);
-    // One expert has no tokens, and some ids are none.
+    // One expert has no tokens, and some ids are out of range.
     const choice = Int32Array.from({ length: most * chosen }, (_, i) => (i % 37 === 5 ? -1 : (i * 5 + (i >> 4)) % (count - 1)));
     const run = async (from: number, tokens: number): Promise<Float32Array> => {
       const ranges = { x: inputs.subarray(from * k, (from + tokens) * k), ids: choice.subarray(from * chosen, (from + tokens) * chosen) };

@@ -37,12 +37,12 @@ function evaluator(op: OpName, target: Target): (...inputs: readonly Float32Arra
   };
 }
 
-/** Distance between neighbouring f32 at `y`. */
+/** Distance between adjacent f32 at `y`. */
 function ulp(y: number): number {
   return 2 ** (Math.max(-126, Math.floor(Math.log2(Math.abs(y)))) - 23);
 }
 
-/** The largest error in ulp of normal results, and where. */
+/** The largest error of normal results in ulp, and its location. */
 function worst(got: Float32Array, inputs: readonly Float32Array[], exact: (...x: number[]) => number): { error: number; at: number[] } {
   let found = { error: 0, at: [] as number[] };
   got.forEach((y, i) => {
@@ -59,7 +59,7 @@ function evenly(low: number, high: number): Float32Array {
   return Float32Array.from({ length: count }, (_, i) => low + ((high - low) * i) / (count - 1));
 }
 
-/** Every magnitude from `low` to `high` alike, both signs with `negative`. */
+/** Magnitudes from `low` to `high`, evenly over the exponents; both signs with `negative`. */
 function logarithmically(low: number, high: number, negative = false): Float32Array {
   return Float32Array.from({ length: count }, (_, i) => (negative && i % 2 === 1 ? -1 : 1) * low * (high / low) ** (i / (count - 1)));
 }
@@ -105,19 +105,19 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
   test("gelu of large negative values", () => {
     const x = evenly(-15, -1);
     const y = evaluator("gelu", target)(x);
-    // The exponent is rounded in proportion to its size, and the result that it scales falls faster.
+    // The exponent is rounded in proportion to its size, while the result that it scales falls faster.
     expect(Math.max(...x.map((value, i) => Math.abs(y[i]! - gelu(value))))).toBeLessThan(5e-8);
   });
 
   test("power is within 1 ulp over the whole range of f32", () => {
     const bases = logarithmically(1e-30, 1e30);
-    // Spread over all bases: a stride that shares no factor with the count.
+    // Covers all bases: the stride and the count are coprime.
     const exponents = Float32Array.from({ length: count }, (_, i) => -3 + (6 * ((i * 40503) % count)) / count);
     const { error, at } = worst(evaluator("power", target)(bases, exponents), [bases, exponents], (x, y) => x ** y);
     expect(error, `at ${at.join()}`).toBeLessThanOrEqual(1);
   });
 
-  test("power follows IEEE 754 where values are special", () => {
+  test("power follows IEEE 754 for special values", () => {
     const values = [0, -0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 1e30, -1e30, 2 ** 24 + 2, Infinity, -Infinity, NaN, 1e-40, -1e-40];
     const pairs = values.flatMap((x) => values.map((y) => [x, y] as const));
     const [a, b] = [0, 1].map((i) => Float32Array.from(pairs, (pair) => pair[i]!));

@@ -4,10 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";
 
-/** Columns beside whole tiles of six, and many for each thread; depths of several blocks, and one that is no multiple of four. */
+/**
+ * Columns that are no whole tiles of six, and many for each thread; depths of several blocks, and one that is no
+ * multiple of four.
+ */
 const columns = [1, 5, 6, 13, 1000];
 const depths = [4, 512, 516, 1100, 1101];
-/** In place, and beyond: packed. */
+/** In place, and packed. */
 const rows = [2, 3, 4, 8, 15, 16, 17];
 
 describe.each([
@@ -43,7 +46,7 @@ describe.each([
         for (let j = 0; j < n; j++) {
           let want = 0;
           for (let i = 0; i < k; i++) want += a[(m - 1) * k + i]! * b[j * k + i]!;
-          // Sums of k products below 1 in blocks of 512.
+          // Sums of k products below 1, in blocks of 512.
           expect(Math.abs(all[(m - 1) * n + j]! - want)).toBeLessThan(2e-5 * Math.sqrt(k));
         }
       }

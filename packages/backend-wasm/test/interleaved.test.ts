@@ -29,7 +29,7 @@ test.each(formatNames)("%s: interleaving eight rows moves every bit to a place o
   expect(Uint8Array.from(back.flat())).toEqual(rows);
 });
 
-/** The block types that keep their bytes. */
+/** Block types that keep their bytes. */
 const blockTypes = formatNames.filter((name) => name !== "scaled8");
 
 describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) => {
@@ -42,7 +42,7 @@ describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) =
 
   const isInterleaved = (plan: Plan): boolean => (plan as WasmPlan).persistents.get("w")?.interleaving !== undefined;
 
-  /** Multiplies with `w` and looks its rows up. */
+  /** Multiplies with `w` and looks up its rows. */
   function tied(dtype: (typeof blockTypes)[number], n: number, k: number, activations: "ggml" | "f32"): Program {
     const program = createProgram();
     const w = program.persistent("w", { dtype, shape: [n, k] });
@@ -102,7 +102,7 @@ describe.each(targets)("interleaved weights, relaxed: $relaxed", ({ relaxed }) =
     for (const plan of [exact!, sharing, first!]) plan.dispose();
   });
 
-  test("a use that needs rows as they were loaded keeps them so, or says why it cannot", async () => {
+  test("a use that needs rows as loaded keeps them, or is refused with a reason", async () => {
     const product = (returnsWeights: boolean): Program => {
       const program = createProgram();
       const w = program.persistent("w", { dtype: "q8_0", shape: [16, 64] });
@@ -144,7 +144,7 @@ test("a persistent that several programs share gets a layout that all of them ca
   };
   const alone = await run([product]);
   const withPlain = await run([product, plain]);
-  // Chosen for the product, unless a third program has to read the blocks as they are.
+  // Interleaved for the product, unless a third program reads the blocks unchanged.
   expect(alone.interleaving).toBe("q8_0");
   expect(withPlain.interleaving).toBeUndefined();
   expect(withPlain.rows).toEqual(alone.rows);

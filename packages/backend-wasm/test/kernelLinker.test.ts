@@ -12,7 +12,7 @@ function record(eps: number): ProgramGraph {
 const inputs = { x: Float32Array.of(1, 1, 1, 1, 3, -3, 3, -3), w: Float32Array.of(1, 2, 3, 4) };
 const normed = [1, 2, 3, 4, 1, -2, 3, -4];
 
-/** What each module exports that is compiled while a test runs. */
+/** Exports of each module that is compiled while a test runs. */
 function watchModules(): (readonly string[])[] {
   const seen: (readonly string[])[] = [];
   const compile = WebAssembly.compile.bind(WebAssembly);
@@ -41,7 +41,7 @@ test.each([1, 2])("kernels are emitted for the first plan that calls them, and n
   await backend.dispose();
 });
 
-test("a call that cannot wait compiles what another plan is still waiting for, and both are right", async () => {
+test("a sync call compiles functions that another plan still waits for, and both are correct", async () => {
   const backend = await wasm({ threads: 2 }).open();
   const compile = WebAssembly.compile.bind(WebAssembly);
   let open = (): void => undefined;

@@ -12,13 +12,13 @@ function record(op: "relu" | "cumsum" | "sin"): ProgramGraph {
   return program;
 }
 
-/** Products of some weights are lazy, too. */
+/** Products of some weights are lazy too. */
 function hasLazyOp(id: string): boolean {
   const name = id.slice(0, id.indexOf(":"));
   return Object.hasOwn(ops, name) && (name === "matmul" || isLazy(ops[name as OpName]));
 }
 
-// One test, since what was loaded stays so.
+// One test, because loaded code stays loaded.
 test("a backend without calls within a call loads kernels with the program that has them, and computes all that there are", async () => {
   const backend = await wasm({ sync: false, threads: 2 }).open();
   await backend.compile(record("relu"));
@@ -41,7 +41,7 @@ test("a backend without calls within a call loads kernels with the program that 
   await backend.dispose();
 });
 
-test("calls within a call are refused, plans run within one", async () => {
+test("sync compilation is refused, but plans run within the call", async () => {
   const runtime = await createRuntime({ backends: [wasm({ sync: false, threads: 1 })], policy: { force: "wasm" } });
   const x = Float32Array.of(-1, 0, 2);
   const tensor = await runtime.relu(runtime.tensor(x));

@@ -3,7 +3,7 @@ import { type Backend, createProgram } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 
-// Rows this long are folded in parts.
+// Rows of this length are folded in parts.
 const n = 300_001;
 
 let backends: readonly Backend[];
@@ -16,7 +16,7 @@ afterAll(async () => {
 
 type Reduction = "sum" | "sumKahan" | "prod" | "max" | "min" | "mean" | "normL1" | "normL2" | "normLinf";
 
-/** The result on one thread, after two have given the same bits. */
+/** Returns the result on one thread, after checking that two threads give the same bits. */
 async function reduce(op: Reduction, x: Float32Array<ArrayBuffer>, rows = 1): Promise<Float32Array> {
   const results = await Promise.all(
     backends.map(async (backend) => {

@@ -37,13 +37,16 @@ function evaluator(target: Target, body: VectorFunction): (x: Float32Array) => F
   };
 }
 
-/** Distance between neighbouring f32 at `y`. */
+/** Distance between adjacent f32 at `y`. */
 function ulp(y: number): number {
   const exponent = Math.max(-126, Math.floor(Math.log2(Math.abs(y))));
   return 2 ** (exponent - 23);
 }
 
-/** The largest error in ulp over `count` arguments spread over the bit patterns from `low` to `high`, or evenly with `even`. */
+/**
+ * The largest error in ulp over `count` arguments from `low` to `high`, spread over bit patterns, or evenly with
+ * `even`.
+ */
 function worst(
   evaluate: (x: Float32Array) => Float32Array,
   exact: (x: number) => number,
@@ -64,7 +67,7 @@ function evenly(low: number, high: number): Float32Array {
   return Float32Array.from({ length: count }, (_, i) => low + ((high - low) * i) / (count - 1));
 }
 
-/** Every magnitude from `low` to `high` alike, both signs with `negative`. */
+/** Magnitudes from `low` to `high`, evenly over the exponents; both signs with `negative`. */
 function logarithmically(low: number, high: number, negative = false): Float32Array {
   return Float32Array.from({ length: count }, (_, i) => (negative && i % 2 === 1 ? -1 : 1) * low * (high / low) ** (i / (count - 1)));
 }
@@ -99,7 +102,7 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
     expect([...y.subarray(0, wanted.length)]).toEqual([...wanted]);
   });
 
-  test("exp of what is subnormal is within one subnormal step", () => {
+  test("subnormal results of exp are within one subnormal step", () => {
     const values = evenly(-103, -87.4);
     const y = evaluator(target, exp)(values);
     values.forEach((x, i) => {

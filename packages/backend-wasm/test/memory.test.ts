@@ -4,7 +4,7 @@ import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@cente
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 
-/** A plan whose weights have a memory of their own. */
+/** A plan whose weights have their own memory. */
 async function largePlan(backend: Backend, mebibytes: number): Promise<Plan> {
   const program = createProgram();
   const k = 1024;
@@ -47,10 +47,10 @@ test("a model's memory goes with its last plan, and other plans, tensors and run
   await backend.dispose();
 });
 
-test("models may go while others come", async () => {
+test("models can be disposed of while others are compiled", async () => {
   const backend = await wasm({ threads: 2 }).open();
   const going = [await largePlan(backend, 32), await largePlan(backend, 32), await largePlan(backend, 32)];
-  // Each that goes has the threads started anew.
+  // Releasing a memory restarts the threads.
   for (const plan of going) plan.dispose();
   const coming = await Promise.all([largePlan(backend, 32), largePlan(backend, 33)]);
   for (const plan of coming) {
@@ -112,7 +112,7 @@ test.each([1, 2])("the process gets smaller when a model is disposed of, threads
   );
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   const [start, first, afterFirst, second, afterSecond] = JSON.parse(stdout) as [number, number, number, number, number];
-  // Source chunks are small and there is one copy of the weights.
+  // Source chunks are small, and there is one copy of the weights.
   expect(first - start).toBeGreaterThan(190);
   expect(first - start).toBeLessThan(200 + 100);
   expect(first - afterFirst).toBeGreaterThan(150);

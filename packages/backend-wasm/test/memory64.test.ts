@@ -31,7 +31,7 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
     "the conformance suite with every tensor above 4 GiB, relaxed: %s, threads: %s",
     async (relaxed, threads) => {
       const { heap } = (await open({ memory64: true, relaxed, threads, checkWrites: true })).instance;
-      // What nobody touches takes no memory.
+      // Untouched pages use no memory.
       for (let i = 0; i < 2; i++) heap.alloc(2.1 * GiB, "other");
       const failures: string[] = [];
       let passed = 0;
@@ -46,7 +46,10 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
     60_000,
   );
 
-  /** Layers that each write rows into a cache of 1 GiB, or of few slots, and read them again; then a product with block weights. */
+  /**
+   * Layers that each write rows to a cache of 1 GiB, or of a few slots, and read them back; then a product with block
+   * weights.
+   */
   async function attend(layers: number, slots: number): Promise<{ readonly plan: WasmPlan; readonly y: Float32Array }> {
     const [tokens, heads, d, blockSize] = [3, 8, 128, 64];
     const program = createProgram();
@@ -76,7 +79,7 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
     return { plan, y: (await y!.data()) as Float32Array };
   }
 
-  test("a model of more than 3.5 GiB has them by itself, and computes what a small one does", async () => {
+  test("a model above 3.5 GiB has them by default, and computes the same results", async () => {
     await open({ threads: 2 });
     const small = await attend(4, 128);
     expect(small.plan.instance.heap.memory64).toBe(false);
@@ -93,7 +96,7 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
     expect(backend!.memory().persistents).toBeLessThan(GiB);
   });
 
-  test("what does not fit in 16 GiB, and a tensor of more than 4, are refused with numbers", async () => {
+  test("plans above 16 GiB and tensors above 4 GiB are refused with numbers", async () => {
     await open({});
     const error = await attend(17, 2 ** 17).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OutOfMemoryError);
@@ -101,11 +104,11 @@ describe.skipIf(!features.memory64)("memory with 64-bit addresses (Node from 24)
       `"wasm: expected 18253647872 bytes of free memory, got 17179590400; the limit is 17179869184 bytes (maxMemoryMiB, at most 16384); use a smaller model, a shorter context or another backend"`,
     );
     await expect(attend(1, 2 ** 20)).rejects.toThrowErrorMatchingInlineSnapshot(
-      `[OutOfMemoryError: wasm: expected 8589934592 bytes of free memory, got 4294901760; one tensor has at most so many bytes here; split it]`,
+      `[OutOfMemoryError: wasm: expected 8589934592 bytes of free memory, got 4294901760; a tensor has at most this many bytes; split it]`,
     );
   });
 
-  test("ops with kernels of their own have 32-bit addresses", async () => {
+  test("custom ops have 32-bit addresses", async () => {
     const op: CustomOp = {
       name: "own",
       inputs: ["x"],
@@ -155,7 +158,7 @@ describe("an engine without 64-bit addresses", () => {
 });
 
 describe.skipIf(!features.memory64)("code for 64-bit addresses", () => {
-  /** Compiles one function, and calls it with its 64-bit parameters as they are. */
+  /** Compiles one function and calls it with its 64-bit parameters. */
   function compile(build: (module: ModuleBuilder) => void): {
     readonly call: (...args: (number | bigint)[]) => unknown;
     readonly params: readonly string[];
@@ -170,7 +173,7 @@ describe.skipIf(!features.memory64)("code for 64-bit addresses", () => {
   }
   const high = 2 ** 32;
 
-  test("what an address is made of is wide, the rest is not", () => {
+  test("only values that flow into addresses are wide", () => {
     const { call, params, memory } = compile((module) =>
       module.function("fill", { at: "i32", stride: "i32", count: "i32", value: "i32" }, (f, { at, stride, count, value }) => {
         f.while(count, () => {
@@ -184,7 +187,7 @@ describe.skipIf(!features.memory64)("code for 64-bit addresses", () => {
     expect([...new Int32Array(memory.buffer, high, 6)]).toEqual([-7, 0, -7, 0, -7, 0]);
   });
 
-  test("an address with 32 low zeros is one, negative steps and indices from memory go backwards", () => {
+  test("an address with 32 low zeros is not null; negative steps and loaded indices go backwards", () => {
     const { call, memory } = compile((module) =>
       module.value("sum", { first: "i32", index: "i32", none: "i32" }, "f32", (f, { first, index, none }) => {
         const sum = f.let(f32.const(0));
@@ -200,7 +203,7 @@ describe.skipIf(!features.memory64)("code for 64-bit addresses", () => {
     expect(call(BigInt(high), 64n, 0n)).toBe(12);
   });
 
-  test("addresses are stored, compared, copied and given back in 64 bits", () => {
+  test("addresses are stored, compared, copied and returned in 64 bits", () => {
     const { call, memory } = compile((module) => {
       const next = module.value("next", { at: "i32" }, "i32", (f, { at }) => {
         f.store(at, f32.const(3));

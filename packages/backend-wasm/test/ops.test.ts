@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";
 
-/** Large enough for several calls of a loop, and no multiple of anything. */
+/** Large enough for several calls of a loop, and prime. */
 const many = 200_003;
 
 interface Input {
@@ -22,7 +22,7 @@ const f32 = (seed: number, ...shape: number[]): Input => ({
   ),
 });
 
-describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) => {
+describe.each(targets)("results match the reference, relaxed: $relaxed", ({ relaxed }) => {
   let backend: Backend;
   let scalar: Backend;
   beforeAll(async () => {
@@ -120,7 +120,7 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
     await likeReference([near1([1031, 21])], (p, [x]) => p[name](x!, { axis: 0 }), 1e-6);
   });
 
-  // Every value comes several times, so that order among equals shows.
+  // Every value occurs several times, so that the order of equal values shows.
   const ties = (shape: readonly number[]): Input => {
     const input = f32(13, ...shape);
     const data = input.data.map((x) => Math.round(50 * x) / 2) as Float32Array;
@@ -155,7 +155,7 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
     return likeReference([f32(14, ...shape)], (p, [x]) => p.transpose(x!, { axes: order }));
   });
 
-  test("updates of one place come in their order", () =>
+  test("updates of the same place keep their order", () =>
     likeReference(
       [
         f32(15, 3, 50, 9),
@@ -170,7 +170,7 @@ describe.each(targets)("like the reference, relaxed: $relaxed", ({ relaxed }) =>
       await likeReference([], (p) => p.random({ shape: [count], seed: 2 ** 40 + 5, distribution: "normal" }), 3e-6);
   });
 
-  test("an index out of range gives zeros, and an update of it is left out", async () => {
+  test("an index out of range reads zeros and skips updates", async () => {
     const indices = { dtype: "i32" as const, shape: [4], data: Int32Array.of(1, -1, 3, 0) };
     const x = { ...f32(0, 3, 2), data: Float32Array.of(1, 2, 3, 4, 5, 6) };
     const rows = await evaluate(backend, [x, indices], (p, [from, at]) => p.gather(from!, at!));

@@ -5,7 +5,7 @@ import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";
 import type { WasmPlan } from "../src/plan/plan.ts";
 
-/** Of a quarter of the panels none, one and several, whole ones or not; of blocks of k as well. */
+/** Zero, one or several panels per quarter, whole or not; likewise for blocks of k. */
 const columns = [1, 7, 8, 31, 32, 33, 64, 100, 300];
 const depths = [1, 5, 512, 513, 1100];
 
@@ -42,7 +42,7 @@ describe.each([
         for (let j = 0; j < n; j++) {
           let want = 0;
           for (let i = 0; i < k; i++) want += a[(m - 1) * k + i]! * b[i * n + j]!;
-          // Sums of k products below 1 in blocks of 512.
+          // Sums of k products below 1, in blocks of 512.
           expect(Math.abs(y[(m - 1) * n + j]! - want)).toBeLessThan(2e-5 * Math.sqrt(k));
         }
         expect(await plan.save("b")).toEqual(b);
@@ -52,7 +52,7 @@ describe.each([
     }
   });
 
-  test("one row's product does not depend on the rows beside it", async () => {
+  test("a row's product does not depend on other rows", async () => {
     const [k, n] = [1100, 100];
     const [a, b] = [uniform(3, 13 * k), uniform(4, k * n)];
     const [many, one] = [await weighted(13, k, n, b), await weighted(1, k, n, b)];
@@ -63,7 +63,7 @@ describe.each([
   });
 });
 
-describe("which weights lie in panels", () => {
+describe("which weights are packed in panels", () => {
   let backend: WasmBackend;
   beforeAll(async () => {
     backend = (await wasm().open()) as WasmBackend;
@@ -83,7 +83,7 @@ describe("which weights lie in panels", () => {
   };
   const isPacked = (plan: Plan): boolean => (plan as WasmPlan).persistents.get("b")!.isPacked;
 
-  test("those that no program uses otherwise", async () => {
+  test("weights that all programs use only as the right operand of products", async () => {
     expect(isPacked(await backend.compile(product(false)))).toBe(true);
     expect(isPacked(await backend.compile(product(true)))).toBe(false);
     expect(isPacked(await backend.compile(sum()))).toBe(false);
@@ -100,7 +100,7 @@ describe("which weights lie in panels", () => {
     await expect(backend.compile(sum(), { shareWith: first })).rejects.toThrow(/persistent b: .*holds it in panels.* sharedBy/);
   });
 
-  test("rows longer than what is read at once", async () => {
+  test("rows longer than one read", async () => {
     const [k, n] = [3, 2 ** 20 + 5];
     const program = createProgram();
     program.output("y", program.matmul(program.input("a", "f32", [1, k]), program.persistent("b", { dtype: "f32", shape: [k, n] })));

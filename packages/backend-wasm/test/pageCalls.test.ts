@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { wasm } from "../src/index.ts";
 
-// As in a page, where code comes over a network; in files of its own, since what was loaded stays so.
+// As in a page, where code is loaded over a network. In its own test file, because loaded code stays loaded.
 let backend: WasmBackend;
 
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(() => backend.dispose());
 
 const x = Float32Array.from({ length: 32 }, (_, i) => i - 16);
 
-test("in a page an op may be called within the call though language models seldom have it", () => {
+test("in a page, sync calls can use ops that language models rarely need", () => {
   const program = createProgram();
   program.output("y", program.cumsum(program.input("x", "f32", [3])));
   expect(backend.compileSync!(program).runSync!({ x: Float32Array.of(1, 2, 4) }).y).toEqual(Float32Array.of(1, 3, 7));
@@ -55,7 +55,7 @@ test.each([
   ["products with experts", choosing, { x, ids: Int32Array.of(1) }],
 ])("in a page %s are waited for once", async (_what, record, inputs) => {
   expect(() => backend.compileSync!(record())).toThrow(NotLoadedError);
-  expect(() => backend.compileSync!(record())).toThrow(/must be waited for; compile a program with/);
+  expect(() => backend.compileSync!(record())).toThrow(/is loaded asynchronously; compile a program (with|that needs)/);
   const plan = await backend.compile(record());
   expect(backend.compileSync!(record()).runSync!(inputs).y).toEqual(await plan.run(inputs).y!.data());
 });

@@ -40,7 +40,7 @@ describe("long runs", () => {
       turns++;
     }
     await done;
-    // 6.4 GFLOP take 90 ms at the very least.
+    // 6.4 GFLOP take at least 90 ms.
     expect(turns).toBeGreaterThan(4);
   });
 
@@ -53,7 +53,7 @@ describe("long runs", () => {
     setImmediate(() => {
       turned = true;
     });
-    // Runs this short are computed on the spot, and awaiting them gives only microtasks a turn.
+    // Runs this short are computed within the call, and awaiting them only runs microtasks.
     for (let run = 0; run < 1e6 && !turned; run++) {
       const { y } = plan.run({ x });
       await y!.ready();
@@ -65,7 +65,7 @@ describe("long runs", () => {
   test("the event loop turns while steps are recorded for new extents, and an abort leaves nothing behind", async () => {
     const program = createProgram();
     let x = program.input("x", "f32", [program.dim("T", 64), 8]);
-    // Nothing to compute, and thousands of steps to record.
+    // Nothing to compute, but thousands of steps to record.
     for (let i = 0; i < 4000; i++) x = program.softmax(x, { axis: i % 2 });
     program.output("y", x);
     const plan = await backend.compile(program);
@@ -109,7 +109,7 @@ describe("short runs, which are computed within the call", () => {
     return program;
   };
 
-  test("take inputs wherever they are, and give handles like those of others", async () => {
+  test("accept inputs from any backend and return ordinary handles", async () => {
     const plan = await backend.compile(sum());
     const values = () => new Float32Array([1, 2, 3]);
     const [uploaded, host] = [backend.upload({ dtype: "f32", shape: [3] }, values()), hostTensor({ dtype: "f32", shape: [3] }, values())];
@@ -130,7 +130,7 @@ describe("short runs, which are computed within the call", () => {
     expect((backend as WasmBackend).isBusy).toBe(false);
   });
 
-  test("wait for what was called before, and for inputs that are still computed", async () => {
+  test("wait for earlier calls and for pending inputs", async () => {
     const [plan, long] = [await backend.compile(sum()), await chainOfProducts(256, 4)];
     const ones = new Float32Array(3).fill(1);
     await plan.run({ a: ones, b: ones }).host!.ready();
@@ -143,7 +143,7 @@ describe("short runs, which are computed within the call", () => {
     expect(await third.data()).toEqual(new Float32Array(3).fill(3));
   });
 
-  test("reject their handles when they fail, and keep no memory", async () => {
+  test("reject their handles on failure and free their memory", async () => {
     const trap: CustomOp = {
       name: "trap",
       inputs: ["x"],
@@ -170,7 +170,7 @@ describe("short runs, which are computed within the call", () => {
 });
 
 describe("memory", () => {
-  test("every byte of WASM memory is accounted for, and comes back", async () => {
+  test("every byte of WASM memory is accounted for and freed", async () => {
     const before = backend.memory();
     const plan = await chainOfProducts(64, 3);
     const during = backend.memory();
@@ -182,7 +182,7 @@ describe("memory", () => {
     expect({ persistents, arenas, tensors }).toEqual({ persistents: before.persistents, arenas: before.arenas, tensors: before.tensors });
   });
 
-  test("too large a plan is a typed error with sizes, and the backend goes on", async () => {
+  test("a plan that is too large raises a typed error with sizes, and the backend continues", async () => {
     const small = await wasm({ maxMemoryMiB: 8 }).open();
     const program = createProgram();
     program.output("y", program.relu(program.input("x", "f32", [4 << 20])));
@@ -196,10 +196,10 @@ describe("memory", () => {
     await small.dispose();
   });
 
-  test("addresses above 2 GiB compute alike", async () => {
+  test("addresses above 2 GiB give the same results", async () => {
     const low = await wasm().open();
     const high = await wasm().open();
-    // Takes address memory, not memory: the pages are never touched.
+    // Reserves address space only: the pages are never touched.
     (high as WasmBackend).heap.alloc(2 ** 31 + 2 ** 20, "other");
     const [tokens, k, n] = [9, 256, 37];
     const results = [];
@@ -235,7 +235,7 @@ describe("memory", () => {
     const used = heap.alloc(1 << 19, "other");
     heap.u8.fill(255, 0, used + (1 << 19));
     heap.free(used);
-    // Half of it was used before, half never was.
+    // Half of it was used before, half was not.
     const zeroed = heap.allocZeroed(1 << 20, "tensors");
     expect(zeroed).toBe(used);
     expect(heap.u8.subarray(zeroed, zeroed + (1 << 20)).every((byte) => byte === 0)).toBe(true);
@@ -281,7 +281,7 @@ describe("large outputs that stay on the backend", () => {
     return backend.compile(program);
   }
 
-  test("each run has its own, and what is disposed of is free", async () => {
+  test("each run has its own output, and disposing of it frees the memory", async () => {
     const plan = await relus();
     const before = tensorBytes();
     const kept = [1, -1, 2].map((factor) => plan.run({ x: xs.map((x) => factor * x) }).y!);

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
 import { emitPrecompiled, type PrecompiledCall } from "../src/linking/precompiled.ts";
 
-/** What scripts/writeBase.mjs asks for. */
+/** The calls that scripts/writeBase.mjs includes. */
 const calls = (Object.values(ops) as AnyOp[]).flatMap((op) =>
   (cases[op.name as OpName].cases as readonly OpCase<"add">[]).map(
     ({ inputs, optional = {}, params = {} }): PrecompiledCall => ({
@@ -18,7 +18,7 @@ const calls = (Object.values(ops) as AnyOp[]).flatMap((op) =>
 const module = new WebAssembly.Module(await emitPrecompiled(calls));
 const empty = new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
 
-/** A host that instantiates modules and compiles nothing. */
+/** A host that instantiates modules but compiles none. */
 function forbidCompiling(): void {
   const refuse = () => Promise.reject(new WebAssembly.CompileError("compiling is disallowed by the embedder"));
   const { instantiate } = WebAssembly;
@@ -27,11 +27,11 @@ function forbidCompiling(): void {
     source instanceof WebAssembly.Module ? instantiate(source, imports) : refuse()) as typeof WebAssembly.instantiate);
 }
 
-describe("on a host that compiles no WebAssembly", () => {
+describe("on a host that does not compile WebAssembly", () => {
   beforeEach(forbidCompiling);
   afterEach(() => void vi.restoreAllMocks());
 
-  test("a module that was precompiled computes what it has, and says of the rest that it has not", async () => {
+  test("a precompiled module computes the functions it has, and refuses others with a reason", async () => {
     const backend = await wasm({ module }).open();
     expect(backend.device.name).toBe("WebAssembly SIMD, 1 thread (precompiled)");
     const sample = conformanceSample();
@@ -65,19 +65,19 @@ describe("on a host that compiles no WebAssembly", () => {
     await backend.dispose();
   });
 
-  test("without one the error says what to allow", async () => {
+  test("without a module the error says what to allow", async () => {
     const error = await wasm({ relaxed: false, threads: 1 })
       .open()
       .catch((reason: unknown) => reason);
-    // A backend that was opened before in this process has the module already.
+    // A backend that was opened earlier in this process has the module already.
     if (!(error instanceof Error)) return;
     expect(error).toBeInstanceOf(UnsupportedError);
-    expect(error.message).toMatch(/compiles no WebAssembly.*'wasm-unsafe-eval'.*option module/);
+    expect(error.message).toMatch(/does not compile WebAssembly.*'wasm-unsafe-eval'.*option module/);
   });
 });
 
 test("another module is refused", async () => {
-  await expect(wasm({ module: empty }).open()).rejects.toThrow(/expected base\.wasm of @centella\/backend-wasm, got another one/);
+  await expect(wasm({ module: empty }).open()).rejects.toThrow(/expected base\.wasm of @centella\/backend-wasm, got another module/);
   expect(() => wasm({ module: {} as WebAssembly.Module })).toThrow(/module to be a WebAssembly\.Module, got an object/);
-  expect(() => wasm({ module, threads: 2 })).toThrow(/a module precompiled alone/);
+  expect(() => wasm({ module, threads: 2 })).toThrow(/a module without relaxed, memory64 or threads/);
 });

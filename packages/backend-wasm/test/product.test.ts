@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { sharedUnits } from "../src/matmul/product.ts";
 
-/** Multiply-adds of the calls that a product of `units` units of so much work is cut into. */
+/** Multiply-adds of the calls of a product of `units` units. */
 function callsOf(units: number, work: number, threads: number): readonly number[] {
   const size = sharedUnits(work, units * work, threads);
   return Array.from({ length: Math.ceil(units / size) }, (_, i) => work * Math.min(size, units - i * size));
 }
 
-/** Until when threads are busy that take one call after the other. */
+/** Time until threads that take one call after another are done. */
 function spanOf(calls: readonly number[], threads: number): number {
   const busy = Array.from({ length: threads }, () => 0);
   for (const call of calls) busy[busy.indexOf(Math.min(...busy))]! += call;
@@ -29,7 +29,7 @@ describe.each([2, 3, 4, 8])("a single token's products on %i threads", (threads)
   test.each(shapes)("%i × %i: threads end together, and no call is smaller than what it costs", (rows, columns) => {
     const calls = callsOf(rows, columns, threads);
     const total = rows * columns;
-    // As many threads as there are calls worth taking: 100,000 multiply-adds are about two microseconds.
+    // As many threads as there are worthwhile calls: 100,000 multiply-adds take about two microseconds.
     const busy = Math.min(threads, Math.floor(total / 1e5));
     expect(spanOf(calls, threads)).toBeLessThanOrEqual((1.15 * total) / busy);
     if (calls.length > 1) expect(Math.min(...calls.slice(0, -1))).toBeGreaterThanOrEqual(1e5);

@@ -2,7 +2,7 @@ import { createProgram } from "@centella/core";
 import type { QuantizedType } from "@centella/core/backend";
 import { dequantize, ggmlTypes, quantize } from "@centella/quant";
 import { describe, expect, test, vi } from "vitest";
-// ggml's own bytes, which the tests of @centella/quant hold it to.
+// ggml's bytes, as verified by the tests of @centella/quant.
 import golden from "../../quant/test/fixtures/encoded.json" with { type: "json" };
 import { wasm } from "../src/index.ts";
 import { WasmMemory } from "../src/memory/wasmMemory.ts";
@@ -25,7 +25,7 @@ function noise(seed: number, count: number): Float32Array {
   });
 }
 
-/** Blocks of 256 that searches have trouble with: one extent each, so that four in a row differ. */
+/** Blocks of 256 that are difficult for searches: one range each, so that four in a row differ. */
 const difficult = Float32Array.from(
   [
     noise(1, 256),
@@ -46,7 +46,7 @@ const difficult = Float32Array.from(
     noise(12, 256).map((x, i) => x * 2 ** -(i >> 3)),
     noise(13, 256).map((x) => Math.abs(x) * 1e-7),
     noise(14, 256).map((x, i) => (i === 255 ? 3e38 : x * 1e-38)),
-    // One more than four times some.
+    // One more than a multiple of four.
     noise(15, 256).map((x) => 0.02 * x),
   ].flatMap((block) => [...block]),
 );
@@ -73,7 +73,7 @@ describe.each([{ relaxed: false, threads: 1 }, { threads: 2 }, { memory64: true,
       expect(firstDifference(await made(values), quantize(dtype, values))).toBe("none");
     }
 
-    // What is not finite spoils its own block alone.
+    // A value that is not finite affects only its own block.
     const { blockElements } = ggmlTypes[dtype];
     const spoilt = noise(30, 5 * blockElements);
     spoilt[blockElements + 7] = Number.NaN;

@@ -18,7 +18,7 @@ import { sharedPath, targets } from "./shared.ts";
 
 await loadParts();
 
-/** Blocks of real weights, and what ggml's C code makes of them. */
+/** Blocks of real weights, and their values from ggml's C code. */
 const realBlocks = sharedPath("data/dequant");
 const blockTypes = [
   ...formatNames.filter((name) => name !== "scaled8"),
@@ -43,7 +43,9 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
     return plan;
   }
 
-  /** Compares with the scalar reference; errors are relative to the sum of magnitudes, which rounding errors scale with. */
+  /**
+   * Compares with the scalar reference. Errors are relative to the sum of magnitudes, which rounding errors scale with.
+   */
   async function compare(
     dtype: DType,
     n: number,
@@ -92,7 +94,7 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
     return compare(dtype, 29, 768, new Uint8Array(contentsOf({ dtype, shape }, 9).stored.buffer), uniform(5, 9 * 768), 1e-5);
   });
 
-  /** Where each format has its f16 scales. */
+  /** Offsets of each format's f16 scales. */
   const scalesAt: Readonly<Partial<Record<BlockType, readonly number[]>>> = {
     q4_0: [0],
     q4_1: [0, 2],
@@ -116,14 +118,14 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
       const rowBytes = (k / blockElements) * blockBytes;
       bytes.fill(fills[row]!, row * rowBytes, (row + 1) * rowBytes);
       for (let at = row * rowBytes; at < (row + 1) * rowBytes; at += blockBytes) {
-        // The scales 0.5 and -0.25, the second of a block 0.25: bytes of the fill could make infinities.
+        // Scales 0.5 and -0.25, and 0.25 for a block's second one: the fill bytes could be infinities.
         scales.forEach((scale, index) => {
           bytes.set(index > 0 ? [0x00, 0x34] : row % 2 === 0 ? [0x00, 0x38] : [0x00, 0xb4], at + scale);
         });
       }
     }
     const x = uniform(4, 9 * k);
-    // Rows of zeros, of one value, with one outlier, with two largest values of different sign, in both orders.
+    // Rows of zeros, of one value, with one outlier, and with two largest values of different sign in both orders.
     x.fill(0, 0, k);
     x.fill(-3, k, 2 * k);
     x[2 * k + 7] = 1e4;
@@ -132,7 +134,7 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
     x[4 * k + 9] = -5;
     x[4 * k + 100] = 5;
     await compare(dtype, n, k, bytes, x, 2e-5);
-    // A token alone goes another way: the largest magnitude everywhere, and one outlier.
+    // A single token takes another path: the largest magnitude everywhere, and one outlier.
     for (const row of [1, 2]) await compare(dtype, n, k, bytes, x.slice(row * k, (row + 1) * k), 2e-5, [1]);
   });
 
@@ -166,7 +168,7 @@ describe.each(targets)("block formats, relaxed: $relaxed", ({ relaxed }) => {
 describe("kinds of dot products", () => {
   const modules = new Map<ByteDots, { readonly module: WebAssembly.Module; readonly functions: readonly unknown[] }>();
 
-  /** Multiplies on a module of its own, emitted for one kind of dot products. */
+  /** Multiplies with a module emitted for one kind of dot product. */
   function run(dots: ByteDots, name: FormatName, n: number, k: number, m: number, rows: Uint8Array, x: Float32Array): Float32Array[] {
     const target = { relaxed: dots !== "wide", dots };
     const memory = new WebAssembly.Memory({ initial: 64, maximum: 1000 });
@@ -208,7 +210,7 @@ describe("kinds of dot products", () => {
         const x = uniform(2, m * k);
         const [pairs, quads, wide] = (["pairs", "quads", "wide"] as const).map((dots) => run(dots, name, n, k, m, rows, x));
         expect(pairs).toEqual(quads);
-        // Without relaxed SIMD there is no fused multiply-add: the same integers, other roundings.
+        // Without relaxed SIMD there is no fused multiply-add: same integers, different rounding.
         wide!.forEach((values, mode) => {
           const size = Math.sqrt(quads![mode]!.reduce((sum, value) => sum + value * value, 0) / values.length);
           values.forEach((value, i) => void expect(Math.abs(value - quads![mode]![i]!)).toBeLessThanOrEqual(1e-5 * size));

@@ -33,7 +33,7 @@ test("exp of f64 is fdlibm's, which Math.exp of V8 is, bit for bit", () => {
   expect(wrong).toEqual([]);
 });
 
-/** Every combination of what narrows the choice; few distinct logits, so that there are equals, some excluded. */
+/** Every combination of sampling options. Few distinct logits, so that some are equal; some are excluded. */
 const options = [0, 0.3, 1, 7].flatMap((temperature) =>
   [0, 1, 40, 5000].flatMap((topK) =>
     [0, 0.5, 0.95, 1].flatMap((topP) => [0, 0.05, 1].map((minP) => ({ temperature, topK, topP, minP, seed: 2 ** 40 + topK }))),
@@ -69,7 +69,7 @@ test("chooses what the reference does, on any thread, without a return to JavaSc
   await backend.dispose();
 });
 
-test("a row with nothing to choose from, or with what is no number, gives -1 and leaves the others alone", async () => {
+test("a row without candidates or with NaN gives -1 and does not affect other rows", async () => {
   const backend = await wasm().open();
   const program = createProgram();
   const [x, at] = [program.input("x", "f32", [5, 3]), program.input("at", "i32", [5])];

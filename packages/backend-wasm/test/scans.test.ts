@@ -7,14 +7,14 @@ import { targets } from "./shared.ts";
 
 const cases = targets.flatMap(({ relaxed }) => [1, 2].map((threads) => ({ relaxed, threads })));
 
-describe.each(cases)("a scan and the write of its state in one walk, relaxed: $relaxed, threads: $threads", (options) => {
+describe.each(cases)("a scan fused with the write of its state, relaxed: $relaxed, threads: $threads", (options) => {
   let backend: Backend;
   beforeAll(async () => {
     backend = await wasm(options).open();
   });
   afterAll(() => backend.dispose());
 
-  // Heads, channels, groups, elements, decays; sizes that fill lanes and that do not.
+  // Heads, channels, groups, elements, decays; sizes that do and do not fill lanes.
   test.each([
     [64, 1, 1, 16, 16],
     [6, 5, 3, 7, 1],
@@ -25,7 +25,8 @@ describe.each(cases)("a scan and the write of its state in one walk, relaxed: $r
     expect(explain(together, backend)).toMatch(/\.1 = ssmScanWrite/);
     expect(explain(apart, backend)).not.toMatch(/\.1 = ssmScanWrite/);
     const [one, two] = [await backend.compile(together), await backend.compile(apart)];
-    // A prompt of one sequence and a token of another, then a token of each, then nothing, then a new sequence in an old row.
+    // A prompt of one sequence and a token of another, then a token of each, then nothing, then a new sequence in an
+    // old row.
     const runs = [
       { positions: [0, 1, 2, 3, 0], rows: [2, 2, 2, 2, 0] },
       { positions: [4, 1], rows: [2, 0] },
@@ -51,7 +52,7 @@ describe.each(cases)("a scan and the write of its state in one walk, relaxed: $r
   });
 });
 
-/** `isApart`: something reads the results before the state is written. */
+/** `isApart`: another step reads the results before the state is written. */
 function record(H: number, P: number, G: number, N: number, decays: number, isApart: boolean): ProgramGraph {
   const program = createProgram();
   const T = program.dim("T", 8);

@@ -7,13 +7,13 @@ import type { Target } from "../src/target.ts";
 
 const root = resolve(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"));
 
-/** Path of an outside test file, or undefined where the data is not there. */
+/** Path of an external test file, or undefined if it does not exist. */
 export function sharedPath(name: string): string | undefined {
   const path = resolve(root, name);
   return existsSync(path) ? path : undefined;
 }
 
-/** Both kinds of code that the backend emits; relaxed SIMD only where this engine has it. */
+/** Both kinds of emitted code; relaxed SIMD only if this engine has it. */
 export const targets: readonly Target[] = [targetOf(false), ...(hasRelaxedSimd() ? [targetOf(true)] : [])];
 
 function hasRelaxedSimd(): boolean {
@@ -25,7 +25,7 @@ function hasRelaxedSimd(): boolean {
   return WebAssembly.validate(module.build());
 }
 
-/** Instantiates one function over a fresh memory of `pages` pages. */
+/** Instantiates one function over a new memory of `pages` pages. */
 export function instantiate<S extends Signature>(
   signature: S,
   body: (f: FunctionBuilder, params: Params<S>) => void,
@@ -38,7 +38,10 @@ export function instantiate<S extends Signature>(
   return { call: exports.call as (...args: number[]) => void, memory };
 }
 
-/** How many steps looked at memory while they were recorded, so that they return to JavaScript; `record` is a spy on `WasmMemory`'s. */
+/**
+ * Number of steps that read memory while they were recorded, and so return to JavaScript. `record` is a spy on that of
+ * `WasmMemory`.
+ */
 export function hostSteps(record: { readonly mock: { readonly results: readonly { readonly type: string }[] } }): number {
   return record.mock.results.filter(({ type }) => type === "throw").length;
 }

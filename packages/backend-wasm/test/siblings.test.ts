@@ -35,7 +35,9 @@ describe.each(cases)(
       return now;
     }
 
-    /** Outputs of all products in one program, and of each in a program of its own, whose results `finish` is given as inputs. */
+    /**
+     * Outputs of all products in one program, and of each in its own program. `finish` gets their results as inputs.
+     */
     async function compare(
       products: readonly Product[],
       activations: "ggml" | "f32",
@@ -96,7 +98,7 @@ describe.each(cases)(
       ["f32", "f32", true],
       ["f16", "f32", false],
     ] as const)("a gated product, and biases: %s, %s activations, b as [n, k]: %s", async (dtype, activations, transposeB) => {
-      // Larger than what one call takes with two threads.
+      // Larger than one call with two threads.
       const gated = [
         ["gate", dtype, 1100],
         ["up", dtype, 1100],
@@ -120,7 +122,7 @@ describe.each(cases)(
   },
 );
 
-test("groups that have no kernel are refused in words, and computed call by call", async () => {
+test("unsupported groups give a reason and are computed call by call", async () => {
   const backend = await wasm({ threads: 1 }).open();
   const listing = (record: (program: Program, x: Value) => Value): string => {
     const program = createProgram();
@@ -128,13 +130,13 @@ test("groups that have no kernel are refused in words, and computed call by call
     return program.explain(backend);
   };
   const w = (program: Program, name: string, shape: readonly number[] = [4, 4]): Value => program.input(name, "f32", shape);
-  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w"), { transposeA: true })))).toContain("transposed tensors, are multiplied apart");
-  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w", [2, 4, 4]))))).toContain("batches of matrices");
-  expect(listing((p, x) => p.cast(p.matmul(x, w(p, "w")), { dtype: "i32" }))).toContain("i32 results behind a product");
+  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w"), { transposeA: true })))).toContain("transposed tensors are not fused");
+  expect(listing((p, x) => p.relu(p.matmul(x, w(p, "w", [2, 4, 4]))))).toContain("products of batches");
+  expect(listing((p, x) => p.cast(p.matmul(x, w(p, "w")), { dtype: "i32" }))).toContain("i32 results after a product");
   await backend.dispose();
 });
 
-describe.each([1, 2])("rows with what finishes or makes them give the bits of call by call, threads: %i", (threads) => {
+describe.each([1, 2])("row ops with epilogues or prologues give the bits of separate calls, threads: %i", (threads) => {
   const n = 70;
   type Recording = (program: Program, x: Value, y: Value, w: Value, column: Value) => Value;
   test.each<[string, Recording, Recording]>([

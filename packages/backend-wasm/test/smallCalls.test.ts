@@ -2,7 +2,7 @@ import { createProgram, createRuntime, NotLoadedError, type Runtime, Unsupported
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
 
-// As in a page that went offline before a call came to the reference.
+// As in a page that went offline before a call needed the reference.
 vi.mock("../../core/src/reference/referencePlan.ts", () => {
   throw new TypeError("Failed to fetch dynamically imported module");
 });
@@ -45,7 +45,7 @@ describe("a call that is too small for wasm, where the reference is not loaded",
   });
 });
 
-test("a reference that was asked for and cannot be loaded says so", async () => {
+test("an explicit reference that cannot be loaded is an error", async () => {
   const opened = createRuntime({ backends: [], policy: { force: "reference" } });
   await expect(opened).rejects.toThrow(NotLoadedError);
   await expect(createRuntime({ backends: [] })).rejects.toThrow(UnsupportedError);

@@ -2,7 +2,7 @@ import { createRuntime, reference } from "@centella/core";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 
-test("runtime.sync computes on WASM within the call, fused kernels and tensors of its own included", async () => {
+test("runtime.sync computes on WASM within the call, including fused kernels and its own tensors", async () => {
   await using runtime = await createRuntime({ backends: [wasm()], policy: { force: "wasm" } });
   const values = Float32Array.from({ length: 64 * 64 }, (_, i) => Math.sin(i));
   const a = runtime.tensor(values, [64, 64]);
@@ -19,7 +19,7 @@ test("runtime.sync computes on WASM within the call, fused kernels and tensors o
   expect(runtime.report().calls.every(({ backend }) => backend === "wasm")).toBe(true);
 });
 
-test("work under way must be awaited first", async () => {
+test("pending work must be awaited first", async () => {
   await using runtime = await createRuntime({ backends: [wasm()], policy: { force: "wasm" } });
   const a = runtime.tensor(new Float32Array(4));
   const later = await runtime.relu(a);
@@ -28,7 +28,7 @@ test("work under way must be awaited first", async () => {
   expect([...runtime.sync.relu(later).dataSync()]).toEqual([0, 0, 0, 0]);
 });
 
-test("threads follow: a large call is right at once, and when they have the kernel", async () => {
+test("a large call is correct before and after the threads have the kernel", async () => {
   await using runtime = await createRuntime({ backends: [wasm({ threads: 2 })], policy: { force: "wasm" } });
   const values = Float32Array.from({ length: 1 << 18 }, (_, i) => i % 1000);
   const a = runtime.tensor(values);

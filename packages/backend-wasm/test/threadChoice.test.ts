@@ -5,7 +5,7 @@ import { wasm } from "../src/index.ts";
 import { autoThreads } from "../src/threads/cores.ts";
 import { ThreadChoice } from "../src/threads/threadChoice.ts";
 
-/** Runs of a choice when each way takes so long; the share that all threads computed. */
+/** Runs a choice with fixed times for each way. Returns the share of runs on all threads. */
 function share(choice: ThreadChoice, runs: number, times: { readonly together: number; readonly alone: number }): number {
   let together = 0;
   for (let run = 0; run < runs; run++) {
@@ -17,14 +17,14 @@ function share(choice: ThreadChoice, runs: number, times: { readonly together: n
 }
 
 describe("the choice of threads for short runs", () => {
-  test("it is for what was faster, whatever a single run took, and changes when that does", () => {
+  test("follows the faster way despite outliers, and changes with it", () => {
     const choice = new ThreadChoice();
     share(choice, 20, { together: 1, alone: 2 });
     expect(share(choice, 200, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
     const isTogether = choice.next();
     choice.record(isTogether, 1000);
     expect(share(choice, 40, { together: 1, alone: 2 })).toBeGreaterThan(0.9);
-    // A core is taken, then it is free again.
+    // A core is busy, then free again.
     share(choice, 100, { together: 5, alone: 2 });
     expect(share(choice, 200, { together: 5, alone: 2 })).toBeLessThan(0.1);
     share(choice, 100, { together: 1, alone: 2 });
@@ -32,7 +32,7 @@ describe("the choice of threads for short runs", () => {
   });
 });
 
-test("threads by themselves: of two threads of a core one, eight at most, as many as the process may use", () => {
+test("default threads: one per core, at most eight, limited to those the process may use", () => {
   const machine = (lists: readonly string[]) => (path: string) => lists[Number(/cpu(\d+)/.exec(path)![1])];
   const { hardwareConcurrency } = navigator;
   const set = (count: number) => Object.defineProperty(navigator, "hardwareConcurrency", { value: count, configurable: true });
@@ -49,14 +49,14 @@ test("threads by themselves: of two threads of a core one, eight at most, as man
   }
 });
 
-test("short runs on the caller's thread and on the pool's in turn: the same bits every time", async () => {
+test("short runs alternating between the caller's thread and the pool give the same bits", async () => {
   const backend = await wasm({ threads: 3 }).open();
   const [k, layers] = [256, 12];
   const program = createProgram();
   const w = program.persistent("w", { dtype: "q8_0", shape: [k, k] });
   const weight = program.constant(new Float32Array(k).fill(1), "f32", [k]);
   let x = program.input("x", "f32", [program.dim("T", 4), k]);
-  // Many short stages: threads that are late find the next list.
+  // Many short stages: late threads find the next list.
   for (let layer = 0; layer < layers; layer++)
     x = program.rmsNorm(program.matmul(x, w, { transposeB: true, activations: "ggml" }), weight, { eps: 1e-6 });
   program.output("y", x);

@@ -18,7 +18,7 @@ function isSame(a: TypedArray, b: TypedArray): boolean {
   return Buffer.from(a.buffer, a.byteOffset, a.byteLength).equals(Buffer.from(b.buffer, b.byteOffset, b.byteLength));
 }
 
-describe.each(targets)("any number of threads gives the same bits, relaxed: $relaxed", ({ relaxed }) => {
+describe.each(targets)("results do not depend on the number of threads, relaxed: $relaxed", ({ relaxed }) => {
   const counts = [1, 2, 3, 8] as const;
   let backends: readonly Backend[];
   beforeAll(async () => {
@@ -100,7 +100,7 @@ test.each([1, 2])("an awaited run leaves the caller's thread free, threads: %s",
   void y!.ready().then(() => {
     isDone = true;
   });
-  // The list is being walked and this thread is here: who walks it is another one.
+  // The list is running and this thread is here, so another thread runs it.
   const control = new Control(backend.heap);
   let seen = 0;
   while (!isDone) {
@@ -111,8 +111,8 @@ test.each([1, 2])("an awaited run leaves the caller's thread free, threads: %s",
   await backend.dispose();
 });
 
-test("a thread that dies in the middle of a run is a typed error, never a hang, and the backend goes on without threads", async () => {
-  // Several times: what a thread still writes after the error is there or not by chance.
+test("a thread that dies during a run raises a typed error, and the backend continues without threads", async () => {
+  // Repeated, because whether a thread writes after the error is a matter of chance.
   for (let time = 0; time < 8; time++) await loseThreads();
 });
 
@@ -187,7 +187,7 @@ test.each([false, true])(
     const results = heap.f32.subarray(y / 4, y / 4 + elements * tiles);
     heap.f32.fill(-1, x / 4, x / 4 + elements);
     const run = { address: () => 0, shape: () => [], scratch: 0 };
-    // The pool is called to a list that the next step begins.
+    // The pool is woken for a list that the next step opens.
     const call: Task = () => void pool!.wake(memory, 2);
     const copy: Task = function* () {
       yield Array.from({ length: tiles }, (_, tile): Call => ({ fn: decode, args: [x, y + 4 * elements * tile, elements] }));
@@ -209,7 +209,7 @@ test.each([false, true])(
       if (isAborted) controller.abort(new Error("enough"));
       if (isAborted) await expect(done).rejects.toThrow("enough");
       else await done;
-      // Nobody computes any more.
+      // No thread computes any more.
       expect(new Control(heap).isRunning).toBe(false);
       if (!isAborted) expect(results.every((value) => value === -1)).toBe(true);
     }
@@ -217,7 +217,7 @@ test.each([false, true])(
   },
 );
 
-test("a range is cut into tiles that cover it once, whoever runs them", async () => {
+test("tiles of a range cover it exactly once, whichever threads run them", async () => {
   for (const threads of [1, 3]) {
     const backend = (await wasm({ threads }).open()) as WasmBackend;
     const { pool, heap, target } = backend;
@@ -261,8 +261,8 @@ test("a range is cut into tiles that cover it once, whoever runs them", async ()
   }
 });
 
-test("threads that are preempted between two tiles complete no stage but their own", async () => {
-  // More threads than cores and stages of few, tiny tiles: a thread often counts its tile long after it computed it.
+test("threads preempted between two tiles complete only their own stage", async () => {
+  // More threads than cores, and stages of a few tiny tiles: a thread often counts its tile long after computing it.
   const backend = (await wasm({ threads: 16 }).open()) as WasmBackend;
   const { pool, heap, target } = backend;
   const { memory, baseModule } = backend.instance;

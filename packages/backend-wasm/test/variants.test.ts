@@ -9,7 +9,7 @@ import { checkedOptions } from "../src/options.ts";
 const [longest, generated, width, heads, kvHeads, headSize] = [600, 1000, 64, 4, 2, 16];
 const slots = longest + generated;
 
-/** A layer's attention between two products with quantised weights, of up to 600 tokens at once. */
+/** Attention between two products with quantized weights, for up to 600 tokens at once. */
 function layer(): Program {
   const program = createProgram();
   const T = program.dim("T", longest);
@@ -65,7 +65,7 @@ test("prompts of 1 to 600 tokens and 1,000 single tokens compile nothing, and ea
   for (let count = 2; count <= longest; count++) await run(0, count);
   expect(record).toHaveBeenCalledTimes(longest * steps);
 
-  // What lies in the cache, and how much, is no extent of theirs.
+  // The content and length of the cache are not extents.
   for (let at = longest; at < slots; at++) await run(at, 1);
   expect(record).toHaveBeenCalledTimes(longest * steps);
   for (const spy of compile) expect(spy).not.toHaveBeenCalled();

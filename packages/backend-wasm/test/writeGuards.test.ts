@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { f32x4, ModuleBuilder, v128 } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
 
-/** A copy that is `vectors` stores of four elements long, `skip` bytes from its output on, whatever the output's size is. */
+/**
+ * A copy that stores `vectors` vectors, starting `skip` bytes after its output's address, whatever the output's size.
+ */
 function careless(vectors: number, skip = 0): CustomOp {
   return {
     name: "careless",
@@ -45,10 +47,10 @@ async function run(op: CustomOp, extent: number, options: { readonly checkWrites
 }
 
 test.each([
-  ["a whole tail of a vector too far", careless(2), 7, /careless: .* wrote outside of its output, 0 bytes behind node %1/],
-  ["one element too far", careless(1, 4), 4, /wrote outside of its output, 0 bytes behind node %1/],
-  ["before its output", careless(1, -4), 4, /wrote outside of its output, \d+ bytes behind input %0/],
-  ["far behind its output", careless(1, 48), 4, /wrote outside of its output, 32 bytes behind node %1/],
+  ["a whole tail of a vector too far", careless(2), 7, /careless: .* wrote outside its output, 0 bytes after node %1/],
+  ["one element too far", careless(1, 4), 4, /wrote outside its output, 0 bytes after node %1/],
+  ["before its output", careless(1, -4), 4, /wrote outside its output, \d+ bytes after input %0/],
+  ["far behind its output", careless(1, 48), 4, /wrote outside its output, 32 bytes after node %1/],
 ])("found: %s", async (_name, op, extent, message) => {
   await expect(run(op, extent, { checkWrites: true })).rejects.toThrow(message);
 });
@@ -66,7 +68,7 @@ test("the error is a KernelError, and the next run is clean", async () => {
   await backend.dispose();
 });
 
-test("kernels that keep to their outputs pass, and without the option nothing is looked at", async () => {
+test("correct kernels pass, and without the option nothing is checked", async () => {
   await run(careless(1), 4, { checkWrites: true });
   await run(careless(2), 7, {});
   expect(() => wasm({ checkWrites: 1 as never })).toThrow("wasm: expected checkWrites to be true or false, got 1");

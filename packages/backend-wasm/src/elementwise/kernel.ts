@@ -90,7 +90,7 @@ export const fusedLoop: FusedKernel = {
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
     if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
     const odd = inputs.find((spec) => !laneTypes.includes(spec.dtype));
-    return odd && `${odd.dtype} is not read in fused groups`;
+    return odd && `fused groups cannot read ${odd.dtype}`;
   },
 };
 

@@ -31,19 +31,18 @@ export const fusedProducts: FusedKernel = {
       inputs: [a, b],
       params: own,
     } of body.filter(isProduct)) {
-      if (a! >= inputs.length || b! >= inputs.length) return "a product of what the group computes";
+      if (a! >= inputs.length || b! >= inputs.length) return "a product with a result of the group";
       const { shape } = inputs[b!]!;
-      if (shape.length !== 2 || (own as MatmulParams).transposeA)
-        return "batches of matrices, and transposed tensors, are multiplied apart";
-      if (!shape.every((dim) => typeof dim === "number" && dim > 0)) return "a matrix without rows or columns, or of unknown size";
+      if (shape.length !== 2 || (own as MatmulParams).transposeA) return "products of batches or of transposed tensors are not fused";
+      if (!shape.every((dim) => typeof dim === "number" && dim > 0)) return "a matrix with an extent that is 0 or unknown";
     }
     if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
     for (const { call, anchors } of results) {
       const { dtype, shape } = body[call]!.output;
-      if (dtype !== "f32") return `${dtype} results behind a product`;
-      if (!anchors.every((index) => isProduct(body[index]!))) return "only products are finished in groups";
+      if (dtype !== "f32") return `${dtype} results after a product`;
+      if (!anchors.every((index) => isProduct(body[index]!))) return "an epilogue of calls other than products";
       if (!anchors.every((index) => sameShape(body[index]!.output.shape, shape)))
-        return "products of another shape than what finishes them";
+        return "products whose shape differs from that of their epilogue";
     }
     for (const { elementwise } of results) {
       const reason = elementwise && fusedLoop.unsupported?.(specsOf(inputs, params, elementwise), elementwise.params, elementwise.output);

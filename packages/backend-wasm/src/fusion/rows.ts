@@ -23,12 +23,12 @@ export const fusedRows: FusedKernel = {
     if ("unsupported" in group) return group.unsupported;
     const { call, isLast, isKept, elementwise } = group;
     const row = params.body[call]!;
-    if (isLast && traitsOf(row.op).takesPrologue !== true && !isKept) return `${row.op.name} behind other calls`;
+    if (isLast && traitsOf(row.op).takesPrologue !== true && !isKept) return `${row.op.name} after other calls`;
     const specs = row.inputs.map((place) => specAt(inputs, params, place!));
     const { axis = -1 } = row.params as { readonly axis?: number };
-    if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along another axis than the last`;
+    if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along an axis other than the last`;
     if (![...specs, row.output, output].every((spec) => spec.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
-      return "rows of another shape or type than what finishes them";
+      return "rows whose shape or type differs from that of the elementwise calls";
     const loop = elementwise.places.map((place) => specAt(inputs, params, place));
     return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
   },

@@ -115,7 +115,7 @@ const noMemory64 = "this JavaScript engine has no WebAssembly memory with 64-bit
 /** The error of a host that forbids compilation. */
 function notCompiled(error: unknown): UnsupportedError {
   const fix = "allow it ('wasm-unsafe-eval' in a page's Content-Security-Policy), or give the option module";
-  return new UnsupportedError("wasm", `this host compiles no WebAssembly (${String(error)}); ${fix}`);
+  return new UnsupportedError("wasm", `this host does not compile WebAssembly (${String(error)}); ${fix}`);
 }
 
 /**
@@ -159,7 +159,7 @@ async function openPool(threads: number | "auto", features: WasmFeatures): Promi
   try {
     return { pool: await ThreadPool.start(threads === "auto" ? autoThreads() : threads), reason: undefined };
   } catch (error) {
-    if (isAsked) throw new UnsupportedError("wasm", `threads do not start here (${String(error)}); use threads: 1`);
-    return { pool: undefined, reason: "no worker starts" };
+    if (isAsked) throw new UnsupportedError("wasm", `threads cannot start (${String(error)}); use threads: 1`);
+    return { pool: undefined, reason: "workers cannot start" };
   }
 }

@@ -57,7 +57,10 @@ export function partIfLoaded<K extends PartName>(part: K): LazyParts[K] | undefi
 export function lazyPart<K extends PartName>(part: K): LazyParts[K] {
   const found = partIfLoaded(part);
   if (found === undefined)
-    throw new NotLoadedError(`wasm: ${part}`, "their code must be waited for; compile a program with them first, or await the call");
+    throw new NotLoadedError(
+      `wasm: ${part}`,
+      "its code is loaded asynchronously; compile a program that needs it first, or await the call",
+    );
   return found;
 }
 

@@ -11,7 +11,7 @@ const constantBytes = 4096;
 
 /** Name in `base.wasm` of the function that plans request by `key`. */
 export function precompiledName(key: string): string {
-  return `ahead ${key}`;
+  return `plan ${key}`;
 }
 
 /** Links the functions that are emitted for one plan, in a module of their own. */

@@ -87,8 +87,8 @@ function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
   const [section] = WebAssembly.Module.customSections(module, sectionName);
   const shapes = section === undefined ? [] : new TextDecoder().decode(section).split(" ");
   const names = WebAssembly.Module.exports(module).map(({ name }) => name);
-  if (shapes.length !== names.length || !names.includes("walk"))
-    throw new ArgumentError("wasm: module", "base.wasm of @centella/backend-wasm", "another one", "import it from the package");
+  if (shapes.length !== names.length || !names.includes("runTiles"))
+    throw new ArgumentError("wasm: module", "base.wasm of @centella/backend-wasm", "another module", "import it from the package");
   const types = new Map(Object.entries(codes).map(([type, code]) => [code as string, type as keyof typeof codes]));
   return shapes.map((shape, i) => ({
     name: names[i]!,

@@ -10,8 +10,7 @@ const maxTensorBytes = 2 ** 32 - 2 ** 16;
 
 /** @throws {OutOfMemoryError} for a tensor that fits in no memory */
 export function checkTensorBytes(bytes: number): void {
-  if (bytes > maxTensorBytes)
-    throw new OutOfMemoryError("wasm", bytes, maxTensorBytes, "one tensor has at most so many bytes here; split it");
+  if (bytes > maxTensorBytes) throw new OutOfMemoryError("wasm", bytes, maxTensorBytes, "a tensor has at most this many bytes; split it");
 }
 
 interface Range {

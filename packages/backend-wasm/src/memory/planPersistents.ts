@@ -29,11 +29,11 @@ function requireReadable(persistent: Persistent, { interleaving, isPacked }: Was
   if (interleaving !== undefined && !isReadableInterleaved(persistent, lowered))
     throw new UnsupportedError(
       what,
-      "the plan that it is shared with holds its rows interleaved, which a use here cannot read; compile without shareWith",
+      "the plan that shares it holds its rows interleaved, which a use in this program cannot read; compile without shareWith",
     );
   if (isPacked && !isReadablePacked(persistent, lowered))
     throw new UnsupportedError(
       what,
-      "the plan that it is shared with holds it in panels, for products alone; name this program in that plan's sharedBy",
+      "the plan that shares it holds it in panels, which only products can read; name this program in that plan's sharedBy",
     );
 }

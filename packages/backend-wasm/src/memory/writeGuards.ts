@@ -42,7 +42,7 @@ export class WriteGuards {
       const at = bytes.subarray(begin, end).findIndex((byte, i) => byte !== patternAt(begin + i));
       if (at < 0) continue;
       this.#fill();
-      throw new KernelError([...new Set(ops)].join(", "), "", `it wrote outside of its output, ${at} bytes behind ${behind}`);
+      throw new KernelError([...new Set(ops)].join(", "), "", `it wrote outside its output, ${at} bytes after ${behind}`);
     }
   }
 

@@ -167,7 +167,7 @@ class CallerRun {
     const { baseModule } = this.#context;
     let result: number;
     try {
-      result = baseModule.direct("walk")(budget, spins, patience);
+      result = baseModule.direct("runTiles")(budget, spins, patience);
     } catch (error) {
       this.#trap = error instanceof Error ? error.message : String(error);
       result = baseModule.direct("abandon")() === stageResult.ended ? stageResult.ended : stageResult.waited;

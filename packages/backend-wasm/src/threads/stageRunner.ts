@@ -41,13 +41,13 @@ export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 
 /** The numeric fields of a stage. */
 export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
 
-/** Results of `walk`. */
+/** Results of `runTiles`. */
 export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
 
 /**
  * Emits the functions with which threads run a step list.
  *
- * `walk(budget, spins, patience)` takes and runs tiles. It returns `idle` when the list is done (`ended` on the one
+ * `runTiles(budget, spins, patience)` takes and runs tiles. It returns `idle` when the list is done (`ended` on the one
  * thread that ends it), `budget` after that many tiles, and `waited` if no tile could be taken for `spins` polls and
  * then `patience` ms of sleep (negative: no limit). After a cancel the remaining tiles of the stage are skipped and the
  * list ends.
@@ -56,7 +56,7 @@ export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
  */
 export function emitStageRunner(module: ModuleBuilder): void {
   const complete = emitComplete(module);
-  emitWalk(module, complete);
+  emitRunTiles(module, complete);
   module.value("abandon", {}, "i32", (f) => {
     f.atomicStore(at("failed"), i32.const(1));
     f.atomicStore(at("cancel"), i32.const(1));
@@ -108,8 +108,8 @@ function emitComplete(module: ModuleBuilder): Complete {
   });
 }
 
-function emitWalk(module: ModuleBuilder, complete: Complete): void {
-  module.value("walk", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
+function emitRunTiles(module: ModuleBuilder, complete: Complete): void {
+  module.value("runTiles", { budget: "i32", spins: "i32", patience: "i32" }, "i32", (f, { budget, spins, patience }) => {
     const ticket = f.local("i64");
     const [tile, epoch, polls, begin, end, grain, call, link, result] = f.locals("i32", 9);
     f.block((exit) => {

@@ -37,7 +37,7 @@ export type WorkerReport = { readonly ready: true } | { readonly done: number; r
 export function workerMain(): void {
   interface MemoryModules {
     readonly table: WebAssembly.Table;
-    walk?: (budget: number, spins: number, patience: number) => number;
+    runTiles?: (budget: number, spins: number, patience: number) => number;
     abandon?: () => number;
   }
   interface NodeWorker {
@@ -64,7 +64,7 @@ export function workerMain(): void {
     const base = new WebAssembly.Global({ value: "i32", mutable: false }, mail.base);
     const thread = new WebAssembly.Global({ value: "i32", mutable: false }, index);
     const { exports } = new WebAssembly.Instance(mail.load, { env: { memory: mail.memory, table, base, thread } });
-    if ("walk" in exports) Object.assign(modules, exports);
+    if ("runTiles" in exports) Object.assign(modules, exports);
   };
 
   const start = (
@@ -78,13 +78,13 @@ export function workerMain(): void {
       for (;;) {
         const seen = Atomics.load(control, fields.epoch);
         if (Atomics.load(control, fields.mail) !== handled) return;
-        const { walk, abandon } = memories.get(Atomics.load(control, fields.memoryId)) ?? {};
+        const { runTiles, abandon } = memories.get(Atomics.load(control, fields.memoryId)) ?? {};
         let isOver = false;
-        if (walk !== undefined && index < Atomics.load(control, fields.helpers)) {
+        if (runTiles !== undefined && index < Atomics.load(control, fields.helpers)) {
           let result: number;
           do {
             try {
-              result = walk(0, spins, 50);
+              result = runTiles(0, spins, 50);
             } catch {
               result = abandon!() === results.ended ? results.ended : results.waited;
             }

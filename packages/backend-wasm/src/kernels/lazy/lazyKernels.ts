@@ -37,7 +37,7 @@ export function isLazy({ name, alias, kernels: own }: AnyOp): boolean {
 export function lazyKernel({ name }: AnyOp): AnyKernel {
   const kernel = loaded.get(name);
   if (kernel === undefined)
-    throw new NotLoadedError(`wasm: ${name}`, "its kernel must be waited for; compile a program with it first, or await the call");
+    throw new NotLoadedError(`wasm: ${name}`, "its kernel is loaded asynchronously; compile a program with it first, or await the call");
   return kernel;
 }
 
