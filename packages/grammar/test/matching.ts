@@ -1,5 +1,6 @@
+import { expect } from "vitest";
 import { utf8Ranges } from "../src/expression/utf8.ts";
-import type { Expression, Grammar } from "../src/index.ts";
+import { compile, type Expression, type Grammar, vocabulary } from "../src/index.ts";
 
 /**
  * Whether a grammar matches a text, by definition: the sets of ends from each start, computed until they no longer grow. Slow, and
@@ -76,4 +77,20 @@ export function matches(grammar: Grammar, text: string | Uint8Array): boolean {
     endsOf(grammar.start, 0);
   }
   return ends.get(grammar.start)!.get(0)!.has(bytes.length);
+}
+
+const allBytes = vocabulary(
+  Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)),
+  {},
+);
+
+/** Expects that a grammar matches the accepted texts and none of the rejected ones, by definition and as the compiled grammar says. */
+export function expectMatches(grammar: Grammar, accepted: readonly string[], rejected: readonly string[]): void {
+  const constraint = compile(grammar, allBytes, { budget: { milliseconds: 60_000 } });
+  for (const [texts, isAccepted] of [[accepted, true] as const, [rejected, false] as const])
+    for (const text of texts) {
+      const matcher = constraint.matcher();
+      expect(matcher.acceptBytes(new TextEncoder().encode(text)) && matcher.isComplete, `compiled: ${text}`).toBe(isAccepted);
+      expect(matches(grammar, text), text).toBe(isAccepted);
+    }
 }
