@@ -14,7 +14,7 @@ export interface MixedFeedForward {
 }
 
 /**
- * The feed-forward part of a model some of whose layers may be mixtures of experts. Code for experts is loaded if the file has any.
+ * Returns the feed-forward part of a model in which some layers may be mixtures of experts. Code for experts is loaded if the file has any.
  * @throws {ModelError | UnsupportedError}
  */
 export async function openFeedForward(
@@ -28,7 +28,7 @@ export async function openFeedForward(
     if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, options);
     throw new UnsupportedError(
       `${file.architecture} with experts`,
-      `the description of this family has none, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,
+      `this family is computed without experts, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,
     );
   };
 }

@@ -9,7 +9,7 @@ import { Section } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
-/** BERT: embeds texts. */
+/** BERT, which embeds texts. */
 export const bert: Family = (file) => bertModel(file, { feedForward: { kind: "plain", activation: "gelu" } });
 
 interface BertTraits {
@@ -47,7 +47,7 @@ function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: Fee
 /** Heads of classifiers and rerankers. */
 const headsOfClassifiers = ["cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"];
 
-/** The embedding `[1, d]` of the first type of token, 0 if the file has none: all tokens of a text have this type. */
+/** The embedding `[1, d]` of the first token type, which all tokens of a text have; 0 if the file has no token types. */
 function firstTokenType(m: ModelBuilder): Value {
   const { program, config } = m;
   const { weights } = new Section(m, "input");

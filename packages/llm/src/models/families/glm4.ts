@@ -9,15 +9,15 @@ import type { Family } from "../family.ts";
 /** GLM 4 0414, dense: norms before and after both parts of a layer. */
 export const glm4: Family = (file) => {
   const config = readConfig(file);
-  const { dims, ...rope } = readRope(file, "norm", config);
-  const textRope = { ...rope, dims, type: hasSections(file, dims) ? "neox" : "norm" } as const;
+  const plainRope = readRope(file, "norm", config);
+  const rope = hasSections(file, plainRope.dims) ? ({ ...plainRope, type: "neox" } as const) : plainRope;
   return {
     config,
     forward(m) {
       const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), textRope);
+        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), rope);
         const middle = program.add(layer.pick(x), layer.norm("post_attention_norm", layer.attention(heads)));
         const fed = layer.feedForward(layer.norm("ffn_norm", middle), { kind: "fusedGate" });
         x = program.add(middle, layer.norm("post_ffw_norm", fed));
