@@ -111,7 +111,7 @@ async function logitsOf(source: Uint8Array, adapters?: readonly AdapterOptions[]
 }
 
 describe("LoRA adapters", () => {
-  test("give what the weights with the products added to them give", async () => {
+  test("compute the same as weights with the products added", async () => {
     const plain = await modelOf((_, values) => values);
     const merged = await modelOf((name, values) => {
       const at = adapted.indexOf(name);
@@ -145,7 +145,7 @@ describe("LoRA adapters", () => {
     expect(await open([{ source: first, scale: 0 }])).toEqual(await open([]));
   });
 
-  test("belong to embeddings and to saved sessions", async () => {
+  test("affect embeddings and the identity of saved sessions", async () => {
     const plain = await modelOf((_, values) => values);
     const source = await adapterOf(["output.weight", "blk.0.attn_v.weight"], 5);
     await using model = await load(plain);
@@ -171,7 +171,7 @@ describe("LoRA adapters", () => {
     await expect(loading).rejects.toThrow(message);
   });
 
-  test("factors of other shapes, without their partner or of unknown weights are named", async () => {
+  test("factors with wrong shapes, without a partner or for unknown weights are named in the error", async () => {
     const { a, b } = factors("blk.0.attn_q.weight", 1);
     const plain = await modelOf((_, values) => values);
     const refusal = async (tensors: readonly TensorContent[]) => load(plain, [{ source: await written(tensors, header()) }]);

@@ -21,7 +21,7 @@ describe("benchModel", () => {
     return rows;
   }
 
-  test("runs every test at every depth, prompts before texts, as often as asked", async () => {
+  test("runs every test at every depth, prompts first, the requested number of times", async () => {
     const rows = await rowsOf({ promptTokens: [16, 40], generatedTokens: [4], depths: [0, 32], repetitions: 2 });
     expect(rows.map(({ test }) => test)).toEqual(["pp16", "pp40", "tg4", "pp16 @ d32", "pp40 @ d32", "tg4 @ d32"]);
     for (const { tokensPerSecond, timeToFirstTokenMs } of rows) {
@@ -31,7 +31,7 @@ describe("benchModel", () => {
     }
   });
 
-  test("generates as many tokens as a test is named for, whatever the model would end with", async () => {
+  test("generates the number of tokens in the test's name, even if the model would end earlier", async () => {
     const ids: number[] = [];
     const spied = new Proxy(model, {
       get: (target, key) => {
@@ -62,7 +62,7 @@ describe("benchModel", () => {
     await expect(rowsOf(options as BenchOptions)).rejects.toThrow(message);
   });
 
-  test("stops at an abort, and the model goes on", async () => {
+  test("stops at an abort, and the model stays usable", async () => {
     const abort = new AbortController();
     const rows = rowsOf({ promptTokens: [64], generatedTokens: [], repetitions: 1000, signal: abort.signal });
     setTimeout(() => abort.abort(new Error("enough")), 50);

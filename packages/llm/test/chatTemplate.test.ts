@@ -32,7 +32,7 @@ describe("rendering", () => {
 });
 
 describe("errors", () => {
-  test("raise_exception gives the template's message and line", () => {
+  test("raise_exception reports the template's message and line", () => {
     const template = new ChatTemplate({
       source:
         "{% for m in messages %}\n{% if m.role == 'assistant' %}\n{{ raise_exception('Begin with the user') }}\n{% endif %}\n{% endfor %}",
@@ -94,7 +94,7 @@ describe("errors", () => {
     );
   });
 
-  test("random templates give text or a typed error", () => {
+  test("random templates produce text or a typed error", () => {
     const pieces = [
       "{{",
       "}}",
@@ -141,7 +141,7 @@ describe("a system message", () => {
   const system = { role: "system", content: "Be brief." };
   const generic = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
 
-  test("has its role where the template and the vocabulary have one", () => {
+  test("keeps its role if the template and the vocabulary have one", () => {
     const { text, warnings } = new ChatTemplate({ source: generic }).prepare([system, user]);
     expect(text).toBe("<|system|>Be brief.<|end|><|user|>Hi<|end|>");
     expect(warnings).toEqual([]);
@@ -160,7 +160,7 @@ describe("a system message", () => {
     expect(() => template.render([user, system])).toThrow("expected a user message after the system message, got none");
   });
 
-  test("becomes part of the next user message where the template renders the first message alone", () => {
+  test("becomes part of the next user message if the template renders only the first message", () => {
     const first = "{% if messages[0].role == 'system' %}{{ messages[0].content }}|{% endif %}";
     const rest = "{% for m in messages if m.role != 'system' %}{{ m.content }}|{% endfor %}";
     const strict = "{% for m in messages[1:] if m.role == 'system' %}{{ raise_exception('no') }}{% endfor %}";
@@ -178,12 +178,12 @@ describe("a system message", () => {
     }
   });
 
-  test("that a template takes for a flag is none that it leaves out", () => {
+  test("that a template uses as a flag counts as rendered", () => {
     const source = "{{ messages[0].content | replace('/no_think', '') }}";
     expect(new ChatTemplate({ source }).prepare([{ role: "system", content: "/no_think" }, user]).warnings).toEqual([]);
   });
 
-  test("of a template that rejects everything is rejected in its words", () => {
+  test("is rejected with the template's own error if the template rejects everything", () => {
     expect(() => new ChatTemplate({ source: "{{ raise_exception('never') }}" }).render([system, user])).toThrow(
       "rejected the messages: never",
     );
@@ -197,7 +197,7 @@ describe("continuing the last message", () => {
     { role: "assistant", content: "One, two, " },
   ];
 
-  test("the prompt ends with its text, spaces included", () => {
+  test("the prompt ends with the message's text, including spaces", () => {
     const open = "<|im_start|>user\nCount.<|im_end|>\n<|im_start|>assistant\n";
     expect(template.render(messages, { continueFinalMessage: true })).toBe(`${open}One, two, `);
     expect(template.render([messages[0]!, { role: "assistant", content: "" }], { continueFinalMessage: true })).toBe(open);
@@ -206,7 +206,7 @@ describe("continuing the last message", () => {
     );
   });
 
-  test("takes an assistant's message that the template shows", () => {
+  test("requires an assistant's message that the template renders", () => {
     expect(() => template.render([messages[0]!], { continueFinalMessage: true })).toThrow("expected an assistant's message with content");
     const silent = new ChatTemplate({ source: "{{ messages[0].content }}" });
     expect(() => silent.render(messages, { continueFinalMessage: true })).toThrow("got one that leaves it out");
@@ -231,7 +231,7 @@ describeShared("templates of models", () => {
     expect(closed.startsWith(open.trimEnd())).toBe(true);
   });
 
-  test.each(names)("%s: a system message is shown or said to be merged", (name) => {
+  test.each(names)("%s: a system message is rendered, or a warning says that it was merged", (name) => {
     const template = new ChatTemplate({ source: read(name), bosToken: "<BOS>", eosToken: "<EOS>" });
     const messages = [
       { role: "system", content: "Be brief." },
@@ -259,7 +259,7 @@ describeShared("with real tokenizers", () => {
     }
   });
 
-  test("BOS is added where the template does not write it", async () => {
+  test("BOS is added if the template does not write it", async () => {
     const tokenizer = createTokenizer(await metadataOf(shared("models", "fable-tiny-q8_0.gguf")));
     const ids = new ChatTemplate({ source: "<|user|>{{ messages[0].content }}" }).encode(tokenizer, [{ role: "user", content: "x" }]);
     expect(Array.from(ids.subarray(0, 2))).toEqual([tokenizer.bosId, tokenizer.tokenId("<|user|>")]);
@@ -308,7 +308,7 @@ describeShared("with real tokenizers", () => {
     expect(template.encode(tokenizer, plain)).toEqual(tokenizer.encode(template.render(plain), { parseSpecial: true }));
   });
 
-  test("Phi-3: the template's own tokens are honoured when its pieces meet the role", async () => {
+  test("Phi-3: tokens that the template builds from its own text and a role are recognised", async () => {
     const metadata = await metadataOf(shared("data", "vocab", "ggml-vocab-phi-3.gguf"));
     const tokenizer = createTokenizer(metadata);
     const ids = ChatTemplate.fromMetadata(metadata).encode(tokenizer, [{ role: "user", content: "Hi" }]);

@@ -184,7 +184,7 @@ describe("hyperparameters", () => {
     expect(() => read(Number.NaN)).toThrow("a finite f32 for llama.rope.scaling.yarn_ext_factor, got NaN");
   });
 
-  test("an epsilon is a number from 0", async () => {
+  test("an epsilon is a number of at least 0", async () => {
     const key = "llama.attention.layer_norm_rms_epsilon";
     expect((await readLlamaConfig(metadata({ ...complete, [key]: 0 }))).epsilon).toBe(0);
     for (const value of [Number.NaN, Number.NEGATIVE_INFINITY, -1e-5])

@@ -86,7 +86,7 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     await model.dispose();
   });
 
-  test("every method of a session refuses after its own", async () => {
+  test("every method of a session refuses after the session's dispose", async () => {
     await using model = await loadModel(tiny, { runtime: await open(), contextLength: 64 });
     const session = model.createSession();
     await session.complete({ ids: once }, { ...greedy, maxTokens: 2 });
@@ -110,7 +110,7 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     await model.dispose();
   });
 
-  test("a model's dispose ends what is under way", async () => {
+  test("disposing of a model ends running calls", async () => {
     const model = await loadModel(tiny, { runtime: await open(), contextLength: 256, sequences: 4 });
     const saved = await model.createSession().save();
     const ids = Array.from({ length: 200 }, (_, i) => 300 + i);
@@ -127,7 +127,7 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     for (const call of await calls) if (call.status === "rejected") expect(call.reason).toBeInstanceOf(DisposedError);
   });
 
-  test("a runtime's dispose ends what is under way", async () => {
+  test("disposing of a runtime ends running calls", async () => {
     const runtime = await open();
     const model = await loadModel(tiny, { runtime, contextLength: 256, sequences: 4 });
     const ids = Array.from({ length: 200 }, (_, i) => 300 + i);
@@ -147,7 +147,7 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     await model.dispose();
   });
 
-  test.each([0, 1, 5, 20])("a runtime's dispose ends a loading, %i steps into it", async (steps) => {
+  test.each([0, 1, 5, 20])("disposing of a runtime ends loading after %i steps", async (steps) => {
     const runtime = await open();
     const loading = loadModel(tiny, { runtime, contextLength: 64 }).then(
       (model) => model,
@@ -160,7 +160,7 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     else await (result as Model).dispose();
   });
 
-  test("a runtime's dispose in the middle of the weights ends the loading", async () => {
+  test("disposing of a runtime while weights are loaded ends the loading", async () => {
     const runtime = await open();
     let disposal: Promise<void> | undefined;
     const onProgress = (): void => {

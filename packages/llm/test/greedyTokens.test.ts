@@ -25,7 +25,7 @@ const drawn: GenerateOptions = { temperature: 0.9, seed: 5, maxTokens: 24 };
 const complete = async (first: number, options: GenerateOptions): Promise<readonly number[]> =>
   (await model.createSession().complete({ ids: prompt(first) }, options)).ids;
 
-test("tokens that the device chooses are those with the greatest logits", async () => {
+test("greedy tokens that the device computes have the greatest logits", async () => {
   const ids = await complete(20, greedy);
   expect(ids).toEqual(await complete(20, byLogits));
   const { vocabSize } = model.info;
@@ -36,14 +36,14 @@ test("tokens that the device chooses are those with the greatest logits", async 
   });
 });
 
-test("texts whose logits are read and texts whose are not share runs, and each is as it is alone", async () => {
+test("texts with and without logits on the host share runs, and each is the same as alone", async () => {
   const wanted = [greedy, drawn, byLogits, greedy, { ...greedy, promptLookup: 4 }, drawn].map((options, i) => ({ options, first: 20 + i }));
   const alone: (readonly number[])[] = [];
   for (const { first, options } of wanted) alone.push(await complete(first, options));
   expect(await Promise.all(wanted.map(({ first, options }) => complete(first, options)))).toEqual(alone);
 });
 
-test("a choice among logits that are not numbers is the error that looking at them gives", () => {
+test("greedy tokens with invalid logits fail with the same error as on the host", () => {
   for (const logits of [
     [1, Number.NaN, Number.NaN],
     [1, Number.POSITIVE_INFINITY],

@@ -33,7 +33,7 @@ const refusal = async (file: FileToWrite): Promise<Error> => {
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 const escapes = "\u001b]0;owned\u0007\u001b[31m\u009b2J\u202egnp\n";
 
-describe("numbers are bounded before they size anything", () => {
+describe("numbers are bounded before they size loops or allocations", () => {
   test.each([
     ["mamba", "mamba.ssm.state_size", 2 ** 32 - 1],
     ["mamba", "mamba.ssm.time_step_rank", 2 ** 31],
@@ -53,14 +53,14 @@ describe("numbers are bounded before they size anything", () => {
     expect(error.message).toContain(`for ${key}, got ${value}`);
   });
 
-  test("infinitely many blocks", async () => {
+  test("an infinite number of blocks", async () => {
     const values = [Number.POSITIVE_INFINITY];
     const error = await refusal(changed("mamba", ["mamba.block_count", "array", { of: "f32", values }]));
     expect(error).toBeInstanceOf(ModelError);
     expect(error.message).toContain("for mamba.block_count, got Infinity");
   });
 
-  test("a recurrent model, which needs no memory for each token, has no endless context", async () => {
+  test("the context of a recurrent model, which needs no memory per token, is bounded", async () => {
     const bytes = writeGguf(changed("mamba", ["mamba.context_length", "u32", 2 ** 31 - 1]));
     await using model = await loadModel(bytes, { runtime, contextLength: "auto", sequences: 4 });
     expect(model.info.contextLength).toBe(2 ** 24);
@@ -76,7 +76,7 @@ describe("numbers are bounded before they size anything", () => {
     expect(error.message).not.toContain("blk.4.");
   });
 
-  test("sizes that contradict the tensors name the tensors", async () => {
+  test("sizes that contradict the tensors are errors that name the tensors", async () => {
     const error = await refusal(changed("deepseek2", ["deepseek2.attention.key_length_mla", "u32", 9]));
     expect(error).toBeInstanceOf(ModelError);
     expect(error.message).toContain("expected tensors of the model's shapes");
@@ -102,7 +102,7 @@ describe("factors of frequencies", () => {
   });
 });
 
-describe("text of a file in messages", () => {
+describe("text from a file in error messages", () => {
   const check = (error: Error): void => {
     expect(error.message).not.toMatch(unprintable);
     expect(error.message).toContain("\\u001b]0;owned\\u0007\\u001b[31m\\u009b2J\\u202egnp\\");
@@ -142,7 +142,7 @@ describe("text of a file in messages", () => {
     }
   });
 
-  test("what a template says", () => {
+  test("a template's error", () => {
     const error = new ChatTemplateError(`chat template: rejected the messages: ${escapes}${"x".repeat(1e5)}`);
     check(error);
   });
@@ -154,7 +154,7 @@ test("the report of a file shows its architecture and name safely", async () => 
   expect(formatInspect(inspect(await readGguf(writeGguf(file)))).replaceAll("\n", "")).not.toMatch(unprintable);
 });
 
-test("mutated models are refused, or run", async () => {
+test("mutated models are refused or run", async () => {
   const fuzzer = await ModelFuzzer.open();
   const outcomes = new Map<string, number>();
   for (let seed = 1; seed <= 200; seed++) {

@@ -94,12 +94,12 @@ const cases: readonly (readonly [source: string, expected: string])[] = [
   ["{{ strftime_now('%d %b %Y %H:%M') }} {{ range(1, 7, 2) | list }} {{ dict(a=1) }}", "05 Jul 2024 13:04 [1, 3, 5] {'a': 1}"],
 ];
 
-describe("Jinja as Python has it", () => {
+describe("results equal those of Python's Jinja", () => {
   test.each(cases)("%j", (source, expected) => {
     expect(render(source)).toBe(expected);
   });
 
-  test("data from outside keeps its types", () => {
+  test("input data keeps its types", () => {
     expect(
       render("{{ x.a + 1 }} {{ x.b }} {{ x.c is none }} {{ x.d is defined }} {{ x.e[0].f }}", {
         x: { a: 1, b: 1.5, c: null, e: [{ f: "g" }] },
@@ -116,7 +116,7 @@ describe("Jinja as Python has it", () => {
     expect(() => render("{% include 'x' %}")).toThrow('line 1 cannot be parsed: expected a block that chat templates have, got "include"');
   });
 
-  test("what a template raises cannot steer a terminal, and is cut", () => {
+  test("a template's error is escaped and truncated", () => {
     expect(() => render(String.raw`{{ raise_exception('\x1b[2J' ~ 'a' * 10000) }}`)).toThrow(
       /rejected the messages: \\u001b\[2Ja+… \(\d+ characters\)$/,
     );
@@ -207,11 +207,11 @@ describe("limits", () => {
     expect(() => render("a".repeat(2 ** 20 + 1))).toThrow("expected at most 1048576 characters of source, got 1048577");
   });
 
-  test("keys are short enough to have a hash", () => {
+  test("keys have a maximum length", () => {
     expect(() => render("{{ ['a' * 20000] | unique | list }}")).toThrow("expected a key of at most 16000 characters, got 20000");
   });
 
-  test("a long conversation may take longer", () => {
+  test("limits grow with the length of the conversation", () => {
     const content = "word ".repeat(100_000);
     expect(render("{% for m in x %}{{ m | trim | replace('word', 'w') | length }} {% endfor %}", { x: Array(20).fill(content) })).toMatch(
       /^(199999 ){20}$/,

@@ -93,7 +93,7 @@ describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${miss
   );
 });
 
-test("layers on a GPU need one, and a CPU beside it", async () => {
+test("layers on a GPU require a GPU and a CPU backend", async () => {
   await using alone = await createRuntime({ backends: [wasm({ threads: 1 })] });
   const load = (layersOnGpu: unknown) => loadModel(tiny, { runtime: alone, layersOnGpu: layersOnGpu as number });
   await expect(load(2)).rejects.toThrow(/layersOnGpu: unsupported: no GPU is open \(wasm: a cpu; reference: a cpu\)/);

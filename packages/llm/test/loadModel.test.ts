@@ -50,7 +50,7 @@ async function collect(content: GgufContent): Promise<Buffer<ArrayBuffer>> {
 }
 
 describe("loadModel", () => {
-  test("tells what it loaded", async () => {
+  test("describes the loaded model", async () => {
     await using model = await loadModel(tiny, { runtime });
     expect(model.info).toEqual({
       name: "Fable Tiny 2M",
@@ -126,7 +126,7 @@ describe("loadModel", () => {
     }
   });
 
-  test("reports progress up to the end, each count once", async () => {
+  test("reports progress up to the end, each value once", async () => {
     const calls: [number, number][] = [];
     await using model = await loadModel(tiny, { runtime, onProgress: (done, total) => calls.push([done, total]) });
     expect(calls.length).toBeGreaterThan(10);
@@ -143,7 +143,7 @@ describe("loadModel", () => {
     await expect(loadModel(tiny, { runtime, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 
-  test("activations: rounded where the backend can, exact where it cannot, an error if forced there", async () => {
+  test("activations are rounded if the backend supports it, otherwise exact, or an error if forced", async () => {
     const limited = await createRuntime({ backends: [exactOnly] });
     await using exact = await loadModel(tiny, { runtime: limited });
     expect(exact.info).toMatchObject({ backend: "exactOnly", activations: "f32" });
@@ -184,7 +184,7 @@ test("an architecture that was never compared with another implementation says s
 });
 
 describe('contextLength "auto"', () => {
-  test("takes what memory has room for, and says so", async () => {
+  test("chooses the longest context that fits, and reports it", async () => {
     // 2,372,608 bytes of tensors; 1,024 bytes of cache for each token.
     await using some = await loadModel(tiny, { runtime, contextLength: "auto", memoryLimit: 2_372_608 + 700 * 1024 });
     expect(some.info.contextLength).toBe(672);
@@ -196,7 +196,7 @@ describe('contextLength "auto"', () => {
     expect(asked.info.contextReason).toBe("as asked for");
   });
 
-  test("makes do with less where the device has less than was believed", async () => {
+  test("tries shorter contexts if the device has less memory than expected", async () => {
     const small: BackendFactory = {
       name: "small",
       async open() {
@@ -243,7 +243,7 @@ describe("loadModel refuses", () => {
     await expect(load(source)).rejects.toThrow(/the keys llama.context_length, llama.block_count, got none/);
   });
 
-  test("more blocks than a file can have, at once", async () => {
+  test("more blocks than a file can have, immediately", async () => {
     const key = "llama.block_count";
     await expect(load(patched(tiny, [u32Entry(key, 2), u32Entry(key, 2 ** 31)]))).rejects.toThrow(
       /from 0 to \d+, the number of tensors, for llama.block_count, got 2147483648/,
@@ -265,7 +265,7 @@ describe("loadModel refuses", () => {
     await expect(load(source)).rejects.toThrow(/blk\.0\.ffn_gate\.weight \[512, 256\] instead of \[256, 256\], .*blk\.1\.ffn_down/);
   });
 
-  test("a cut file, a missing one and one that is no GGUF", async () => {
+  test("a truncated file, a missing one, and one that is not GGUF", async () => {
     await expect(load(readFileSync(tiny).subarray(0, 1_000_000))).rejects.toThrow(GgufError);
     await expect(load("no/such/file.gguf")).rejects.toThrow(/no such file/);
     await expect(load(new Uint8Array(64))).rejects.toThrow(GgufError);
@@ -291,7 +291,7 @@ describe("loadModel refuses", () => {
   });
 });
 
-test("a model without a usable tokenizer computes logits and says why it cannot do text", async () => {
+test("a model without a usable tokenizer computes logits and reports why it cannot encode text", async () => {
   const source = patched(tiny, ["gpt2", "gpt7"]);
   await using model = await loadModel(source, { runtime });
   expect(await model.logits(ids)).toHaveLength(ids.length * 4096);

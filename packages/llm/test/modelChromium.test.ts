@@ -70,13 +70,13 @@ describe("models in Chromium", async () => {
     else test.skip(`Chromium is not available: ${report}`, () => undefined);
     return;
   }
-  test("WASM and WebGPU write the same text, each alone", () => {
+  test("WASM and WebGPU generate the same text", () => {
     expect(report.wasm.ids).toHaveLength(count);
     expect(report.webgpu.ids).toEqual(report.wasm.ids);
     expect(report.webgpu.text).toBe(report.wasm.text);
     expect([report.wasm.ops, report.webgpu.ops]).toEqual([["wasm"], ["webgpu"]]);
   });
-  test("an engine in a worker writes it too, with threads of its own, and its errors have their class", () => {
+  test("a worker with threads of its own generates it too, and its errors keep their classes", () => {
     expect(report.worker.ids).toEqual(report.wasm.ids);
     expect(report.worker.device).toMatch(/2 threads/);
     expect(report.worker.error).toBe("GgufError");

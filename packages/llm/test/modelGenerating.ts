@@ -39,7 +39,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
       expect(plain.usage).toMatchObject({ draftedTokens: 0, acceptedTokens: 0 });
     });
 
-    test("stops where it should, and leaves a cache that can be used", async () => {
+    test("stops where it should and leaves a usable cache", async () => {
       using session = model.createSession();
       const whole = await session.complete({ ids: once }, { ...greedy, maxTokens: 90 });
       for (const maxTokens of [50, 57, 64]) {
@@ -59,7 +59,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     });
     afterAll(() => small.dispose());
 
-    test("the oldest turns are left out until there is room", async () => {
+    test("the oldest turns are dropped until there is room", async () => {
       const messages: ChatMessage[] = Array.from({ length: 9 }, (_, i) =>
         i % 2 === 0
           ? { role: "user", content: `Tell me more about the fox, part ${i}.` }
@@ -79,7 +79,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
       await expect(small.createSession().complete(endless, { overflow: { prompt: "dropTurns" } })).rejects.toThrow(/at most 95 tokens/);
     });
 
-    test("the middle of a prompt is left out", async () => {
+    test("the middle of a prompt is dropped", async () => {
       const ids = Array.from({ length: 300 }, (_, i) => 300 + i);
       const finish = await small
         .createSession()
@@ -88,7 +88,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
       expect(finish.usage).toMatchObject({ promptTokens: 92, truncatedTokens: 208, droppedMessages: 0 });
     });
 
-    test("a full context is shifted: the text goes on as from what is left", async () => {
+    test("a full context is shifted, and the text continues as from the remaining tokens", async () => {
       using session = small.createSession();
       const full = await session.complete({ ids: once }, greedy);
       expect(full).toMatchObject({ reason: "length", limit: "context" });
@@ -115,7 +115,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     });
   });
 
-  test("a gap is put into the file's own markup", async () => {
+  test("a gap is encoded with the file's own markup", async () => {
     const key = (name: string, value: number) => ({ key: `tokenizer.ggml.${name}_token_id`, type: "u32", value }) as const;
     const source = await withMetadata(tiny, [key("fim_pre", 2), key("fim_suf", 3), key("fim_mid", 4), key("eos", 1)]);
     await using filling = await loadModel(source, { runtime, contextLength: 64 });
@@ -126,7 +126,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     expect(finish.promptIds.filter((id) => id === 2)).toHaveLength(1);
   });
 
-  test("the prompt's progress is told in parts", async () => {
+  test("the prompt's progress is reported in parts", async () => {
     const ids = Array.from({ length: 150 }, (_, i) => 300 + i);
     using session = model.createSession();
     const parts: GenerationPart[] = [];
@@ -139,7 +139,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     expect(again.slice(0, 2)).toEqual([150, 151].map((done) => ({ type: "prefill", done, total: 151 })));
   });
 
-  test("reasoning is told from the answer, and kept where templates look for it", async () => {
+  test("reasoning is separated from the answer and kept where templates look for it", async () => {
     using session = model.createSession();
     const question: ChatMessage[] = [{ role: "user", content: "Tell me a story about a fox." }];
     const whole = await session.complete(question, { ...greedy, maxTokens: 60 });

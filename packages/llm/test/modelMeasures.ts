@@ -34,7 +34,7 @@ export function describeMeasures({ runtime }: SuiteContext): void {
       expect(relativeError(logitsOf(mean!), average)).toBeLessThan(1e-5);
     });
 
-    test("have length 1, and texts that are alike lie close", async () => {
+    test("have length 1, and similar texts have similar vectors", async () => {
       const texts = ["The fox ran into the wood.", "A fox ran through the forest.", "She counted the golden coins twice."];
       const [a, b, c] = await model.embed(texts);
       const cosine = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
@@ -46,7 +46,7 @@ export function describeMeasures({ runtime }: SuiteContext): void {
       expect((await model.embed([{ ids }]))[0]).toEqual(c);
     });
 
-    test("are pooled as the file says", async () => {
+    test("are pooled as the file specifies", async () => {
       const last = await withMetadata(tiny, [{ key: "llama.pooling_type", type: "u32", value: 3 }]);
       await using other = await loadModel(last, { runtime, contextLength: 512, cacheType: "f32", activations: "f32" });
       expect(await other.embed(["A fox."])).toEqual(await model.embed(["A fox."], { pooling: "last" }));
@@ -62,7 +62,7 @@ export function describeMeasures({ runtime }: SuiteContext): void {
   });
 
   describe("perplexity", () => {
-    test("counts the second half of each chunk, by its definition", async () => {
+    test("counts the second half of each chunk, as defined", async () => {
       const ids = Array.from({ length: 75 }, (_, i) => (i * 37 + 5) % 4096);
       const progress: number[] = [];
       const result = await model.perplexity(ids, { contextLength: 32, onProgress: ({ done }) => progress.push(done) });

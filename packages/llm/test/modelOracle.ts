@@ -167,7 +167,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
     });
   });
 
-  test.skipIf(scope === "smoke")("do not depend on how a prompt is cut into batches", async () => {
+  test.skipIf(scope === "smoke")("do not depend on how a prompt is split into batches", async () => {
     const ids = Array.from({ length: scope === "all" ? 140 : 40 }, (_, i) => (i * 37 + 5) % 4096);
     const outputs: Float32Array[] = [];
     for (const batchSize of [512, 33, 1]) {

@@ -55,7 +55,7 @@ describe("general.sampling.*", () => {
     });
   });
 
-  test("values that cannot be used are named and left out", async () => {
+  test("unusable values are ignored with a warning", async () => {
     const { sampling, warnings } = await read(
       f32("temp", Number.NaN),
       i32("top_k", -3),
@@ -76,18 +76,18 @@ describe("general.sampling.*", () => {
 describe("precedence", () => {
   const resolve = (options: SamplingOptions, defaults: SamplingOptions) => resolveSampling({ seed: 1, ...options }, defaults);
 
-  test("an option that is given wins over the model's, key by key", () => {
+  test("an option overrides the model's default, key by key", () => {
     expect(resolve({ topK: 5 }, { topK: 20, temperature: 0.6, repeatPenalty: 1.1 })).toEqual(
       resolve({ topK: 5, temperature: 0.6, repeatPenalty: 1.1 }, {}),
     );
   });
 
-  test("temperature 0 keeps the model's penalty, as in llama.cpp, until one is given", () => {
+  test("temperature 0 keeps the model's penalty unless one is set, as in llama.cpp", () => {
     expect(resolve({ temperature: 0 }, { repeatPenalty: 1.1 }).repeatPenalty).toBe(1.1);
     expect(resolve({ temperature: 0, repeatPenalty: 1 }, { repeatPenalty: 1.1 }).repeatPenalty).toBe(1);
   });
 
-  test("a model's Mirostat or order of steps gives way to options that contradict it", () => {
+  test("options that contradict a model's Mirostat or order of steps override it", () => {
     expect(resolve({}, { mirostat: 2 }).mirostat).toBe(2);
     expect(resolve({ topK: 5 }, { mirostat: 2 }).mirostat).toBe(0);
     expect(resolve({ steps: ["topK"] }, { mirostat: 2 }).mirostat).toBe(0);
@@ -111,14 +111,14 @@ describe("a loaded model", () => {
     expect(await text(source, { repeatPenalty: 1 })).toEqual(plain);
   });
 
-  test("says which they are, and warns of those that cannot be used", async () => {
+  test("reports its defaults, and warns of unusable ones", async () => {
     const source = await withMetadata(tiny, [f32("temp", 0.7), i32("top_k", -1)]);
     await using model = await loadModel(source, { runtime, contextLength: 64 });
     expect(model.info.sampling).toEqual({ temperature: 0.7 });
     expect(model.info.warnings).toEqual([expect.stringContaining("general.sampling.top_k is ignored")]);
   });
 
-  test("the embedded model carries the sampling of its model card", async () => {
+  test("the embedded model has the sampling defaults of its model card", async () => {
     await using file = await readGguf(new URL("../../model-fable/models/fable-q4_k_m.gguf", import.meta.url));
     expect(modelSampling(file.metadata)).toEqual({ sampling: { temperature: 0.7, repeatPenalty: 1.1 }, warnings: [] });
   });

@@ -14,7 +14,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
     loadModel(tiny, { runtime: other, contextLength: 256, ...options });
 
   describe("saved sessions", () => {
-    test("go on where they were, in another process and on another backend", async () => {
+    test("continue in another process and on another backend", async () => {
       await using model = await load();
       using session = model.createSession();
       await session.complete(turn, { ...greedy, maxTokens: 12 });
@@ -39,7 +39,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
       expect(await untouched.save()).toEqual(bytes);
     });
 
-    test("a saved cache is the cache: the same log probabilities", async () => {
+    test("a restored cache gives the same log probabilities", async () => {
       await using model = await load();
       using session = model.createSession();
       const first = await session.complete(turn, { ...greedy, maxTokens: 8 });
@@ -53,7 +53,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
       expect(got.logprobs).toEqual(expected.logprobs);
     });
 
-    test("what a snapshot brings is used by the session and its forks alone, unless a key vouches for it", async () => {
+    test("cache entries of a snapshot are used only by its session and forks, unless a key authenticates it", async () => {
       const key = new Uint8Array(32).fill(7);
       const long = `${turn} ${turn}`;
       await using model = await load();
@@ -98,7 +98,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
         await expect(session.save({ key: wrong as never })).rejects.toThrow(/save: expected key to be a CryptoKey or a Uint8Array/);
     });
 
-    test("bytes of other models, other caches and damaged ones are refused", async () => {
+    test("snapshots of other models or caches and damaged ones are refused", async () => {
       await using model = await load();
       using session = model.createSession();
       await session.complete(turn, { ...greedy, maxTokens: 2 });
@@ -115,7 +115,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
       await expect(model.restoreSession(bytes.subarray(0, -9))).rejects.toMatchObject({ reason: "damaged" });
     });
 
-    test("a smaller context takes what fits", async () => {
+    test("a smaller context restores the tokens that fit", async () => {
       await using model = await load();
       using session = model.createSession();
       await session.complete({ ids: Array.from({ length: 100 }, (_, i) => 300 + i) }, { ...greedy, maxTokens: 2 });
@@ -126,7 +126,7 @@ export function describeSaving({ runtime, isExact }: SuiteContext): void {
     });
   });
 
-  test("a cache in 8 bits", async (context) => {
+  test("an 8-bit cache", async (context) => {
     const ids = Array.from({ length: 80 }, (_, i) => (i * 37 + 5) % 4096);
     await using exact = await load(runtime, { cacheType: "f32" });
     const expected = await exact.logits(ids);

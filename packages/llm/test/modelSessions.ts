@@ -71,7 +71,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(finish.text).toBe(whole.text.slice(0, whole.text.indexOf(",")));
     });
 
-    test("a seed repeats a generation, another one does not, and the one that was drawn is told", async () => {
+    test("a seed repeats a generation, another seed does not, and a random seed is reported", async () => {
       using session = model.createSession();
       const sample = async (seed?: number) =>
         session.complete({ ids: once }, { temperature: 1, topK: 0, topP: 1, minP: 0, maxTokens: 24, ...(seed !== undefined && { seed }) });
@@ -103,7 +103,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(broken.ids).toEqual(looping.ids);
     });
 
-    test("log probabilities go with the ids of each part", async () => {
+    test("log probabilities belong to the ids of each part", async () => {
       using session = model.createSession();
       const ids: number[] = [];
       const told: ChosenLogprob[] = [];
@@ -129,7 +129,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(await session.complete({ ids: once }, { ...greedy, maxTokens: 2 })).not.toHaveProperty("logprobs");
     });
 
-    test("tokens that are cached are not computed again, and change nothing", async () => {
+    test("cached tokens are not computed again and do not change the text", async () => {
       using session = model.createSession();
       const first = await session.complete({ ids: once }, { ...greedy, maxTokens: 20 });
       const again = await session.complete({ ids: once }, { ...greedy, maxTokens: 20 });
@@ -154,7 +154,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(session.messages).toEqual([]);
     });
 
-    test("a fork goes on from the same cache, and neither disturbs the other", async () => {
+    test("a fork continues from the same cache, and neither session affects the other", async () => {
       using session = model.createSession();
       const long = { role: "user", content: "Tell me a story about a fox and a crow that wanted to see the end of the world. ".repeat(3) };
       const first = await session.complete([long], { ...greedy, maxTokens: 12 });
@@ -182,7 +182,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(() => session.truncate(5)).toThrow(/truncate: expected a whole number from 0 to 4, got 5/);
     });
 
-    test("sessions that generate at once share runs, and get what each gets alone", async () => {
+    test("sessions that generate at the same time share runs and get the same text as alone", async () => {
       await using shared = await loadModel(tiny, { runtime, contextLength: 128, sequences: 8, batchSize: 48 });
       const prompts = Array.from({ length: 8 }, (_, i) => [0, 2817, 632 + i, ...Array.from({ length: i * 7 }, (__, j) => 300 + i * j)]);
       const options = (i: number) => ({ temperature: i % 2, seed: i, maxTokens: 6 + 4 * i, logprobs: 3 });
@@ -201,7 +201,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect(submits).toBeLessThan(60);
     });
 
-    test("one that leaves or aborts does not take the others along", async () => {
+    test("leaving or aborting one generation does not affect the remaining ones", async () => {
       await using shared = await loadModel(tiny, { runtime, contextLength: 128, sequences: 3 });
       const prompts = [once, [0, 343, 544], [0, 700]];
       const controller = new AbortController();
@@ -225,7 +225,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       expect((await shared.createSession().complete({ ids: once }, { ...greedy, maxTokens: 8 })).ids).toEqual(await fresh(once, 8));
     });
 
-    test("the context's end is told, and a prompt without room is refused before anything is computed", async () => {
+    test("a full context is reported, and a prompt without room is refused before anything is computed", async () => {
       await using small = await loadModel(tiny, { runtime, contextLength: 32 });
       using session = small.createSession();
       const finish = await session.complete({ ids: once }, greedy);
@@ -265,7 +265,7 @@ export function describeSessions({ runtime, isExact }: SuiteContext): void {
       await expect(session.complete(prompt as never, greedy)).rejects.toThrow(message);
     });
 
-    test("a model that was disposed of says so", async () => {
+    test("a disposed model refuses calls", async () => {
       const gone = await loadModel(tiny, { runtime, contextLength: 16 });
       const session = gone.createSession();
       await gone.dispose();

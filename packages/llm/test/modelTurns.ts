@@ -30,7 +30,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
   };
 
   describe("the queue", () => {
-    test("generations, logits, vectors and saves of several sessions wait for the one sequence", async () => {
+    test("generations, logits, embeddings and saves of several sessions wait for a single sequence", async () => {
       const wanted = await fresh(once, 12);
       const [a, b] = [model.createSession(), model.createSession()];
       const [first, second, logits, vectors, saved] = await Promise.all([
@@ -47,7 +47,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       expect((await model.restoreSession(saved)).messages).toEqual(question);
     });
 
-    test("an abort takes a request out", async () => {
+    test("an abort removes a request", async () => {
       const [a, b] = [model.createSession(), model.createSession()];
       const stream = a.generate({ ids: once }, { ...greedy, maxTokens: 4 });
       await stream.next();
@@ -61,7 +61,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       await stream.return();
     });
 
-    test("max says how many may wait; 0 refuses", async () => {
+    test("max limits how many requests may wait; 0 refuses waiting", async () => {
       await using small = await loadModel(tiny, { runtime, contextLength: 64, queue: { max: 1 } });
       const stream = small.createSession().generate({ ids: once }, greedy);
       await stream.next();
@@ -113,7 +113,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       },
     );
 
-    test("a loop may ask another session for a turn", async () => {
+    test("a loop may request a turn of another session", async () => {
       const [a, b] = [model.createSession(), model.createSession()];
       const texts: string[] = [];
       for await (const part of a.generate({ ids: once }, { ...greedy, maxTokens: 3 })) {
@@ -134,7 +134,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       expect((await model.restoreSession(await saved)).messages).toEqual(session.messages);
     });
 
-    test("nothing waits for a stream of its own session, which only its reader can end", async () => {
+    test("no call waits for a stream of its own session, which only the reader can end", async () => {
       const session = model.createSession();
       const stream = session.generate({ ids: once }, greedy);
       await stream.next();
@@ -148,7 +148,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       session.dispose();
     });
 
-    test("a turn that waits for another one of its session leaves when it is aborted", async () => {
+    test("a turn that waits for another turn of its session leaves the queue when it is aborted", async () => {
       const session = model.createSession();
       const first = session.complete(question, { ...greedy, maxTokens: 8 });
       const controller = new AbortController();
@@ -250,7 +250,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       expect(session.messages.at(-1)).toEqual({ role: "assistant", content: whole.text });
     });
 
-    test("keep: a loop that is left keeps what was read", async () => {
+    test("keep: leaving the loop keeps the parts that were read", async () => {
       using session = model.createSession();
       const { text } = await interrupted(session, { after: 4, leave: true, onAbort: "keep" });
       expect(session.messages).toEqual([...question, { role: "assistant", content: text }]);
@@ -266,7 +266,7 @@ export function describeTurns({ runtime }: SuiteContext): void {
       expect(session.messages).toEqual([joined, { role: "assistant", content: text }]);
     });
 
-    test("keep: also while the turn waits in the queue, and for a prompt that is no chat", async () => {
+    test("keep: also while the turn waits in the queue, and for a prompt that is not a chat", async () => {
       const stream = model.createSession().generate({ ids: once }, greedy);
       await stream.next();
       const session = model.createSession();

@@ -96,7 +96,7 @@ describe("models from URLs in Chromium", async () => {
     expect(await load(served, url)).toEqual(stored(first.ids, "load"));
   }, 60_000);
 
-  test("read by ranges come once, and then from the browser's cache", async () => {
+  test("that are read by ranges are fetched once, and then come from the browser's cache", async () => {
     await using server = await serveModel({ headers: { "Cache-Control": "public, max-age=31536000, immutable" } });
     await using served = await open();
     const url = new URL("m.gguf", server.url).href;
@@ -133,7 +133,7 @@ describe("models from URLs in Chromium", async () => {
     60_000,
   );
 
-  test("whose server is down are a failure of the network", async () => {
+  test("whose server is down are network errors", async () => {
     const server = await serveModel();
     await server[Symbol.asyncDispose]();
     await using served = await open({ isIsolated: false });
@@ -144,7 +144,7 @@ describe("models from URLs in Chromium", async () => {
     expect(error).toMatch(/^gguf: cannot read '.*': Failed to fetch \(5 attempts\); check the network, then try again$/);
   }, 60_000);
 
-  test("whose server hides Content-Range are stored all the same; by ranges the missing header is named", async () => {
+  test("whose server hides Content-Range are stored anyway; reading by ranges names the missing header", async () => {
     await using server = await serveModel({ expose: false });
     await using served = await open();
     const url = new URL("m.gguf", server.url).href;

@@ -42,7 +42,7 @@ describe("pre-tokenizers", () => {
     }
   });
 
-  test.each(families)("%s splits a long text window by window as in one go", (name) => {
+  test.each(families)("%s splits a long text window by window as it does at once", (name) => {
     const { patterns } = preTokenizerFor(name);
     let state = 1;
     const random = (below: number): number => {

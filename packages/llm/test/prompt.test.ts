@@ -23,7 +23,7 @@ describeShared("prompts", () => {
   const markup = (ids: readonly number[]): string[] =>
     ids.filter((id) => model.tokenizer.isSpecial(id)).map((id) => model.tokenizer.tokenText(id));
 
-  test("a trailing assistant's message is continued, and remembered as one message", async () => {
+  test("a final assistant message is continued and remembered as one message", async () => {
     using session = model.createSession();
     const whole = await session.complete("A story about a cat", { ...greedy, maxTokens: 24 });
     using other = model.createSession();
@@ -69,13 +69,13 @@ describeShared("prompts", () => {
     });
   });
 
-  test("an assistant's message with calls is not continued", async () => {
+  test("an assistant message with tool calls is not continued", async () => {
     using session = model.createSession({ messages: [{ role: "user", content: "x" }] });
     const { promptIds } = await session.complete([{ role: "assistant", content: "y", tool_calls: [{}] }], { ...greedy, maxTokens: 1 });
     expect(markup(promptIds).slice(-3)).toEqual(["<|assistant|>", "<|end|>", "<|assistant|>"]);
   });
 
-  test("a system message without a role of its own becomes part of the user's, and the finish says so", async () => {
+  test("a system message that the template does not render becomes part of the user message, with a warning", async () => {
     using session = model.createSession({ messages: [{ role: "system", content: "Be brief." }] });
     const finish = await session.complete("Hi", { ...greedy, maxTokens: 1 });
     expect(model.tokenizer.decode(finish.promptIds, { skipSpecial: false })).toBe("<|bos|><|user|>Be brief.\n\nHi<|end|><|assistant|>");
@@ -116,7 +116,7 @@ describeShared("prompts", () => {
     expect(usage.truncatedTokens).toBeGreaterThan(5000);
   });
 
-  test("options of the template at the top level are pointed to their place", () => {
+  test("template options at the top level are errors that name the right place", () => {
     using session = model.createSession();
     expect(() => session.generate("x", { tools: [] } as object)).toThrow(/got tools; pass chat: \{ tools \}/);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PromptLookup } from "../src/generate/promptLookup.ts";
 
-test("what followed the last tokens before is guessed, after the longest match, the latest of equals", () => {
+test("drafts the tokens that followed the longest match, the latest of equals", () => {
   expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 8)).toEqual([3, 4, 5, 1]);
   // The end 2, 3 also stands before 9, but 1, 2, 3 matches further back.
   expect(new PromptLookup(2).draft([1, 2, 3, 7, 8, 6, 2, 3, 9, 9, 1, 2, 3], 8)).toEqual([7, 8]);
@@ -11,7 +11,7 @@ test("what followed the last tokens before is guessed, after the longest match, 
   expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 1)).toEqual([3]);
 });
 
-test("guesses grow while they come true and shrink when they do not", () => {
+test("drafts grow while they are accepted and shrink when tokens are rejected", () => {
   const lookup = new PromptLookup(16);
   const history = [...Array.from({ length: 40 }, (_, i) => i), 0, 1];
   expect(lookup.draft(history, 99)).toHaveLength(4);

@@ -53,7 +53,7 @@ describe("ReasoningSplitter", () => {
     await expectHoweverCut(tags, promptEnd, text, { reasoning, text: answer });
   });
 
-  test("comes out as early as it is certain", () => {
+  test("is yielded as early as possible", () => {
     const splitter = new ReasoningSplitter(think, "");
     expect(splitter.push("<think>a b")).toEqual([{ type: "reasoning", text: "a b" }]);
     expect(splitter.push(" c </")).toEqual([{ type: "reasoning", text: " c" }]);
@@ -103,7 +103,7 @@ describe("HarmonySplitter", () => {
     await expectHoweverCut("harmony", promptEnd, text, expected);
   });
 
-  test("comes out as early as it is certain", async () => {
+  test("is yielded as early as possible", async () => {
     const splitter = (await separationOf("harmony")).createSplitter(start);
     expect(splitter.push("<|channel|>commentary to=f<|message|>{a ")).toEqual([
       { type: "commentary", text: "{a", recipient: "f", isFirst: true },

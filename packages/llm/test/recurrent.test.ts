@@ -9,7 +9,7 @@ import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.t
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 
-describe("sequences with states", () => {
+describe("sequences with recurrent states", () => {
   const [owner, other] = [{}, {}];
   const copier = (hasCache: boolean): StateCopier & { readonly states: number[][]; readonly slots: number[][] } => {
     const states: number[][] = [];
@@ -36,7 +36,7 @@ describe("sequences with states", () => {
     return cached;
   };
 
-  test("go on from the furthest place where one stood, which stays", async () => {
+  test("continue from the last saved state, which stays cached", async () => {
     const copies = copier(false);
     const pool = newPool(1, 4, copies);
     const ids = numbers(blockTokens + 5);
@@ -50,7 +50,7 @@ describe("sequences with states", () => {
     expect(await use(pool, [...ids.slice(0, 9), 99])).toBe(0);
   });
 
-  test("what was not used for longest is given up, but never what is worked on", async () => {
+  test("the least recently used state is evicted, but never a busy one", async () => {
     const pool = newPool(1, 64, copier(false));
     const texts = numbers(6).map((i) => numbers(10, 100 * i));
     for (const text of texts) await use(pool, text);
@@ -61,7 +61,7 @@ describe("sequences with states", () => {
     expect(held.ids.length).toBeGreaterThan(0);
   });
 
-  test("where layers have a cache, a block that another one has begun is copied", async () => {
+  test("if layers have a cache, a block that another sequence has begun is copied", async () => {
     const copies = copier(true);
     const pool = newPool(2, 4, copies);
     const ids = numbers(blockTokens + 5);
@@ -76,7 +76,7 @@ describe("sequences with states", () => {
     expect(one.stateRow).not.toBe(fork.stateRow);
   });
 
-  test("a state of a scope is gone on from in the scope alone", async () => {
+  test("a scoped state can be continued only within its scope", async () => {
     for (const hasCache of [false, true]) {
       const pool = newPool(2, 8, copier(hasCache));
       const scope = {};
@@ -102,7 +102,7 @@ describe("sequences with states", () => {
     }
   });
 
-  test("a parked sequence goes on from a copy of its state", async () => {
+  test("a parked sequence continues from a copy of its state", async () => {
     const pool = newPool(1, 4, copier(false));
     const sequence = await pool.acquire(owner);
     sequence.reserve(3);
@@ -117,7 +117,7 @@ describe("sequences with states", () => {
     sequence.append([4]);
   });
 
-  test("a state whose part of the cache is gone is of no use", async () => {
+  test("a state is not used if its part of the cache was evicted", async () => {
     const pool = newPool(1, 2, copier(true));
     const ids = numbers(blockTokens + 5);
     await use(pool, ids);
@@ -125,7 +125,7 @@ describe("sequences with states", () => {
     expect(await use(pool, [...ids, 1])).toBe(0);
   });
 
-  test("a guess is taken back unless all of it came true", async () => {
+  test("a draft is rolled back unless all of it was accepted", async () => {
     const copies = copier(false);
     const pool = newPool(1, 4, copies);
     const sequence = await pool.acquire(owner);
@@ -150,7 +150,7 @@ describe("sequences with states", () => {
     expect(await use(pool, [1, 2, 3, 4, 5, 6, 7, 8])).toBe(7);
   });
 
-  test("what a failed run left is never gone on from", async () => {
+  test("no sequence continues from the state of a failed run", async () => {
     const pool = newPool(1, 4, copier(false));
     const sequence = await pool.acquire(owner);
     sequence.reserve(3);
@@ -187,7 +187,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       return (await other.createSession().complete({ ids }, greedy)).ids;
     }
 
-    test("the next turn goes on from the state, with the tokens of a fresh computation", async () => {
+    test("the next turn continues from the state, with the same tokens as a fresh computation", async () => {
       const session = model.createSession();
       const first = await session.complete({ ids: prompt }, greedy);
       const longer = [...prompt, ...first.ids, 21, 4];
@@ -196,7 +196,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       expect(second.ids).toEqual(await afresh(longer));
     });
 
-    test("forks go on from the same place, each its own way, and so does one that goes back", async () => {
+    test("forks and truncated sessions continue from the same state independently", async () => {
       const session = model.createSession();
       const first = await session.complete({ ids: prompt }, greedy);
       const fork = session.fork();
@@ -212,7 +212,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       }
     });
 
-    test("a text that differs is computed from its start, and two at a time do not meet", async () => {
+    test("a different text is computed from its start, and two texts at a time do not interfere", async () => {
       const [one, two] = [model.createSession(), model.createSession()];
       const [a, b] = [
         [...prompt, 3, 3, 3],
@@ -241,7 +241,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       expect(next.ids).toEqual(await afresh(longer));
     });
 
-    test.each([0, 4])("streams that nobody reads give way, and go on with the same text (promptLookup %i)", async (promptLookup) => {
+    test.each([0, 4])("unread streams are parked and continue with the same text (promptLookup %i)", async (promptLookup) => {
       await using other = await load(runtime);
       const options = { ...greedy, maxTokens: 16, promptLookup };
       const wanted = await other.createSession().complete({ ids: prompt }, options);
@@ -260,7 +260,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       expect(texts).toEqual([wanted.ids, wanted.ids]);
     });
 
-    test("what a snapshot brings stays in its session, unless a key vouches for it", async () => {
+    test("states of a snapshot stay in its session, unless a key authenticates it", async () => {
       const key = new Uint8Array(32);
       const session = model.createSession();
       const first = await session.complete({ ids: prompt }, greedy);
@@ -274,7 +274,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       }
     });
 
-    test("what is saved goes on elsewhere, without computing the prompt again", async () => {
+    test("a restored session continues without computing the prompt again", async () => {
       const session = model.createSession();
       const first = await session.complete({ ids: prompt }, greedy);
       const saved = await session.save();

@@ -6,7 +6,7 @@ import { tiny } from "./modelFiles.ts";
 
 const prompt = Array.from({ length: 900 }, (_, i) => ((i * 37) % 400) + 10);
 
-describe.each([1, 2])("a model on WASM computes beside the caller's thread, threads: %s", (threads) => {
+describe.each([1, 2])("a model on WASM does not block the caller's thread, threads: %s", (threads) => {
   let runtime: Runtime;
   let model: Model;
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe.each([1, 2])("a model on WASM computes beside the caller's thread, thre
     await runtime.dispose();
   });
 
-  test("the event loop turns while a prompt is read in one run, and while tokens are generated", async () => {
+  test("the event loop runs while a prompt is computed and tokens are generated", async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 1);
     const session = model.createSession();
@@ -31,7 +31,7 @@ describe.each([1, 2])("a model on WASM computes beside the caller's thread, thre
     clearInterval(timer);
   });
 
-  test("an abort in the middle of a prompt ends it, and the session goes on as a fresh one would", async () => {
+  test("an abort in the middle of a prompt ends it, and the session continues like a fresh one", async () => {
     const session = model.createSession();
     const controller = new AbortController();
     const before = runtime.counters.wasm!.submits;

@@ -14,8 +14,8 @@ const mostResidentGrowth = 400 * 2 ** 20;
 const mostHandleBytes = 2 ** 19;
 const cycles = 50;
 
-describe.each(["wasm", "reference"])("models that were disposed of on %s", (backend) => {
-  test("leave nothing behind", () => {
+describe.each(["wasm", "reference"])("disposed models on %s", (backend) => {
+  test("free all memory", () => {
     const { before, after } = heldAround(backend);
     expect(after.models).toBe(0);
     expect(after.bufferBytes - before.bufferBytes).toBeLessThan(2 ** 20);

@@ -107,7 +107,7 @@ describe("philox", () => {
     expect(philox4x32(counter, key)).toEqual(expected);
   });
 
-  test("uniforms lie in [0, 1), are spread evenly and differ by seed and position", () => {
+  test("uniform numbers are in [0, 1), evenly distributed, and differ by seed and position", () => {
     const values = Array.from({ length: 20_000 }, (_, position) => uniformAt(7, position));
     expect(values.every((value) => value >= 0 && value < 1)).toBe(true);
     expect(new Set(values).size).toBe(values.length);
@@ -237,7 +237,7 @@ describe("steps, by hand", () => {
     expect(idsAfter((c) => xtc(c, 0.99, threshold, 0.995), logits)).toEqual([0, 1, 2, 3]);
   });
 
-  test("dynamic temperature: the lowest for a certain choice, the greatest for an even one, in between by entropy", () => {
+  test("dynamic temperature: lowest for a certain choice, highest for a uniform one, by entropy in between", () => {
     expect(dynamicTemperature(candidatesOf(logitsOf(0.25, 0.25, 0.25, 0.25)), 1, 0.5, 1)).toBeCloseTo(1.5, 6);
     expect(dynamicTemperature(candidatesOf(Float32Array.of(100, 0)), 1, 0.5, 1)).toBeCloseTo(0.5, 6);
     // Entropy of 0.1 0.2 0.3 0.4: 1.279854 of ln 4 = 1.386294, a share of 0.923220.
@@ -272,7 +272,7 @@ describe("steps, by hand", () => {
     for (const [id, p] of expected.entries()) expect(chances[id]).toBeCloseTo(p, 5);
   });
 
-  test("DRY: the longest repetition counts, and none reaches across a breaker", () => {
+  test("DRY: the longest repetition counts, and none extends across a breaker", () => {
     const dry = (history: number[], dryBreakers: number[][] = []) =>
       Object.fromEntries(dryPenalties(history, resolveSampling({ dryMultiplier: 1, dryBase: 2, dryAllowedLength: 1, dryBreakers })));
     // "a b c c b c y a b c" has "a b c" then c, "b c" then y and "c" then b: exponents 2, 1 and 0.
@@ -295,7 +295,7 @@ describe("steps, by hand", () => {
     expect(Object.fromEntries(dryPenalties(history, resolveSampling({ dryMultiplier: 1 })))).toEqual(expected);
   });
 
-  test("Mirostat 2: what surprises by at most mu bits, which moves towards the target", () => {
+  test("Mirostat 2: keeps tokens with a surprise of at most mu bits, which adapts to the target", () => {
     // Surprises in bits: 1.32, 1.74, 2.32, 3.32.
     const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
     const target = { version: 2, tau: 0.8, eta: 0.1 } as const;
@@ -308,7 +308,7 @@ describe("steps, by hand", () => {
     expect(mirostat(candidates, target, 0.1, 0.999, 4).id).toBe(0);
   });
 
-  test("Mirostat 1: as many as Zipf's law allows, fitted by llama.cpp's formula", () => {
+  test("Mirostat 1: keeps the number of tokens that Zipf's law allows, fitted by llama.cpp's formula", () => {
     // Least squares of ln(p_i / p_i+1) over ln((i + 2) / (i + 1)) gives s = 0.7741, and mu = 2 then k = 3 of 4 tokens.
     const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
     const { id, mu } = mirostat(candidates, { version: 1, tau: 1, eta: 0.1 }, 2, 0.999, 4);
@@ -325,7 +325,7 @@ describe("steps, by hand", () => {
     expect(logprobsOf(Float32Array.of(1, 2), 0, 0).top).toEqual([]);
   });
 
-  test("pick takes the candidate under the number", () => {
+  test("pick samples by the running sum of probabilities", () => {
     const candidates = candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4));
     expect([0, 0.09, 0.11, 0.29, 0.31, 0.59, 0.61, 0.999999999].map((u) => pick(candidates, u))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
   });

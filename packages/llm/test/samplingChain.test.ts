@@ -40,7 +40,7 @@ describe("the chain", () => {
     expect(Array.from(sampleCandidates(logits, [], resolveSampling({ ...off, minP: 0.9, temperature: 10 })).ids)).toEqual([3]);
   });
 
-  test("steps in an order of choice, repeated only where they are listed", () => {
+  test("steps run in the chosen order, and only those listed", () => {
     const logits = logitsOf(0.1, 0.2, 0.3, 0.4);
     const ids = (options: SamplingOptions): number[] =>
       Array.from(sampleCandidates(logits, [3], resolveSampling({ seed: 3, ...options })).ids);
@@ -53,7 +53,7 @@ describe("the chain", () => {
     expect(ids({ steps: ["penalties", "topK"], topK: 1, presencePenalty: 9 })).toEqual([2]);
   });
 
-  test("a step that dethrones the most likely token does so at temperature 0 as well", () => {
+  test("a step that changes the most likely token does so at temperature 0 as well", () => {
     const logits = logitsOf(0.4, 0.3, 0.2, 0.1);
     const best = (options: SamplingOptions): number =>
       sampleToken(logits, resolveSampling({ temperature: 0, seed: 1, ...options }), { history: [] });
@@ -87,7 +87,7 @@ describe("the chain", () => {
     }
   });
 
-  test("the same seed and position give the same token, another position another draw", () => {
+  test("equal seeds and positions give equal tokens; another position draws again", () => {
     const logits = logitsOf(...Array.from({ length: 100 }, () => 0.01));
     const options = resolveSampling(off);
     const draw = (position: number): number => sampleToken(logits, options, { history: [], position });

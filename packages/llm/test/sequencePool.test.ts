@@ -33,7 +33,7 @@ function newPool(sequences: number, blocks: number, maxWaiting = 100): SequenceP
 }
 
 describe("SequencePool", () => {
-  test("tokens get slots in blocks, each its own", async () => {
+  test("every token gets a slot of its own", async () => {
     const pool = newPool(2, 3);
     const [first, second] = [await pool.acquire(a), await pool.acquire(b)];
     const slots = [first, second, first, second].flatMap((sequence) => [...extend(sequence, numbers(blockTokens - 5))]);
@@ -42,7 +42,7 @@ describe("SequencePool", () => {
     for (const slot of first.slots(0, first.ids.length)) expect(first.blocks).toContain(Math.floor(slot / blockTokens));
   });
 
-  test("an owner finds its tokens again, up to where a text differs", async () => {
+  test("an owner finds its cached tokens again, up to the first difference", async () => {
     const pool = newPool(1, 4);
     const ids = numbers(blockTokens + 10);
     const { slots } = await use(pool, a, ids);
@@ -53,7 +53,7 @@ describe("SequencePool", () => {
     expect(await use(pool, a, ids)).toMatchObject({ cached: 5, slots: expect.arrayContaining(slots.slice(0, 5)) });
   });
 
-  test("whole blocks are shared by everyone, a block that is begun is its owner's", async () => {
+  test("full blocks are shared, and a partly filled block belongs to its owner", async () => {
     const pool = newPool(2, 4);
     const ids = numbers(2 * blockTokens + 9);
     const { slots } = await use(pool, a, ids);
@@ -67,7 +67,7 @@ describe("SequencePool", () => {
     expect(await use(pool, a, ids)).toEqual({ cached: ids.length, slots });
   });
 
-  test("a beginning that is shared while it is computed on stays as it is", async () => {
+  test("a shared prefix stays unchanged while sequences continue it", async () => {
     const pool = newPool(2, 2);
     const ids = numbers(blockTokens);
     await use(pool, a, ids);
@@ -81,7 +81,7 @@ describe("SequencePool", () => {
     expect(two.ids).toEqual([...ids, 3]);
   });
 
-  test("room is made by what was used longest ago, ends of texts first, never by what is in use", async () => {
+  test("the least recently used ends of texts are evicted, and never blocks in use", async () => {
     const pool = newPool(2, 2);
     const textOf = (start: number): number[] => numbers(2 * blockTokens, start);
     await use(pool, a, textOf(0));
@@ -95,7 +95,7 @@ describe("SequencePool", () => {
     expect(await cachedOf(pool, a, textOf(0))).toBe(0);
   });
 
-  test("every sequence can be filled whatever is cached", async () => {
+  test("every sequence can be filled, regardless of what is cached", async () => {
     const pool = newPool(3, 5);
     for (let round = 0; round < 20; round++) {
       const sequences = await Promise.all([a, b, c].map((owner) => pool.acquire(owner, numbers((round * 13) % 140, round % 3))));
@@ -108,7 +108,7 @@ describe("SequencePool", () => {
     }
   });
 
-  test("free forgets the owner's tokens, unless others go on from them", async () => {
+  test("free drops the owner's tokens, unless other texts continue them", async () => {
     const pool = newPool(2, 3);
     const ids = numbers(blockTokens + 3);
     await use(pool, a, ids);
@@ -122,7 +122,7 @@ describe("SequencePool", () => {
     expect(held.ids).toEqual(ids);
   });
 
-  test("tokens that were reserved but never appended leave nothing behind", async () => {
+  test("slots that were reserved but never filled are freed", async () => {
     const pool = newPool(1, 2);
     const sequence = await pool.acquire(a);
     extend(sequence, [1, 2, 3]);
@@ -166,7 +166,7 @@ describe("requests beyond the sequences", () => {
     pool.release(await another);
   });
 
-  test("are refused where the queue is full, with numbers", async () => {
+  test("are refused if the queue is full, with its numbers", async () => {
     const pool = newPool(2, 1, 1);
     const held = [await pool.acquire(a), await pool.acquire(b)];
     const waiting = pool.acquire(c);
@@ -189,7 +189,7 @@ describe("requests beyond the sequences", () => {
     for (const one of [...waiting, pool.acquire(a)]) await expect(one).rejects.toBeInstanceOf(DisposedError);
   });
 
-  test("get the sequence of a stream that nobody reads, which comes back in turn", async () => {
+  test("get the sequence of an unread stream, which returns in its turn", async () => {
     vi.useFakeTimers();
     const pool = newPool(1, 3);
     const stream = await pool.acquire(a);
@@ -212,7 +212,7 @@ describe("requests beyond the sequences", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("take its room, too, so that its tokens are computed again", async () => {
+  test("may evict its blocks, so that its tokens are computed again", async () => {
     vi.useFakeTimers();
     const pool = newPool(1, 2);
     const stream = await pool.acquire(a);
@@ -229,7 +229,7 @@ describe("requests beyond the sequences", () => {
     pool.release(stream);
   });
 
-  test("leave alone streams that are read, slowly even", async () => {
+  test("do not park streams that are read, even slowly", async () => {
     vi.useFakeTimers();
     const pool = newPool(1, 2);
     const stream = await pool.acquire(a);
@@ -244,7 +244,7 @@ describe("requests beyond the sequences", () => {
     await waiting;
   });
 
-  test("a parked text can begin again, end, and be given back", async () => {
+  test("a parked sequence can restart, end, and be released", async () => {
     const pool = newPool(1, 2);
     const text = await pool.acquire(a);
     extend(text, numbers(40));
@@ -260,7 +260,7 @@ describe("requests beyond the sequences", () => {
     await pool.acquire(a);
   });
 
-  test("a guess is lost with its slots", async () => {
+  test("the draft of a parked sequence must be computed again", async () => {
     const pool = newPool(1, 2);
     const text = await pool.acquire(a);
     extend(text, [1, 2, 3]);
@@ -272,7 +272,7 @@ describe("requests beyond the sequences", () => {
   });
 });
 
-describe("blocks of a scope", () => {
+describe("scoped blocks", () => {
   const scope = {};
   const ids = numbers(2 * blockTokens + 5);
 
@@ -291,7 +291,7 @@ describe("blocks of a scope", () => {
     return length;
   };
 
-  test("are found by sequences of the scope alone", async () => {
+  test("are found only by sequences of the scope", async () => {
     const pool = newPool(2, 6);
     await restore(pool, a);
     expect(await found(pool, b)).toBe(0);
@@ -302,7 +302,7 @@ describe("blocks of a scope", () => {
     expect(await found(pool, a)).toBe(0);
   });
 
-  test("so is what is computed after them", async () => {
+  test("make the tokens that are computed after them scoped, too", async () => {
     const pool = newPool(2, 6);
     await restore(pool, a);
     const longer = [...ids, ...numbers(2 * blockTokens, 900)];
@@ -313,7 +313,7 @@ describe("blocks of a scope", () => {
     expect((await pool.acquire(b, longer, { scope })).ids).toHaveLength(4 * blockTokens);
   });
 
-  test("are left out where all of it is cached for everybody, and what follows is shared", async () => {
+  test("are not used if unscoped blocks hold the text, and the continuation is shared", async () => {
     const pool = newPool(2, 6);
     await use(pool, b, ids.slice(0, 2 * blockTokens));
     const sequence = await pool.acquire(a, ids, { scope });

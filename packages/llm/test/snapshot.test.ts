@@ -41,7 +41,7 @@ function forged(change: (data: Uint8Array, view: DataView) => Uint8Array | undef
 }
 
 describe("snapshots", () => {
-  test("come back as they were", () => {
+  test("are restored unchanged", () => {
     expect(decodeSnapshot(bytes, target)).toMatchObject(snapshot);
     // At any place of a buffer.
     const shifted = new Uint8Array(bytes.length + 3);
@@ -51,7 +51,7 @@ describe("snapshots", () => {
     expect(decodeSnapshot(encodeSnapshot(empty), target)).toMatchObject(empty);
   });
 
-  test("come back with the states of a recurrent model, exactly", () => {
+  test("restore the states of a recurrent model exactly", () => {
     const states = [{ name: "state.0.convolution", elements: 3 }];
     const recurrent = { ...snapshot, states, stateRows: [Float32Array.of(1 / 3, -0, 2 ** -140)] };
     expect(decodeSnapshot(encodeSnapshot(recurrent), { ...target, states })).toMatchObject(recurrent);
@@ -61,7 +61,7 @@ describe("snapshots", () => {
     expect(decodeSnapshot(encodeSnapshot(empty), { ...target, states })).toMatchObject(empty);
   });
 
-  test("have the bytes that the format says", () => {
+  test("have the bytes that the format specifies", () => {
     const header = JSON.stringify({
       model: "llama-0123",
       cacheType: "f16",
@@ -84,7 +84,7 @@ describe("snapshots", () => {
     expect(crc32(new TextEncoder().encode("123456789"))).toBe(0xcbf43926);
   });
 
-  test("every changed or missing byte is noticed", () => {
+  test("every changed or missing byte is detected", () => {
     for (let i = 0; i < bytes.length; i++) {
       const changed = Uint8Array.from(bytes);
       changed[i]! ^= 1 << (i % 8);
@@ -110,7 +110,7 @@ describe("snapshots", () => {
     expect(refusal(data)).toMatchObject({ reason, message: expect.stringMatching(message) });
   });
 
-  test("other models and other caches are told apart", () => {
+  test("other models and other caches are distinguished", () => {
     expect(refusal(bytes, { model: "llama-4567" })).toMatchObject({ reason: "otherModel" });
     expect(refusal(bytes, { cacheType: "f32" })).toMatchObject({ reason: "otherCache" });
     expect(refusal(bytes, { layers: snapshot.layers.slice(0, 1) })).toMatchObject({ reason: "otherCache" });
@@ -139,7 +139,7 @@ describe("a forged header", () => {
     return data;
   }
 
-  test("is taken where nothing is wrong with it", () => {
+  test("is accepted if it is valid", () => {
     expect(decodeSnapshot(withHeader(text), target)).toMatchObject(snapshot);
   });
 
@@ -168,7 +168,7 @@ describe("a forged header", () => {
     expect(refusal(withHeader(json))).toMatchObject({ reason: "damaged", message: expect.stringMatching(message) });
   });
 
-  test("of any depth and length is refused with a message of one line", () => {
+  test("of any depth and length is refused with a one-line message", () => {
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const nested = text.replace('"content":"Zwölf"', `"content":"","more":${deep}`);
     expect(refusal(withHeader(nested))).toMatchObject({ reason: "damaged" });
@@ -180,7 +180,7 @@ describe("a forged header", () => {
     }
   });
 
-  test("with any value at any place gives a SnapshotError or a snapshot", () => {
+  test("with any value in any field gives a SnapshotError or a snapshot", () => {
     const values: readonly unknown[] = [null, true, 0, -1, 0.5, 1e300, 2 ** 53, "", "x", [], [null], {}, { role: null }, [[[]]], undefined];
     let taken = 0;
     let refused = 0;
@@ -224,7 +224,7 @@ describe("a snapshot with a MAC", () => {
   const check = async (data: Uint8Array<ArrayBuffer>, of: SnapshotKey = key): Promise<void> =>
     verify(data, await importKey("restoreSession", of, "verify"));
 
-  test("is read like one without, and found authentic by its key", async () => {
+  test("is read like one without a MAC, and is authentic for its key", async () => {
     const data = await signed();
     expect(data).toHaveLength(bytes.length + 32);
     expect(decodeSnapshot(data, target)).toMatchObject(snapshot);
@@ -235,7 +235,7 @@ describe("a snapshot with a MAC", () => {
     expect(createHmac("sha256", key).update(data.subarray(0, -32)).digest()).toEqual(Buffer.from(data.subarray(-32)));
   });
 
-  test("every change, another key, and none are noticed", async () => {
+  test("every change, another key and a missing MAC are detected", async () => {
     const data = await signed();
     for (let i = 12; i < data.length; i++) {
       const changed = Uint8Array.from(data);
@@ -255,11 +255,11 @@ describe("a snapshot with a MAC", () => {
     expect(refusal(data.subarray(0, -40)).code).toBe("snapshot");
   });
 
-  test("the key has a length", async () => {
+  test("the key has a minimum length", async () => {
     await expect(importKey("save", new Uint8Array(15), "sign")).rejects.toThrow(/save: expected a key of at least 16 bytes, got 15/);
   });
 
-  test("a CryptoKey must be of the kind", async () => {
+  test("a CryptoKey must be for HMAC with SHA-256", async () => {
     const other = await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-512" }, false, ["sign"]);
     await expect(importKey("save", other, "sign")).rejects.toThrow(/got one for HMAC with SHA-512 and the usages sign/);
     const aes = await crypto.subtle.generateKey({ name: "AES-GCM", length: 128 }, false, ["encrypt"]);

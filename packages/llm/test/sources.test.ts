@@ -44,7 +44,7 @@ function serveModel(): Promise<TestServer> {
 }
 
 describe("a string names a model", () => {
-  test("as a URL, whose bytes come once", async () => {
+  test("as a URL, whose bytes are fetched once", async () => {
     await using server = await serveModel();
     const stages = new Set<LoadStage>();
     const onProgress = (_done: number, _total: number, stage: LoadStage): void => void stages.add(stage);
@@ -60,7 +60,7 @@ describe("a string names a model", () => {
     expect(await idsOf(model)).toEqual(expected);
   });
 
-  test("on a hub, from where it is downloaded once", async () => {
+  test("on a hub, from which it is downloaded once", async () => {
     await using hub = await serveHub({ "tiny-Q8_0.gguf": bytes }, () => "none");
     vi.stubEnv("HF_ENDPOINT", hub.url.href);
     vi.stubEnv("XDG_CACHE_HOME", folder);
@@ -109,7 +109,7 @@ describe("a loaded model does not read its source again", () => {
     return (JSON.parse(new TextDecoder().decode(snapshot.subarray(16, 16 + length))) as { readonly model: unknown }).model;
   };
 
-  test("to save a session, though the source fails by then", async () => {
+  test("to save a session, even if the source fails by then", async () => {
     let isGone = false;
     const source: ByteSource = {
       size: bytes.length,

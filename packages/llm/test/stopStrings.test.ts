@@ -23,7 +23,7 @@ function run(pieces: readonly string[], stops: readonly string[]): { text: strin
   return { text: text + watcher.flush() };
 }
 
-test("withholds what could begin a stop string, and nothing else", () => {
+test("withholds only text that could begin a stop string", () => {
   const watcher = new StopStrings(["</end>", "User:"]);
   expect(watcher.push("Hello <")).toEqual({ text: "Hello " });
   expect(watcher.push("/en")).toEqual({ text: "" });
@@ -32,14 +32,14 @@ test("withholds what could begin a stop string, and nothing else", () => {
   expect(watcher.push("more")).toEqual({ text: "", stopped: "User:" });
 });
 
-test("flush gives out an unfinished beginning and starts afresh", () => {
+test("flush returns an unfinished beginning and starts over", () => {
   const watcher = new StopStrings(["abc"]);
   expect(watcher.push("xab")).toEqual({ text: "x" });
   expect(watcher.flush()).toBe("ab");
   expect(watcher.push("c")).toEqual({ text: "c" });
 });
 
-test("agrees with the definition on every text of three letters, however it is cut", () => {
+test("equals the definition for every text of three letters, however it is cut", () => {
   const sets = [["aba", "bb"], ["ab", "b"], ["aab", "ab", "abc"], ["cc", "acb", "a"], []];
   for (const stops of sets) {
     for (let n = 0; n < 3 ** 6; n++) {

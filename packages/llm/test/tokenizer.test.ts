@@ -80,7 +80,7 @@ describe("byte-level BPE", () => {
     expect(texts(tokenizer, tokenizer.encode("aaa"))).toEqual(["aaa"]);
   });
 
-  test("a merge whose result is no token falls apart into bytes", () => {
+  test("a merge whose result is not a token becomes bytes", () => {
     const tokens = [...byteToChar, "abc"];
     const tokenizer = createTokenizer(
       fakeMetadata({ "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": tokens, "tokenizer.ggml.merges": ["a b", "ab c"] }),
@@ -89,7 +89,7 @@ describe("byte-level BPE", () => {
     expect(texts(tokenizer, tokenizer.encode("abd"))).toEqual(["a", "b", "d"]);
   });
 
-  test("a byte without a token is left out and the rest stays, also of one character, as in llama.cpp", () => {
+  test("a byte without a token is dropped and the rest stays, as in llama.cpp", () => {
     const tokens = [...byteToChar.filter((_, byte) => byte !== 4 && byte !== 0xa9), "ab"];
     for (const unknown of [{}, { "tokenizer.ggml.unknown_token_id": 0 }]) {
       const tokenizer = createTokenizer(
@@ -113,7 +113,7 @@ describe("byte-level BPE", () => {
     expect(new Set(byteToChar).size).toBe(256);
   });
 
-  test("any text comes back; lone surrogates become U+FFFD", () => {
+  test("decoding restores any text; lone surrogates become U+FFFD", () => {
     const tokenizer = byteLevel([], ["Ġ t", "h e"]);
     expect(tokenizer.decode(tokenizer.encode(multilingual))).toBe(multilingual);
     expect(tokenizer.decode(tokenizer.encode("a\ud800b\udc00"))).toBe("a\ufffdb\ufffd");
@@ -146,7 +146,7 @@ describe("SentencePiece", () => {
     expect(texts(crossing, crossing.encode("ba b", { addSpecial: false }))).toEqual(["▁", "b", "a▁", "b"]);
   });
 
-  test("the space prefix can be switched off, and comes again after a special token", () => {
+  test("the space prefix can be turned off, and is added again after a special token", () => {
     const bare = sentencePiece(pieces, { "tokenizer.ggml.add_space_prefix": false });
     expect(texts(bare, bare.encode("ab", { addSpecial: false }))).toEqual(["ab"]);
     const tokenizer = sentencePiece(pieces);
@@ -167,7 +167,7 @@ describe("SentencePiece", () => {
     expect(Array.from(tokenizer.encode("aé"))).toEqual([1, 3, 4, 0]);
   });
 
-  test("any text comes back", () => {
+  test("decoding restores any text", () => {
     const tokenizer = sentencePiece(pieces);
     for (const text of [multilingual, " a", "  a b ", "a\u2028b"]) expect(tokenizer.decode(tokenizer.encode(text))).toBe(text);
   });
@@ -187,7 +187,7 @@ describe("special tokens", () => {
     expect(texts(tokenizer, tokenizer.encode("x<|a|>y", { parseSpecial: true }))).toEqual(["x", "<|a|>", "y"]);
   });
 
-  test("control tokens count within the given spans only", () => {
+  test("control tokens are recognised only within the given spans", () => {
     const tokenizer = byteLevel(specials, []);
     const text = "<|a|><|a|><tool>";
     const encode = (...spans: [number, number][]): string[] => texts(tokenizer, tokenizer.encode(text, { parseSpecial: spans }));
@@ -199,7 +199,7 @@ describe("special tokens", () => {
     expect(encode()).toEqual([...spelt, ...spelt, "<tool>"]);
   });
 
-  test("BOS and EOS as the metadata says", () => {
+  test("BOS and EOS follow the metadata", () => {
     const tokenizer = byteLevel(specials, [], {
       "tokenizer.ggml.bos_token_id": 0,
       "tokenizer.ggml.eos_token_id": 2,
@@ -263,7 +263,7 @@ describe("special tokens", () => {
     }
   });
 
-  test("tokens that strip swallow the white space beside them", () => {
+  test("tokens that strip include adjacent white space", () => {
     const base = { control: false, guarded: false };
     const matcher = new SpecialMatcher([
       { ...base, id: 0, text: "<r>", lstrip: false, rstrip: true },
@@ -297,13 +297,13 @@ describe("TextStream", () => {
     expect(push(bytes(0xe2, 0x82)).at(-1)).toBe("\ufffd");
   });
 
-  test("keeps U+FEFF and leaves control tokens out unless asked for", () => {
+  test("keeps U+FEFF and omits control tokens unless asked for", () => {
     expect(push(bytes(0xef, 0xbb, 0xbf, 0x78)).join("")).toBe("\ufeffx");
     expect(push([0]).join("")).toBe("");
     expect(new TextStream(tokenizer, { skipSpecial: false }).push(0)).toBe("<|a|>");
   });
 
-  test("takes the leading space away at the start and after a control token, not within a text", () => {
+  test("removes the leading space at the start and after a control token, not within a text", () => {
     const spm = sentencePiece([
       ["▁", -3],
       ["a", -4],
@@ -327,13 +327,13 @@ describeShared("real vocabularies", () => {
     }
   });
 
-  test("Phi-3's tokens swallow the white space after them, as llama.cpp does by model name", async () => {
+  test("Phi-3's tokens include the white space after them, as in llama.cpp by the model's name", async () => {
     const tokenizer = await tokenizerOf(shared("data", "vocab", "ggml-vocab-phi-3.gguf"));
     const ids = tokenizer.encode("<|user|>\nHi<|end|>\n", { addSpecial: false, parseSpecial: true });
     expect(texts(tokenizer, ids)).toEqual(["<|user|>", "▁Hi", "<|end|>"]);
   });
 
-  test("Llama 3 adds BOS though its metadata does not say so", async () => {
+  test("Llama 3 adds BOS although its metadata does not ask for it", async () => {
     const tokenizer = await tokenizerOf(shared("data", "vocab", "ggml-vocab-llama-bpe.gguf"));
     expect(Array.from(tokenizer.encode("Hello world"))).toEqual([128000, 9906, 1917]);
     expect(tokenizer.tokenText(tokenizer.eotId!)).toBe("<|eot_id|>");

@@ -24,7 +24,7 @@ describe.each(Object.entries(goldens))("vocabulary %s", (name, { metadata, ids, 
     if (!name.startsWith("bert")) expect(tokenizer.decode(got)).toBe(name === "whitespace" ? text : text.replaceAll("\u2581", " "));
   });
 
-  test("what is added, also where only the code of the kind is loaded", async () => {
+  test("added special tokens, also if only the code of the kind is loaded", async () => {
     expect(Array.from(tokenizer.encode(special[0]))).toEqual(special[1]);
     expect(Array.from((await loadTokenizer(describedBy(metadata))).encode(special[0]))).toEqual(special[1]);
   });

@@ -22,7 +22,7 @@ describeShared("tokenizers against llama.cpp", () => {
     });
   }
 
-  test("falcon has no token for U+0004, which is left out", async () => {
+  test("falcon has no token for U+0004, which is dropped", async () => {
     const tokenizer = await tokenizerOf(shared("data", "vocab", "ggml-vocab-falcon.gguf"));
     expect(tokenizer.encode("one\u0004 two")).toEqual(tokenizer.encode("one two"));
     expect(tokenizer.encode("\u0004")).toHaveLength(0);

@@ -24,7 +24,7 @@ describe("unigram", () => {
     expect(Array.from(tokenizer().encode(text, { addSpecial: false }))).toEqual(ids);
   });
 
-  test("EOS ends a text, normalised text comes back", () => {
+  test("EOS ends a text, and decoding gives the normalised text", () => {
     const t5 = tokenizer();
     const ids = Array.from(t5.encode("  the ﬁne   fox"));
     expect(ids.at(-1)).toBe(1);
@@ -62,7 +62,7 @@ describe("unigram", () => {
     },
   );
 
-  test("a map that leads outside of itself is an error", () => {
+  test("a map with offsets outside its range is an error", () => {
     const bytes = Uint8Array.from(Buffer.from(unigram.charsMap, "base64"));
     const cut = new Uint8Array([4, 0, 0, 0, ...bytes.subarray(4, 8), 0, 0]);
     expect(() => new CharsMap(cut).longest(new TextEncoder().encode("ﬁ"), 0)).toThrow(TokenizerError);

@@ -41,7 +41,7 @@ describe("a model in a worker", () => {
     await worker.terminate();
   });
 
-  test("tells what the model here does, its texts part by part", async () => {
+  test("has the same information and generates the same parts as a model without a worker", async () => {
     expect(model.info).toEqual(local.info);
     const parts = async (session: Pick<llm.Session, "generate">): Promise<readonly GenerationPart[]> => {
       const told: GenerationPart[] = [];
@@ -53,7 +53,7 @@ describe("a model in a worker", () => {
     );
   });
 
-  test("conversations go on, fork, go back, and are restored elsewhere", async () => {
+  test("conversations continue, fork, are truncated, and are restored elsewhere", async () => {
     type Conversation = Pick<llm.Session, "complete" | "dispose" | "messages" | "reset" | "truncate"> & {
       fork(): Pick<llm.Session, "complete" | "messages">;
     };
@@ -85,7 +85,7 @@ describe("a model in a worker", () => {
     }
   });
 
-  test("logits, vectors, perplexity and ids are those of the model here", async () => {
+  test("logits, embeddings, perplexity and ids are those of a model without a worker", async () => {
     expect(await model.logits(once)).toEqual(await local.logits(once));
     expect(await model.embed(["A fox.", { ids: once }])).toEqual(await local.embed(["A fox.", { ids: once }]));
     const text = readFileSync(new URL("../../../README.md", import.meta.url), "utf8").slice(0, 2000);
@@ -97,13 +97,13 @@ describe("a model in a worker", () => {
     expect(await model.tokenizer.decode(once, { skipSpecial: false })).toBe(local.tokenizer.decode(once, { skipSpecial: false }));
   });
 
-  test("two sessions generate at once", async () => {
+  test("two sessions generate at the same time", async () => {
     const [a, b] = [model.createSession(), model.createSession()];
     const texts = await Promise.all([a, b].map((session) => session.complete({ ids: once }, { ...greedy, maxTokens: 20 })));
     expect(texts[0]!.ids).toEqual(texts[1]!.ids);
   });
 
-  test("a loop that is left ends the work and is not remembered; what follows is as in a fresh session", async () => {
+  test("leaving a loop ends the work and discards the turn; the next turn is as in a fresh session", async () => {
     const session = model.createSession();
     for await (const part of session.generate(question, greedy)) if (part.type === "text") break;
     expect(session.messages).toEqual([]);
@@ -126,7 +126,7 @@ describe("a model in a worker", () => {
     expect((await session.complete({ ids: once }, { ...greedy, maxTokens: 3 })).ids).toHaveLength(3);
   });
 
-  test("errors are those of the model here, of the same classes", async () => {
+  test("errors are those of a model without a worker, of the same classes", async () => {
     const session = model.createSession();
     const long = { ids: Array.from({ length: 300 }, () => 5) };
     await expect(session.complete(long)).rejects.toBeInstanceOf(llm.ContextOverflowError);
@@ -231,7 +231,7 @@ describe("a model in a worker", () => {
     }
   });
 
-  test("malformed messages are refused where they enter", async () => {
+  test("malformed messages are refused at the call", async () => {
     const cyclic: Record<string, unknown> = { role: "user", content: "x" };
     cyclic.self = cyclic;
     const malformed: readonly (readonly [unknown, RegExp])[] = [
@@ -276,7 +276,7 @@ describe("a model in a worker", () => {
     }
   });
 
-  test("sources of every kind get there, a source of the page's own as well, whose errors come back", async () => {
+  test("sources of every kind work, including a custom source, whose errors are reported", async () => {
     const bytes = new Uint8Array(readFileSync(tiny));
     const own = { size: bytes.length, read: async (offset: number, length: number) => bytes.subarray(offset, offset + length) };
     const progress: number[] = [];
@@ -291,7 +291,7 @@ describe("a model in a worker", () => {
     await expect(loadModel(5 as never, { worker })).rejects.toThrow(/expected a path, URL, Blob, bytes or a ByteSource/);
   });
 
-  test("a model that is disposed of refuses; others of the worker go on", async () => {
+  test("a disposed model refuses calls; other models of the worker stay usable", async () => {
     const other = await loadModel(tiny, { worker, contextLength: 64 });
     const session = other.createSession();
     await other.dispose();
@@ -318,7 +318,7 @@ describe("a model in a worker", () => {
   });
 });
 
-describe("a worker that is no more", () => {
+describe("a worker that has ended", () => {
   const workers: Worker[] = [];
   const started = (script: string): Worker => {
     const worker = start(script);
@@ -329,7 +329,7 @@ describe("a worker that is no more", () => {
     for (const worker of workers.splice(0)) await worker.terminate();
   });
 
-  test("fails what is under way and what comes later", async () => {
+  test("fails running and later calls", async () => {
     const worker = started("serving");
     const model = await loadModel(tiny, { worker, contextLength: 256 });
     const session = model.createSession();
@@ -343,11 +343,11 @@ describe("a worker that is no more", () => {
     await expect(model.logits(once)).rejects.toBeInstanceOf(core.DeviceLostError);
   });
 
-  test("is told from its script's failure", async () => {
+  test("is distinguished from a script that fails", async () => {
     await expect(loadModel(tiny, { worker: started("failing") })).rejects.toThrow(/its script failed: this script fails/);
   });
 
-  test("is told where its script never serves models", async () => {
+  test("is distinguished from a script that never serves models", async () => {
     vi.useFakeTimers();
     const silent = { postMessage: () => undefined, addEventListener: () => undefined, removeEventListener: () => undefined };
     const loading = loadModel(tiny, { worker: silent });
@@ -363,7 +363,7 @@ describe("a worker that is no more", () => {
   });
 });
 
-test("what a callback throws ends the call, as it does without a worker", async () => {
+test("an error of a callback ends the call, as it does without a worker", async () => {
   const worker = start("serving");
   const onProgress = (): never => {
     throw new Error("thrown by a callback");
@@ -377,7 +377,7 @@ test("what a callback throws ends the call, as it does without a worker", async 
   }
 });
 
-test("every class of error that these packages export has one base and crosses threads", () => {
+test("every exported error class extends CentellaError and can be sent to another thread", () => {
   const all: readonly (readonly [string, unknown])[] = Object.entries({ ...quant, ...core, ...gguf, ...llm });
   const exported = all.filter(
     (entry): entry is [string, { readonly prototype: Error }] => typeof entry[1] === "function" && entry[1].prototype instanceof Error,
