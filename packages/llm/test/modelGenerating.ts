@@ -7,7 +7,7 @@ const greedy = { temperature: 0 } as const;
 /** "Once upon a time", with BOS. */
 const once = [0, 2817, 632, 263, 534];
 
-/** Options of a generation that change how it is computed or told. */
+/** Options of a generation that change how it is computed or reported. */
 export function describeGenerating({ runtime, isExact }: SuiteContext): void {
   let model: Model;
   beforeAll(async () => {

@@ -40,7 +40,7 @@ export function describeMeasures({ runtime }: SuiteContext): void {
       const cosine = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
       expect(cosine(a!, a!)).toBeCloseTo(1, 5);
       expect(cosine(a!, b!)).toBeGreaterThan(cosine(a!, c!));
-      // Texts are tokenized as the model wants it, and what was computed before makes no difference.
+      // Texts are tokenized with the special tokens that the model wants, and earlier computations do not change the result.
       const ids = [...model.tokenizer.encode(texts[2]!)];
       expect(ids[0]).toBe(0);
       expect((await model.embed([{ ids }]))[0]).toEqual(c);

@@ -222,7 +222,7 @@ export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void
 
 /**
  * How many of llama.cpp's choices the model would have made at the same place. llama.cpp has as many arithmetics as builds: they add in
- * other orders, and where an activation lies between two 8-bit values the last bit of a sum decides which. One such tie in the first token,
+ * other orders, and where an activation is between two 8-bit values the last bit of a sum decides which. One such tie in the first token,
  * which all others look at, moves every logit after it by 1e-2 (Q4_1: its builds for AVX fall on one side; its portable one, our reference
  * and our WASM on the other, to 1e-7 in that token). So it is the build that agrees most, of the recorded one and the portable, whose
  * choices count.

@@ -17,7 +17,7 @@ const greedy = { temperature: 0 } as const;
 const once = [0, 2817, 632, 263, 534];
 const question: readonly ChatMessage[] = [{ role: "user", content: "Tell me a story about a fox." }];
 
-/** How turns wait for one another, and what is left of those that are aborted. */
+/** How turns wait for one another, and what remains of aborted turns. */
 export function describeTurns({ runtime }: SuiteContext): void {
   let model: Model;
   beforeAll(async () => {

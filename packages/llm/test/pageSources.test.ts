@@ -36,7 +36,7 @@ function serveModel({ allow = true, expose = true, headers = {}, size = bytes.le
 const requestsOf = ({ requests }: TestServer): readonly string[] =>
   requests.map(({ method, headers }) => `${method} ${headers.range ?? ""}`);
 
-/** What a page's load gives: the first ids of a text, or an error's message. */
+/** Result of loading in a page: the first ids of a text, or an error's message. */
 interface Loaded {
   readonly ids?: readonly number[];
   readonly warnings?: readonly string[];

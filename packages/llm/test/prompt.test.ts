@@ -41,7 +41,7 @@ describeShared("prompts", () => {
       { role: "user", content: "A story about a cat" },
       { role: "assistant", content: whole.text },
     ]);
-    // No further message: the answer that was cut off goes on.
+    // Without a further message, the unfinished answer continues.
     const more = await other.complete([], { ...greedy, maxTokens: 4 });
     expect(other.messages.at(-1)).toEqual({ role: "assistant", content: whole.text + more.text });
     expect(more.promptIds).toEqual([...finish.promptIds, ...finish.ids]);

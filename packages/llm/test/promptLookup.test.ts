@@ -3,7 +3,7 @@ import { PromptLookup } from "../src/generate/promptLookup.ts";
 
 test("drafts the tokens that followed the longest match, the latest of equals", () => {
   expect(new PromptLookup(8).draft([1, 2, 3, 4, 5, 1, 2], 8)).toEqual([3, 4, 5, 1]);
-  // The end 2, 3 also stands before 9, but 1, 2, 3 matches further back.
+  // The end 2, 3 also occurs before 9, but the longer match 1, 2, 3 is further back.
   expect(new PromptLookup(2).draft([1, 2, 3, 7, 8, 6, 2, 3, 9, 9, 1, 2, 3], 8)).toEqual([7, 8]);
   expect(new PromptLookup(2).draft([5, 2, 3, 7, 8, 6, 2, 3, 9, 9, 1, 2, 3], 8)).toEqual([9, 9]);
   expect(new PromptLookup(8).draft([1, 2, 3, 4], 8)).toEqual([]);

@@ -46,7 +46,7 @@ describe("sequences with recurrent states", () => {
     expect(await use(pool, [...ids, 9], other)).toBe(ids.length);
     expect(await use(pool, [...ids, 7, 8, 9])).toBe(ids.length + 2);
     for (const [from, to] of copies.states) expect(from).not.toBe(to);
-    // Nothing stood behind a part of it.
+    // No state was saved within it.
     expect(await use(pool, [...ids.slice(0, 9), 99])).toBe(0);
   });
 
@@ -145,7 +145,7 @@ describe("sequences with recurrent states", () => {
     expect(sequence.acceptDraft([6, 7], 2)).toEqual([]);
     expect(sequence.ids).toEqual([1, 2, 3, 4, 5, 6, 7]);
     pool.release(sequence);
-    // Both places stay: before the guess, and behind it.
+    // Both states stay cached: before the draft and after it.
     expect(await use(pool, [1, 2, 3, 4, 5, 9])).toBe(5);
     expect(await use(pool, [1, 2, 3, 4, 5, 6, 7, 8])).toBe(7);
   });
@@ -234,7 +234,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
       expect(guessed.ids).toEqual(plain.ids);
       const { draftedTokens, acceptedTokens } = guessed.usage;
       expect(areTrue ? acceptedTokens : draftedTokens - acceptedTokens).toBeGreaterThan(0);
-      // And the session goes on from there.
+      // The session continues from there.
       const longer = [...ids, ...guessed.ids, 7];
       const next = await session.complete({ ids: longer }, greedy);
       expect(next.usage.cachedTokens).toBeGreaterThanOrEqual(longer.length - 2);

@@ -48,7 +48,7 @@ describe("the chain", () => {
     expect(ids({ steps: ["topK", "minP"], topK: 2, minP: 0.8 })).toEqual([3]);
     expect(ids({ steps: ["topP"], topP: 0.69 })).toEqual([3, 2]);
     expect(ids({ steps: [] })).toEqual([0, 1, 2, 3]);
-    // A penalty after top-k cannot bring back what top-k left out; before it, it decides what stays.
+    // A penalty after top-k cannot restore tokens that top-k excluded. Before top-k, it decides which tokens stay.
     expect(ids({ steps: ["topK", "penalties"], topK: 1, presencePenalty: 9 })).toEqual([3]);
     expect(ids({ steps: ["penalties", "topK"], topK: 1, presencePenalty: 9 })).toEqual([2]);
   });

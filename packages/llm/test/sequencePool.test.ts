@@ -14,7 +14,7 @@ function extend(sequence: Sequence, ids: readonly number[]): Int32Array {
   return slots;
 }
 
-/** Computes `ids` as a generation would and returns how many were cached, and where all of them lie. */
+/** Computes `ids` as a generation would. Returns how many were cached, and the slots of all of them. */
 async function use(pool: SequencePool, owner: object, ids: readonly number[]): Promise<{ cached: number; slots: readonly number[] }> {
   const sequence = await pool.acquire(owner, ids);
   const cached = sequence.ids.length;
@@ -219,7 +219,7 @@ describe("requests beyond the sequences", () => {
     extend(stream, numbers(40));
     pool.pause(stream);
     vi.advanceTimersByTime(pauseMs);
-    // It was paused for long enough before: nobody has to wait.
+    // The stream was paused for long enough, so the request does not wait.
     const other = await pool.acquire(b);
     extend(other, numbers(2 * blockTokens, 500));
     pool.release(other);
@@ -276,7 +276,7 @@ describe("scoped blocks", () => {
   const scope = {};
   const ids = numbers(2 * blockTokens + 5);
 
-  /** Writes what comes from outside, as a session that is restored does. */
+  /** Writes untrusted tokens, as restoring a session does. */
   async function restore(pool: SequencePool, owner: object): Promise<void> {
     const sequence = await pool.acquire(owner, ids, { scope });
     sequence.distrust();
@@ -298,7 +298,7 @@ describe("scoped blocks", () => {
     expect(await found(pool, b, {})).toBe(0);
     expect(await found(pool, b, scope)).toBe(2 * blockTokens);
     expect(await found(pool, a, scope)).toBe(ids.length);
-    // Not even by their owner without the scope: what is saved with a key must not vouch for them.
+    // Not even by their owner without the scope, because a snapshot with a key must not contain them.
     expect(await found(pool, a)).toBe(0);
   });
 

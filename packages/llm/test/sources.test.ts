@@ -78,7 +78,7 @@ describe("a string names a model", () => {
   test("or an adapter, by the same rule", async () => {
     await using server = await serveModel();
     const source = new URL("m.gguf", server.url).href;
-    // The model is no adapter, but it is what the URL names.
+    // The URL names a model, which is not an adapter.
     await expect(loadModel(tiny, { runtime, contextLength: 64, adapters: [{ source }] })).rejects.toThrow(
       /expected general.type = adapter/,
     );

@@ -20,7 +20,7 @@ describe.each(Object.entries(goldens))("vocabulary %s", (name, { metadata, ids, 
   test.each(ids)("ids of %j, and back", (text, wanted) => {
     const got = Array.from(tokenizer.encode(text, { addSpecial: false }));
     expect(got).toEqual(wanted);
-    // WordPiece normalises, and a mark that stands for a space comes back as one.
+    // WordPiece normalises, and a character that represents a space is decoded as a space.
     if (!name.startsWith("bert")) expect(tokenizer.decode(got)).toBe(name === "whitespace" ? text : text.replaceAll("\u2581", " "));
   });
 

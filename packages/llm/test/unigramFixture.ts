@@ -1,6 +1,6 @@
 /**
  * A unigram vocabulary of 165 tokens and a normalisation map, trained with SentencePiece 0.2.2 on sentences made of random words, and
- * the ids that SentencePiece itself gives for texts.
+ * the ids of texts according to SentencePiece itself.
  */
 export const unigram: {
   readonly tokens: readonly string[];

@@ -1,6 +1,6 @@
 import type { VocabularyMetadata } from "../src/tokenizer/vocabulary.ts";
 
-/** `tokenizer.ggml.*` by the keys behind that. */
+/** Values of `tokenizer.ggml.*`, by the keys without that prefix. */
 export function describedBy(keys: Readonly<Record<string, unknown>>): VocabularyMetadata {
   const get = (key: string): unknown => keys[key.replace("tokenizer.ggml.", "")];
   return {

@@ -262,7 +262,7 @@ describe("a model in a worker", () => {
       const session = of.createSession();
       const parts = session.generate("Hello.", { ...greedy, maxTokens: 2, progress: true });
       await parts.next();
-      // A worker goes on with the turn meanwhile, and finishes it.
+      // Meanwhile the worker continues the turn and finishes it.
       for (let i = 0; i < 10; i++) await of.logits(once);
       await parts.return();
       expect(session.messages).toEqual([]);

@@ -22,7 +22,7 @@ export interface Block extends Node {
   readonly ids: number[];
   /** The only writer while the block is not full. Full blocks are shared and never change. */
   readonly owner: object;
-  /** Sequences that may read the block, besides its owner's: those of this scope, or all if undefined. */
+  /** Scope of the sequences that may read the block besides its owner's. Undefined: all sequences. */
   readonly scope: object | undefined;
   /** Sequences that are being computed on it. */
   users: number;
@@ -101,7 +101,7 @@ export class PrefixCache {
     return block;
   }
 
-  /** Ends a use of the blocks of a path; what they hold stays cached. */
+  /** Ends a use of the blocks of a path. Their tokens stay cached. */
   release(path: readonly Block[]): void {
     const now = ++this.#clock;
     for (const block of path.toReversed()) {
@@ -150,7 +150,7 @@ function isOpenTo(block: Block, scope: object | undefined): boolean {
   return block.scope === undefined || block.scope === scope;
 }
 
-/** Number of leading ids of `a` that equal those of `b` from an index on. */
+/** Number of leading ids of `a` that equal the ids of `b` from index `from` on. */
 function commonPrefixAt(a: readonly number[], b: readonly number[], from: number): number {
   const end = Math.min(a.length, b.length - from);
   let length = 0;

@@ -102,7 +102,7 @@ export class ChatTemplate {
 
   /**
    * Renders the prompt as ids. Text becomes a special token only where the template wrote every character of it. The same text in a
-   * message's content, a tool or another variable stays text, whatever the template does to it. The ids begin with exactly one BOS if the
+   * message's content, a tool or another variable stays text, regardless of what the template does to it. The ids begin with exactly one BOS if the
    * model wants one, whether or not the template writes it. EOS is not added.
    * @throws as {@link render}
    */

@@ -39,7 +39,7 @@ export interface FittedPrompt {
   readonly truncatedTokens: number;
 }
 
-/** How a prompt is made shorter. */
+/** How to shorten a prompt. */
 export interface Shortening {
   readonly contextLength: number;
   readonly overflow: ResolvedOverflow;

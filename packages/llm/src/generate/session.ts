@@ -103,7 +103,7 @@ export class Session {
 
   /**
    * Saves the conversation and its cached tokens as bytes for `model.restoreSession`, in any process and on any backend. Evicted tokens are
-   * left out and computed again when they are needed. With a key, so are tokens from a snapshot without a MAC.
+   * omitted and computed again when they are needed. With a key, so are tokens from a snapshot without a MAC.
    * @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason
    */
   async save(options: SaveOptions = {}): Promise<Uint8Array> {

@@ -30,7 +30,7 @@ export interface CompiledModel {
   readonly plan: CompiledPlan;
   readonly program: RecordedModel;
   readonly sizes: ModelSizes;
-  /** Why the context is as long as it is. */
+  /** Reason for the length of the context. */
   readonly contextReason: string;
 }
 

@@ -43,7 +43,7 @@ type Breakers = readonly (readonly number[])[];
 
 const byHead = new WeakMap<Breakers, ReadonlyMap<number, Breakers>>();
 
-/** Breakers by their first id. There can be thousands, so the table is made once. */
+/** Breakers by their first id. There can be thousands, so the table is created once. */
 function tableOf(breakers: Breakers): ReadonlyMap<number, Breakers> {
   const known = byHead.get(breakers);
   if (known !== undefined) return known;
@@ -69,7 +69,7 @@ function sinceBreaker(recent: Int32Array, breakers: Breakers): number {
   return recent.length;
 }
 
-/** For each shift, how many leading elements equal those from the shift on (the Z-function), in linear time. */
+/** For each shift, the number of leading elements that equal the elements from the shift on (the Z-function), in linear time. */
 function commonPrefixes(values: Int32Array): Int32Array {
   const { length } = values;
   const prefixes = new Int32Array(length);

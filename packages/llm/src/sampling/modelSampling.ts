@@ -43,7 +43,7 @@ export interface ModelSampling {
   readonly warnings: readonly string[];
 }
 
-/** Reads the sampling defaults that a file recommends. Values that cannot be used are left out. */
+/** Reads the sampling defaults that a file recommends. Unusable values are ignored with a warning. */
 export function modelSampling(metadata: Metadata): ModelSampling {
   const sampling: Record<string, unknown> = {};
   const warnings: string[] = [];

@@ -60,7 +60,7 @@ const families: readonly PreTokenizerFamily[] = [
       String.raw`\s?[${deepseekLetters}]+`,
       // llama.cpp turns U+3000 into plain white space before matching, so the range starts after it.
       String.raw`\s?[!-\/:-~\uff01-\uff0f\uff1a-\uff5e\u2018-\u201f\u3001-\u3002]+`,
-      // The look-behind only keeps a long run of spaces from being tried at each of its characters.
+      // The look-behind only prevents a long run of spaces from being tried at each of its characters.
       String.raw`(?<!\s)\s+$`,
       eastAsian,
       String.raw`\p{N}+`,

@@ -1,7 +1,7 @@
 import { boolean, check, checkOptions, isRecord, type Kinds, kind, whole } from "@centella/quant/checks";
 import type { Tokenizer } from "./tokenizer.ts";
 
-/** How a {@link TextStream} begins and what it shows. */
+/** Options of a {@link TextStream}. */
 export interface TextStreamOptions {
   /** The id before the first one that is pushed, i.e. the last id of the prompt. Omit it if the stream is at the beginning of the text. */
   readonly after?: number | undefined;

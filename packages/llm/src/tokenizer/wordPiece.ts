@@ -116,7 +116,7 @@ class WordPieceModel implements TextModel {
   }
 }
 
-/** What a character does to the words around it, and what it becomes. */
+/** How a character affects the words around it, and its normalised text. */
 interface Character {
   /** "space" ends a word, "dropped" is not there, "word" is one by itself. */
   readonly role: "space" | "dropped" | "word" | "letter";

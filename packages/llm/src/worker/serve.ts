@@ -28,23 +28,30 @@ export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void
   };
   endpoint.listen((message) => {
     if (isHello(message)) endpoint.post({ centella: "ready" });
-    else if (isConnect(message)) serveCalls<ModelCalls>(message.port, serving(runtime));
+    else if (isConnect(message)) serveCalls<ModelCalls>(message.port, handlersOf(runtime));
   });
   endpoint.post({ centella: "ready" });
 }
 
-/** Serves one model. */
-function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
-  let loaded: Model | undefined;
-  const closers: (() => void)[] = [];
-  const open = (source: PackedSource): GgufInput => {
+/** Sources that were unpacked in this worker. */
+class OpenSources {
+  readonly #closers: (() => void)[] = [];
+
+  open(source: PackedSource): GgufInput {
     const { input, close } = unpackSource(source);
-    if (close !== undefined) closers.push(close);
+    if (close !== undefined) this.#closers.push(close);
     return input;
-  };
-  const closeSources = (): void => {
-    for (const close of closers.splice(0)) close();
-  };
+  }
+
+  close(): void {
+    for (const close of this.#closers.splice(0)) close();
+  }
+}
+
+/** Handlers of the calls to one model. */
+function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
+  let loaded: Model | undefined;
+  const sources = new OpenSources();
   const sessions = new Map<number, Session>();
   const model = (): Model => {
     if (loaded === undefined) throw new DisposedError("model");
@@ -58,15 +65,15 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
   return {
     async load({ signal, report }, source, { adapters, ...options }) {
       try {
-        loaded = await loadModel("type" in source ? open(source) : source.map(open), {
+        loaded = await loadModel("type" in source ? sources.open(source) : source.map((part) => sources.open(part)), {
           ...options,
-          ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: open(adapter.source) })) }),
+          ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: sources.open(adapter.source) })) }),
           runtime: await openRuntime(),
           signal,
           onProgress: report,
         });
       } catch (error) {
-        closeSources();
+        sources.close();
         throw error;
       }
       return loaded.info;
@@ -97,7 +104,7 @@ function serving(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     },
     async dispose() {
       await model().dispose();
-      closeSources();
+      sources.close();
     },
   };
 }

@@ -51,7 +51,7 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
     };
   }
 
-  /** A conversation or a series of completions that reuses what it has computed. */
+  /** Creates a conversation or a series of completions. Earlier computations are reused. */
   createSession(options: SessionOptions = {}): WorkerSession {
     return WorkerSession.create(this.#state, options);
   }

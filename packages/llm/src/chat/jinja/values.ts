@@ -66,7 +66,7 @@ export abstract class Attributes {
   abstract get(name: string): Value;
 }
 
-/** What `namespace()` returns: templates may assign to its attributes. */
+/** Result of `namespace()`. Templates may assign to its attributes. */
 export class Namespace extends Attributes {
   readonly #values: Map<string, Value>;
 
