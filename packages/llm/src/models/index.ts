@@ -1,3 +1,4 @@
+import { check, string } from "@centella/quant/checks";
 import { UnsupportedArchitectureError } from "../errors.ts";
 import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import type { ModelDescription } from "../model/modelBuilder.ts";
@@ -64,6 +65,7 @@ export const supportedArchitectures: readonly string[] = Object.keys(families);
  * undefined if they cannot be loaded.
  */
 export function architectureStatus(architecture: string): "verified" | "unverified" | undefined {
+  check("architectureStatus", "architecture", architecture, string);
   if (!Object.hasOwn(families, architecture)) return undefined;
   return unverifiedArchitectures.has(architecture) ? "unverified" : "verified";
 }
