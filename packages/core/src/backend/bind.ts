@@ -1,7 +1,8 @@
 import { check, describe, object } from "@centella/quant/checks";
 import { layoutOf, typedArrayOf } from "../dtype.ts";
+import { elementAt, entryOf, lastOf } from "../elementAt.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
-import type { ProgramGraph } from "../program/programGraph.ts";
+import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import {
   type ConcreteSpec,
   type Dim,
@@ -26,8 +27,8 @@ export interface Binding {
 }
 
 /**
- * Checks a run's inputs against the program and finds the values of the symbolic dims: those given, then what the
- * shapes of tensors and the lengths of arrays tell.
+ * Checks a run's inputs against the program and finds the values of the symbolic dims: the given ones, then those that follow from
+ * the shapes of tensors and the lengths of arrays.
  * @throws {ArgumentError | ShapeError | DTypeError | DisposedError}
  */
 export function bind(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
@@ -39,20 +40,21 @@ export function bind(program: ProgramGraph, given: Readonly<Record<string, Input
     if (!program.dims.has(name)) throw new ArgumentError("run", `dims among {${[...program.dims.keys()].join(", ")}}`, name);
     if (explicit[name] !== undefined) checkDim(program, name, explicit[name]);
   }
+  const tensors: Input[] = [];
   for (const [name, id] of program.inputs) {
     const data = given[name];
-    if (data === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(program.values[id]!.spec)})`, "nothing");
+    const spec = specOf(program, id);
+    if (data === undefined) throw new ArgumentError("run", `input ${name} (${formatSpec(spec)})`, "nothing");
     if (!(data instanceof Tensor || ArrayBuffer.isView(data))) {
-      const { spec } = program.values[id]!;
       const expected = `a tensor or a ${typedArrayOf(spec.dtype).name} for ${formatSpec(spec)}`;
       throw new DTypeError(`input ${name}`, expected, describe(data), "pass the stored form of the dtype");
     }
+    tensors.push({ name, spec, data });
   }
-  const dims = program.dims.size === 0 ? noDims : bindDims(program, given, explicit);
+  const dims = program.dims.size === 0 ? noDims : bindDims(program, tensors, explicit);
   const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
-  for (const [name, id] of program.inputs) {
-    const data = given[name]!;
-    const spec = resolveSpec(program.values[id]!.spec, dims);
+  for (const { name, spec: symbolic, data } of tensors) {
+    const spec = resolveSpec(symbolic, dims);
     if (data instanceof Tensor) checkTensor(name, spec, data);
     else checkData(`input ${name}`, spec, data);
     inputs.set(name, { spec, data });
@@ -60,10 +62,15 @@ export function bind(program: ProgramGraph, given: Readonly<Record<string, Input
   return { dims, inputs };
 }
 
-/** The dims that are given, and what the inputs tell of others: tensors first. */
-function bindDims(program: ProgramGraph, given: Readonly<Record<string, InputData>>, explicit: DimValues): DimValues {
+interface Input {
+  readonly name: string;
+  readonly spec: TensorSpec;
+  readonly data: InputData;
+}
+
+/** The given dims, and the remaining ones from the inputs: tensors first. */
+function bindDims(program: ProgramGraph, inputs: readonly Input[], explicit: DimValues): DimValues {
   const dims: Record<string, number> = { ...explicit };
-  const inputs = [...program.inputs].map(([name, id]) => ({ name, spec: program.values[id]!.spec, data: given[name]! }));
   for (const { name, spec, data } of inputs) if (data instanceof Tensor) dimsOfTensor(name, spec, data, dims);
   for (const { name, spec, data } of inputs) if (!(data instanceof Tensor)) dimOfLength(name, spec, data, dims);
   for (const name of program.dims.keys()) {
@@ -74,7 +81,7 @@ function bindDims(program: ProgramGraph, given: Readonly<Record<string, InputDat
 }
 
 function checkDim(program: ProgramGraph, name: string, value: number): void {
-  const { max } = program.dims.get(name)!;
+  const { max } = entryOf(program.dims, name);
   if (!Number.isSafeInteger(value) || value < 0 || value > max)
     throw new ArgumentError("run", `dim ${name} from 0 to ${max}`, describe(value), "split the work into several runs");
 }
@@ -87,23 +94,24 @@ export function requireArrays(given: Readonly<Record<string, InputData>>): void 
 
 /** The smallest bucket that holds `value`. Buckets are ascending, the last is the dim's maximum. */
 export function bucketOf(buckets: readonly number[], value: number): number {
-  return buckets.find((bucket) => value <= bucket) ?? buckets.at(-1)!;
+  return buckets.find((bucket) => value <= bucket) ?? lastOf(buckets);
 }
 
 function dimsOfTensor(name: string, spec: TensorSpec, tensor: Tensor, dims: Record<string, number>): void {
   if (tensor.spec.shape.length !== spec.shape.length)
     throw new ShapeError(`input ${name}`, formatShape(spec.shape), formatShape(tensor.spec.shape));
   spec.shape.forEach((dim, axis) => {
-    if (typeof dim !== "number") dims[dim.name] ??= tensor.spec.shape[axis]!;
+    if (typeof dim !== "number") dims[dim.name] ??= elementAt(tensor.shape, axis);
   });
 }
 
 function dimOfLength(name: string, spec: TensorSpec, data: Exclude<InputData, Tensor>, dims: Record<string, number>): void {
   const isKnown = (dim: Dim): boolean => typeof dim === "number" || dims[dim.name] !== undefined;
   const unknown = spec.shape.filter((dim): dim is Exclude<Dim, number> => !isKnown(dim));
-  if (unknown.length === 0) return;
+  const [only] = unknown;
+  if (only === undefined) return;
   const names = [...new Set(unknown.map((dim) => dim.name))];
-  if (names.length > 1 || unknown.length > 1) {
+  if (unknown.length > 1) {
     throw new ArgumentError("run", `values for dims ${names.join(", ")} of input ${name}`, "none", "pass them in dims");
   }
   const rest = elementCount(resolveSpec({ ...spec, shape: spec.shape.filter(isKnown) }, dims).shape);
@@ -113,7 +121,7 @@ function dimOfLength(name: string, spec: TensorSpec, data: Exclude<InputData, Te
     const expected = `a multiple of ${rest} elements for ${formatSpec(spec)} in a ${typedArrayOf(spec.dtype).name}`;
     throw new ShapeError(`input ${name}`, expected, `${data.length} in a ${data.constructor.name}`);
   }
-  dims[names[0]!] = extent;
+  dims[only.name] = extent;
 }
 
 function checkTensor(name: string, spec: ConcreteSpec, tensor: Tensor): void {

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "../errors.ts";
 import type { AnyOp } from "../program/op.ts";
-import type { ProgramGraph } from "../program/programGraph.ts";
+import { type ProgramGraph, specOf, valueAt } from "../program/programGraph.ts";
 import { byteLength, maxSpec, type TensorSpec } from "../spec.ts";
 import type { Lowered, Operand, Step, Storage } from "./lowered.ts";
 import { deadCode } from "./passes/deadCode.ts";
@@ -51,19 +51,20 @@ export function lower(
   for (const node of program.nodes) {
     const { op, inputs, output } = node;
     const shared = writtenInput(node) ?? (op.alias === true ? 0 : undefined);
-    if (shared !== undefined) owners.set(output, owners.get(inputs[shared]!) ?? inputs[shared]!);
+    const owner = shared === undefined ? undefined : inputs[shared];
+    if (owner !== undefined) owners.set(output, owners.get(owner) ?? owner);
   }
   const storageOf = (value: number): Storage => {
     const id = owners.get(value) ?? value;
     const known = storages.get(id);
     if (known !== undefined) return known;
-    const { definition, spec } = program.values[id]!;
+    const { definition, spec } = valueAt(program, id);
     const first = definition.kind === "node" ? steps.length : -1;
     const storage = { id, definition, bytes: byteLength(maxSpec(spec)), first, last: first };
     storages.set(id, storage);
     return storage;
   };
-  const operand = (id: number): Operand => ({ spec: program.values[id]!.spec, storage: storageOf(id) });
+  const operand = (id: number): Operand => ({ spec: specOf(program, id), storage: storageOf(id) });
 
   for (const node of program.nodes) {
     if (node.op.alias === true) continue;
@@ -76,22 +77,23 @@ export function lower(
 
   const outputs = program.outputs.map((output) => ({ ...output, operand: operand(output.value) }));
   for (const output of outputs) output.operand.storage.last = steps.length;
-  const persistents = [...program.persistents.values()]
-    .filter(({ value }) => storages.has(value))
-    .map((persistent) => ({ ...persistent, storage: storages.get(persistent.value)! }));
+  const persistents = [...program.persistents.values()].flatMap((persistent) => {
+    const storage = storages.get(persistent.value);
+    return storage === undefined ? [] : [{ ...persistent, storage }];
+  });
   const lowered = { program, steps, storages: [...storages.values()], outputs, persistents, refused };
   return optimize && memoryModel === "addressSpace" ? inPlace(lowered) : lowered;
 }
 
 /** The first call of a program that a backend has no kernel for, and the reason. Alias ops need no kernel. */
 export function firstUnsupported(
-  { nodes, values }: ProgramGraph,
+  program: ProgramGraph,
   unsupported: Unsupported,
 ): { readonly op: string; readonly reason: string } | undefined {
-  for (const { op, inputs, params, output } of nodes) {
+  for (const { op, inputs, params, output } of program.nodes) {
     if (op.alias === true) continue;
-    const specs = inputs.map((id) => (id === undefined ? undefined : values[id]!.spec));
-    const reason = unsupported(op, specs, params, values[output]!.spec);
+    const specs = inputs.map((id) => (id === undefined ? undefined : specOf(program, id)));
+    const reason = unsupported(op, specs, params, specOf(program, output));
     if (reason !== undefined) return { op: op.name, reason };
   }
   return undefined;

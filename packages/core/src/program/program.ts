@@ -17,7 +17,16 @@ import { checkData } from "../tensor.ts";
 import { type CustomOp, customOp } from "./custom.ts";
 import { type AnyOp, inputName, isRequiredInput } from "./op.ts";
 import type { OpMethods } from "./opMethods.ts";
-import type { Node, Output, Persistent, ProgramGraph, ValueInfo, ValueSource } from "./programGraph.ts";
+import {
+  type Node,
+  type Output,
+  type Persistent,
+  type ProgramGraph,
+  specOf,
+  type ValueInfo,
+  type ValueSource,
+  valueAt,
+} from "./programGraph.ts";
 
 /** Handle of a value while a program is recorded. It belongs to that program alone. */
 export class Value {
@@ -158,14 +167,16 @@ export class Recorder implements ProgramGraph {
     });
     const complete = completeParams(op, params);
     const spec = op.infer(
-      ids.map((id) => (id === undefined ? undefined : this.values[id]!.spec)),
+      ids.map((id) => (id === undefined ? undefined : specOf(this, id))),
       complete,
     );
     checkCount(op.name, spec.shape);
-    const persistent = op.writes === undefined ? undefined : this.#written(op, ids[op.writes]!);
+    const target = op.writes === undefined ? undefined : ids[op.writes];
+    const persistent = target === undefined ? undefined : this.#written(op, target);
     const ref = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
     this.nodes.push({ op, inputs: ids, params: complete, output: ref.id });
-    if (op.alias === true) this.#memory.set(ref.id, this.#memoryOf(ids[0]!));
+    const [source] = ids;
+    if (op.alias === true && source !== undefined) this.#memory.set(ref.id, this.#memoryOf(source));
     if (persistent !== undefined) this.#newest.set(persistent, ref.id);
     return ref;
   }
@@ -185,13 +196,13 @@ export class Recorder implements ProgramGraph {
   }
 
   #written(op: AnyOp, id: number): string {
-    const { persistent } = this.values[id]!;
+    const { persistent } = valueAt(this, id);
     if (persistent === undefined) {
       throw new ProgramError(
-        `${op.name}: expected ${op.inputs[op.writes!]} to be a persistent, got a temporary; declare it with persistent()`,
+        `${op.name}: expected ${inputName(op, op.writes ?? 0)} to be a persistent, got a temporary; declare it with persistent()`,
       );
     }
-    const output = this.outputs.find(({ value }) => this.values[this.#memoryOf(value)]!.persistent === persistent);
+    const output = this.outputs.find(({ value }) => valueAt(this, this.#memoryOf(value)).persistent === persistent);
     if (output !== undefined) {
       throw new ProgramError(
         `${op.name}: output ${output.name} is the version of ${persistent} before this write; declare the output of what ${op.name} returns`,
@@ -216,7 +227,7 @@ export class Recorder implements ProgramGraph {
     if (ref.program !== this)
       throw new ProgramError(`${where}: ${name} belongs to another program; record all ops of a chain in one program`);
     const memory = this.#memoryOf(ref.id);
-    const { persistent } = this.values[memory]!;
+    const { persistent } = valueAt(this, memory);
     if (persistent !== undefined && this.#newest.get(persistent) !== memory) {
       throw new ProgramError(
         `${where}: ${name} is an old version of ${persistent}, which was written since; use what the writing op returned`,

@@ -1,7 +1,8 @@
 import type { Backend } from "../backend/backend.ts";
+import { elementAt } from "../elementAt.ts";
 import { DisposedError } from "../errors.ts";
 import type { AnyOp } from "../program/op.ts";
-import type { ProgramGraph } from "../program/programGraph.ts";
+import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import type { ConcreteSpec } from "../spec.ts";
 import { ownedTensor, peek, type Tensor } from "../tensor.ts";
 import { CallLog, type Tally } from "./callLog.ts";
@@ -69,7 +70,7 @@ export class Engine {
           (program) => backend.compileSync!(program),
         );
         const { y } = plan.runSync!(content);
-        return ownedTensor(plan.program.values[plan.program.outputs[0]!.value]!.spec as ConcreteSpec, y!);
+        return ownedTensor(specOf(plan.program, elementAt(plan.program.outputs, 0).value) as ConcreteSpec, y!);
       } finally {
         tally.ms += performance.now() - start;
       }

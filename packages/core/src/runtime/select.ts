@@ -7,7 +7,7 @@ import { opDefinition, openBackend, programGraph } from "../kinds.ts";
 import { type OpName, ops } from "../ops/index.ts";
 import { type AnyOp, type Cost, isRequiredInput } from "../program/op.ts";
 import { requireInputs } from "../program/program.ts";
-import type { ProgramGraph } from "../program/programGraph.ts";
+import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, checkSpec, maxSpec } from "../spec.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
@@ -140,7 +140,7 @@ export function programRequest(program: ProgramGraph, devices: Readonly<Record<s
     unsupported: (backend) => firstUnsupported(deadCode(program), (...call) => backend.unsupported(...call)),
     inputs: [...program.inputs].map(([name, id]) => ({
       device: devices[name] ?? "host",
-      bytes: byteLength(maxSpec(program.values[id]!.spec)),
+      bytes: byteLength(maxSpec(specOf(program, id))),
     })),
   };
 }
@@ -152,8 +152,14 @@ export function classOf(op: AnyOp): "compute" | "memory" {
 
 /** Work of one run with every symbolic dim at its maximum. */
 export function programCost(program: ProgramGraph): Cost {
-  const spec = (id: number | undefined): ConcreteSpec | undefined => (id === undefined ? undefined : maxSpec(program.values[id]!.spec));
-  const costs = program.nodes.map(({ op, inputs, params, output }) => op.cost(inputs.map(spec), params, spec(output)!));
+  const spec = (id: number): ConcreteSpec => maxSpec(specOf(program, id));
+  const costs = program.nodes.map(({ op, inputs, params, output }) =>
+    op.cost(
+      inputs.map((id) => (id === undefined ? undefined : spec(id))),
+      params,
+      spec(output),
+    ),
+  );
   return { flops: costs.reduce((sum, cost) => sum + cost.flops, 0), bytes: costs.reduce((sum, cost) => sum + cost.bytes, 0) };
 }
 

@@ -4,7 +4,7 @@ import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";
 import { type ScaleParams, scale } from "../../ops/scale.ts";
 import { sub } from "../../ops/sub.ts";
-import type { Node, ProgramGraph, ValueInfo } from "../../program/programGraph.ts";
+import { type Node, type ProgramGraph, specOf, type ValueInfo, valueAt } from "../../program/programGraph.ts";
 import { type ConcreteSpec, elementCount, isConcrete, sameShape } from "../../spec.ts";
 import { renamedOutputs, versions, withChanges } from "./graph.ts";
 
@@ -53,13 +53,13 @@ class Fold {
   }
 
   #constantOf({ op, inputs, params, output }: Node): number | undefined {
-    const { spec } = this.values[output]!;
+    const spec = specOf(this, output);
     if (op.elementwise !== true || op.reference === undefined || inputs.length === 0 || !isScalar(spec)) return undefined;
     const tensors = [];
     for (const id of inputs) {
       const data = this.#scalarOf(id);
-      if (data === undefined) return undefined;
-      tensors.push({ spec: this.values[id!]!.spec as ConcreteSpec, data });
+      if (id === undefined || data === undefined) return undefined;
+      tensors.push({ spec: specOf(this, id) as ConcreteSpec, data });
     }
     const data = new (typedArrayOf(spec.dtype))(1);
     op.reference(tensors, params, { spec, data });
@@ -72,8 +72,8 @@ class Fold {
     const { op, inputs, params, output } = node;
     const [x, c] = op === mul || op === add ? this.#constantLast(node) : inputs;
     if (x === undefined || this.#inPersistent.has(x)) return undefined;
-    const { spec } = this.values[x]!;
-    if (!sameShape(spec.shape, this.values[output]!.spec.shape)) return undefined;
+    const spec = specOf(this, x);
+    if (!sameShape(spec.shape, specOf(this, output).shape)) return undefined;
     if (op === scale) return (params as ScaleParams).by === 1 ? x : undefined;
     const value = this.#scalarOf(c)?.[0];
     if (value === undefined) return undefined;
@@ -87,15 +87,17 @@ class Fold {
     if (node.op !== mul) return node;
     const [x, c] = this.#constantLast(node);
     const by = this.#scalarOf(c)?.[0];
-    const { spec } = this.values[x!]!;
-    if (by === undefined || !Number.isFinite(by) || spec.dtype !== "f32") return node;
-    if (!sameShape(spec.shape, this.values[node.output]!.spec.shape)) return node;
+    if (x === undefined || by === undefined || !Number.isFinite(by)) return node;
+    const { dtype, shape } = specOf(this, x);
+    if (dtype !== "f32" || !sameShape(shape, specOf(this, node.output).shape)) return node;
     return { op: scale, inputs: [x], params: { by } satisfies ScaleParams, output: node.output };
   }
 
   #mergedScale(node: Node): Node {
-    const inner = node.op === scale ? this.#scales.get(node.inputs[0]!) : undefined;
-    if (inner === undefined || this.#inPersistent.has(inner.inputs[0]!)) return node;
+    const [scaled] = node.inputs;
+    const inner = node.op === scale && scaled !== undefined ? this.#scales.get(scaled) : undefined;
+    const [x] = inner?.inputs ?? [];
+    if (inner === undefined || x === undefined || this.#inPersistent.has(x)) return node;
     const [a, b] = [(inner.params as ScaleParams).by, (node.params as ScaleParams).by];
     const by = a * b;
     const sameWay = Math.abs(a) >= 1 === Math.abs(b) >= 1;
@@ -111,7 +113,7 @@ class Fold {
   /** The data of an f32 or i32 constant of one element. */
   #scalarOf(id: number | undefined): TypedArray | undefined {
     if (id === undefined) return undefined;
-    const { spec, definition } = this.values[id]!;
+    const { spec, definition } = valueAt(this, id);
     if (definition.kind !== "constant" || !isScalar(spec) || (spec.dtype !== "f32" && spec.dtype !== "i32")) return undefined;
     return definition.data;
   }

@@ -1,3 +1,4 @@
+import { elementAt, entryOf, lastOf } from "../../elementAt.ts";
 import type { AnyOp, Cost, Op } from "../../program/op.ts";
 import type { Node } from "../../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } from "../../spec.ts";
@@ -58,8 +59,8 @@ export interface FusedNode extends Node {
 }
 
 /**
- * Nodes in order as one, groups among them call by call. Its result is the last one's; those of others that none of the nodes reads, or
- * that are to be `kept`, leave it as well.
+ * Makes one node of several, in order; groups among them are taken apart. The last node's result is the group's. Results that none of the
+ * nodes reads, and those in `kept`, are extra outputs.
  */
 export function compose(
   values: readonly { readonly spec: TensorSpec }[],
@@ -72,39 +73,41 @@ export function compose(
   const places = new Map(inputs.map((id, place) => [id, place]));
   const body: FusedCall[] = [];
   for (const { op, inputs: used, params, output } of nodes) {
-    const from = used.map((id) => (id === undefined ? undefined : places.get(id)!));
+    const from = used.map((id) => (id === undefined ? undefined : entryOf(places, id)));
     if (isFused(op)) {
-      const behind = inputs.length + body.length - used.length;
+      const shift = inputs.length + body.length - used.length;
       const moved = (place: number | undefined): number | undefined =>
-        place === undefined ? undefined : place < used.length ? from[place] : place + behind;
+        place === undefined ? undefined : place < used.length ? from[place] : place + shift;
       body.push(...(params as FusedParams).body.map((call) => ({ ...call, inputs: call.inputs.map(moved) })));
-    } else body.push({ op, inputs: from, params, output: values[output]!.spec });
+    } else body.push({ op, inputs: from, params, output: elementAt(values, output).spec });
     places.set(output, inputs.length + body.length - 1);
   }
-  const { output } = nodes.at(-1)!;
+  const { output } = lastOf(nodes);
   const extraOutputs = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
   if (extraOutputs.length === 0) return { op: fused, inputs, params: { body }, output };
   return {
     op: fused,
     inputs,
-    params: { body, extraOutputs: extraOutputs.map((id) => places.get(id)! - inputs.length) },
+    params: { body, extraOutputs: extraOutputs.map((id) => entryOf(places, id) - inputs.length) },
     output,
     extraOutputs,
   };
 }
 
-/** Follows a body from its inputs to its result: `visit` makes of a call and its inputs the call's result. */
+/** Evaluates a body: `visit` computes a call's result from the call's inputs. Returns the last result. */
 export function evaluateBody<T>(
   inputs: readonly (T | undefined)[],
   body: readonly FusedCall[],
   visit: (call: FusedCall, inputs: readonly (T | undefined)[], index: number) => T,
 ): T {
   const known = [...inputs];
-  body.forEach((call, index) => {
+  const results = body.map((call, index) => {
     const used = call.inputs.map((place) => (place === undefined ? undefined : known[place]));
-    known.push(visit(call, used, index));
+    const result = visit(call, used, index);
+    known.push(result);
+    return result;
   });
-  return known.at(-1)!;
+  return lastOf(results);
 }
 
 /** True for a node's op that stands for a group of calls. */
@@ -115,7 +118,7 @@ export function isFused(op: AnyOp): boolean {
 /** The input that a node's result is the next version of; a group's last call may write one. */
 export function writtenInput({ op, params }: { readonly op: AnyOp; readonly params: object }): number | undefined {
   if (!isFused(op)) return op.writes;
-  const last = (params as FusedParams).body.at(-1)!;
+  const last = lastOf((params as FusedParams).body);
   return last.op.writes === undefined ? undefined : last.inputs[last.op.writes];
 }
 
@@ -126,16 +129,16 @@ export function isElementwise({ op, params }: { readonly op: AnyOp; readonly par
 }
 
 /**
- * The specs of a body's results in a run. Parameters may name symbolic dims (the shape that `expand` goes to), whose values only the
- * results show: what the group's result does not tell follows from the inputs.
+ * The specs of a body's results in a run. Parameters may name symbolic dims (the shape of `expand`), so the values of dims are taken
+ * from the group's result. Specs with other dims are inferred from the inputs.
  */
 export function concreteSpecs(
   body: readonly FusedCall[],
   result: ConcreteSpec,
 ): (call: FusedCall, inputs: readonly (ConcreteSpec | undefined)[]) => ConcreteSpec {
   const dims: Record<string, number> = {};
-  body.at(-1)!.output.shape.forEach((dim, axis) => {
-    if (typeof dim !== "number") dims[dim.name] = result.shape[axis]!;
+  lastOf(body).output.shape.forEach((dim, axis) => {
+    if (typeof dim !== "number") dims[dim.name] = elementAt(result.shape, axis);
   });
   return ({ op, params, output }, inputs) => {
     const isKnown = output.shape.every((dim) => typeof dim === "number" || dims[dim.name] !== undefined);

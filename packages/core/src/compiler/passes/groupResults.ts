@@ -1,3 +1,4 @@
+import { elementAt, lastOf } from "../../elementAt.ts";
 import type { MatmulParams } from "../../ops/matmul.ts";
 import { matmul } from "../../ops/matmul.ts";
 import { isConcrete, sameShape, type TensorSpec } from "../../spec.ts";
@@ -31,10 +32,10 @@ export function resultsOf(count: number, { body, extraOutputs = [] }: FusedParam
     for (let index = left.pop(); index !== undefined; index = left.pop()) {
       if (needed.has(index)) continue;
       needed.add(index);
-      for (const place of body[index]!.inputs) if (place !== undefined && place >= count) left.push(place - count);
+      for (const place of elementAt(body, index).inputs) if (place !== undefined && place >= count) left.push(place - count);
     }
     const calls = [...needed].sort((a, b) => a - b);
-    const isElementwise = (index: number): boolean => body[index]!.op.elementwise === true;
+    const isElementwise = (index: number): boolean => elementAt(body, index).op.elementwise === true;
     const rest = calls.filter(isElementwise);
     const anchors = calls.filter((index) => !isElementwise(index));
     return { call, calls, anchors, elementwise: rest.length === 0 ? undefined : elementwiseOf(count, body, rest) };
@@ -77,7 +78,7 @@ export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedP
 
 /** The spec that a place of a group has: an input's, or the result's of a call. */
 export function specAt<S extends TensorSpec | undefined>(inputs: readonly S[], { body }: FusedParams, place: number): S | TensorSpec {
-  return place < inputs.length ? (inputs[place] as S) : body[place - inputs.length]!.output;
+  return place < inputs.length ? (inputs[place] as S) : elementAt(body, place - inputs.length).output;
 }
 
 /**
@@ -91,17 +92,17 @@ export function siblingsUnsupported(
 ): string | undefined {
   if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
   for (const { anchors, call } of results) {
-    const { dtype, shape } = body[call]!.output;
+    const { dtype, shape } = elementAt(body, call).output;
     if (dtype !== "f32") return `${dtype} results after a product`;
     for (const index of anchors) {
-      const { op, inputs: places, params, output } = body[index]!;
+      const { op, inputs: places, params, output } = elementAt(body, index);
       if (op !== matmul) return `${op.name} is no product`;
-      const [a, b] = places as readonly number[];
-      if (a !== 0 || b === 0 || b! >= inputs.length) return "products of several tensors";
+      const [a, b = 0] = places;
+      if (a !== 0 || b === 0 || b >= inputs.length) return "products of several tensors";
       const { transposeA, transposeB } = params as MatmulParams;
       if (transposeA || !transposeB) return "weights whose rows are not contiguous";
-      const matrix = inputs[b!]!;
-      if (matrix.shape.length !== 2 || !isConcrete(matrix)) return "batches of matrices, or matrices of unknown size";
+      const matrix = inputs[b];
+      if (matrix?.shape.length !== 2 || !isConcrete(matrix)) return "batches of matrices, or matrices of unknown size";
       if (!sameShape(output.shape, shape)) return "products of another shape than their epilogue";
     }
   }
@@ -110,12 +111,12 @@ export function siblingsUnsupported(
 
 function elementwiseOf(count: number, body: readonly FusedCall[], calls: readonly number[]): ElementwiseGroup {
   const own = new Set(calls.map((index) => count + index));
-  const read = calls.flatMap((index) => body[index]!.inputs).filter((place) => place !== undefined && !own.has(place));
+  const read = calls.flatMap((index) => elementAt(body, index).inputs).filter((place) => place !== undefined && !own.has(place));
   const places = [...new Set(read)] as number[];
   const renamed = new Map([...places, ...own].map((place, i) => [place, i]));
   const moved = calls.map((index): FusedCall => {
-    const call = body[index]!;
+    const call = elementAt(body, index);
     return { ...call, inputs: call.inputs.map((place) => (place === undefined ? undefined : renamed.get(place))) };
   });
-  return { params: { body: moved }, places, output: body[calls.at(-1)!]!.output };
+  return { params: { body: moved }, places, output: elementAt(body, lastOf(calls)).output };
 }
