@@ -1,4 +1,5 @@
 import { GrammarError } from "./errors.ts";
+import { argumentError } from "./expression/builders.ts";
 
 /** Limits of the work for one grammar. */
 export interface Budget {
@@ -24,6 +25,8 @@ export class Meter {
   bytes = 0;
 
   constructor({ milliseconds = defaultMilliseconds, bytes = defaultBytes }: Budget = {}, signal?: AbortSignal) {
+    if (!(milliseconds >= 0 && bytes >= 0))
+      throw argumentError("budget", "milliseconds and bytes of at least 0", `${milliseconds} and ${bytes}`);
     this.#milliseconds = milliseconds;
     this.maxBytes = bytes;
     this.#signal = signal;

@@ -31,6 +31,10 @@ describe("builders", () => {
     ["a maximum below the minimum", () => repeat("a", 3, 2)],
     ["a byte above 255", () => bytes([[0, 256]])],
     ["an intersection with a reference", () => and([reference("a") as never])],
+    ["a list that is no list", () => sequence("ab" as never)],
+    ["an item that is no expression", () => choice([1 as never])],
+    ["a range that is no range", () => bytes([1 as never])],
+    ["a name that is no text", () => reference(undefined as never)],
     ["the complement of a reference", () => not(reference("a") as never)],
   ])("%s is refused", (_, build) => {
     expect(build).toThrow(GrammarError);

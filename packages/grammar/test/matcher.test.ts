@@ -171,9 +171,13 @@ describe("matcher", () => {
       () => matcher.accept(tokens.length),
       () => matcher.accept(-1),
       () => matcher.rollback(-1),
+      () => matcher.acceptBytes("a" as never),
+      () => compile(list, tiny, { budget: { bytes: Number.NaN } }),
       () => vocabulary([new Uint8Array(1)], { endIds: [1] }),
       () => vocabulary(["a" as never]),
+      () => vocabulary(undefined as never),
       () => compile(list, {} as never),
+      () => compile(undefined as never, tiny),
     ])
       expect(run).toThrow(expect.objectContaining({ code: "GRAMMAR_ARGUMENT" }));
     expect(() => compile({ start: reference("a"), rules: {} }, tiny)).toThrow(expect.objectContaining({ code: "GRAMMAR_REFERENCE" }));

@@ -31,6 +31,7 @@ const kept = new WeakMap<Vocabulary, Map<string, Constraint>>();
  */
 export function compile(grammar: Grammar, vocabulary: Vocabulary, { budget, signal }: CompileOptions = {}): Constraint {
   if (!(vocabulary instanceof Vocabulary)) throw argumentError("compile", "a vocabulary from vocabulary()", typeof vocabulary);
+  if (typeof grammar?.rules !== "object") throw argumentError("compile", "a grammar { start, rules }", typeof grammar);
   signal?.throwIfAborted();
   const meter = new Meter(budget, signal);
   const key = `${meter.limits}\n${grammarKey(grammar, meter)}`;

@@ -19,6 +19,8 @@ export class Engine {
   readonly #sets: ItemSets;
   readonly #states: States;
   readonly #lexical: LexicalMasks;
+  /** Bytes that the grammar itself occupies. */
+  readonly #permanentBytes: number;
   readonly #kept = new Map<State, { requests: number; mask: Uint32Array | undefined }>();
 
   constructor(rules: Rules, automaton: Automaton, vocabulary: Vocabulary, meter: Meter) {
@@ -28,6 +30,7 @@ export class Engine {
     this.#sets = new ItemSets(rules, meter);
     this.#states = new States(rules, this.#sets, automaton, meter);
     this.#lexical = new LexicalMasks(vocabulary, automaton, meter);
+    this.#permanentBytes = meter.bytes;
   }
 
   /** Bytes that automata, states and masks occupy now, as estimated from their sizes. */
@@ -82,13 +85,13 @@ export class Engine {
     return Uint8Array.from(bytes);
   }
 
-  /** Starts a call: its time is its own, and tables that fill half the memory are dropped. */
+  /** Starts a call: its time is its own, and tables that fill half of the memory that the grammar leaves are dropped. */
   #begin(): void {
     this.#meter.restart();
-    if (this.#meter.bytes <= this.#meter.maxBytes / 2) return;
+    if (this.#meter.bytes <= (this.#permanentBytes + this.#meter.maxBytes) / 2) return;
     for (const table of [this.#automaton, this.#sets, this.#states, this.#lexical]) table.reset();
     this.#kept.clear();
-    this.#meter.bytes = 0;
+    this.#meter.bytes = this.#permanentBytes;
   }
 
   #compute(state: State, into: Uint32Array): void {

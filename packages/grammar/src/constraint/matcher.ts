@@ -66,9 +66,10 @@ export class Matcher {
   /**
    * Appends bytes as one step, like a token with these bytes.
    * @returns whether a text of the grammar begins with the text so far
-   * @throws {GrammarError} `GRAMMAR_BUDGET`; nothing is appended then
+   * @throws {GrammarError} `GRAMMAR_BUDGET`, or `GRAMMAR_ARGUMENT` for other values; nothing is appended then
    */
   acceptBytes(bytes: Uint8Array): boolean {
+    if (!(bytes instanceof Uint8Array)) throw argumentError("acceptBytes", "a Uint8Array", typeof bytes);
     if (this.#last.state === endedState) return this.#append(bytes.length === 0 ? endedState : deadState);
     return this.#append(this.#engine.after(this.#last.state, bytes));
   }

@@ -44,19 +44,19 @@ export const anyText: Regular = { kind: "repeat", isRegular: true, item: anyCode
 export function sequence(items: readonly RegularItem[]): Regular;
 export function sequence(items: readonly Item[]): Expression;
 export function sequence(items: readonly Item[]): Expression {
-  return combined("sequence", items.map(expressionOf));
+  return combined("sequence", items);
 }
 
 /** Matches one of the items: every derivation counts, the order does not matter. */
 export function choice(items: readonly RegularItem[]): Regular;
 export function choice(items: readonly Item[]): Expression;
 export function choice(items: readonly Item[]): Expression {
-  return combined("choice", items.map(expressionOf));
+  return combined("choice", items);
 }
 
-function combined(kind: "sequence" | "choice", items: readonly Expression[]): Expression {
-  if (items.length === 1) return items[0]!;
-  return { kind, isRegular: items.every(isRegular), items } as Expression;
+function combined(kind: "sequence" | "choice", items: readonly Item[]): Expression {
+  const expressions = listOf(kind, items).map(expressionOf);
+  return expressions.length === 1 ? expressions[0]! : ({ kind, isRegular: expressions.every(isRegular), items: expressions } as Expression);
 }
 
 /** Matches `item` at least `min` and at most `max` times. Counts are not unrolled: 10⁹ costs what 10 costs. */
@@ -79,7 +79,7 @@ export function optional(item: Item): Expression {
 
 /** Matches what all items match. Without items it matches every string of bytes. */
 export function and(items: readonly RegularItem[]): Regular {
-  const regulars = items.map((item) => regularOf("and", item));
+  const regulars = listOf("and", items).map((item) => regularOf("and", item));
   return regulars.length === 1 ? regulars[0]! : { kind: "and", isRegular: true, items: regulars };
 }
 
@@ -98,6 +98,7 @@ export function terminal(item: RegularItem): TerminalExpression {
 
 /** Matches what the rule `name` of the grammar matches. */
 export function reference(name: string): ReferenceExpression {
+  if (typeof name !== "string") throw argumentError("reference", "the name of a rule", typeof name);
   return { kind: "reference", isRegular: false, name };
 }
 
@@ -108,7 +109,14 @@ export function isRegular(expression: Expression): expression is Regular {
 
 /** The expression that an item stands for. */
 export function expressionOf(item: Item): Expression {
-  return typeof item === "string" ? text(item) : item;
+  if (typeof item === "string") return text(item);
+  if (typeof item?.isRegular !== "boolean") throw argumentError("expression", "a text or an expression", typeof item);
+  return item;
+}
+
+function listOf<T>(where: string, items: readonly T[]): readonly T[] {
+  if (!Array.isArray(items)) throw argumentError(where, "an array", typeof items);
+  return items;
 }
 
 function regularOf(where: string, item: RegularItem): Regular {
@@ -119,7 +127,8 @@ function regularOf(where: string, item: RegularItem): Regular {
 
 /** Sorted, disjoint, non-adjacent ranges with the same members. */
 function normalRanges(where: string, ranges: readonly Range[], last: number): readonly Range[] {
-  for (const [from, to] of ranges) {
+  for (const range of listOf(where, ranges)) {
+    const [from, to] = listOf(where, range) as Range;
     if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to > last || from > to)
       throw argumentError(where, `ranges [first, last] within 0 … ${last}`, `[${from}, ${to}]`);
   }

@@ -17,12 +17,13 @@ const maxTail = 3;
 /** A deterministic automaton over bytes, built as far as it is walked. Its states are expressions, its steps Brzozowski derivatives. */
 export class Automaton {
   readonly meter: Meter;
-  readonly byteClasses: ByteClassTable = new ByteClassTable();
+  readonly byteClasses: ByteClassTable;
   readonly #table: NodeTable;
   readonly #soleSets: ByteSet[] = [];
 
   constructor(meter: Meter) {
     this.meter = meter;
+    this.byteClasses = new ByteClassTable(meter);
     this.#table = new NodeTable(meter);
   }
 
@@ -43,6 +44,7 @@ export class Automaton {
 
   /** Forgets all other states. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
+    this.byteClasses.reset();
     this.#table.reset();
   }
 
@@ -246,7 +248,7 @@ export class Automaton {
       }
       return neverNode;
     }
-    narrow(alike, byteSet([[byte, byte]]), true);
+    narrow(alike, this.#soleSet(byte), true);
     return this.#table.words(list, first, end, start + 1);
   }
 }

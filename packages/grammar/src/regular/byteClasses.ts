@@ -1,3 +1,5 @@
+import type { Meter } from "../budget.ts";
+
 /** A partition of the bytes, its classes numbered by their first bytes. Equal partitions of one table are one object. */
 export interface ByteClasses {
   readonly id: number;
@@ -7,16 +9,34 @@ export interface ByteClasses {
   readonly firsts: readonly number[];
 }
 
+/** Estimated bytes of a partition, and of an entry in a table. */
+const classesBytes = 500;
+const entryBytes = 50;
+
 /** Makes partitions, each once. A grammar has few, whatever the number of its states. */
 export class ByteClassTable {
+  readonly #meter: Meter;
   readonly #byHash = new Map<number, ByteClasses[]>();
   readonly #refined = new Map<number, ByteClasses>();
-  readonly #sole: ByteClasses[] = [];
+  #sole: ByteClasses[] = [];
   #nextId = 0;
   /** The partition with one class. */
-  readonly all: ByteClasses = this.intern(new Uint8Array(256));
+  readonly all: ByteClasses;
   /** The partition into single bytes. */
-  readonly single: ByteClasses = this.intern(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+  readonly single: ByteClasses;
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+    this.all = this.intern(new Uint8Array(256));
+    this.single = this.intern(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+  }
+
+  /** Forgets all partitions. Those in use stay valid, and equal ones made later are other objects. */
+  reset(): void {
+    this.#byHash.clear();
+    this.#refined.clear();
+    this.#sole = [];
+  }
 
   /** The partition whose classes are numbered as in `of`. The array is copied. */
   intern(of: Uint8Array): ByteClasses {
@@ -25,6 +45,7 @@ export class ByteClassTable {
     const similar = this.#byHash.get(hash) ?? [];
     const known = similar.find((classes) => areEqual(classes.of, of));
     if (known !== undefined) return known;
+    this.#meter.charge(classesBytes);
     const firsts: number[] = [];
     for (let byte = 0; byte < 256; byte++) if (of[byte] === firsts.length) firsts.push(byte);
     const classes = { id: this.#nextId++, of: of.slice(), firsts };
@@ -47,6 +68,7 @@ export class ByteClassTable {
         of[byte] = numbers.get(pair)!;
       }
       refined = this.intern(of);
+      this.#meter.charge(entryBytes);
       this.#refined.set(key, refined);
     }
     return refined;

@@ -239,6 +239,7 @@ function times(a: number, b: number): number {
 
 /** Drops what is known of a node's derivatives. Returns its id. */
 function forget(node: Node): number {
+  node.classes = undefined;
   node.derivatives = undefined;
   node.soleNext = undefined;
   node.row = undefined;

@@ -104,6 +104,7 @@ const maxTokenBytes = 0xffff;
  * @throws {GrammarError} `GRAMMAR_ARGUMENT` if an id is outside the vocabulary, or a token has more than 65,535 bytes
  */
 export function vocabulary(tokenBytes: Iterable<Uint8Array>, { endIds = [], specialIds = [] }: VocabularyOptions = {}): Vocabulary {
+  if (typeof tokenBytes?.[Symbol.iterator] !== "function") throw argumentError("vocabulary", "the bytes of all tokens", typeof tokenBytes);
   const tokens = [...tokenBytes];
   const offsets = new Uint32Array(tokens.length + 1);
   for (const [id, token] of tokens.entries()) {
