@@ -1,5 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { choice, compile, type Expression, type Grammar, reference, repeat, sequence, terminal, text, vocabulary } from "../src/index.ts";
+import {
+  automaton,
+  choice,
+  compile,
+  type Expression,
+  type Grammar,
+  reference,
+  repeat,
+  sequence,
+  terminal,
+  text,
+  vocabulary,
+} from "../src/index.ts";
 import { letters } from "./grammars.ts";
 
 const tokens = ["a", "b"].map((token) => new TextEncoder().encode(token));
@@ -25,6 +37,11 @@ describe("compile", () => {
     ["counts", plain(repeat("a", 1, 2)), plain(repeat("a", 1, 3))],
     ["kinds", plain(sequence(["a", "b"])), plain(choice(["a", "b"]))],
     ["the bounds of terminals", plain(text("a")), plain(terminal("a"))],
+    [
+      "the states of automata",
+      plain(automaton([{ isAccepting: true, next: [] }])),
+      plain(automaton([{ isAccepting: true, next: [[97, 97, 0]] }])),
+    ],
     ["order", plain(sequence(["a", "b"])), plain(sequence(["b", "a"]))],
     ["rules", { start: reference("x"), rules: { x: text("a") } }, { start: reference("x"), rules: { x: text("b") } }],
     [

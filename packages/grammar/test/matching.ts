@@ -65,6 +65,17 @@ export function matches(grammar: Grammar, text: string | Uint8Array): boolean {
         return new Set(
           Array.from({ length: bytes.length - start + 1 }, (_, i) => start + i).filter((end) => !endsOf(expression.item, start).has(end)),
         );
+      case "automaton": {
+        const found = new Set<number>();
+        let state = expression.states[0];
+        for (let at = start; state !== undefined; at++) {
+          if (state.isAccepting) found.add(at);
+          const byte = bytes[at];
+          const step: readonly number[] | undefined = state.next.find(([a, b]) => byte !== undefined && a <= byte && byte <= b);
+          state = step === undefined ? undefined : expression.states[step[2]!];
+        }
+        return found;
+      }
       case "terminal":
         return endsOf(expression.item, start);
       case "reference":

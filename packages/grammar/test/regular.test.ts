@@ -3,10 +3,12 @@ import { describe, expect, test } from "vitest";
 import {
   and,
   anyText,
+  automaton,
   bytes,
   choice,
   codePoints,
   empty,
+  GrammarError,
   isNever,
   matches,
   never,
@@ -51,6 +53,8 @@ function ends(regular: Regular, input: string, start: number): Set<number> {
       return new Set(regular.items.flatMap((item) => [...ends(item, input, start)]));
     case "and":
       return new Set(positions(input, start).filter((end) => regular.items.every((item) => ends(item, input, start).has(end))));
+    case "automaton":
+      throw new Error("automaton: not among the random expressions");
     case "not":
       return new Set(positions(input, start).filter((end) => !ends(regular.item, input, start).has(end)));
     case "repeat": {
@@ -79,6 +83,27 @@ const inputs = [""];
 for (const input of inputs) if (input.length < 4) inputs.push(`${input}a`, `${input}b`, `${input}c`);
 
 describe("regular expressions", () => {
+  test("of automata match what they accept, alone and in others", () => {
+    // Binary numbers that are multiples of 3.
+    const next = (remainder: number): [number, number, number][] => [
+      [0x30, 0x30, (2 * remainder) % 3],
+      [0x31, 0x31, (2 * remainder + 1) % 3],
+    ];
+    const multiples = automaton([0, 1, 2].map((remainder) => ({ isAccepting: remainder === 0, next: next(remainder) })));
+    const numbers = Array.from({ length: 64 }, (_, i) => i);
+    expect(numbers.filter((number) => matches(multiples, number.toString(2)))).toEqual(numbers.filter((number) => number % 3 === 0));
+    expect(matches(multiples, "2")).toBe(false);
+    const others = and([not(multiples), repeat(bytes([[0x30, 0x31]]), 4, 4)]);
+    expect(["1001", "1000", "100", "1010"].filter((input) => matches(others, input))).toEqual(["1000", "1010"]);
+    expect(isNever(and([multiples, text("1")]))).toBe(true);
+    expect(isNever(automaton([{ isAccepting: false, next: [[0, 255, 0]] }]))).toBe(true);
+  });
+
+  test("of automata have a definition for each state", () => {
+    expect(() => automaton([])).toThrow(GrammarError);
+    expect(() => automaton([{ isAccepting: true, next: [[0, 255, 1]] }])).toThrow(GrammarError);
+  });
+
   test("match what trying everything matches", () => {
     fc.assert(
       fc.property(regulars, fc.constantFrom(...inputs), (regular, input) => {

@@ -1,5 +1,5 @@
 import { GrammarError } from "../errors.ts";
-import type { Expression, Item, Range, ReferenceExpression, Regular, RegularItem, TerminalExpression } from "./types.ts";
+import type { AutomatonState, Expression, Item, Range, ReferenceExpression, Regular, RegularItem, TerminalExpression } from "./types.ts";
 
 const lastCodePoint = 0x10ffff;
 const surrogates: Range = [0xd800, 0xdfff];
@@ -86,6 +86,17 @@ export function and(items: readonly RegularItem[]): Regular {
 /** Matches every string of bytes, valid UTF-8 or not, that `item` does not match: intersect it with {@link anyText} for texts. */
 export function not(item: RegularItem): Regular {
   return { kind: "not", isRegular: true, item: regularOf("not", item) };
+}
+
+/**
+ * Matches what a deterministic automaton accepts that starts in the first of `states`: for what expressions cannot say briefly, such as
+ * the multiples of a number.
+ */
+export function automaton(states: readonly AutomatonState[]): Regular {
+  const targets = states.flatMap(({ next }) => next.map(([, , target]) => target));
+  if (states.length === 0 || targets.some((target) => states[target] === undefined))
+    throw argumentError("automaton", "states that lead to states", states.length === 0 ? "none" : "a state without a definition");
+  return { kind: "automaton", isRegular: true, states };
 }
 
 /**

@@ -59,6 +59,20 @@ export interface NotExpression {
   readonly item: Regular;
 }
 
+/** One state of an {@link AutomatonExpression}. */
+export interface AutomatonState {
+  readonly isAccepting: boolean;
+  /** The states after bytes, as disjoint ranges of bytes with the index of a state. No text goes on with any other byte. */
+  readonly next: readonly (readonly [first: number, last: number, state: number])[];
+}
+
+/** What a deterministic automaton accepts. It starts in the state 0. */
+export interface AutomatonExpression {
+  readonly kind: "automaton";
+  readonly isRegular: true;
+  readonly states: readonly AutomatonState[];
+}
+
 /** A regular expression that stays a terminal of its own, never merged with its neighbours. */
 export interface TerminalExpression {
   readonly kind: "terminal";
@@ -82,7 +96,8 @@ export type Regular =
   | (ChoiceExpression<Regular> & { readonly isRegular: true })
   | (RepeatExpression<Regular> & { readonly isRegular: true })
   | AndExpression
-  | NotExpression;
+  | NotExpression
+  | AutomatonExpression;
 
 /**
  * A context-free expression: immutable data, made by the builders. Its largest regular parts become terminals. References and

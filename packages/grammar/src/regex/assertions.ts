@@ -118,5 +118,7 @@ function isNullable(expression: Regular): boolean {
       return expression.min === 0 || isNullable(expression.item);
     case "not":
       return !isNullable(expression.item);
+    case "automaton":
+      return expression.states[0]!.isAccepting;
   }
 }

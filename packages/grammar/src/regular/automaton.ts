@@ -199,6 +199,8 @@ export class Automaton {
         return this.#table.choice(body.items.map((item) => this.#derivative(item, byte, alike)));
       case "and":
         return this.#andAfter(body.items, byte, alike);
+      case "automaton":
+        return this.#automatonAfter(body, byte, alike);
       case "not":
         return this.#table.not(this.#derivative(body.item, byte, alike));
       case "repeat": {
@@ -212,6 +214,18 @@ export class Automaton {
   #soleSet(byte: number): ByteSet {
     this.#soleSets[byte] ??= byteSet([[byte, byte]]);
     return this.#soleSets[byte];
+  }
+
+  #automatonAfter({ states, state }: AutomatonBody, byte: number, alike: ByteSet): Node {
+    const { next } = states[state]!;
+    for (const [first, last, target] of next) {
+      if (byte < first || byte > last) continue;
+      narrow(alike, byteSet([[first, last]]), true);
+      return this.#table.automaton(states, target);
+    }
+    const used = byteSet(next.map(([first, last]) => [first, last]));
+    narrow(alike, used, false);
+    return neverNode;
   }
 
   #pairAfter(node: Node, byte: number, alike: ByteSet): Node {
@@ -260,6 +274,7 @@ export function exceedsFinite({ body }: Node): boolean {
   return rest.length === 1 && !rest[0]!.isComplex && !rest[0]!.isFiniteSet;
 }
 
+type AutomatonBody = Extract<Node["body"], { kind: "automaton" }>;
 type WordsBody = Extract<Node["body"], { kind: "words" }>;
 
 /** First of the words `from` to `to` (exclusive) whose byte at `position` is at least `byte`, or `to`. */

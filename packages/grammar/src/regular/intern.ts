@@ -6,7 +6,7 @@ import type { NodeTable } from "./nodeTable.ts";
 
 /** The normal form of an expression. Nesting of any depth is followed without recursion. */
 export function intern(table: NodeTable, root: Regular): Node {
-  const done = new Map<Regular, Node>();
+  const done = table.interned;
   const stack: Regular[] = [root];
   while (stack.length > 0) {
     const each = stack.at(-1)!;
@@ -44,6 +44,8 @@ function made(table: NodeTable, regular: Regular, done: ReadonlyMap<Regular, Nod
       return choiceNode(table, regular.items, nodeOf);
     case "and":
       return table.and(regular.items.map(nodeOf));
+    case "automaton":
+      return table.automaton(regular.states, 0);
     case "not":
       return table.not(nodeOf(regular.item));
     case "repeat":

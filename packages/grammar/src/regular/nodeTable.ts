@@ -1,4 +1,5 @@
 import { exceeded, type Meter } from "../budget.ts";
+import type { AutomatonState, Regular } from "../expression/types.ts";
 import type { ByteSet } from "./byteSet.ts";
 import { type Body, emptyNode, everyNode, firstId, Node, neverNode, type Traits } from "./nodes.ts";
 
@@ -17,7 +18,9 @@ export class NodeTable {
   #nextId = firstId;
   #firstDropped = firstId;
   #nextList = 0;
-  readonly #listIds = new WeakMap<readonly Uint8Array[], number>();
+  /** Nodes of the expressions read so far: many share parts. */
+  readonly interned: Map<Regular, Node> = new Map();
+  readonly #listIds = new WeakMap<object, number>();
 
   constructor(meter: Meter) {
     this.meter = meter;
@@ -38,6 +41,7 @@ export class NodeTable {
       for (const [head, node] of pairs) if (forget(node) >= this.#firstDropped) pairs.delete(head);
       if (pairs.size === 0) this.#pairs.delete(tail);
     }
+    for (const [regular, node] of this.interned) if (node.id >= this.#firstDropped) this.interned.delete(regular);
   }
 
   bytes(set: ByteSet): Node {
@@ -50,13 +54,20 @@ export class NodeTable {
     if (from === to) return neverNode;
     const isNullable = list[from]!.length === start;
     if (isNullable && to - from === 1) return emptyNode;
-    let listId = this.#listIds.get(list);
-    if (listId === undefined) {
-      listId = this.#nextList++;
-      this.#listIds.set(list, listId);
-    }
     const body: Body = { kind: "words", list, from, to, start };
-    return this.#other(`w${listId}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, isFiniteSet: true, depth: 0 });
+    return this.#other(`w${this.#listId(list)}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, isFiniteSet: true, depth: 0 });
+  }
+
+  /** What the automaton accepts from `state` on. */
+  automaton(states: readonly AutomatonState[], state: number): Node {
+    const traits = { isNullable: states[state]!.isAccepting, isComplex: true, isFiniteSet: false, depth: 0 };
+    return this.#other(`m${this.#listId(states)}:${state}`, 0, { kind: "automaton", states, state }, traits);
+  }
+
+  #listId(list: object): number {
+    const id = this.#listIds.get(list) ?? this.#nextList++;
+    this.#listIds.set(list, id);
+    return id;
   }
 
   sequence(first: Node, second: Node): Node {

@@ -1,3 +1,4 @@
+import type { AutomatonState } from "../expression/types.ts";
 import type { ByteClasses } from "./byteClasses.ts";
 import type { ByteSet } from "./byteSet.ts";
 
@@ -14,6 +15,7 @@ export type Body =
   | { readonly kind: "choice"; readonly items: readonly Node[] }
   | { readonly kind: "and"; readonly items: readonly Node[] }
   | { readonly kind: "not"; readonly item: Node }
+  | { readonly kind: "automaton"; readonly states: readonly AutomatonState[]; readonly state: number }
   | { readonly kind: "repeat"; readonly item: Node; readonly min: number; readonly max: number };
 
 /** What is known of an expression from its parts. */
