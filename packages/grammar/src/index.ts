@@ -7,6 +7,7 @@ export {
   and,
   anyCodePoint,
   anyText,
+  automaton,
   bytes,
   choice,
   codePoints,
@@ -25,6 +26,8 @@ export { anyTextUntil, type Tag, type TaggedOptions, tagged } from "./expression
 export { combine } from "./expression/combine.ts";
 export type {
   AndExpression,
+  AutomatonExpression,
+  AutomatonState,
   BytesExpression,
   ChoiceExpression,
   CodePointsExpression,
@@ -42,6 +45,8 @@ export type {
   TextExpression,
 } from "./expression/types.ts";
 export { fromGbnf } from "./gbnf/fromGbnf.ts";
+export type { JsonSchema, SchemaWarning } from "./json/documents.ts";
+export { fromJsonSchema, type JsonSchemaGrammar, type JsonSchemaOptions } from "./json/fromJsonSchema.ts";
 export { fromLark } from "./lark/fromLark.ts";
 export { type JsonValue, partialJson } from "./partial/partialJson.ts";
 export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";

@@ -55,7 +55,12 @@ export class NodeTable {
     const isNullable = list[from]!.length === start;
     if (isNullable && to - from === 1) return emptyNode;
     const body: Body = { kind: "words", list, from, to, start };
-    return this.#other(`w${this.#listId(list)}:${from}:${to}:${start}`, 0, body, { isNullable, isComplex: false, isFiniteSet: true, depth: 0 });
+    return this.#other(`w${this.#listId(list)}:${from}:${to}:${start}`, 0, body, {
+      isNullable,
+      isComplex: false,
+      isFiniteSet: true,
+      depth: 0,
+    });
   }
 
   /** What the automaton accepts from `state` on. */

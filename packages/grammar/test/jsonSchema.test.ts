@@ -1,0 +1,392 @@
+import { describe, expect, test } from "vitest";
+import { fromJsonSchema, type JsonSchema, type JsonSchemaOptions } from "../src/index.ts";
+import { acceptor, refusal } from "./jsonText.ts";
+
+interface Row {
+  readonly schema: JsonSchema;
+  readonly valid: readonly unknown[];
+  readonly invalid: readonly unknown[];
+}
+
+const draft7 = { $schema: "http://json-schema.org/draft-07/schema#" };
+
+/** Each keyword with values that it allows and that it forbids. */
+const keywords: Readonly<Record<string, readonly Row[]>> = {
+  type: [
+    { schema: { type: "integer" }, valid: [0, -12, 1e21, 123456789], invalid: [1.5, "1", true, 1e-7] },
+    { schema: { type: ["string", "null"] }, valid: ["", null], invalid: [1, {}, false] },
+    { schema: { type: "number" }, valid: [0, 1.5, -1e-300, 1.7976931348623157e308, 5e-324], invalid: ["0", null] },
+    { schema: { type: ["integer", "number"] }, valid: [1, 1.5], invalid: [""] },
+  ],
+  enum: [
+    {
+      schema: { enum: ["a", 1, null, true, { x: [1] }, []] },
+      valid: ["a", 1, null, true, { x: [1] }, []],
+      invalid: ["b", 2, { x: [2] }, [1]],
+    },
+    { schema: { enum: ["line\nbreak", '"', "é😀"], maxLength: 3 }, valid: ['"', "é😀"], invalid: ["line\nbreak", "é"] },
+  ],
+  const: [
+    {
+      schema: { const: { a: [1, { b: null }] } },
+      valid: [{ a: [1, { b: null }] }],
+      invalid: [{ a: [1] }, {}, { a: [1, { b: null }], c: 1 }],
+    },
+    { schema: { const: 0.1 }, valid: [0.1], invalid: [0.11, 0] },
+  ],
+  properties: [
+    { schema: { properties: { a: { type: "integer" } } }, valid: [{}, { a: 1 }, { a: 1, z: 2 }, 3, []], invalid: [{ a: "x" }] },
+    { schema: { properties: { 'q"\\\n': { const: 1 } } }, valid: [{ 'q"\\\n': 1 }], invalid: [{ 'q"\\\n': 2 }] },
+  ],
+  required: [
+    {
+      schema: { type: "object", required: ["a", "b"] },
+      valid: [
+        { a: 1, b: 2 },
+        { a: 1, b: 2, c: 3 },
+      ],
+      invalid: [{}, { a: 1 }, { b: 1 }],
+    },
+  ],
+  additionalProperties: [
+    { schema: { type: "object", properties: { a: true }, additionalProperties: false }, valid: [{}, { a: 1 }], invalid: [{ b: 1 }] },
+    { schema: { type: "object", additionalProperties: { type: "null" } }, valid: [{}, { x: null, y: null }], invalid: [{ x: 1 }] },
+  ],
+  patternProperties: [
+    {
+      schema: { type: "object", patternProperties: { "^a": { type: "integer" }, z$: { minimum: 5 } }, additionalProperties: false },
+      valid: [{}, { a: 1 }, { z: "s" }, { az: 5 }],
+      invalid: [{ a: "s" }, { az: 4 }, { b: 1 }],
+    },
+  ],
+  propertyNames: [
+    {
+      schema: { type: "object", propertyNames: { pattern: "^[a-c]+$", maxLength: 2 } },
+      valid: [{}, { ab: 1 }],
+      invalid: [{ d: 1 }, { abc: 1 }],
+    },
+    { schema: { type: "object", propertyNames: { enum: ["x"] }, properties: { y: {} } }, valid: [{ x: 1 }], invalid: [{ y: 1 }] },
+  ],
+  minProperties: [
+    { schema: { type: "object", minProperties: 1 }, valid: [{ a: 1 }, { a: 1, b: 2 }], invalid: [{}] },
+    {
+      schema: { type: "object", properties: { a: {}, b: {}, c: {} }, additionalProperties: false, minProperties: 2 },
+      valid: [
+        { a: 1, b: 1 },
+        { b: 1, c: 1 },
+        { a: 1, b: 1, c: 1 },
+      ],
+      invalid: [{}, { b: 1 }],
+    },
+  ],
+  maxProperties: [
+    { schema: { type: "object", maxProperties: 1 }, valid: [{}, { a: 1 }], invalid: [{ a: 1, b: 2 }] },
+    {
+      schema: { type: "object", properties: { a: {}, b: {} }, required: ["b"], maxProperties: 2 },
+      valid: [{ b: 1 }, { a: 1, b: 1 }, { b: 1, z: 1 }],
+      invalid: [{ a: 1, b: 1, z: 1 }, { a: 1 }],
+    },
+  ],
+  dependentRequired: [
+    {
+      schema: { type: "object", properties: { a: {}, b: {} }, dependentRequired: { a: ["b"] } },
+      valid: [{}, { b: 1 }, { a: 1, b: 1 }],
+      invalid: [{ a: 1 }],
+    },
+  ],
+  dependentSchemas: [
+    {
+      schema: { type: "object", dependentSchemas: { a: { properties: { b: { type: "null" } } } } },
+      valid: [{}, { b: 1 }, { a: 1 }, { a: 1, b: null }],
+      invalid: [{ a: 1, b: 1 }],
+    },
+  ],
+  dependencies: [
+    {
+      schema: { ...draft7, dependencies: { a: ["b"], c: { required: ["d"] } } },
+      valid: [{}, { a: 1, b: 1 }, { c: 1, d: 1 }],
+      invalid: [{ a: 1 }, { c: 1 }],
+    },
+  ],
+  items: [
+    { schema: { items: { type: "integer" } }, valid: [[], [1, 2], "x"], invalid: [["a"], [1, "a"]] },
+    {
+      schema: { ...draft7, items: [{ type: "integer" }, true], additionalItems: false },
+      valid: [[], [1], [1, "x"]],
+      invalid: [["a"], [1, 2, 3]],
+    },
+  ],
+  prefixItems: [
+    {
+      schema: { prefixItems: [{ type: "integer" }], items: { type: "null" } },
+      valid: [[], [1], [1, null, null]],
+      invalid: [["a"], [1, 1]],
+    },
+  ],
+  contains: [
+    { schema: { type: "array", contains: { const: 1 } }, valid: [[1], [0, 1], [1, "x"]], invalid: [[], [0]] },
+    { schema: { type: "array", contains: { const: 1 }, minContains: 2, maxContains: 2 }, valid: [[1, 0, 1]], invalid: [[1], [1, 1, 1]] },
+    { schema: { type: "array", contains: { const: 1 }, minContains: 0 }, valid: [[], [0]], invalid: [{}] },
+  ],
+  minItems: [
+    {
+      schema: { type: "array", minItems: 2 },
+      valid: [
+        [1, 2],
+        [1, 2, 3],
+      ],
+      invalid: [[], [1]],
+    },
+  ],
+  maxItems: [
+    { schema: { type: "array", maxItems: 2 }, valid: [[], [1, 2]], invalid: [[1, 2, 3]] },
+    { schema: { type: "array", prefixItems: [{}, {}, {}], minItems: 1, maxItems: 2 }, valid: [[1], [1, 2]], invalid: [[], [1, 2, 3]] },
+  ],
+  uniqueItems: [
+    {
+      schema: { type: "array", items: { enum: ["a", "b", 1] }, uniqueItems: true },
+      valid: [[], ["a", 1, "b"]],
+      invalid: [
+        ["a", "a"],
+        [1, "b", 1],
+      ],
+    },
+    { schema: { type: "array", maxItems: 1, uniqueItems: true }, valid: [[], ["x"]], invalid: [["x", "y"]] },
+  ],
+  minLength: [{ schema: { type: "string", minLength: 2 }, valid: ["ab", "😀😀", "\n\n"], invalid: ["", "a", "😀"] }],
+  maxLength: [{ schema: { type: "string", maxLength: 2 }, valid: ["", "ab", "😀😀", "\u0000\\"], invalid: ["abc"] }],
+  pattern: [
+    { schema: { type: "string", pattern: "b+" }, valid: ["b", "abbc"], invalid: ["", "ac"] },
+    { schema: { type: "string", pattern: '^[\\w"\\\\]$' }, valid: ["a", '"', "\\"], invalid: ["", "ab", "é"] },
+    { schema: { type: "string", pattern: "^https\\:\\/\\/x\\-y$" }, valid: ["https://x-y"], invalid: ["https://xy"] },
+  ],
+  format: [
+    {
+      schema: { type: "string", format: "date" },
+      valid: ["2024-02-29", "1999-12-31"],
+      invalid: ["2023-02-29", "1900-02-29", "2024-13-01", "24-01-01"],
+    },
+    { schema: { type: "string", format: "time" }, valid: ["12:34:56Z", "23:59:59.123+05:30"], invalid: ["24:00:00Z", "12:34:56"] },
+    { schema: { type: "string", format: "date-time" }, valid: ["2024-02-29T00:00:00Z"], invalid: ["2024-02-30T00:00:00Z", "2024-02-29"] },
+    { schema: { type: "string", format: "duration" }, valid: ["P1D", "PT1H30M", "P2W"], invalid: ["P", "PT", "P1S"] },
+    { schema: { type: "string", format: "email" }, valid: ["a.b+c@x-y.org"], invalid: ["a", "@b", "a@", "a..b@c"] },
+    { schema: { type: "string", format: "hostname" }, valid: ["a", "a-b.c9"], invalid: ["-a", "a_b", "a..b", "a".repeat(64)] },
+    { schema: { type: "string", format: "ipv4" }, valid: ["0.0.0.0", "255.1.20.3"], invalid: ["256.0.0.0", "1.2.3", "01.2.3.4"] },
+    {
+      schema: { type: "string", format: "ipv6" },
+      valid: ["::", "::1", "1:2:3:4:5:6:7:8", "::ffff:1.2.3.4", "1::8"],
+      invalid: ["1:2:3", ":::", "1::2::3", "12345::"],
+    },
+    {
+      schema: { type: "string", format: "uuid" },
+      valid: ["2eb8aa08-aa98-11ea-b4aa-73b441d16380"],
+      invalid: ["2eb8aa08-aa98-11ea-b4aa-73b441d1638"],
+    },
+    {
+      schema: { type: "string", format: "uri" },
+      valid: ["http://x.y/z?a=b#c", "urn:a:b", "http://[::1]/"],
+      invalid: ["//x", "x", "http://a b"],
+    },
+    { schema: { type: "string", not: { format: "ipv4" } }, valid: ["x"], invalid: ["1.2.3.4"] },
+  ],
+  minimum: [
+    { schema: { type: "number", minimum: -1.5 }, valid: [-1.5, -1, 0, 1e300, -1e-9], invalid: [-1.6, -1e9] },
+    { schema: { type: "integer", minimum: 100 }, valid: [100, 101, 999, 1000, 1e21], invalid: [99, 0, -100] },
+  ],
+  maximum: [
+    { schema: { type: "number", maximum: 0.25 }, valid: [0.25, 0.2, 0, -7, 1e-9], invalid: [0.26, 1, 1e21] },
+    { schema: { type: "integer", minimum: 17, maximum: 2023 }, valid: [17, 20, 99, 100, 2000, 2023], invalid: [16, 2024, 3000, 170000] },
+  ],
+  exclusiveMinimum: [
+    { schema: { type: "number", exclusiveMinimum: 0 }, valid: [5e-324, 0.1, 1e300], invalid: [0, -1] },
+    {
+      schema: { $schema: "http://json-schema.org/draft-04/schema#", minimum: 2, exclusiveMinimum: true },
+      valid: [3, 2.01],
+      invalid: [2, 1],
+    },
+  ],
+  exclusiveMaximum: [{ schema: { type: "integer", exclusiveMaximum: 3 }, valid: [2, -9], invalid: [3, 4] }],
+  multipleOf: [
+    { schema: { type: "number", multipleOf: 7 }, valid: [0, 7, -14, 700], invalid: [1, 8, 3.5] },
+    { schema: { type: "number", multipleOf: 0.25 }, valid: [0.25, -1.5, 3, 1e21], invalid: [0.3, 0.125] },
+    { schema: { type: "integer", multipleOf: 0.5, minimum: 3, maximum: 4 }, valid: [3, 4], invalid: [3.5, 5] },
+  ],
+  allOf: [
+    {
+      schema: { allOf: [{ properties: { a: { type: "integer" } } }, { properties: { a: { minimum: 3 } }, required: ["a"] }] },
+      valid: [{ a: 3 }, { a: 3, b: 1 }, 1],
+      invalid: [{ a: 2 }, { a: 3.5 }, {}],
+    },
+  ],
+  anyOf: [{ schema: { anyOf: [{ type: "string" }, { minimum: 3 }] }, valid: ["", 3, null, {}], invalid: [2] }],
+  oneOf: [
+    { schema: { oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }] }, valid: [2, 3, 9], invalid: [6, 1, "x"] },
+    {
+      schema: { type: "object", oneOf: [{ required: ["a"] }, { properties: { b: { const: 1 } }, required: ["b"] }] },
+      valid: [{ a: 1 }, { b: 1 }, { a: 1, b: 2 }],
+      invalid: [{}, { a: 1, b: 1 }],
+    },
+    {
+      schema: { oneOf: [{ items: { type: "integer" } }, { items: { type: "number" }, minItems: 2 }], type: "array" },
+      valid: [[], [1], [1.5, 2]],
+      invalid: [[1, 2], [1.5], ["x"]],
+    },
+  ],
+  not: [
+    { schema: { not: { type: "string", pattern: "^a" } }, valid: ["b", 1, {}], invalid: ["a"] },
+    { schema: { type: "object", not: { required: ["a", "b"] } }, valid: [{}, { a: 1 }, { b: 1 }], invalid: [{ a: 1, b: 1 }] },
+    {
+      schema: { type: "array", not: { prefixItems: [{ const: 1 }], items: { const: 2 } } },
+      valid: [[2], [1, 1], [1, 2, 3]],
+      invalid: [[], [1], [1, 2, 2]],
+    },
+    { schema: { type: "integer", not: { enum: [1, 2] } }, valid: [0, 3], invalid: [1, 2] },
+  ],
+  "if, then, else": [
+    {
+      schema: {
+        type: "object",
+        properties: { kind: { enum: ["a", "b"] }, x: {} },
+        required: ["kind"],
+        if: { properties: { kind: { const: "a" } } },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { required: ["x"] },
+        else: { properties: { x: false } },
+      },
+      valid: [{ kind: "a", x: 1 }, { kind: "b" }],
+      invalid: [{ kind: "a" }, { kind: "b", x: 1 }],
+    },
+  ],
+  $ref: [
+    {
+      schema: {
+        $ref: "#/$defs/list",
+        $defs: { list: { type: ["object", "null"], properties: { next: { $ref: "#/$defs/list" } }, additionalProperties: false } },
+      },
+      valid: [null, {}, { next: { next: null } }],
+      invalid: [{ next: 1 }, { x: 1 }],
+    },
+    { schema: { items: { $ref: "#it" }, $defs: { x: { $anchor: "it", type: "null" } } }, valid: [[null]], invalid: [[1]] },
+    {
+      schema: { $id: "https://x.org/a/b", items: { $ref: "c" }, $defs: { c: { $id: "/a/c", type: "null" } } },
+      valid: [[null]],
+      invalid: [[1]],
+    },
+    {
+      schema: { ...draft7, items: { $ref: "#/definitions/n", minimum: 9 }, definitions: { n: { type: "integer" } } },
+      valid: [[1]],
+      invalid: [["x"]],
+    },
+    { schema: { items: { $ref: "#/$defs/n", minimum: 9 }, $defs: { n: { type: "integer" } } }, valid: [[9]], invalid: [[1], ["x"]] },
+  ],
+  unevaluatedProperties: [
+    {
+      schema: {
+        type: "object",
+        properties: { a: {} },
+        anyOf: [{ properties: { b: {} }, required: ["b"] }, { properties: { c: {} } }],
+        unevaluatedProperties: false,
+      },
+      valid: [{ a: 1 }, { b: 1 }, { a: 1, c: 1 }, { b: 1, c: 1 }],
+      invalid: [{ d: 1 }, { a: 1, d: 1 }],
+    },
+  ],
+  unevaluatedItems: [
+    {
+      schema: { type: "array", prefixItems: [{}], contains: { const: 1 }, unevaluatedItems: false },
+      valid: [[1], [2, 1]],
+      invalid: [[1, 2], [2]],
+    },
+  ],
+  "boolean schemas": [{ schema: { type: "object", properties: { a: true, b: false } }, valid: [{}, { a: 1 }], invalid: [{ b: 1 }] }],
+};
+
+describe.each(Object.entries(keywords))("%s", (_, rows) => {
+  test.each(rows)("$schema", ({ schema, valid, invalid }) => {
+    const accepts = acceptor(fromJsonSchema(schema, { order: "any" }));
+    expect(valid.filter((value) => !accepts(JSON.stringify(value)))).toEqual([]);
+    expect(invalid.filter((value) => accepts(JSON.stringify(value)))).toEqual([]);
+  });
+});
+
+describe("texts", () => {
+  const schema = {
+    type: "object",
+    properties: { a: { type: "array", items: { type: "integer" } }, b: { type: "object" } },
+    required: ["a", "b"],
+  };
+  const value = { a: [1, 2], b: { c: {}, d: [[]] } };
+  const accepts = (options: JsonSchemaOptions) => acceptor(fromJsonSchema(schema, options));
+
+  test("are compact by default", () => {
+    const isAccepted = accepts({});
+    expect(isAccepted(JSON.stringify(value))).toBe(true);
+    expect(isAccepted(JSON.stringify(value, undefined, 2))).toBe(false);
+    expect(isAccepted('{"a": [1],"b":{}}')).toBe(false);
+  });
+
+  test("with white space pretty are indented by two spaces", () => {
+    const isAccepted = accepts({ whitespace: "pretty" });
+    expect(isAccepted(JSON.stringify(value, undefined, 2))).toBe(true);
+    expect(isAccepted(JSON.stringify(value))).toBe(false);
+    expect(isAccepted(JSON.stringify(value, undefined, 4))).toBe(false);
+  });
+
+  test("with any white space have up to the limit in each place", () => {
+    const isAccepted = accepts({ whitespace: "any", maxWhitespace: 4 });
+    for (const indentation of [0, 1, "\t"]) expect(isAccepted(JSON.stringify(value, undefined, indentation))).toBe(true);
+    expect(isAccepted('{ "a" : [ 1 , 2 ] , "b" :\r\n{ } }')).toBe(true);
+    expect(isAccepted('{"a":[    ],"b":{}}')).toBe(true);
+    expect(isAccepted('{"a":[     ],"b":{}}')).toBe(false);
+    expect(isAccepted(' {"a":[],"b":{}}')).toBe(false);
+  });
+
+  test("have their properties in the order of the schema, and the required and other ones after them", () => {
+    const isAccepted = acceptor(fromJsonSchema({ type: "object", properties: { b: {}, a: {} }, required: ["z"] }));
+    expect(isAccepted('{"b":1,"a":1,"z":1,"y":1}')).toBe(true);
+    expect(isAccepted('{"z":1}')).toBe(true);
+    expect(isAccepted('{"a":1,"b":1,"z":1}')).toBe(false);
+    expect(isAccepted('{"y":1,"z":1}')).toBe(false);
+  });
+
+  test("never name a property twice that the schema names", () => {
+    for (const order of ["schema", "any"] as const) {
+      const isAccepted = acceptor(fromJsonSchema({ type: "object", properties: { a: {}, b: {} } }, { order }));
+      expect(isAccepted('{"a":1,"a":2}')).toBe(false);
+    }
+  });
+
+  test("escape what has to be escaped, and nothing else", () => {
+    const isAccepted = acceptor(fromJsonSchema({ type: "string", maxLength: 1 }));
+    for (const text of ['"\\n"', '"\\u000a"', '"\\u000A"', '"\\""', '"\\\\"', '"\u007f"', '"/"'])
+      expect([text, isAccepted(text)]).toEqual([text, true]);
+    for (const text of ['"\n"', '"\\/"', '"\\u0041"', '"\\x"', '"""', '"\\"']) expect([text, isAccepted(text)]).toEqual([text, false]);
+  });
+
+  test("of numbers have no exponent that cannot be decided, no leading zero and no negative zero", () => {
+    const isAccepted = acceptor(fromJsonSchema({ type: "number", exclusiveMaximum: 3 }));
+    for (const text of ["2.99", "1e0", "-1.5E+20", "2.9999999999999996"]) expect([text, isAccepted(text)]).toEqual([text, true]);
+    for (const text of ["3", "3.0", "01", "-0", "1.", ".5", "12e1", "1e999", "2.99999999999999999", "9".repeat(400)])
+      expect([text, isAccepted(text)]).toEqual([text, false]);
+  });
+});
+
+describe("keywords that have no effect", () => {
+  const schema = { type: "object", title: "t", nullable: true, properties: { a: { format: "color", default: 1 } } };
+
+  test("are listed with their pointers", () => {
+    expect(fromJsonSchema(schema).warnings).toEqual([
+      { pointer: "", keyword: "nullable", reason: "unknown keyword, ignored" },
+      { pointer: "/properties/a", keyword: "format", reason: 'unknown format "color", ignored' },
+    ]);
+  });
+
+  test("are an error on request", () => {
+    const error = refusal(() => fromJsonSchema(schema, { unknownKeywords: "error" }));
+    expect(error).toMatchObject({ code: "GRAMMAR_UNSUPPORTED", pointer: "", keyword: "nullable" });
+  });
+
+  test("are those that the draft does not know", () => {
+    expect(fromJsonSchema({ ...draft7, prefixItems: [false] }).warnings).toMatchObject([{ keyword: "prefixItems" }]);
+  });
+});
