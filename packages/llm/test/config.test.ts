@@ -6,7 +6,7 @@ import { MetadataReader } from "../src/load/metadataReader.ts";
 import { type RopeConfig, readRope, yarnFactors } from "../src/models/blocks/rope.ts";
 import { readWindow } from "../src/models/blocks/window.ts";
 import type { ModelConfig } from "../src/models/config.ts";
-import { llama } from "../src/models/families/llama.ts";
+import { family as llama } from "../src/models/families/llama.ts";
 
 /** Llama 2 7B's own values. */
 const complete: Readonly<Record<string, MetadataValue>> = {

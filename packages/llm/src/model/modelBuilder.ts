@@ -89,7 +89,8 @@ export class ModelBuilder {
   readonly cacheSpecs: Map<string, ConcreteSpec> = new Map();
   /** Specs of the persistents that hold the recurrent layers' states, by name. */
   readonly stateSpecs: Map<string, ConcreteSpec> = new Map();
-  readonly #activations: ActivationMode;
+  /** See {@link ModelSizes}. */
+  readonly activations: ActivationMode;
   readonly #slots: Value;
   readonly #sequences: Value;
   readonly #blockTable: Value;
@@ -107,7 +108,7 @@ export class ModelBuilder {
     this.contextLength = sizes.contextLength;
     this.isGeluRounded = sizes.isGeluRounded;
     this.result = sizes.result ?? "logits";
-    this.#activations = sizes.activations;
+    this.activations = sizes.activations;
     this.T = program.dim("T", sizes.batchSize);
     const nSeq = program.dim("nSeq", sizes.sequences);
     this.tokens = program.input("tokens", "i32", [this.T]);
@@ -130,17 +131,10 @@ export class ModelBuilder {
 
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale if there is one, adapters added. */
   linear(x: Value, w: Value, scale?: Value): Value {
-    const y = this.#scaled(this.#multiply(x, w), scale);
+    const product = this.#multiply(x, w);
+    const y = scale === undefined ? product : this.program.mul(product, scale);
     const origin = this.#tables.has(w) ? undefined : this.weights.originOf(w);
     return this.adapters === undefined || origin === undefined ? y : this.adapters.addTo(y, x, origin, (z, v) => this.#multiply(z, v));
-  }
-
-  /** The same of each token with the experts that `ids [T, k]` names: see the `moeMatmul` op. */
-  expertLinear(x: Value, experts: Value, ids: Value, scale?: Value): Value {
-    const multiply = (z: Value, v: Value): Value => this.program.moeMatmul(this.#rounded(z, v), v, ids, { activations: this.#activations });
-    const y = this.#scaled(multiply(x, experts), scale);
-    const origin = this.weights.expertsOriginOf(experts);
-    return this.adapters === undefined || origin === undefined ? y : this.adapters.addToExperts(y, x, origin, multiply);
   }
 
   /** Rows `ids` of a table `[V, d]`, adapters included. */
@@ -150,6 +144,12 @@ export class ModelBuilder {
     const origin = this.weights.originOf(table);
     if (this.adapters === undefined || origin === undefined) return y;
     return this.adapters.addToRows(y, ids, origin, (x, w) => this.#multiply(x, w));
+  }
+
+  /** Rounds activations for products with 16-bit weights. Products with blocks round them on their own. */
+  rounded(x: Value, { spec: { dtype } }: Value): Value {
+    if (this.activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
+    return this.program.cast(this.program.cast(x, { dtype }), { dtype: "f32" });
   }
 
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
@@ -178,17 +178,7 @@ export class ModelBuilder {
   }
 
   #multiply(x: Value, w: Value): Value {
-    return this.program.matmul(this.#rounded(x, w), w, { transposeB: true, activations: this.#activations });
-  }
-
-  /** Rounds activations for products with 16-bit weights. Products with blocks round them on their own. */
-  #rounded(x: Value, { spec: { dtype } }: Value): Value {
-    if (this.#activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
-    return this.program.cast(this.program.cast(x, { dtype }), { dtype: "f32" });
-  }
-
-  #scaled(y: Value, scale: Value | undefined): Value {
-    return scale === undefined ? y : this.program.mul(y, scale);
+    return this.program.matmul(this.rounded(x, w), w, { transposeB: true, activations: this.activations });
   }
 
   #declareCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {

@@ -1,23 +1,19 @@
 import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 
-/** "swigluOai" (OpenAI, 2025, "gpt-oss"): `min(g, 7) · sigmoid(1.702 · min(g, 7)) · (clip(u, ±7) + 1)` of gate and up. */
-export type Activation = "silu" | "gelu" | "squaredRelu" | "swigluOai";
+/** `act(gate) · up`, or `act(up)` without a gate; or a family's own function of both. */
+export type Activation = "silu" | "gelu" | "squaredRelu" | GatedActivation;
 
-/** `act(gate) · up`, or `act(up)` without a gate. */
+export type GatedActivation = (m: ModelBuilder, gate: Value, up: Value) => Value;
+
+/** The activations between the products of a feed-forward part. */
 export function activated(m: ModelBuilder, activation: Activation, gate: Value | undefined, up: Value): Value {
-  const { program } = m;
-  if (gate === undefined) return activate(m, activation, up);
-  if (activation !== "swigluOai") return program.mul(activate(m, activation, gate), up);
-  const one = program.constant(Float32Array.of(1), "f32", [1]);
-  return program.mul(activate(m, activation, gate), program.add(program.clip(up, { min: -outerLimit, max: outerLimit }), one));
+  // Without a gate the input is its own.
+  if (typeof activation === "function") return activation(m, gate ?? up, up);
+  return gate === undefined ? activate(m, activation, up) : m.program.mul(activate(m, activation, gate), up);
 }
 
-/** Bound of gates, and of the values that they multiply, in gpt-oss. */
-const outerLimit = 7;
-const steepness = 1.702;
-
-function activate(m: ModelBuilder, activation: Activation, x: Value): Value {
+function activate(m: ModelBuilder, activation: Exclude<Activation, GatedActivation>, x: Value): Value {
   const { program } = m;
   switch (activation) {
     case "silu":
@@ -27,10 +23,6 @@ function activate(m: ModelBuilder, activation: Activation, x: Value): Value {
     case "squaredRelu": {
       const y = program.relu(x);
       return program.mul(y, y);
-    }
-    case "swigluOai": {
-      const bounded = program.minimum(x, program.constant(Float32Array.of(outerLimit), "f32", [1]));
-      return program.mul(bounded, program.sigmoid(program.scale(bounded, { by: steepness })));
     }
   }
 }

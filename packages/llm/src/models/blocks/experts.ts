@@ -2,6 +2,7 @@ import { UnsupportedError, type Value } from "@centella/core";
 import type { Gating } from "@centella/core/backend";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ModelBuilder } from "../../model/modelBuilder.ts";
 import { activated } from "./activation.ts";
 import { type FeedForwardOptions, projectFeedForward } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
@@ -103,7 +104,20 @@ function expertActivations(layer: Layer, x: Value, ids: Value, config: ExpertsCo
   return activated(model, activation, weights.has("ffn_gate_exps.weight") ? project("ffn_gate_exps", f) : undefined, up);
 }
 
-/** `x [n, columns]` or `[n, k, columns] -> [n, k, rows]` with the experts `ids [n, k]`. */
+/**
+ * `x [n, columns]` or `[n, k, columns] -> [n, k, rows]`: each token's product with the experts `[count, rows, columns]` that `ids [n, k]`
+ * names, times a scale if there is one, adapters added; see the `moeMatmul` op.
+ */
+export function expertProduct(m: ModelBuilder, x: Value, weights: Value, ids: Value, scale?: Value): Value {
+  const { program, adapters, activations } = m;
+  const multiply = (z: Value, w: Value): Value => program.moeMatmul(m.rounded(z, w), w, ids, { activations });
+  const product = multiply(x, weights);
+  const y = scale === undefined ? product : program.mul(product, scale);
+  const origin = m.weights.expertsOriginOf(weights);
+  return adapters === undefined || origin === undefined ? y : adapters.addToExperts(y, x, origin, multiply);
+}
+
+/** The product of a layer's tensor of experts, with its scale and bias: `x [n, columns]` or `[n, k, columns] -> [n, k, rows]`. */
 function expertLinear(
   { model, weights }: Layer,
   name: string,
@@ -118,7 +132,7 @@ function expertLinear(
   if (!scales) weights.ignore(`${name}.scale`);
   const isScaled = weights.has(`${name}.scale`);
   const factors = isScaled ? program.embedding(weights.vector(`${name}.scale`, [count, 1]), ids) : undefined; // [n, k, 1]
-  const product = model.expertLinear(x, weights.matrix(`${name}.weight`, [count, rows, lastExtent(x)]), ids, factors);
+  const product = expertProduct(model, x, weights.matrix(`${name}.weight`, [count, rows, lastExtent(x)]), ids, factors);
   if (!weights.has(`${name}.bias`)) return product;
   return program.add(product, program.embedding(weights.vector(`${name}.bias`, [count, rows]), ids));
 }

@@ -2,6 +2,7 @@ import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
+import { expertProduct } from "./experts.ts";
 import type { Heads, Layer } from "./layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
@@ -65,11 +66,11 @@ export function latentAttention(layer: Layer, x: Value, latent: LatentConfig, op
   const { rank, keyLength, ropeLength, valueLength } = latent;
   const everyHead = headIndices(layer.model);
   const keys = layer.weights.matrix("attn_k_b.weight", [H, rank, keyLength - ropeLength]);
-  const q = program.concat([layer.model.expertLinear(query.plain, keys, everyHead), query.rotated], { axis: -1 }); // [T, H, rank + rope]
+  const q = program.concat([expertProduct(layer.model, query.plain, keys, everyHead), query.rotated], { axis: -1 }); // [T, H, rank + rope]
   const v = program.reshape(value, { shape: [layer.model.T, 1, rank] });
   const y = attended(q, program.concat([v, rotatedKey], { axis: -1 }), v); // [T, H, rank]
   const values = layer.weights.matrix("attn_v_b.weight", [H, valueLength, rank]);
-  return layer.attentionOutput(layer.model.expertLinear(y, values, everyHead));
+  return layer.attentionOutput(expertProduct(layer.model, y, values, everyHead));
 }
 
 /** Queries `[T, H, …]`: the part without positions and the rotated one. */

@@ -10,7 +10,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** BERT, which embeds texts. */
-export const bert: Family = (file) => bertModel(file, { feedForward: { kind: "plain", activation: "gelu" } });
+export const family: Family = (file) => bertModel(file, { feedForward: { kind: "plain", activation: "gelu" } });
 
 interface BertTraits {
   /** Rotary positions instead of learned ones. */

@@ -4,7 +4,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** BLOOM: ALiBi, and a norm of the embeddings. */
-export const bloom: Family = (file) => ({
+export const family: Family = (file) => ({
   config: readConfig(file, { norm: "layer" }),
   forward(m) {
     const { program } = m;

@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Command R7B and later: windows in three layers of four, which alone have positions. */
-export const cohere2: Family = (file) => {
+export const family: Family = (file) => {
   const scale = file.requiredPositive("logit_scale");
   const config = readConfig(file, { norm: "layer" });
   const rope = readRope(file, "norm", config);

@@ -2,7 +2,7 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** Command R, and R+, which normalises queries and keys. */
-export const commandR: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     norm: "layer",
     isParallel: true,

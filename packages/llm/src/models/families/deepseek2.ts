@@ -8,7 +8,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** DeepSeek V2, V3 and R1: latent attention, a shared expert, the first layers without experts. */
-export const deepseek2: Family = async (file) => {
+export const family: Family = async (file) => {
   const config = readConfig(file);
   const latent = readLatent(file);
   const rope = readRope(file, "norm", { keyLength: latent.ropeLength, isLatent: true });

@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** EXAONE 4: norms after both parts of a layer. The 32B, with 64 layers, has windows in three of four, which alone have positions. */
-export const exaone4: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const rope = readRope(file, "neox", config);
   const windows = config.layers === 64 ? readWindow(file, { period: 4, fallback: 4096 }) : undefined;

@@ -5,7 +5,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Falcon 7B, 40B and 180B: both parts of a layer read its input. The larger ones have a norm for each part. */
-export const falcon: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file, { norm: "layer" });
   const rope = readRope(file, "neox", config);
   return {

@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Gemma 2: windows in every other layer, norms before and after both parts of a layer, soft caps on scores and logits. */
-export const gemma2: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const { embeddingLength: d, layers, heads, keyLength } = config;
   const globalRope = readRope(file, "neox", config);

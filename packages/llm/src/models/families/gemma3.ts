@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Gemma 3, its text part: windows in five layers of six, which rotate with a base of their own. */
-export const gemma3: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const { embeddingLength: d, layers, heads, keyLength } = config;
   const globalRope = readRope(file, "neox", config);

@@ -7,7 +7,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** GLM 4 0414, dense: norms before and after both parts of a layer. */
-export const glm4: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const plainRope = readRope(file, "norm", config);
   const rope = hasSections(file, plainRope.dims) ? ({ ...plainRope, type: "neox" } as const) : plainRope;

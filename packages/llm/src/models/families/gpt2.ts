@@ -4,7 +4,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** GPT-2: learned positions. */
-export const gpt2: Family = (file) => ({
+export const family: Family = (file) => ({
   config: readConfig(file, { norm: "layer" }),
   forward(m) {
     const { program } = m;

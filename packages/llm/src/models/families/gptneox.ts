@@ -2,7 +2,7 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** GPT-NeoX and Pythia. */
-export const gptneox: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     norm: "layer",
     isParallel: file.requiredBool("use_parallel_residual"),

@@ -3,7 +3,7 @@ import type { Family } from "../family.ts";
 import { type TransformerTraits, transformer } from "../transformer.ts";
 
 /** Granite 3 and later: multipliers on embeddings, residuals, scores and logits. */
-export const granite: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     ...graniteScales(file),
     ropeType: file.bool("rope.scaling.finetuned") === false ? undefined : "norm",

@@ -3,7 +3,7 @@ import { transformer } from "../transformer.ts";
 import { graniteScales } from "./granite.ts";
 
 /** Granite 3 and later, mixtures of experts, with a shared one or without. */
-export const granitemoe: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     ...graniteScales(file),
     ropeType: "norm",

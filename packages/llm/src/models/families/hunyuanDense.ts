@@ -9,7 +9,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Hunyuan, dense. */
-export const hunyuanDense: Family = (file) => hunyuan(file, {});
+export const family: Family = (file) => hunyuan(file, {});
 
 /** The model of a Hunyuan file: queries and keys are normalised after they are rotated. */
 export async function hunyuan(file: MetadataReader, options: { readonly experts?: ExpertsOptions }): Promise<ModelDescription> {

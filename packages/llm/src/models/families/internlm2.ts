@@ -2,4 +2,4 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** InternLM 2 and 2.5. */
-export const internlm2: Family = (file) => transformer(file, { ropeType: "norm" });
+export const family: Family = (file) => transformer(file, { ropeType: "norm" });

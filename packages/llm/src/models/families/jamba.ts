@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Jamba: Mamba layers, some layers with attention and without positions, experts in some. */
-export const jamba: Family = async (file) => {
+export const family: Family = async (file) => {
   const ssm = readMamba(file);
   const config = withStates(readConfig(file, { isHybrid: true }), ssm);
   const feedForward = await openFeedForward(file, { experts: {} });

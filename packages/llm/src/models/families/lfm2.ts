@@ -11,7 +11,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** LFM2, dense. */
-export const lfm2: Family = (file) => lfm2Model(file, {});
+export const family: Family = (file) => lfm2Model(file, {});
 
 /** The model of an LFM2 file: short convolutions, and attention in some layers. */
 export async function lfm2Model(file: MetadataReader, options: { readonly experts?: ExpertsOptions }): Promise<ModelDescription> {

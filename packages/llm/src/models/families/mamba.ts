@@ -6,7 +6,7 @@ import { mambaBlock, readAttentionFree, readMamba } from "../blocks/ssm.ts";
 import type { Family } from "../family.ts";
 
 /** Mamba and Falcon Mamba. */
-export const mamba: Family = (file) => {
+export const family: Family = (file) => {
   const ssm = readMamba(file);
   return { config: readAttentionFree(file, ssm), forward: (m) => attentionFree(m, (layer, x) => mambaBlock(layer, x, ssm)) };
 };

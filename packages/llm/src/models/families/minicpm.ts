@@ -2,7 +2,7 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** MiniCPM 1 and 2: multipliers on embeddings, residuals and logits. */
-export const minicpm: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     ropeType: "norm",
     embeddingScale: file.positive("embedding_scale") ?? 12,

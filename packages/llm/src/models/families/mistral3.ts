@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Mistral Small 3 and Ministral 3: attention is sharper beyond the context of the first training. */
-export const mistral3: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const rope = readRope(file, "norm", config);
   const scale = file.positive("attention.scale");

@@ -4,7 +4,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** MPT: ALiBi or learned positions, bounded queries, keys and values. */
-export const mpt: Family = (file) => {
+export const family: Family = (file) => {
   const alibi = file.positive("attention.max_alibi_bias") ?? 0;
   const clamp = file.positive("attention.clamp_kqv") ?? 0;
   return {

@@ -6,7 +6,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** OLMo 2, and OLMo 3 with its windows in three layers of four: norms after both parts of a layer. */
-export const olmo2: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const globalRope = readRope(file, "neox", config);
   const localRope = unscaled(globalRope);

@@ -2,4 +2,4 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** OLMoE. */
-export const olmoe: Family = (file) => transformer(file, { ropeType: "neox", queryKeyNorm: "all", experts: {} });
+export const family: Family = (file) => transformer(file, { ropeType: "neox", queryKeyNorm: "all", experts: {} });

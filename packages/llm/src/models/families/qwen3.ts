@@ -2,7 +2,7 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** Qwen 3, dense. Rerankers have a head `cls.output`. */
-export const qwen3: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     ropeType: "neox",
     queryKeyNorm: "head",

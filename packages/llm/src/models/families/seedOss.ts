@@ -2,7 +2,7 @@ import type { Family } from "../family.ts";
 import { transformer } from "../transformer.ts";
 
 /** Seed-OSS. */
-export const seedOss: Family = (file) =>
+export const family: Family = (file) =>
   transformer(file, {
     ropeType: "neox",
     attention: { scale: file.positive("attention.scale") },

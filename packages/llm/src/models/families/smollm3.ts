@@ -5,7 +5,7 @@ import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** SmolLM 3: every fourth layer has no positions. */
-export const smollm3: Family = (file) => {
+export const family: Family = (file) => {
   const config = readConfig(file);
   const rope = readRope(file, "norm", config);
   const scale = file.positive("attention.scale");
