@@ -8,7 +8,7 @@ import { instantiate } from "./shared.ts";
 const [from, to] = [1 << 14, 1 << 15];
 
 test.each([128, 100, 14, 7, 3])(
-  "rows of %i f16: every half as f32, infinities, NaN and subnormals among others, and zeros behind them",
+  "rows of %i f16: every half as f32, including infinities, NaN and subnormals, followed by zeros",
   (width) => {
     const { call, memory } = instantiate({ row: "i32", copy: "i32", width: "i32", end: "i32" }, (f, { row, copy, width: count, end }) => {
       copyRow(f, "f16", row, copy, count, end);

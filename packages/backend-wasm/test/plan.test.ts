@@ -27,7 +27,7 @@ async function chainOfProducts(size: number, length: number): Promise<Plan> {
 describe("long runs", () => {
   const size = 512;
 
-  test("the event loop turns while a run computes", async () => {
+  test("the event loop runs while a run computes", async () => {
     const plan = await chainOfProducts(size, 24);
     const { y } = plan.run({ x: uniform(2, size * size) });
     let turns = 0;
@@ -44,7 +44,7 @@ describe("long runs", () => {
     expect(turns).toBeGreaterThan(4);
   });
 
-  test("the event loop turns while short runs follow each other", async () => {
+  test("the event loop runs while short runs follow each other", async () => {
     const program = createProgram();
     program.output("y", program.relu(program.input("x", "f32", [100])), { to: "device" });
     const plan = await backend.compile(program);
@@ -62,7 +62,7 @@ describe("long runs", () => {
     expect(turned).toBe(true);
   });
 
-  test("the event loop turns while steps are recorded for new extents, and an abort leaves nothing behind", async () => {
+  test("the event loop runs while steps are recorded for new extents, and an abort frees everything", async () => {
     const program = createProgram();
     let x = program.input("x", "f32", [program.dim("T", 64), 8]);
     // Nothing to compute, but thousands of steps to record.
@@ -298,7 +298,7 @@ describe("large outputs that stay on the backend", () => {
     expect(tensorBytes() - before).toBeLessThan(3 * n);
   });
 
-  test("an aborted run leaves nothing behind", async () => {
+  test("an aborted run frees everything", async () => {
     const program = createProgram();
     const w = program.input("w", "f32", [700, 700]);
     program.output("y", program.matmul(program.matmul(w, w), w), { to: "device" });

@@ -50,7 +50,7 @@ test.each([
   ["a whole tail of a vector too far", careless(2), 7, /careless: .* wrote outside its output, 0 bytes after node %1/],
   ["one element too far", careless(1, 4), 4, /wrote outside its output, 0 bytes after node %1/],
   ["before its output", careless(1, -4), 4, /wrote outside its output, \d+ bytes after input %0/],
-  ["far behind its output", careless(1, 48), 4, /wrote outside its output, 32 bytes after node %1/],
+  ["far after its output", careless(1, 48), 4, /wrote outside its output, 32 bytes after node %1/],
 ])("found: %s", async (_name, op, extent, message) => {
   await expect(run(op, extent, { checkWrites: true })).rejects.toThrow(message);
 });

@@ -71,7 +71,7 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
   const scalarCount = loopScalars(loop).length;
   module.function(name, signatureOf(loop, scalarCount), (f, params) => {
     const word = (param: string): Local<"i32"> => params[param] as Local<"i32">;
-    const { y, begin, end, n } = params as Readonly<Record<string, Local<"i32">>>;
+    const [y, begin, end, n] = [word("y"), word("begin"), word("end"), word("n")];
     const scalars = Array.from({ length: scalarCount }, (_, i) => f.let(f32x4.splat(params[`scalar${i}`] as Local<"f32">)));
     const fixed = inputs.map((type, i) => (moves[i] ? undefined : { type, local: f.local("v128") }));
     const pointers = inputs.map(() => f.local("i32"));
@@ -82,7 +82,7 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
     };
     const moving = [
       ...inputs.flatMap((type, i) => (moves[i] ? [[pointers[i]!, bytesOf(type)] as const] : [])),
-      [y!, bytesOf(dtype)] as const,
+      [y, bytesOf(dtype)] as const,
     ];
     const along = (left: Local<"i32">): void => {
       inputs.forEach((type, i) => {
@@ -91,13 +91,13 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
       const vectors = unrolled(body);
       f.while(i32.geU(left, 4 * vectors), () => {
         f.interleave(
-          Array.from({ length: vectors }, (_, vector) => () => storeLanes(f, dtype, y!, compute(vector), 4 * bytesOf(dtype) * vector)),
+          Array.from({ length: vectors }, (_, vector) => () => storeLanes(f, dtype, y, compute(vector), 4 * bytesOf(dtype) * vector)),
         );
         for (const [pointer, bytes] of moving) f.advance(pointer, 4 * vectors * bytes);
         f.advance(left, -4 * vectors);
       });
       f.while(left, () => {
-        storeSome(f, dtype, y!, compute(0), left);
+        storeSome(f, dtype, y, compute(0), left);
         const step = f.let(i32.select(i32.ltU(left, 4), left, 4));
         for (const [pointer, bytes] of moving) f.advance(pointer, i32.mul(step, bytes));
         f.set(left, i32.sub(left, step));
@@ -108,16 +108,16 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
     if (outer === 0) {
       for (const [i, pointer] of pointers.entries()) {
         const from = word(`x${i}`);
-        f.set(pointer, moves[i] ? i32.add(from, i32.mul(begin!, bytesOf(inputs[i]!))) : from);
+        f.set(pointer, moves[i] ? i32.add(from, i32.mul(begin, bytesOf(inputs[i]!))) : from);
       }
-      f.advance(y!, i32.mul(begin!, bytesOf(dtype)));
-      f.set(left, i32.sub(end!, begin!));
+      f.advance(y, i32.mul(begin, bytesOf(dtype)));
+      f.set(left, i32.sub(end, begin));
       along(left);
       return;
     }
     const [row, rest] = f.locals("i32", 2);
-    f.advance(y!, i32.mul(i32.mul(begin!, n!), bytesOf(dtype)));
-    f.for(row, begin!, end!, 1, () => {
+    f.advance(y, i32.mul(i32.mul(begin, n), bytesOf(dtype)));
+    f.for(row, begin, end, 1, () => {
       f.set(rest, row);
       for (const [i, pointer] of pointers.entries()) f.set(pointer, word(`x${i}`));
       for (let axis = 0; axis < outer; axis++) {
@@ -126,7 +126,7 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
         pointers.forEach((pointer, i) => void f.advance(pointer, i32.mul(at, word(`x${i}.${axis}`))));
         if (!isLast) f.set(rest, i32.divU(rest, word(`extent${axis}`)));
       }
-      f.set(left, n!);
+      f.set(left, n);
       along(left);
     });
   });

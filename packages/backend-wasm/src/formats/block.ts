@@ -37,29 +37,34 @@ export class InterleavedBlock {
     this.#loadHalves = load;
   }
 
+  /** Offset of the units of four rows, `bytes` bytes in all. */
+  #offset(at: number, bytes: number, half: Half): number {
+    return this.#places.get(at)! + bytes * half;
+  }
+
   /** The four bytes at `at` of four rows. Recently read vectors of each half stay in registers. */
   word(at: number, half: Half): Local<"v128"> {
     const last = this.#last[half];
     const known = last.find((each) => each.at === at);
     if (known !== undefined) return known.value;
-    const value = this.#f.let(v128.load(this.#address, this.#places.get(at)! + 16 * half));
+    const value = this.#f.let(v128.load(this.#address, this.#offset(at, 16, half)));
     this.#last[half] = [...last.slice(-2), { at, value }];
     return value;
   }
 
   /** The f16 at `at` of four rows, as f32. */
   halves(at: number, half: Half): Local<"v128"> {
-    return this.#loadHalves(this.#f, this.#address, this.#places.get(at)! + 8 * half);
+    return this.#loadHalves(this.#f, this.#address, this.#offset(at, 8, half));
   }
 
   /** The 16 bits at `at` of four rows, in the low half of the vector. */
   shorts(at: number, half: Half): V128 {
-    return v128.load64Zero(this.#address, this.#places.get(at)! + 8 * half);
+    return v128.load64Zero(this.#address, this.#offset(at, 8, half));
   }
 
   /** The byte at `at` of four rows, in the first four bytes of the vector. */
   bytes(at: number, half: Half): V128 {
-    return v128.load32Zero(this.#address, this.#places.get(at)! + 4 * half);
+    return v128.load32Zero(this.#address, this.#offset(at, 4, half));
   }
 
   /** Computes a vector at its first use in this block. */

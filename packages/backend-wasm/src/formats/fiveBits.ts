@@ -8,6 +8,9 @@ import type { BitExchange } from "./format.ts";
  * extract. Codes 2 i and 2 i + 1 are those with nibbles in byte i.
  */
 
+/** Offsets of the four stretches of nibbles and the one of fifth bits. */
+type Stretches = readonly [number, number, number, number, number];
+
 /** Location of three of the codes: `count` bits of a byte, moved from bit `from` to bit `to` of the code. */
 const highBits: readonly (readonly { readonly byte: number; readonly from: number; readonly count: number; readonly to: number }[])[] = [
   [
@@ -41,22 +44,22 @@ export function fiveBitExchange(stretches: readonly number[], bytes: number, fif
   return {
     stretches: [stretches],
     bytes,
-    exchange(words, first, [w0, w1, w2, w3, w4], count) {
+    exchange(words, first, [w0, w1, w2, w3, w4]: Stretches, count) {
       for (let i = first; i < first + count; i++) {
-        const fifths = words[w4! + i]!;
+        const fifths = words[w4 + i]!;
         const fifth = (code: number): number => ((fifths >>> fifthBits[code]!) & 0x01010101) << 4;
-        const a = words[w0! + i]!;
-        const b = words[w1! + i]!;
-        const c = words[w2! + i]!;
-        const d = words[w3! + i]!;
+        const a = words[w0 + i]!;
+        const b = words[w1 + i]!;
+        const c = words[w2 + i]!;
+        const d = words[w3 + i]!;
         const c5 = ((c >>> 4) & 0x0f0f0f0f) | fifth(5);
         const c6 = (d & 0x0f0f0f0f) | fifth(6);
         const c7 = ((d >>> 4) & 0x0f0f0f0f) | fifth(7);
-        words[w0! + i] = (a & 0x0f0f0f0f) | fifth(0) | ((c5 & 0x1c1c1c1c) << 3);
-        words[w1! + i] = ((a >>> 4) & 0x0f0f0f0f) | fifth(1) | ((c5 & 0x03030303) << 6) | ((c7 & 0x02020202) << 4);
-        words[w2! + i] = (b & 0x0f0f0f0f) | fifth(2) | ((c6 & 0x1c1c1c1c) << 3);
-        words[w3! + i] = ((b >>> 4) & 0x0f0f0f0f) | fifth(3) | ((c6 & 0x03030303) << 6) | ((c7 & 0x01010101) << 5);
-        words[w4! + i] = (c & 0x0f0f0f0f) | fifth(4) | ((c7 & 0x1c1c1c1c) << 3);
+        words[w0 + i] = (a & 0x0f0f0f0f) | fifth(0) | ((c5 & 0x1c1c1c1c) << 3);
+        words[w1 + i] = ((a >>> 4) & 0x0f0f0f0f) | fifth(1) | ((c5 & 0x03030303) << 6) | ((c7 & 0x02020202) << 4);
+        words[w2 + i] = (b & 0x0f0f0f0f) | fifth(2) | ((c6 & 0x1c1c1c1c) << 3);
+        words[w3 + i] = ((b >>> 4) & 0x0f0f0f0f) | fifth(3) | ((c6 & 0x03030303) << 6) | ((c7 & 0x01010101) << 5);
+        words[w4 + i] = (c & 0x0f0f0f0f) | fifth(4) | ((c7 & 0x1c1c1c1c) << 3);
       }
     },
     restore(words, first, at, count) {

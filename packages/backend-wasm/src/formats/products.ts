@@ -67,6 +67,11 @@ class Sum {
   }
 }
 
+/** The sum of a token's quad. */
+function sumAt(sums: readonly (readonly Sum[])[], token: number, quad: Quad): Sum {
+  return sums[token]![quad]!;
+}
+
 /** Codes of a quad, and the values of a token that multiply them. */
 interface Factors {
   readonly token: number;
@@ -140,7 +145,7 @@ export class Products {
 
   /** The total of a token's quad. */
   total(token: number, quad: Quad): V128 {
-    return this.#totals[token]![quad]!.value;
+    return sumAt(this.#totals, token, quad).value;
   }
 
   /** Sets totals to 0, for runs that are added in a loop. */
@@ -150,7 +155,7 @@ export class Products {
 
   /** Adds to the total of a token's quad. */
   addToTotal(token: number, quad: Quad, value: V128): void {
-    this.#totals[token]![quad]!.add(value);
+    sumAt(this.#totals, token, quad).add(value);
   }
 
   /** Adds the products of unit `index`: four elements of a run. */
@@ -168,7 +173,7 @@ export class Products {
         const fromBiases = { ...this.#tokens, address: this.#tokens.biases ?? this.#tokens.address };
         for (let t = 0; t < this.#tokens.count; t++) {
           const bias = this.#f.let(i16x8.shl(loadWord(fromBiases, t, biases + 4 * run), this.#biasBits));
-          for (const quad of this.#quads) this.#runs[t]![quad]!.add(bias);
+          for (const quad of this.#quads) sumAt(this.#runs, t, quad).add(bias);
         }
       }
       for (const factors of this.#factors(index, weights, [0])) {
@@ -178,11 +183,10 @@ export class Products {
       this.#addDifferences(index, weights);
     } else {
       const isSplit = lanes === "split";
-      const sums = [this.#runs, this.#below];
       for (const factors of this.#factors(index, weights, isSplit ? [0, 1] : [0])) {
         for (const { token, quad, code, x, part } of factors) {
           const [signed, unsigned] = isSplit ? [code, x] : [x, code];
-          sums[part]![token]![quad]!.accumulate((sum) => relaxed.dotI8x16I7x16Add(signed, unsigned, sum));
+          sumAt(part === 0 ? this.#runs : this.#below, token, quad).accumulate((sum) => relaxed.dotI8x16I7x16Add(signed, unsigned, sum));
         }
       }
     }
@@ -199,7 +203,7 @@ export class Products {
       for (const quad of this.#quads) {
         const code = f.let(codes(index, quad)[0]!);
         const pairs = i16x8.sub(relaxed.dotI8x16I7x16(code, above), relaxed.dotI8x16I7x16(code, below));
-        this.#runs[token]![quad]!.add(i32x4.dotI16x8(pairs, f.splatBits(0x00010001)));
+        sumAt(this.#runs, token, quad).add(i32x4.dotI16x8(pairs, f.splatBits(0x00010001)));
       }
     }
   }
@@ -207,7 +211,7 @@ export class Products {
   /** All products come before the sums, which then wait less. */
   #addProducts(factors: readonly Factors[], multiply: (code: V128, x: V128) => V128, add: (a: V128, b: V128) => V128): void {
     factors.forEach(({ code, x }, i) => void this.#f.set(this.#products[i]!, multiply(code, x)));
-    factors.forEach(({ token, quad }, i) => void this.#runs[token]![quad]!.add(this.#products[i]!, add));
+    factors.forEach(({ token, quad }, i) => void sumAt(this.#runs, token, quad).add(this.#products[i]!, add));
   }
 
   /**
@@ -246,17 +250,19 @@ export class Products {
 
   /** Ends a run of a quad: adds its sums, times its scale if it has one, to the totals. */
   endRun(quad: Quad, factor: V128 | undefined): void {
-    this.#below.forEach((below, t) => {
+    this.#below.forEach((_, t) => {
+      const below = sumAt(this.#below, t, quad);
       // The products of the run itself are set before anything is subtracted.
-      this.#runs[t]![quad]!.accumulate((sum) => i32x4.sub(sum, below[quad]!.value));
-      below[quad]!.clear();
+      sumAt(this.#runs, t, quad).accumulate((sum) => i32x4.sub(sum, below.value));
+      below.clear();
     });
     if (this.#isInPairs) this.#empty(quad, factor);
     else if (this.#hasScales) {
       const shared = this.#f.let(factor!);
-      this.#runs.forEach((run, t) => {
-        this.#totals[t]![quad]!.add(i32x4.mul(run[quad]!.value, shared));
-        run[quad]!.clear();
+      this.#runs.forEach((_, t) => {
+        const run = sumAt(this.#runs, t, quad);
+        sumAt(this.#totals, t, quad).add(i32x4.mul(run.value, shared));
+        run.clear();
       });
     }
   }
@@ -278,9 +284,10 @@ export class Products {
 
   #empty(quad: Quad, factor: V128 | undefined): void {
     const factors = factor === undefined ? this.#f.splatBits(0x00010001) : this.#f.let(factor);
-    this.#runs.forEach((run, t) => {
-      this.#totals[t]![quad]!.add(i32x4.dotI16x8(run[quad]!.value, factors));
-      run[quad]!.clear();
+    this.#runs.forEach((_, t) => {
+      const run = sumAt(this.#runs, t, quad);
+      sumAt(this.#totals, t, quad).add(i32x4.dotI16x8(run.value, factors));
+      run.clear();
     });
     this.#taken[quad] = 0;
   }

@@ -6,9 +6,10 @@ import { nibbleOrder } from "./q4_0.ts";
 
 /** Scales or minima of q4_K and q5_K, eight of 6 bits each, from the twelve bytes at 4 (see kScales.ts of `@centella/quant`). */
 export function kRunBytes({ f, block }: BlockContext, half: Half, areMinima: boolean): RunBytes {
-  const [scales, minima, rest] = [4, 8, 12].map((at) => block.once(`scales${at}`, half, () => block.word(at, half)));
-  const own = areMinima ? minima! : scales!;
-  const low = areMinima ? highNibbles(f, rest!) : lowNibbles(f, rest!);
+  const word = (at: number) => block.once(`scales${at}`, half, () => block.word(at, half));
+  const [scales, minima, rest] = [word(4), word(8), word(12)];
+  const own = areMinima ? minima : scales;
+  const low = areMinima ? highNibbles(f, rest) : lowNibbles(f, rest);
   return { words: [f.let(moveBits(f, own, 0, 6, 0)), f.let(v128.or(low, moveBits(f, own, 6, 2, 4)))], areSigned: false };
 }
 
@@ -22,12 +23,12 @@ const runBytes = 16;
 const bitExchange: BitExchange = {
   stretches: [0, 1, 2, 3].map((pair) => [16 + 2 * pair * runBytes, 16 + (2 * pair + 1) * runBytes]),
   bytes: runBytes,
-  exchange(words, start, [first, second], count) {
+  exchange(words, start, [first, second]: readonly [number, number], count) {
     for (let i = start; i < start + count; i++) {
-      const a = words[first! + i]!;
-      const b = words[second! + i]!;
-      words[first! + i] = (a & 0x0f0f0f0f) | ((b & 0x0f0f0f0f) << 4);
-      words[second! + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
+      const a = words[first + i]!;
+      const b = words[second + i]!;
+      words[first + i] = (a & 0x0f0f0f0f) | ((b & 0x0f0f0f0f) << 4);
+      words[second + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
     }
   },
   // Nibbles are swapped in pairs, so the operation is its own inverse.

@@ -6,8 +6,10 @@ import type { BitExchange, GroupFormat } from "./format.ts";
 const [highBitsAt, scalesAt, scaleAt] = [128, 192, 208];
 const parts = [0, 1];
 
+type Stretches = readonly [number, number, number];
+
 /** Location of the codes of the first three quarters of a part, when interleaved. */
-const stretchesOf = (part: number): readonly number[] => [64 * part, 64 * part + 32, highBitsAt + 32 * part];
+const stretchesOf = (part: number): Stretches => [64 * part, 64 * part + 32, highBitsAt + 32 * part];
 
 /**
  * Three bytes of a block have four codes. When interleaved, they hold three codes in their low bits, and two bits each
@@ -16,24 +18,24 @@ const stretchesOf = (part: number): readonly number[] => [64 * part, 64 * part +
 const bitExchange: BitExchange = {
   stretches: parts.map(stretchesOf),
   bytes: 32,
-  exchange(words, first, [low, middle, high], count) {
+  exchange(words, first, [low, middle, high]: Stretches, count) {
     for (let i = first; i < first + count; i++) {
-      const a = words[low! + i]!;
-      const b = words[middle! + i]!;
-      const h = words[high! + i]!;
-      words[low! + i] = (a & 0x0f0f0f0f) | ((h << 4) & 0x30303030) | (h & 0xc0c0c0c0);
-      words[middle! + i] = (b & 0xcfcfcfcf) | ((h & 0x0c0c0c0c) << 2);
-      words[high! + i] = ((a >> 4) & 0x0f0f0f0f) | (h & 0x30303030) | ((b & 0x30303030) << 2);
+      const a = words[low + i]!;
+      const b = words[middle + i]!;
+      const h = words[high + i]!;
+      words[low + i] = (a & 0x0f0f0f0f) | ((h << 4) & 0x30303030) | (h & 0xc0c0c0c0);
+      words[middle + i] = (b & 0xcfcfcfcf) | ((h & 0x0c0c0c0c) << 2);
+      words[high + i] = ((a >> 4) & 0x0f0f0f0f) | (h & 0x30303030) | ((b & 0x30303030) << 2);
     }
   },
-  restore(words, first, [low, middle, high], count) {
+  restore(words, first, [low, middle, high]: Stretches, count) {
     for (let i = first; i < first + count; i++) {
-      const a = words[low! + i]!;
-      const b = words[middle! + i]!;
-      const c = words[high! + i]!;
-      words[low! + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
-      words[middle! + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
-      words[high! + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
+      const a = words[low + i]!;
+      const b = words[middle + i]!;
+      const c = words[high + i]!;
+      words[low + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
+      words[middle + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
+      words[high + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
     }
   },
 };

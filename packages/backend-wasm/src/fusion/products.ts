@@ -258,10 +258,10 @@ function areEqual(some: readonly Call[], others: readonly Call[]): boolean {
 }
 
 /** The calls of a stage, one by one. */
-function callsIn(pause: Stage): readonly Call[] {
-  if (pause === undefined) return [];
-  if (!("fn" in pause)) return pause;
-  const { fn, args, total, grain } = pause;
+function callsIn(stage: Stage): readonly Call[] {
+  if (stage === undefined) return [];
+  if (!("fn" in stage)) return stage;
+  const { fn, args, total, grain } = stage;
   return Array.from({ length: Math.ceil(total / grain) }, (_, tile) => {
     const begin = tile * grain;
     return { fn, args: [...args, begin, Math.min(total, begin + grain)] };

@@ -46,13 +46,13 @@ export const fusedRows: FusedKernel = {
     const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
     const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
     return function* (run): Iterable<Stage> {
-      const pauses = [...stagesOf(rows(run) ?? [])];
-      const [range] = pauses;
+      const stages = [...stagesOf(rows(run) ?? [])];
+      const [range] = stages;
       const elements = loop(run);
-      if (pauses.length === 1 && isRange(range) && range.total > 0 && elements.total % range.total === 0)
+      if (stages.length === 1 && isRange(range) && range.total > 0 && elements.total % range.total === 0)
         yield tiles(range, elements, isLast);
-      else if (isLast) yield* [elements, ...pauses];
-      else yield* [...pauses, elements];
+      else if (isLast) yield* [elements, ...stages];
+      else yield* [...stages, elements];
     };
   },
 };
@@ -64,8 +64,8 @@ function supportedGroup(count: number, params: FusedParams): AnchoredGroup {
   return group;
 }
 
-function isRange(pause: Stage): pause is Range {
-  return pause !== undefined && "fn" in pause;
+function isRange(stage: Stage): stage is Range {
+  return stage !== undefined && "fn" in stage;
 }
 
 /** Pairs each range of rows with its elements: after the rows for an epilogue, before them for a prologue. */

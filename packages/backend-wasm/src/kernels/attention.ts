@@ -1,5 +1,5 @@
 import { alibiSlope, byteLength } from "@centella/core/backend";
-import type { Kernel, Run } from "../kernel.ts";
+import type { BuildContext, Kernel, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
 import { scratchLayout } from "./shared/attentionBlock.ts";
 import { partBytes } from "./shared/attentionParts.ts";
@@ -36,18 +36,13 @@ export const attention: Kernel<"attention"> = {
     const headBytes = byteLength({ dtype, shape: [width] });
     const maxPositions = max(blockTable).shape[1]! * params.blockSize;
     const blocks = Math.ceil(maxPositions / keyBlock);
-    const most = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
-    const headsTogether = Math.max(1, ...Array.from({ length: kvHeads }, (_, i) => i + 1).filter((n) => n <= most && kvHeads % n === 0));
+    const maxHeads = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
+    const headsTogether = largestDivisor(kvHeads, maxHeads);
     const queries = Math.max(1, Math.min(Math.floor(maxRows / group), Math.floor(workPerTile / Math.max(1, maxPositions * width * group))));
     const layout = scratchLayout(dK, dV, queries * group);
     const partsBytes = blocks > 1 ? blocks * heads * partBytes(dV) : 0;
     reserve(maxThreads * layout.bytes + partsBytes);
-    const slopes =
-      params.alibi > 0
-        ? context.table(4 * heads, (bytes) => {
-            new Float32Array(bytes.buffer).set(Array.from({ length: heads }, (_, h) => alibiSlope(h, heads, params.alibi)));
-          })
-        : () => 0;
+    const slopes = params.alibi > 0 ? slopeTable(context, heads, params.alibi) : () => 0;
 
     return function* (run: Run) {
       const [tokens] = run.shape(q) as readonly [number];
@@ -101,3 +96,15 @@ export const attention: Kernel<"attention"> = {
     };
   },
 };
+
+/** The largest divisor of `n` up to `most`, at least 1. */
+function largestDivisor(n: number, most: number): number {
+  return Math.max(1, ...Array.from({ length: n }, (_, i) => i + 1).filter((divisor) => divisor <= most && n % divisor === 0));
+}
+
+/** ALiBi's slope of each head. */
+function slopeTable({ table }: BuildContext, heads: number, alibi: number): () => number {
+  return table(4 * heads, (bytes) => {
+    new Float32Array(bytes.buffer).set(Array.from({ length: heads }, (_, head) => alibiSlope(head, heads, alibi)));
+  });
+}

@@ -27,10 +27,10 @@ export function indexing(
   product: string,
   count: number,
   stride: number,
-): (pause: Stage, ids: number) => Stage {
+): (stage: Stage, ids: number) => Stage {
   const [plain, indexed] = [exports(product), exports(`indexed.${product}`)];
-  return (pause, ids) => {
-    if (pause === undefined || "fn" in pause) return pause;
-    return pause.map((call) => (call.fn === plain ? { fn: indexed, args: [ids, count, stride, ...call.args] } : call));
+  return (stage, ids) => {
+    if (stage === undefined || "fn" in stage) return stage;
+    return stage.map((call) => (call.fn === plain ? { fn: indexed, args: [ids, count, stride, ...call.args] } : call));
   };
 }

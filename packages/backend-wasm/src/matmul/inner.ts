@@ -14,6 +14,7 @@ import {
   v128,
 } from "../emit/index.ts";
 import { loadBfloats, loadHalves } from "../formats/half.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
@@ -144,6 +145,7 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): Func
 function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof tileSignature, undefined> {
   return module.function("inner.tile", tileSignature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
     const sums = f.locals("v128", tileRows * tileColumns);
+    const at = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
     const av = f.locals("v128", tileRows);
     const bv = f.local("v128");
     const [panel, left, keep] = [f.local("i32"), f.local("i32"), f.local("v128")];
@@ -153,35 +155,31 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
       f.set(left, quads);
       for (const sum of sums) f.set(sum, v128.zero());
       f.loop((again) => {
-        for (let i = 0; i < tileRows; i++) f.set(av[i]!, v128.load(a, 16 * i));
+        av.forEach((row, i) => void f.set(row, v128.load(a, 16 * i)));
         for (let j = 0; j < tileColumns; j++) {
           f.set(bv, v128.load(panel, 16 * j));
-          for (let i = 0; i < tileRows; i++) {
-            const sum = sums[i * tileColumns + j]!;
-            f.set(sum, madd(target, av[i]!, bv, sum));
-          }
+          av.forEach((row, i) => void f.set(at(i, j), madd(target, row, bv, at(i, j))));
         }
         f.advance(a, 16 * tileRows);
         f.advance(panel, 16 * tileColumns);
         f.advance(left, -1);
         f.brIf(again, left);
       });
-      const at = (i: number, j: number): V128 => sums[i * tileColumns + j]!;
       const wide = [0, 1].map((i) => laneSums(f, [at(i, 0), at(i, 1), at(i, 2), at(i, 3)]));
       const narrow = laneSums(f, [at(0, 4), at(0, 5), at(1, 4), at(1, 5)]);
-      for (let i = 0; i < tileRows; i++) {
+      for (const [i, four] of wide.entries()) {
         const end = f.let(narrow);
         if (i === 1) f.set(end, f32x4.shuffle(narrow, narrow, [2, 3, 2, 3]));
         f.if(i32.gtU(rows, i), () => {
           f.if(
             i32.eq(columns, tileColumns),
             () => {
-              f.store(y, f32x4.add(v128.and(v128.load(y), keep), wide[i]!));
+              f.store(y, f32x4.add(v128.and(v128.load(y), keep), four));
               f.store64Lane(y, f32x4.add(v128.and(v128.load64Zero(y, 16), keep), end), 0, 16);
             },
             () => {
               for (let j = 0; j < tileColumns - 1; j++) {
-                const value = j < 4 ? f32x4.extract(wide[i]!, j) : f32x4.extract(end, j - 4);
+                const value = j < 4 ? f32x4.extract(four, j) : f32x4.extract(end, j - 4);
                 f.if(i32.gtU(columns, j), () =>
                   f.store(y, f32.add(f32x4.extract(v128.and(v128.load32Zero(y, 4 * j), keep), 0), value), 4 * j),
                 );
@@ -212,8 +210,9 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
     const sums = f.locals("v128", tileRows * tileColumns);
     const values = f.locals("v128", tileRows);
     const weights = f.local("v128");
-    /** Four columns of each row, then the last two columns of both. */
-    const totals = f.locals("v128", tileRows + 1);
+    /** Totals of four columns of each row, and of the last two columns of both. */
+    const totals = f.locals("v128", tileRows);
+    const rest = f.local("v128");
     const sum = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
     streams.forEach((stream, j) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, j), rowBytes))));
     f.set(groups, count);
@@ -222,39 +221,39 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
       f.set(to, y);
       f.set(row, rows);
       f.while(row, () => {
-        pointers.forEach((pointer, j) => void f.set(pointer, streams[j]!));
+        for (const [pointer, stream] of zip(pointers, streams)) f.set(pointer, stream);
         f.set(from[0], at);
         // A single last row is multiplied twice.
         f.set(from[1], i32.add(at, i32.select(i32.gtU(row, 1), i32.shl(k, 2), 0)));
-        for (const total of totals) f.set(total, v128.zero());
+        for (const total of [...totals, rest]) f.set(total, v128.zero());
         f.set(left, k);
         f.while(left, () => {
           f.set(block, i32.select(i32.ltU(left, depth), left, depth));
           f.set(left, i32.sub(left, block));
           for (const each of sums) f.set(each, v128.zero());
           f.loop((again) => {
-            from.forEach((pointer, i) => {
-              f.set(values[i]!, v128.load(pointer));
+            for (const [pointer, value] of zip(from, values)) {
+              f.set(value, v128.load(pointer));
               f.advance(pointer, 16);
-            });
+            }
             pointers.forEach((pointer, j) => {
               f.set(weights, v128.load(pointer));
               f.advance(pointer, 16);
-              for (let i = 0; i < tileRows; i++) f.set(sum(i, j), madd(target, values[i]!, weights, sum(i, j)));
+              values.forEach((value, i) => void f.set(sum(i, j), madd(target, value, weights, sum(i, j))));
             });
             f.advance(block, -4);
             f.brIf(again, block);
           });
-          for (let i = 0; i < tileRows; i++) {
-            f.set(totals[i]!, f32x4.add(totals[i]!, laneSums(f, [sum(i, 0), sum(i, 1), sum(i, 2), sum(i, 3)])));
-          }
-          f.set(totals[tileRows]!, f32x4.add(totals[tileRows]!, laneSums(f, [sum(0, 4), sum(0, 5), sum(1, 4), sum(1, 5)])));
+          totals.forEach((total, i) => {
+            f.set(total, f32x4.add(total, laneSums(f, [sum(i, 0), sum(i, 1), sum(i, 2), sum(i, 3)])));
+          });
+          f.set(rest, f32x4.add(rest, laneSums(f, [sum(0, 4), sum(0, 5), sum(1, 4), sum(1, 5)])));
         });
-        for (let i = 0; i < tileRows; i++) {
+        for (const [i, total] of totals.entries()) {
           f.if(i32.gtU(row, i), () => {
             f.set(store, to);
             for (let j = 0; j < tileColumns; j++) {
-              f.store32Lane(store, j < 4 ? totals[i]! : totals[tileRows]!, j < 4 ? j : 2 * i + j - 4);
+              f.store32Lane(store, j < 4 ? total : rest, j < 4 ? j : 2 * i + j - 4);
               f.advance(store, i32.shl(count, 2));
             }
             f.advance(to, yBytes);
@@ -297,20 +296,20 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
         if (dtype === "f16") addFiniteHalves(f, target, { pointers, at, block, sums });
         f.while(i32.geU(block, 4), () => {
           f.set(values, v128.load(at));
-          pointers.forEach((pointer, row) => {
-            f.set(sums[row]!, madd(target, loadFloats(f, dtype, pointer), values, sums[row]!));
+          for (const [pointer, sum] of zip(pointers, sums)) {
+            f.set(sum, madd(target, loadFloats(f, dtype, pointer), values, sum));
             f.advance(pointer, vectorBytes(dtype));
-          });
+          }
           f.advance(at, 16);
           f.advance(block, -4);
         });
         f.if(block, () => {
           const mask = laneMask(f, block);
           f.set(values, v128.and(v128.load(at), mask));
-          pointers.forEach((pointer, row) => {
-            f.set(sums[row]!, madd(target, v128.and(loadFloats(f, dtype, pointer), mask), values, sums[row]!));
+          for (const [pointer, sum] of zip(pointers, sums)) {
+            f.set(sum, madd(target, v128.and(loadFloats(f, dtype, pointer), mask), values, sum));
             f.advance(pointer, i32.mul(block, elementBytes));
-          });
+          }
         });
         const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
         f.set(total, f32x4.add(total, laneSums(f, [s0!, s1, s2, s3])));
@@ -363,7 +362,7 @@ function addFiniteHalves(
   const x = f.locals("v128", 2);
   f.while(i32.geU(block, 8), () => {
     x.forEach((quad, index) => void f.set(quad, v128.load(at, 16 * index)));
-    pointers.forEach((pointer, row) => {
+    for (const [pointer, sum] of zip(pointers, sums)) {
       const halves = f.let(v128.load(pointer));
       f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
       // The upper and the lower 16 bits of each float, with the exponent off by 112.
@@ -374,10 +373,10 @@ function addFiniteHalves(
           [2 * lane, 2 * lane + 1, 2 * lane + 16, 2 * lane + 17].map((byte) => byte + 8 * index),
         );
         const values = f32x4.mul(i8x16.shuffle(lower, upper, lanes), f.splat(2 ** 112));
-        f.set(sums[row]!, madd(target, values, quad, sums[row]!));
+        f.set(sum, madd(target, values, quad, sum));
       });
       f.advance(pointer, 16);
-    });
+    }
     f.advance(at, 32);
     f.advance(block, -8);
   });

@@ -11,6 +11,7 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { madd, type Target } from "../target.ts";
 import { outer, outerTileRows, tileBytes } from "./outer.ts";
 
@@ -162,13 +163,10 @@ function multiplyTile(
   f.setI32(left, k);
   for (const sum of sums) f.set(sum, v128.zero());
   f.loop((again) => {
-    for (let j = 0; j < vectors; j++) f.set(bv[j]!, loadB(j));
+    bv.forEach((vector, j) => void f.set(vector, loadB(j)));
     for (let i = 0; i < sums.length / vectors; i++) {
       f.set(av, loadA(i));
-      for (let j = 0; j < vectors; j++) {
-        const sum = sums[i * vectors + j]!;
-        f.set(sum, madd(target, av, bv[j]!, sum));
-      }
+      for (const [sum, vector] of zip(sums.slice(i * vectors, (i + 1) * vectors), bv)) f.set(sum, madd(target, av, vector, sum));
     }
     advance();
     f.advance(left, -1);

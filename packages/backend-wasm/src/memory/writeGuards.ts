@@ -19,18 +19,18 @@ export interface Owned {
 /** Memory that kernels may not write, filled with a pattern that is checked after every run. */
 export class WriteGuards {
   readonly #heap: Heap;
-  readonly #gaps: readonly { readonly begin: number; readonly end: number; readonly behind: string }[];
+  readonly #gaps: readonly { readonly begin: number; readonly end: number; readonly after: string }[];
 
   /** Guards the parts of `[begin, end)` that no piece ever covers. */
   constructor(heap: Heap, begin: number, end: number, owned: readonly Owned[]) {
     this.#heap = heap;
-    const gaps: { begin: number; end: number; behind: string }[] = [];
-    let [at, behind] = [begin, "the start of the arena"];
+    const gaps: { begin: number; end: number; after: string }[] = [];
+    let [at, after] = [begin, "the start of the arena"];
     for (const piece of owned.toSorted((a, b) => a.begin - b.begin)) {
-      if (piece.begin > at) gaps.push({ begin: at, end: piece.begin, behind });
-      if (piece.end >= at) [at, behind] = [piece.end, piece.name];
+      if (piece.begin > at) gaps.push({ begin: at, end: piece.begin, after });
+      if (piece.end >= at) [at, after] = [piece.end, piece.name];
     }
-    if (end > at) gaps.push({ begin: at, end, behind });
+    if (end > at) gaps.push({ begin: at, end, after });
     this.#gaps = gaps;
     this.#fill();
   }
@@ -38,11 +38,11 @@ export class WriteGuards {
   /** @throws {KernelError} with the ops of the run and the address */
   check(ops: readonly string[]): void {
     const bytes = this.#heap.u8;
-    for (const { begin, end, behind } of this.#gaps) {
+    for (const { begin, end, after } of this.#gaps) {
       const at = bytes.subarray(begin, end).findIndex((byte, i) => byte !== patternAt(begin + i));
       if (at < 0) continue;
       this.#fill();
-      throw new KernelError([...new Set(ops)].join(", "), "", `it wrote outside its output, ${at} bytes after ${behind}`);
+      throw new KernelError([...new Set(ops)].join(", "), "", `it wrote outside its output, ${at} bytes after ${after}`);
     }
   }
 

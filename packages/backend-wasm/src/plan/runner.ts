@@ -27,43 +27,43 @@ export interface RunContext {
 /** Runs a list on the pool's threads, or on the caller's thread with yields to the event loop. */
 export async function runList({ segments }: StepList, run: Run, context: RunContext, signal: AbortSignal | undefined): Promise<void> {
   const { memory, pool, tasks, eventLoop, onStep } = context;
-  const pacer = new PausePoints(eventLoop, signal);
+  const pausePoints = new PausePoints(eventLoop, signal);
   signal?.throwIfAborted();
   for (const segment of segments) {
     if (segment.kind === "task") {
       for (const work of tasks[segment.step]!(run) ?? []) {
-        if (typeof work === "function") await runDeferred(work, context, pacer, signal);
-        else await runStage(work, pacer);
+        if (typeof work === "function") await runDeferred(work, context, pausePoints, signal);
+        else await runStage(work, pausePoints);
       }
       onStep(segment.step);
     } else if (isEmpty(segment.list)) countSteps(segment, segment.list.end, onStep);
     else {
       try {
         if (pool !== undefined) await pool.run(memory, segment.list, signal);
-        else await runSliced(context, segment.list, pacer);
+        else await runSliced(context, segment.list, pausePoints);
       } finally {
         countSteps(segment, memory.control.stage, onStep);
       }
     }
-    if (pacer.isDue) await pacer.pause();
+    if (pausePoints.isDue) await pausePoints.pause();
   }
 }
 
-async function runStage(pause: Stage, pacer: PausePoints): Promise<void> {
-  if (pause !== undefined) for (const _ of callsOf(pause)) if (pacer.isDue) await pacer.pause();
-  if (pacer.isDue) await pacer.pause();
+async function runStage(stage: Stage, pausePoints: PausePoints): Promise<void> {
+  if (stage !== undefined) for (const _ of callsOf(stage)) if (pausePoints.isDue) await pausePoints.pause();
+  if (pausePoints.isDue) await pausePoints.pause();
 }
 
 /** Runs deferred stages on the pool's threads from a list of their own, or on the caller's thread. */
 async function runDeferred(
   part: DeferredStages,
   { memory, pool }: RunContext,
-  pacer: PausePoints,
+  pausePoints: PausePoints,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const recorded = pool && recordWork(memory, part);
   if (pool === undefined || recorded === undefined) {
-    for (const pause of part()) await runStage(pause, pacer);
+    for (const stage of part()) await runStage(stage, pausePoints);
     return;
   }
   const { segments, address } = writeStepList(memory.heap, [recorded]);
@@ -80,7 +80,7 @@ export function runListSync({ segments }: StepList, run: Run, context: RunContex
   const { tasks, onStep } = context;
   for (const segment of segments) {
     if (segment.kind === "task") {
-      for (const pause of stagesOf(tasks[segment.step]!(run) ?? [])) if (pause !== undefined) for (const _ of callsOf(pause));
+      for (const stage of stagesOf(tasks[segment.step]!(run) ?? [])) if (stage !== undefined) for (const _ of callsOf(stage));
       onStep(segment.step);
     } else {
       if (!isEmpty(segment.list)) runWithinCall(context, segment.list);
@@ -118,10 +118,10 @@ function countSteps({ stages }: Segment & { readonly kind: "list" }, reached: nu
   for (const { step, end } of stages) if (end <= reached) onStep(step);
 }
 
-async function runSliced(context: RunContext, list: StageRange, pacer: PausePoints): Promise<void> {
+async function runSliced(context: RunContext, list: StageRange, pausePoints: PausePoints): Promise<void> {
   const run = new CallerRun(context, list);
   try {
-    while (run.next(1, maxSpins, 0)) if (pacer.isDue || run.isWaiting) await pacer.pause();
+    while (run.next(1, maxSpins, 0)) if (pausePoints.isDue || run.isWaiting) await pausePoints.pause();
   } finally {
     await run.end(context.eventLoop);
   }

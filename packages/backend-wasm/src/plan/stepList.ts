@@ -48,7 +48,7 @@ export function recordWork(memory: WasmMemory, work: () => Iterable<Stage | Defe
   const recorder: CallRecorder = { call: (entry, args) => void stages.push({ tiles: [[{ entry, args }]] }) };
   try {
     memory.record(recorder, () => {
-      for (const pause of stagesOf(work())) stages.push(...recordStages(memory, pause));
+      for (const stage of stagesOf(work())) stages.push(...recordStages(memory, stage));
     });
     return stages;
   } catch (error) {
@@ -59,20 +59,20 @@ export function recordWork(memory: WasmMemory, work: () => Iterable<Stage | Defe
 
 /** Flattens deferred stages. */
 export function* stagesOf(work: Iterable<Stage | DeferredStages>): Iterable<Stage> {
-  for (const pause of work) {
-    if (typeof pause === "function") yield* pause();
-    else yield pause;
+  for (const stage of work) {
+    if (typeof stage === "function") yield* stage();
+    else yield stage;
   }
 }
 
-function recordStages(memory: WasmMemory, pause: Stage): readonly RecordedStage[] {
-  if (pause === undefined) return [];
+function recordStages(memory: WasmMemory, stage: Stage): readonly RecordedStage[] {
+  if (stage === undefined) return [];
   const recorded = ({ fn, args, chained = [] }: Call): readonly Recorded[] => [
     { entry: memory.entryOf(fn), args },
     ...chained.flatMap(recorded),
   ];
-  if (isRange(pause)) return pause.total > 0 ? [{ tiles: [recorded(pause)], range: pause }] : [];
-  return pause.length > 0 ? [{ tiles: pause.map(recorded) }] : [];
+  if (isRange(stage)) return stage.total > 0 ? [{ tiles: [recorded(stage)], range: stage }] : [];
+  return stage.length > 0 ? [{ tiles: stage.map(recorded) }] : [];
 }
 
 function isRange(work: Range | readonly Call[]): work is Range {

@@ -103,7 +103,7 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
 function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">): Local<"f64"> {
   const at = f.let(scores);
   const left = f.let(count);
-  const sums = [f.let(v128.zero()), f.let(v128.zero())];
+  const sums = [f.let(v128.zero()), f.let(v128.zero())] as const;
   // Weights whose products would all be subnormal become zeros: subnormals cost about a hundred cycles.
   const weight = (offset: number): Local<"v128"> => {
     const exponent = f.let(f32x4.sub(v128.load(at, offset), m));
@@ -123,11 +123,11 @@ function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Poi
   f.while(i32.gtS(left, 0), () => {
     const e = weight(0);
     f.store(at, e);
-    f.set(sums[0]!, f32x4.add(sums[0]!, v128.and(e, laneMask(f, left))));
+    f.set(sums[0], f32x4.add(sums[0], v128.and(e, laneMask(f, left))));
     f.advance(at, 16);
     f.advance(left, -4);
   });
-  const total = f.let(f32x4.add(sums[0]!, sums[1]!));
+  const total = f.let(f32x4.add(sums[0], sums[1]));
   const pairs = f.let(f64x2.add(f64x2.promoteLowF32x4(total), f64x2.promoteLowF32x4(upperHalf(total))));
   return f.let(f64.add(f64x2.extract(pairs, 0), f64x2.extract(pairs, 1)));
 }

@@ -2,6 +2,7 @@ import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Loc
 import { laneSums } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
 import { type Pointer, part } from "./attentionParts.ts";
+import { zip } from "./zip.ts";
 
 /**
  * Positions per block. Blocks start at multiples of it regardless of threads, so results depend only on the visible
@@ -88,16 +89,16 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
       const [at, left] = f.locals("i32", 2);
       f.set(keys[0]!, p.keys);
       f.while(i32.gtS(p.count, 0), () => {
-        keys.slice(1).forEach((key, i) => void f.set(key, i32.add(keys[i]!, p.keyBytes)));
+        for (const [before, key] of zip(keys.slice(0, -1), keys.slice(1))) f.set(key, i32.add(before, p.keyBytes));
         for (const sum of sums.flat()) f.set(sum, v128.zero());
         f.set(at, p.q);
         f.set(left, p.keyBytes);
         f.loop((again) => {
           for (let step = 0; step < 4; step++) {
-            vectors.forEach((vector, column) => void f.set(vector, v128.load(keys[column]!, 16 * step)));
+            for (const [vector, key] of zip(vectors, keys)) f.set(vector, v128.load(key, 16 * step));
             sums.forEach((row, r) => {
               f.set(x, v128.load(at, 16 * (rows * step + r)));
-              row.forEach((sum, column) => void f.set(sum, madd(target, vectors[column]!, x, sum)));
+              for (const [sum, vector] of zip(row, vectors)) f.set(sum, madd(target, vector, x, sum));
             });
           }
           f.advance(at, 64 * rows);
@@ -229,7 +230,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
         vectors.forEach((vector, column) => void f.set(vector, v128.load(p.values, 16 * column)));
         sums.forEach((row, r) => {
           f.set(x, v128.load(at, 16 * (rows * position + r)));
-          row.forEach((sum, column) => void f.set(sum, madd(target, vectors[column]!, x, sum)));
+          for (const [sum, vector] of zip(row, vectors)) f.set(sum, madd(target, vector, x, sum));
         });
         f.set(p.values, i32.add(p.values, p.valueBytes));
       };

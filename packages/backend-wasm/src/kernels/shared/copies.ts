@@ -83,27 +83,28 @@ function emitCopy(module: ModuleBuilder, name: string, size: number, outer: numb
   const axisWords = Array.from({ length: outer }, (_, i) => [`n${i}`, `x${i}`, `y${i}`]).flat();
   const words = ["x", "y", "n", "xStep", "yStep", ...axisWords, "begin", "end"];
   module.function(name, Object.fromEntries(words.map((word) => [word, "i32" as const])), (f, params) => {
-    const p = params as Readonly<Record<string, Local<"i32">>>;
+    const word = (param: string): Local<"i32"> => params[param]!;
+    const [n, xStep, yStep] = [word("n"), word("xStep"), word("yStep")];
     const [row, rest, left, from, to] = f.locals("i32", 5);
-    f.for(row, p.begin!, p.end!, 1, () => {
+    f.for(row, word("begin"), word("end"), 1, () => {
       f.set(rest, row);
-      f.set(from, p.x!);
-      f.set(to, p.y!);
+      f.set(from, word("x"));
+      f.set(to, word("y"));
       for (let axis = 0; axis < outer; axis++) {
-        const at = axis === outer - 1 ? rest : f.let(i32.remU(rest, p[`n${axis}`]!));
-        f.advance(from, i32.mul(at, p[`x${axis}`]!));
-        f.advance(to, i32.mul(at, p[`y${axis}`]!));
-        if (axis < outer - 1) f.set(rest, i32.divU(rest, p[`n${axis}`]!));
+        const at = axis === outer - 1 ? rest : f.let(i32.remU(rest, word(`n${axis}`)));
+        f.advance(from, i32.mul(at, word(`x${axis}`)));
+        f.advance(to, i32.mul(at, word(`y${axis}`)));
+        if (axis < outer - 1) f.set(rest, i32.divU(rest, word(`n${axis}`)));
       }
       f.if(
-        i32.and(i32.eq(p.xStep!, size), i32.eq(p.yStep!, size)),
-        () => copyBytes(f, to, from, f.let(i32.mul(p.n!, size))),
+        i32.and(i32.eq(xStep, size), i32.eq(yStep, size)),
+        () => copyBytes(f, to, from, f.let(i32.mul(n, size))),
         () => {
-          f.set(left, p.n!);
+          f.set(left, n);
           f.while(left, () => {
             copyElement(f, size, to, from);
-            f.advance(from, p.xStep!);
-            f.advance(to, p.yStep!);
+            f.advance(from, xStep);
+            f.advance(to, yStep);
             f.advance(left, -1);
           });
         },

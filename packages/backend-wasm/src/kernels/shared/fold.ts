@@ -2,10 +2,20 @@ import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from 
 import { extremumBulk } from "./extremum.ts";
 import type { Fold, State } from "./foldTypes.ts";
 
+type Single = readonly [Local<"v128">];
+type Pair = readonly [Local<"v128">, Local<"v128">];
+
 /** A fold with one instruction, starting at its neutral element. */
 function simple(lanes: Fold["lanes"], neutral: Fold["none"], start: Fold["none"], combine: (a: V128, b: V128) => V128): Fold {
-  const step = (f: FunctionBuilder, [state]: State, x: V128): void => f.set(state!, combine(state!, x));
-  return { lanes, vectors: 1, none: neutral, start: (f) => [start(f)], step, merge: (f, state, [other]) => step(f, state, other!) };
+  const step = (f: FunctionBuilder, [state]: Single, x: V128): void => f.set(state, combine(state, x));
+  return {
+    lanes,
+    vectors: 1,
+    none: neutral,
+    start: (f) => [start(f)],
+    step,
+    merge: (f, state: Single, [other]: Single) => step(f, state, other),
+  };
 }
 
 /**
@@ -19,13 +29,13 @@ function extremum(start: number, best: (a: V128, b: V128) => V128): Fold {
     vectors: 2,
     none: (f) => f.splat(start),
     start: (f) => [f.splat(start), v128.zero()],
-    step(f, [state, hasNaN], x) {
-      f.set(state!, best(state!, x));
-      f.set(hasNaN!, v128.or(hasNaN!, f32x4.ne(x, x)));
+    step(f, [state, hasNaN]: Pair, x) {
+      f.set(state, best(state, x));
+      f.set(hasNaN, v128.or(hasNaN, f32x4.ne(x, x)));
     },
-    merge(f, [state, hasNaN], [other, otherNaN]) {
-      f.set(state!, best(state!, other!));
-      f.set(hasNaN!, v128.or(hasNaN!, otherNaN!));
+    merge(f, [state, hasNaN]: Pair, [other, otherNaN]: Pair) {
+      f.set(state, best(state, other));
+      f.set(hasNaN, v128.or(hasNaN, otherNaN));
     },
   };
 }
@@ -63,20 +73,20 @@ export const folds: Readonly<Record<"sum" | "kahan" | "prod" | "max" | "min" | "
     none: v128.zero,
     start: () => [v128.zero(), v128.zero()],
     step: compensated,
-    merge(f, state, [sum, lost]) {
-      compensated(f, state, sum!);
-      f.set(state[1]!, f64x2.add(state[1]!, lost!));
+    merge(f, state: Pair, [sum, lost]: Pair) {
+      compensated(f, state, sum);
+      f.set(state[1], f64x2.add(state[1], lost));
     },
   },
 };
 
-function compensated(f: FunctionBuilder, [sum, lost]: State, x: Local<"v128">): void {
-  const next = f.let(f64x2.add(sum!, x));
-  const isSmaller = f64x2.lt(f64x2.abs(sum!), f64x2.abs(x));
-  const ofSum = f64x2.add(f64x2.sub(sum!, next), x);
-  const ofX = f64x2.add(f64x2.sub(x, next), sum!);
-  f.set(lost!, f64x2.add(lost!, v128.bitselect(isSmaller, ofX, ofSum)));
-  f.set(sum!, next);
+function compensated(f: FunctionBuilder, [sum, lost]: Pair, x: Local<"v128">): void {
+  const next = f.let(f64x2.add(sum, x));
+  const isSmaller = f64x2.lt(f64x2.abs(sum), f64x2.abs(x));
+  const ofSum = f64x2.add(f64x2.sub(sum, next), x);
+  const ofX = f64x2.add(f64x2.sub(x, next), sum);
+  f.set(lost, f64x2.add(lost, v128.bitselect(isSmaller, ofX, ofSum)));
+  f.set(sum, next);
 }
 
 /** New states at their start values. */
@@ -107,7 +117,8 @@ export function addVector(f: FunctionBuilder, fold: Fold, states: readonly State
 /** Merges states and their lanes into the first lane of the first state. */
 export function mergeStates(f: FunctionBuilder, fold: Fold, states: readonly State[]): State {
   const [first, ...others] = states;
-  for (const other of others) fold.merge(f, first!, other);
+  if (first === undefined) throw new RangeError("fold: expected states to merge, got none");
+  for (const other of others) fold.merge(f, first, other);
   const orders =
     fold.lanes === "double"
       ? ([[2, 3, 0, 1]] as const)
@@ -118,8 +129,8 @@ export function mergeStates(f: FunctionBuilder, fold: Fold, states: readonly Sta
   for (const order of orders)
     fold.merge(
       f,
-      first!,
-      first!.map((vector) => f.let(f32x4.shuffle(vector, vector, order))),
+      first,
+      first.map((vector) => f.let(f32x4.shuffle(vector, vector, order))),
     );
-  return first!;
+  return first;
 }

@@ -1,0 +1,4 @@
+/** Pairs of the elements of two lists of the same length. */
+export function zip<A, B>(a: readonly A[], b: readonly B[]): readonly (readonly [A, B])[] {
+  return a.map((x, i) => [x, b[i]!]);
+}
