@@ -12,9 +12,9 @@ export interface CudaOptions {
 }
 
 /**
- * The CUDA backend. Nothing is loaded before `open()`, which throws UnsupportedError with the reason where the addon, the
+ * The CUDA backend. Nothing is loaded before `open()`, which throws UnsupportedError with the reason if the addon, the
  * NVIDIA driver or a device of compute capability 8.0 is missing.
- * @throws {ArgumentError} for an unknown option, or a device that is no whole number from 0
+ * @throws {ArgumentError} for an unknown option, or a device that is not a whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {
   const { device = 0 } = checkOptions("cuda", options, { device: whole(0) });

@@ -1,7 +1,7 @@
 import type { TensorSpec } from "@centella/core";
 import type { CustomCall } from "@centella/core/backend";
 
-/** What a PTX kernel is generated for: dims at the largest value that the launch must serve; see {@link PtxKernel}. */
+/** The call that a PTX kernel is generated for, with dims at the largest value that the launch must serve. See {@link PtxKernel}. */
 export interface PtxCall<P extends object = object> extends CustomCall<P> {
   /** Byte offset of a symbolic dim's u32 value, in this run, in the buffer of dims. */
   dimOffset(name: string): number;

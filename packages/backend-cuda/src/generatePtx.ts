@@ -11,7 +11,7 @@ export interface GeneratedKernel {
 }
 
 /**
- * The kernels that a program's plan would launch, in their order, each symbolic dim at its maximum. Pure: no driver and no GPU is needed.
+ * Returns the launches of a program's plan in order, each symbolic dim at its maximum. Pure: needs neither a driver nor a GPU.
  * @throws {UnsupportedError} if an op has no kernel here
  */
 export function generatePtx(program: ProgramGraph): readonly GeneratedKernel[] {

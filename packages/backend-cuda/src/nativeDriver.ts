@@ -44,7 +44,7 @@ interface Addon {
   readonly Driver: new (ordinal: number) => NativeSession;
 }
 
-// Ampere: what the kernels are generated for.
+// Ampere, which the kernels are generated for.
 const lowestCapability = 8;
 
 /** Opens device `ordinal` through the addon. @throws {UnsupportedError} with the reason where there is no addon, driver or fitting device */
@@ -192,7 +192,7 @@ class NativeDriver implements CudaDriver {
 
   finished(): Promise<void> {
     const mark = this.#do((s) => s.mark());
-    // One wait at a time: each blocks a thread of Node's pool, which files are read with too. Marks are reached in order.
+    // One wait at a time: each blocks a thread of Node's pool, which also reads files. Marks are reached in order.
     const wait = this.#lastWait.then(() => this.#await(this.#do((s) => s.wait(mark))));
     this.#lastWait = wait.catch(() => undefined);
     return wait;

@@ -2,7 +2,7 @@ import type { CustomCall } from "@centella/core/backend";
 
 /**
  * One WebGPU dispatch. The text sees its tensors as storage arrays named as the op's inputs and `y`, `array<i32>` for i32 and
- * `array<f32>` for f32; of a float input of any storage (f16, bf16, block types) `load_<name>(i)` is element `i` as f32. An
+ * `array<f32>` for f32. For a float input of any dtype (f16, bf16, block types), `load_<name>(i)` returns element `i` as f32. An
  * output is f32 or i32.
  */
 export interface WgslKernel<P extends object = object> {
@@ -12,7 +12,7 @@ export interface WgslKernel<P extends object = object> {
   readonly declarations?: string;
   /** Invocations of a workgroup (64). */
   readonly lanes?: number;
-  /** Numbers that {@link WgslKernel.dispatch} gives, by name. */
+  /** Types of the numbers that {@link WgslKernel.dispatch} returns, by name. */
   readonly uniforms?: Readonly<Record<string, "u32" | "i32" | "f32">>;
   /** How many workgroups a run takes (0 skips the dispatch), and the values of the uniforms. */
   dispatch(call: CustomCall<P>): { readonly groups: number; readonly values?: Readonly<Record<string, number>> };

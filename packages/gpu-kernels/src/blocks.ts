@@ -21,7 +21,7 @@ class Block {
     return this.#bytes.half(at);
   }
 
-  /** The sign of a byte taken into account. */
+  /** A byte as a signed number. */
   signed(at: U32): I32 {
     return signExtended(this.k, this.byte(at));
   }
@@ -53,8 +53,8 @@ class Block {
 }
 
 /**
- * How weights are read from a block: what weights `j` to `j + 3` have in common is read at once, `j` a multiple of 4 where more than the
- * first is asked for; the function gives weight `j + i`. Layouts and roundings are those of `@centella/quant`, one file per type there.
+ * Reads weights of a block. The part that weights `j` to `j + 3` share is read once; `j` is a multiple of 4 if more than the first is
+ * needed. The result returns weight `j + i`. Layouts and roundings are those of `@centella/quant`, one file per type there.
  */
 type Reader = (block: Block, j: U32) => (i: number) => F32;
 
@@ -106,7 +106,7 @@ const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
   },
   mxfp4: (block, j) => {
     const { k } = block;
-    // 2^(e - 128) in two factors, since it may lie below the normal numbers.
+    // 2^(e - 128) in two factors, since it may be denormal.
     const e = block.byte(0);
     const half = k.shiftRight(e, 1);
     const power = (exponent: U32): F32 => k.bitcast("f32", k.shiftLeft(k.add(exponent, 63), 23));

@@ -67,7 +67,7 @@ export interface Emitter {
   divRounded(a: F32, b: F32 | number): F32;
   /** `a * b + c`; the product may be rounded. */
   fma(a: F32, b: F32 | number, c: F32 | number): F32;
-  /** `floor(a / b)`; anything for a zero divisor, without a trap. */
+  /** `floor(a / b)`; undefined for a zero divisor, without a trap. */
   quotient(a: U32, b: U32 | number): U32;
   remainder(a: U32, b: U32 | number): U32;
   /** The high word of the product. */
@@ -125,7 +125,7 @@ export interface Emitter {
 
   /** Element `index` of an argument of a float dtype or a block type, as f32. */
   load(name: string, index: U32 | number): F32;
-  /** Four elements from `index` on, a multiple of 4: what they have in common, such as a block's scale, is read once. */
+  /** Four elements from `index` on, a multiple of 4. Data that they share, such as a block's scale, is read once. */
   loadVector(name: string, index: U32 | number): readonly F32[];
   /** Block `index` of an argument of a block type with blocks of `bytes` each. */
   blockAt(name: string, index: U32, bytes: number): BlockBytes;
@@ -142,7 +142,7 @@ export interface Emitter {
   storeHalf(name: string, index: U32 | number, bits: U32): void;
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
-  /** Waits for every lane of the group. Not inside of flow in which lanes may differ. */
+  /** Waits for every lane of the group. Not allowed in flow in which lanes may differ. */
   sync(): void;
   /** Number of the lane in its group. */
   lane(): U32;

@@ -33,7 +33,7 @@ export function product(k: ExtentMath, extents: readonly Extent[]): Extent {
   return extents.reduce<Extent>((a, b) => times(k, a, b), 1);
 }
 
-/** `[floor(a / b), a mod b]`; a zero divisor gives anything, without a trap. */
+/** `[floor(a / b), a mod b]`; undefined for a zero divisor, without a trap. */
 export function divide(k: ExtentMath, a: Extent, b: Extent): readonly [Extent, Extent] {
   if (b === 1 || b === 0) return [a, 0];
   if (typeof a === "number" && typeof b === "number") return [Math.floor(a / b), a % b];

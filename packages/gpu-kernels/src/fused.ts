@@ -27,7 +27,7 @@ export type Group =
   | ({ readonly kind: "anchored" } & AnchoredCall)
   | ({ readonly kind: "siblings" } & Siblings);
 
-/** One call that is not elementwise, with elementwise calls after it or before it. */
+/** A call that is not elementwise, with elementwise calls after or before it. */
 export interface AnchoredCall {
   readonly op: AnyOp;
   readonly params: object;
@@ -39,7 +39,7 @@ export interface AnchoredCall {
   readonly inputOf: (index: number) => number;
 }
 
-/** The parts of a group that is supported. */
+/** Returns the parts of a supported group. */
 export function groupOf(inputs: Inputs, params: FusedParams): Group {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, elementAt(results, 0)) };
@@ -62,15 +62,15 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
     const { call, isLast, elementwise: group } = anchored;
     const { op, output } = elementAt(params.body, call);
     const uses = fusable(op.name);
-    if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} is no function of single elements here`;
-    if (group.output.dtype !== "f32" || output.dtype !== "f32") return `only f32 is computed with around ${op.name}`;
+    if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} has no kernel for single elements here`;
+    if (group.output.dtype !== "f32" || output.dtype !== "f32") return `prologues and epilogues of ${op.name} are f32 here`;
     return elementsUnsupported(inputs, params, group);
   }
   for (const { elementwise } of results) {
     const reason = elementsUnsupported(inputs, params, elementwise);
     if (reason !== undefined) return reason;
   }
-  // Another op than a product can only be alone among elementwise calls.
+  // Only products can be several in a group.
   return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored.unsupported : siblingsUnsupported(inputs, params, results);
 }
 
@@ -82,7 +82,7 @@ function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: Eleme
   if (elements === undefined) return undefined;
   const { places, params } = elements;
   const apart = params.body.find(({ op }) => elementOf(op) === undefined);
-  if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+  if (apart !== undefined) return `${apart.op.name} has no kernel for single elements here`;
   const specs = [...places.map((place) => specAt(inputs, group, place)), ...params.body.map(({ output }) => output)];
   const odd = specs.find((spec) => spec !== undefined && spec.dtype !== "f32" && spec.dtype !== "i32");
   return odd && `${odd.dtype} is not computed with in fused groups`;
@@ -92,7 +92,7 @@ function elementOf(op: AnyOp): GpuElement | undefined {
   return Object.hasOwn(gpuKernels, op.name) ? gpuKernels[op.name as OpName]?.element : undefined;
 }
 
-/** Elementwise calls as one step: a lane computes the whole body for its element, nothing between the calls is stored. */
+/** Elementwise calls as one step: a lane computes the whole body for its element, intermediate results are not stored. */
 function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
   if (elementwise === undefined) throw new TypeError("fused: expected elementwise calls, got none; this is a bug, please report it");
   const { shape, dtype } = elementwise.output;
@@ -122,7 +122,7 @@ function anchoredCall(
     params: own,
     inputs: places.map((place) => (place === undefined ? undefined : specAt(inputs, params, place))),
     output,
-    // Only f32 is computed with around a call.
+    // Prologues and epilogues compute in f32.
     ...(isLast
       ? { prologue: { args: { ...args, ...kept }, apply: (scope, at) => apply(scope, at, []) as F32 } }
       : { epilogue: { args, apply: (scope, at, values) => apply(scope, at, values) as F32 } }),

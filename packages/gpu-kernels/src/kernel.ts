@@ -9,27 +9,27 @@ export type GpuArgument =
   | { readonly kind: "output"; readonly dtype: DType }
   /** A further result of a fused group. */
   | { readonly kind: "extraOutput"; readonly index: number; readonly dtype: DType }
-  /** Memory of the call alone, one for all of its steps, of the shape's number of elements. */
+  /** Memory that the steps of a call share, of as many elements as the shape has. */
   | { readonly kind: "scratch"; readonly dtype: "f32" | "i32" | "u32"; readonly elements: Shape }
-  /** Words that are part of the kernel. */
+  /** Constant words. */
   | { readonly kind: "table"; readonly dtype: "u32"; readonly words: Uint32Array };
 
 /** Arguments by the names that a text uses. */
 export type GpuArguments = Readonly<Record<string, GpuArgument>>;
 
-/** What a step's body is written with. */
+/** Arguments of a step's body. */
 export interface GpuScope {
   readonly k: Emitter;
   /** The extent of a dim in a run. */
   extent(dim: Dim): Extent;
   extents<const S extends Shape>(shape: S): PerExtent<S>;
-  /** A parameter of the call, by a name that no other has: texts of calls that differ in its value alone may be one. */
+  /** A parameter of the call, by a unique name. Calls that differ only in its value may share a text. */
   number(name: string, value: number): F32;
-  /** A whole number of the call: texts of calls that differ in it alone may be one. */
+  /** A whole number of the call. Calls that differ only in it may share a text. */
   whole(value: number): Extent;
 }
 
-/** One dispatch of an op call. */
+/** A part of an op call: one dispatch or launch. */
 export type GpuStep =
   | {
       /** A lane for each element of `shape`, which returns the element, or its bits; `to` names the argument that it goes to. */
@@ -41,7 +41,7 @@ export type GpuStep =
       readonly body: (scope: GpuScope, index: U32) => Value<NumberType>;
     }
   | {
-      /** A lane for each index of `shape`, which stores what it likes. */
+      /** A lane for each index of `shape`; the body stores results itself. */
       readonly kind: "each";
       readonly name: string;
       readonly args: GpuArguments;
@@ -153,7 +153,7 @@ export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue 
 
 /**
  * An op's first input: `first` gives an element, `again` one that the same lane has read before. A prologue's elements are kept for
- * that: in the extra output where they are a result as well, otherwise in the op's own output until its result is stored.
+ * that: in the extra output if they are also a result, otherwise in the op's own output until its result is stored.
  */
 export function firstInput(
   scope: GpuScope,

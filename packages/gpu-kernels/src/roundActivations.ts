@@ -23,7 +23,7 @@ export function roundActivationsStep(
   const perBlock = blockElements[type];
   const [first = 1, last = perBlock] = a.shape.slice(-2);
   const [m, depth] = transposed ? [last, first] : [first, last];
-  // The weight has the same depth, in whole blocks.
+  // The depth is that of the weight: a number of whole blocks.
   const blocks = (typeof depth === "number" ? depth : depth.max) / perBlock;
   return {
     kind: "groups",

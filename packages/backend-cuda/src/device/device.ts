@@ -20,7 +20,7 @@ export interface PinnedBlock {
   free(): void;
 }
 
-// CUDA gives no memory for zero bytes.
+// CUDA does not allocate zero bytes.
 const smallestAllocation = 256;
 
 /**
@@ -35,7 +35,7 @@ export class Device {
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
   readonly #modules: ModuleCache;
   readonly #completions = new Set<Promise<unknown>>();
-  /** What frees everything that was not freed yet. */
+  /** Functions that free what was not freed yet. */
   readonly #live = new Set<() => void>();
   #staging: PinnedBlock | undefined;
   #isClosed = false;
@@ -98,7 +98,7 @@ export class Device {
     return { handle, bytes, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
   }
 
-  /** A block that writes through page-locked memory share: taking one anew costs more than the copy. For work inside the queue. */
+  /** A block shared by all writes that go through pinned memory: allocating one costs more than the copy. For work inside the queue. */
   staging(bytes: number): PinnedBlock {
     if (this.#staging === undefined || this.#staging.bytes < bytes) {
       this.#staging?.free();
@@ -112,7 +112,7 @@ export class Device {
     return { ...this.#bytes };
   }
 
-  /** The kernel of a module's text, compiled once per text; hand it back with {@link releaseKernel}. @throws {KernelError} */
+  /** The kernel of a module's text, compiled once per text; return it with {@link releaseKernel}. @throws {KernelError} */
   async kernel(op: string, ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
     this.requireAlive();
     try {
@@ -167,7 +167,7 @@ export class Device {
     }
   }
 
-  /** Makes {@link idle} wait for `completion` too. Its failure reaches whoever awaits it. */
+  /** Makes {@link idle} wait for `completion` too. A failure reaches only callers that await it. */
   track<T>(completion: Promise<T>): Promise<T> {
     this.#completions.add(completion);
     const forget = (): void => {
@@ -177,7 +177,7 @@ export class Device {
     return completion;
   }
 
-  /** Resolves when nothing is queued or under way; gives the staging block back. */
+  /** Frees the staging block; resolves when nothing is queued or under way. */
   async idle(): Promise<void> {
     await this.queue.enqueue(() => {
       this.#staging?.free();

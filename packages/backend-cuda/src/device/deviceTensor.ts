@@ -5,13 +5,13 @@ import type { Allocation, Device } from "./device.ts";
 /** Name of the backend, and the device of its tensors. */
 export const backendName = "cuda";
 
-/** A tensor's memory on the device. It is freed when its owner and every run that was given it have let go. */
+/** A tensor's memory on the device. It is freed when the handle and every run that reads it have released it. */
 export class DeviceStorage implements TensorStorage {
   readonly device: string = backendName;
   readonly owner: Device;
   readonly allocation: Allocation;
   readonly #spec: ConcreteSpec;
-  /** Settles when the work that produces the content is queued on the device: what later work on the device waits for. */
+  /** Settles when the work that produces the content is queued on the device. Later work on the device waits for it. */
   readonly queued: Promise<unknown>;
   readonly #ready: Promise<unknown>;
   /** Stored form of a block type, whose memory holds f32. */

@@ -3,7 +3,7 @@ import { CentellaError } from "@centella/core";
 /** An address in device memory, or a handle that the driver gave out. Opaque. */
 export type Handle = bigint;
 
-/** What a driver call failed with: CUDA's own names, and the compiler's log where there is one. */
+/** A failed driver call, in CUDA's own names, with the compiler's log if there is one. */
 export class DriverError extends CentellaError {
   override name = "DriverError";
   /** `CUresult`, e.g. 2. */
@@ -40,7 +40,7 @@ export interface LaunchCommand {
   readonly sharedBytes: number;
   /** The parameters, all of them addresses. */
   readonly args: readonly Handle[];
-  /** What the kernel may touch from each of them on. A device does not know; a driver for tests holds kernels to it. */
+  /** The memory that the kernel may touch from each address on. Devices ignore it; a driver for tests enforces it. */
   readonly spans: readonly Span[];
 }
 
@@ -52,7 +52,7 @@ export interface Span {
 }
 
 /**
- * One device with one stream: what the backend needs of CUDA, and nothing more. The native addon implements it over the
+ * One device with one stream: the part of CUDA that the backend needs. The native addon implements it over the
  * driver API, the tests with an interpreter. Every call may throw {@link DriverError}.
  */
 export interface CudaDriver {
@@ -62,7 +62,7 @@ export interface CudaDriver {
   free(memory: Handle): void;
   memoryInfo(): { readonly free: number; readonly total: number };
 
-  /** Page-locked host memory, which copies to and from the device run beside the host from. */
+  /** Allocates page-locked host memory: copies to and from it do not block the host. */
   allocPinned(bytes: number): Handle;
   freePinned(memory: Handle): void;
   writePinned(memory: Handle, offset: number, data: Uint8Array): void;

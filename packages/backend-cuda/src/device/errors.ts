@@ -15,7 +15,7 @@ export function isSticky(error: unknown): error is DriverError {
   return error instanceof DriverError && sticky.has(error.status);
 }
 
-/** What the user of the backend is told about a driver call that failed. Errors of other kinds stay as they are. */
+/** Returns the error for the user of the backend after a failed driver call. Other errors are returned unchanged. */
 export function describeFailure(
   error: unknown,
   device: string,
@@ -27,7 +27,7 @@ export function describeFailure(
   return new CentellaError("cuda", `${device}: ${error.message}`, { cause: error });
 }
 
-/** The same for a module of op `op`: its text and the compiler's log go along. */
+/** The same for a module of op `op`; the error carries its text and the compiler's log. */
 export function describeModuleFailure(error: unknown, device: string, op: string, ptx: string): unknown {
   if (error instanceof DriverError && compilation.has(error.status)) return new KernelError(op, ptx, error.message);
   return describeFailure(error, device);

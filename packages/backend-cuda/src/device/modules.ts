@@ -8,7 +8,7 @@ interface Entry {
   users: number;
 }
 
-// Compiling takes 20 to 100 ms, a loaded module some 10 KB: those that nobody uses are worth keeping for a while.
+// Unused modules are kept for a while: compiling takes 20 to 100 ms, a loaded module takes about 10 KB.
 const maxUnused = 512;
 
 /** Compiled modules, one kernel each, once per text. */
@@ -21,7 +21,7 @@ export class ModuleCache {
     this.#driver = driver;
   }
 
-  /** The kernel of a module's text; hand it back with {@link release}. @throws {DriverError} */
+  /** The kernel of a module's text; return it with {@link release}. @throws {DriverError} */
   async acquire(ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
     const found = this.#use(ptx, () => ({ loading: this.#driver.loadModule(ptx), module: undefined }));
     try {
@@ -58,7 +58,7 @@ export class ModuleCache {
     const unused = [...this.#entries].filter(([, { users }]) => users === 0);
     for (const [text, { module }] of unused.slice(0, Math.max(0, unused.length - maxUnused))) {
       this.#entries.delete(text);
-      // Nobody uses it: it is loaded.
+      // Unused modules are loaded.
       this.#driver.unloadModule(module!);
     }
   }

@@ -72,7 +72,7 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
         const [block, place] = divide(k, j, params.blockSize);
         const first = k.bitcast("u32", k.loadInteger("blockTable", timesPlus(k, tableRow, 1, block)));
         const slot = asValue(k, timesPlus(k, first, params.blockSize, place));
-        // A table entry beyond the cache is not followed.
+        // Table entries beyond the cache are skipped.
         k.if(isBelow(k, slot, scope.extent(cache!.shape[0]!)), () => {
           const row = asValue(k, times(k, timesPlus(k, slot, kvHeads, kvHead), cacheWidth));
           const keys = lanesOf(scope, lane, keyWidth, (d) => k.load("cache", k.add(row, d)));
@@ -129,7 +129,7 @@ interface Query {
   readonly maxBlocks: Extent;
 }
 
-/** The positions that a query may see, from `low` to before `high`. None for a sequence that does not exist. */
+/** The positions that a query may see, from `low` to before `high`. Empty for a sequence that does not exist. */
 function visible({ k }: Scope, { causal, window, blockSize }: Params, query: Query): { readonly low: U32; readonly high: U32 } {
   const { position, sequence, sequences, maxBlocks } = query;
   const high = k.variable("i32", 0);
@@ -156,7 +156,7 @@ interface Partial {
   readonly outputRow: U32;
 }
 
-/** Brings the warps' partial softmaxes to one maximum, adds them up and writes the row; zeros if nothing was seen. */
+/** Rescales the warps' partial softmaxes to one maximum, adds them up and writes the row; zeros if no position was visible. */
 function merge({ k }: Scope, { thread, lane, warp, max, sum, sums, sink, valueWidth, outputRow }: Partial): void {
   const maxima = k.sharedMemory("f32", warps);
   const totals = k.sharedMemory("f32", warps);
@@ -190,7 +190,7 @@ function merge({ k }: Scope, { thread, lane, warp, max, sum, sums, sink, valueWi
   });
 }
 
-/** ALiBi's slope of each head, by ggml's rule for head counts that are no power of two. */
+/** ALiBi's slope of each head, by ggml's rule for head counts that are not powers of two. */
 function alibiSlopes(heads: number, maxBias: number): readonly number[] {
   const power = 2 ** Math.floor(Math.log2(heads));
   return Array.from({ length: heads }, (_, h) =>

@@ -4,7 +4,7 @@ import { launchOf } from "../ptx/gpuKernel.ts";
 import { siblingLaunches } from "./matmul.ts";
 import { input, type Kernel, type Launch, type Parameter } from "./shared/kernel.ts";
 
-/** Calls after a product: each thread of one has 16 results, and the text repeats for each. */
+/** Most calls in an epilogue: each thread of a product has 16 results, and the text repeats for each. */
 const maxEpilogue = 16;
 
 /** A group of calls: a loop over elements, a call with its prologue or epilogue, or products of one tensor. */

@@ -11,7 +11,7 @@ export interface Place {
   readonly offset: number;
 }
 
-/** A plan's memory: `upload` receives a run's host inputs, `given` copies of tensors that it was given, `readback` host outputs. */
+/** A plan's memory: `upload` receives a run's host inputs, `given` copies of its inputs on the device, `readback` host outputs. */
 type Region =
   | { readonly kind: "arena" | "upload" | "given" | "readback" }
   | { readonly kind: "persistent"; readonly name: string }
@@ -30,26 +30,26 @@ interface PlacedCopy {
   readonly bytes: number;
 }
 
-/** Everything that one variant of a plan does in a run, as data: what a CUDA graph is recorded from. */
+/** All work of a variant in a run, as data from which a CUDA graph is recorded. */
 export interface VariantPlan {
   readonly uploadBytes: number;
   readonly readbackBytes: number;
   readonly givenBytes: number;
-  /** Where inputs go: in the upload block, or in the memory for given tensors. Unused inputs have no place. */
+  /** Where inputs go: in the upload block, or in the `given` block. Unused inputs have no place. */
   readonly inputs: ReadonlyMap<string, Place>;
   readonly launches: readonly PlacedLaunch[];
-  /** Outputs that no launch writes where they are read from. */
+  /** Copies of outputs that no launch writes to the place they are read from. */
   readonly copies: readonly PlacedCopy[];
   readonly outputs: ReadonlyMap<string, Place>;
 }
 
-/** Where temporaries lie, for all variants of a plan. */
+/** Offsets of temporaries, for all variants of a plan. */
 export interface ArenaLayout {
   readonly offsets: ReadonlyMap<number, number>;
   readonly bytes: number;
 }
 
-/** Alignment of everything that is placed: that of `cuMemAlloc`. */
+/** Alignment of every place: that of `cuMemAlloc`. */
 const alignment = 256;
 
 function align(bytes: number): number {
@@ -68,13 +68,13 @@ export function bucketFor({ program }: Lowered, dims: DimValues): DimValues {
   return Object.fromEntries([...program.dims].map(([name, { max }]) => [name, bucketOf(bucketsOf(max), dims[name] ?? 0)]));
 }
 
-/** Symbolic dims that a step or an output depends on: what a run must bind. */
+/** Returns the symbolic dims that a step or an output depends on, and that a run must bind. */
 export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
   const operands = [...steps.flatMap(({ inputs, output }) => [...inputs, output]), ...outputs.map(({ operand }) => operand)];
   return new Set(operands.flatMap((operand) => operand?.spec.shape ?? []).flatMap((dim) => (typeof dim === "number" ? [] : [dim.name])));
 }
 
-/** Places the temporaries that are not read back by the host: those lie in the readback block instead. */
+/** Places the temporaries. Those that the host reads back are in the readback block instead. */
 export function arenaLayout(lowered: Lowered): ArenaLayout {
   const readBack = new Set(readBackStorages(lowered).values());
   const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
@@ -87,13 +87,13 @@ export function requireReadable({ outputs }: Lowered): void {
     if (isDecoded(operand.spec.dtype)) {
       throw new UnsupportedError(
         `cuda: output ${name}`,
-        `${operand.spec.dtype} tensors lie in device memory as f32; save() gives their stored form`,
+        `${operand.spec.dtype} tensors are held as f32 on the device; save() returns their stored form`,
       );
     }
   }
 }
 
-/** Generates the kernels of a variant and places all that they touch. Pure. */
+/** Generates the launches of a variant and places their memory. Pure. */
 export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
   const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
   const upload = new Layout({ kind: "upload" });
@@ -138,7 +138,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
     const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
     const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
       const bytes = bytesAt(spec, bucket);
-      // Elements of less than 32 bits are written word by word; what is left of the last one belongs to nobody.
+      // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
       return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
     };
     const place = (argument: Parameter): Place & Span => {
@@ -166,7 +166,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches, copies, outputs };
 }
 
-/** Bytes of scratch memory that a variant's launches need; they follow the arena. */
+/** Bytes of scratch memory that a variant's launches need, after the arena. */
 export function scratchBytes({ launches }: VariantPlan): number {
   return Math.max(
     0,
@@ -181,7 +181,7 @@ export function bytesAt(spec: TensorSpec, dims: DimValues): number {
   return residentBytes(spec.dtype, elementCount(resolveSpec(spec, dims).shape));
 }
 
-/** For each host output that can lie where it is read back from, by name, its storage: a temporary's first host output. */
+/** Storages that can be in the readback block, by the name of their host output: the first one of each temporary. */
 function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
   const found = new Map<string, Storage>();
   const taken = new Set<Storage>();
@@ -194,7 +194,7 @@ function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
   return found;
 }
 
-/** Hands out consecutive aligned places of a region. */
+/** Allocates consecutive aligned places of a region. */
 class Layout {
   readonly #region: Region;
   bytes = 0;

@@ -4,7 +4,7 @@ import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
 import type { Place, VariantPlan } from "./variant.ts";
 
-/** Addresses of a plan's pieces of memory. */
+/** Returns the address of a place. */
 export type AddressOf = (place: Place) => Handle;
 
 // With two, the host prepares a run while the device works on the one before.
@@ -19,13 +19,13 @@ interface Instance {
   busy: Promise<unknown> | undefined;
 }
 
-/** What a run gives to its variant. */
+/** The arguments of a run. */
 export interface StagedRun {
   /** Values of the symbolic dims, in the program's order. */
   readonly dims: readonly number[];
   /** Inputs in resident form, by name. */
   readonly host: ReadonlyMap<string, TypedArray>;
-  /** Queues what must follow the graph before the next run may overwrite its memory. */
+  /** Queues the copies that must follow the graph before the next run may overwrite its memory. */
   afterLaunch(): void;
 }
 
@@ -82,7 +82,7 @@ export class VariantRunner {
     return { completion };
   }
 
-  /** A run from its start to the host outputs' bytes, on the caller's thread; while nothing is under way, so that every instance is free. */
+  /** A run from its start to the host outputs' bytes, on the caller's thread. Only while nothing is under way: every instance is free then. */
   runSync(run: StagedRun): ReadonlyMap<string, Uint8Array> {
     const instance = this.#instances[0] ?? this.#newInstance();
     this.#submit(instance, run);
@@ -95,7 +95,7 @@ export class VariantRunner {
     for (const { busy } of this.#instances) await busy;
   }
 
-  /** Frees the graphs, whose runs must be over, and lets go of the kernels. */
+  /** Frees the graphs, whose runs must be over, and releases the kernels. */
   free(): void {
     for (const { graph, upload, readback } of this.#instances.splice(0)) {
       freeGraph(this.#device, graph);
@@ -128,7 +128,7 @@ export class VariantRunner {
     return this.#read(instance);
   }
 
-  /** What a run that is over has read back: each output from its place on. */
+  /** Returns the outputs of a run that is over, each from its place to the end of the block. */
   #read({ readback }: Instance): ReadonlyMap<string, Uint8Array> {
     const block = new Uint8Array(readback?.bytes ?? 0);
     if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, block);

@@ -3,7 +3,7 @@ import { MemoryWriter } from "./memory.ts";
 import type { Reg } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
-/** What kernels are written with: one instruction per method, and structured flow. */
+/** Writes a kernel: one instruction per method, and structured flow. */
 export class PtxBuilder extends MemoryWriter {
   #labels = 0;
   #divergent = 0;

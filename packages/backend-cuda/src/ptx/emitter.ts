@@ -70,8 +70,8 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   /**
-   * Overflows to infinity, underflows through the denormals to 0. From instructions whose results the PTX ISA fixes to the bit: every GPU
-   * gives the same numbers. Relative error under 3e-7.
+   * Overflows to infinity, underflows through the denormals to 0. Uses only instructions whose results the PTX ISA defines to the bit: every GPU
+   * returns the same numbers. Relative error under 3e-7.
    */
   exp(a: F32): F32 {
     const clamped = this.max(this.min(a, 89), -104);
@@ -150,7 +150,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     };
   }
 
-  /** By shuffles within warps, then over the warps' results in shared memory. */
+  /** Reduces with shuffles within warps, then over the warps' results in shared memory. */
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
     const warps = this.blockThreads / 32;
     const partials = types.map((type) => this.shared(type, warps));

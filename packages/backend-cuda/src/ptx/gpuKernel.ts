@@ -10,7 +10,7 @@ import {
   launch,
 } from "../kernels/shared/kernel.ts";
 
-/** A kernel that is spelled once for all GPUs, as one of this backend's. `name` is the op's. */
+/** Returns the CUDA form of a shared kernel. `name` is the op's. */
 export function kernelFrom<P extends object>(name: string, { unsupported, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {
   return {
     ...(epilogue && { epilogue }),

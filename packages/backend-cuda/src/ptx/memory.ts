@@ -14,7 +14,7 @@ export class MemoryWriter extends ArithmeticWriter {
     );
   }
 
-  /** The address that the kernel was given for parameter `name`. */
+  /** The address passed for parameter `name`. */
   pointer<E extends Elem>(name: string, _elem: E): Global<E> {
     const pointer = this.#pointers.get(name);
     if (pointer === undefined) throw new Error(`ptx ${this.entry}: no parameter ${name}`);

@@ -12,7 +12,7 @@ export function f64Literal(value: number): string {
   return `0d${hex(bits.getUint32(0))}${hex(bits.getUint32(4))}`;
 }
 
-/** A `.target` from the lowest that we emit for. */
+/** A `.target`, from the lowest that kernels are emitted for. */
 export type Target = "sm_80" | "sm_90" | "sm_90a";
 
 /** A feature of PTX beyond sm_80, and what it needs. Sources: the PTX ISA's "PTX ISA Notes" and "Target ISA Notes" of each instruction. */

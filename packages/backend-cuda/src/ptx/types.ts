@@ -17,7 +17,7 @@ export type Global<E extends Elem> = Value<`global ${E}`>;
 /** 32-bit address of an `E` in the block's shared memory. */
 export type Shared<E extends Elem> = Value<`shared ${E}`>;
 
-/** Anything that the builder can write down as an operand. */
+/** An operand of an instruction. */
 export type Operand = string | number;
 
 export const elemBytes: Readonly<Record<Elem, number>> = { f32: 4, f64: 8, i32: 4, u32: 4, b16: 2 };
@@ -25,7 +25,7 @@ export const elemBytes: Readonly<Record<Elem, number>> = { f32: 4, f64: 8, i32: 
 /** First letter of a register's name, by type: a register's type can be read off its name. */
 export const prefixes: Readonly<Record<RegType, string>> = { bool: "p", b16: "h", u32: "u", i32: "s", u64: "l", f32: "f", f64: "d" };
 
-/** What PTX calls each type. */
+/** PTX's name of each type. */
 export const ptxNames: Readonly<Record<RegType, string>> = {
   bool: "pred",
   b16: "b16",

@@ -11,13 +11,13 @@ export function typeOf(register: string): RegType {
   return type;
 }
 
-/** What PTX calls the type of a register. */
+/** PTX's name of a register's type. */
 export function suffixOf(register: string): string {
   return ptxNames[typeOf(register)];
 }
 
 /**
- * A register that is written more than once. It is no {@link Reg}: reading it copies, so a value that was read before an
+ * A register that is written more than once. It is not a {@link Reg}: reading it copies, so a value that was read before an
  * assignment never changes with it.
  */
 export class Var<T extends RegType> {
@@ -103,7 +103,7 @@ export class PtxWriter {
     return to;
   }
 
-  /** For {@link Var} and loops alone: everything else treats registers as written once. */
+  /** Only for {@link Var} and loops: everything else treats registers as written once. */
   assign<T extends RegType>(to: Reg<T>, value: Reg<T> | number): void {
     const type = typeOf(to);
     this.emit(`mov.${ptxNames[type]} ${to}, ${this.operand(type, value)}`);

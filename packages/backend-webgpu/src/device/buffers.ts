@@ -19,7 +19,7 @@ export class BufferPool {
   #freeBytes = 0;
   #usedBytes = 0;
 
-  /** `onRefusal` is told of sizes that the device had no memory for, after the fact. */
+  /** `onRefusal` is called later with a size that the device had no memory for. */
   constructor(device: GPUDevice, usageFlags: number, onRefusal: (bytes: number) => void) {
     this.#device = device;
     this.#usage = usageFlags;
@@ -44,7 +44,7 @@ export class BufferPool {
       return reused;
     }
     const { result, refused } = watchMemory(this.#device, () => createBuffer(this.#device, size, this.#usage));
-    // A device that is lost has no answer; what it was asked for fails on its own.
+    // A lost device does not answer; work that uses the buffer fails by itself.
     refused.then(
       (isRefused) => (isRefused ? this.#onRefusal(size) : undefined),
       () => undefined,
@@ -85,7 +85,7 @@ export async function guardMemory<T>(device: GPUDevice, bytes: number, allocate:
   return result;
 }
 
-/** Runs `allocate`; `refused` tells whether the device had no memory for it. */
+/** Runs `allocate`; `refused` resolves to true if the device had no memory for it. */
 function watchMemory<T>(device: GPUDevice, allocate: () => T): { readonly result: T; readonly refused: Promise<boolean> } {
   device.pushErrorScope("out-of-memory");
   let error: Promise<GPUError | null> | undefined;

@@ -6,7 +6,7 @@ export interface WebgpuOptions {
   readonly powerPreference?: "low-power" | "high-performance";
   /**
    * False refuses software adapters (SwiftShader, lavapipe). By default they open, with `device.kind` "software-gpu", which
-   * the selection policy never chooses unasked.
+   * the selection policy never chooses by itself.
    */
   readonly allowSoftware?: boolean;
   /** Node only: switches Dawn's validation, robustness checks and lazy clearing off. A bug in a kernel may then crash the driver. */
@@ -17,7 +17,7 @@ export interface WebgpuOptions {
 export interface OpenDevice {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
-  /** Held for as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
+  /** Must live as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
   readonly gpu: GPU;
 }
 
@@ -59,20 +59,20 @@ async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<G
   return create(unsafeFast ? [...unsafeFlags] : []);
 }
 
-/** What is used of Node's `process`. */
+/** The used part of Node's `process`. */
 interface NodeProcess {
   readonly platform?: string;
   readonly versions?: { readonly node?: string };
   dlopen?(module: { exports: object }, path: string): void;
 }
 
-/** Looks for the Vulkan loader before Dawn does: Dawn would complain on stderr by itself, and then find no adapter. */
+/** Looks for the Vulkan loader before Dawn does: without one, Dawn prints errors to stderr and finds no adapter. */
 function requireVulkan({ platform, dlopen }: NodeProcess): void {
   if (platform !== "linux" || dlopen === undefined) return;
   try {
     dlopen({ exports: {} }, "libvulkan.so.1");
   } catch (error) {
-    // A loader that is there is refused as "no addon" after it was found.
+    // An existing loader is found, and then refused because it is not an addon.
     if (!String(error).includes("cannot open shared object file")) return;
     throw new UnsupportedError("webgpu", "no Vulkan loader (libvulkan.so.1 not found); install the GPU's driver");
   }

@@ -3,14 +3,14 @@ import { formatSpec, type TensorStorage } from "@centella/core/backend";
 import { deviceBytes, isDecoded, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
-/** A tensor in a buffer of its own, which exists once `produced` has resolved, at the latest. */
+/** A tensor in a buffer of its own. The buffer exists by the time `produced` resolves. */
 export class DeviceStorage implements TensorStorage {
   readonly device = "webgpu";
   readonly queue: DeviceQueue;
   readonly spec: ConcreteSpec;
   /** Resolves when the work that writes the content is submitted, rejects with its error. */
   produced: Promise<unknown> = Promise.resolve();
-  /** Why the content never came to be. */
+  /** Why the content was never written. */
   failure: Error | undefined;
   #buffer: GPUBuffer | undefined;
   #users = 1;
@@ -29,7 +29,7 @@ export class DeviceStorage implements TensorStorage {
     return this.#buffer;
   }
 
-  /** The content, for work that is submitted after the work that writes it. @throws what that work failed with */
+  /** The content, for work that is submitted after the work that writes it. @throws the error of that work */
   get buffer(): GPUBuffer {
     if (this.failure !== undefined) throw this.failure;
     if (this.#buffer === undefined) throw new DisposedError(`tensor ${formatSpec(this.spec)}`);

@@ -1,7 +1,7 @@
 import { KernelError } from "@centella/core";
 import type { Dispatch } from "../kernels/shared/kernel.ts";
 
-/** Compiled kernels of a device, one per WGSL text. */
+/** Compute pipelines of a device, one per WGSL text. */
 export class PipelineCache {
   readonly #device: GPUDevice;
   readonly #pipelines = new Map<string, Promise<GPUComputePipeline>>();
@@ -21,7 +21,7 @@ export class PipelineCache {
     return pipeline;
   }
 
-  /** The layout of a kernel's bind group, shared by kernels whose bindings have the same kinds. */
+  /** The layout of a dispatch's bind group, shared by dispatches with bindings of the same kinds. */
   layout({ bindings }: Dispatch): GPUBindGroupLayout {
     const types: GPUBufferBindingType[] = bindings.map(({ access }) => (access === "read" ? "read-only-storage" : "storage"));
     types.push("uniform");

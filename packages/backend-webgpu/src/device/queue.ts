@@ -13,13 +13,13 @@ export interface Region {
   readonly offset: number;
 }
 
-/** A tensor to be read back, and where it lies. */
+/** A tensor to be read back, and where it is stored. */
 export interface Readback {
   readonly spec: ConcreteSpec;
   readonly from: Region;
 }
 
-/** An open device with all that plans and tensors share: submission order, pools, counters, and what went wrong. */
+/** An open device with everything that plans and tensors share: submission order, pools, counters and errors. */
 export class DeviceQueue {
   readonly device: GPUDevice;
   readonly name: string;
@@ -32,7 +32,7 @@ export class DeviceQueue {
   readonly #open: OpenDevice;
   /** Ends everything: the device is lost or was disposed of. */
   #end: Error | undefined;
-  /** An error that the device raised while nobody was waiting; whoever uses the device next is told. */
+  /** An error that the device raised while no promise was pending. The next call on the device throws it. */
   #unreported: Error | undefined;
 
   constructor(open: OpenDevice) {
@@ -71,7 +71,7 @@ export class DeviceQueue {
 
   /**
    * Records copies of tensors to one staging buffer. Call the result after the submission: it maps that buffer and resolves
-   * with the tensors as the device holds them, which is their stored form but for types that it keeps as f32.
+   * with the tensors as the device holds them, which is their stored form except for types that it holds as f32.
    */
   readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<readonly TypedArray[]> {
     const sizes = wanted.map(({ spec }) => roundUp(deviceBytes(spec), 4));

@@ -1,4 +1,4 @@
-/** Submits work in the order of the calls: at once while nothing before it waits, else when its turn comes. */
+/** Submits work in the order of the calls: at once if no earlier work waits, otherwise when its turn comes. */
 export class SubmissionOrder {
   #waiting = 0;
   #tail: Promise<unknown> = Promise.resolve();
@@ -8,7 +8,7 @@ export class SubmissionOrder {
     return this.#waiting === 0;
   }
 
-  /** `needs` is what the work cannot start without; later work waits for it too. */
+  /** The work starts after `needs` resolves; later work waits for it too. */
   post<N, T>(needs: Promise<N> | undefined, work: (needs: N | undefined) => T): Promise<T> {
     if (needs === undefined && this.#waiting === 0) {
       try {
@@ -18,7 +18,7 @@ export class SubmissionOrder {
       }
     }
     this.#waiting++;
-    // Work that fails early may not be awaited yet.
+    // A rejection before the work's turn is not unhandled.
     needs?.catch(() => undefined);
     const result = this.#tail
       .then(() => needs)
@@ -33,7 +33,7 @@ export class SubmissionOrder {
   }
 }
 
-/** Promises that the device has not kept yet. A lost device may never keep them, so they are rejected by hand. */
+/** Pending promises of the device. A lost device may never settle them, so they are rejected by hand. */
 export class PendingWork {
   readonly #rejections = new Set<(error: Error) => void>();
 

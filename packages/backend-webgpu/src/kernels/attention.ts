@@ -5,7 +5,7 @@ import { extent, maximum } from "./shared/shape.ts";
 
 const lanes = 64;
 
-/** Elements of a query: every device has 16 KiB of workgroup memory, of which the lanes' own values take 1 KiB. */
+/** Most elements of a query: every device has 16 KiB of workgroup memory, and the lanes' values take 1 KiB of it. */
 const longestQuery = 3840;
 
 /**

@@ -38,7 +38,7 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
   };
 }
 
-/** Most storage buffers of a kernel of a group. Loops are bounded by the device's own limit. */
+/** Returns the largest number of storage buffers of a group's dispatches. The device's own limit bounds elementwise groups. */
 function bindingsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams): number {
   const group = groupOf(inputs, params);
   switch (group.kind) {

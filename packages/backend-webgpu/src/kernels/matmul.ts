@@ -50,8 +50,8 @@ interface Sizes {
 }
 
 /**
- * Of a's shape only the batch axes are read: rounding may have turned the matrices in the binding. `store` writes results. `forFew`: false leaves out the kernels
- * for up to {@link vectorRows} rows.
+ * Dispatches of a product. Only the batch axes of a's shape are read: rounding may have transposed the matrices in the binding. `store`
+ * writes results. `forFew: false` leaves out the dispatch for up to {@link vectorRows} rows.
  */
 export function products(
   call: KernelCall,
@@ -62,7 +62,7 @@ export function products(
 ): readonly Dispatch[] {
   const { a, b } = operands(call);
   const { output: y } = call;
-  // A b without batch axes sees all rows of a as one matrix.
+  // Without batch axes in b, all rows of a are one matrix.
   const folded = b.shape.length === 2 && !transposeA;
   const batchRank = folded ? 0 : y.shape.length - 2;
   const sizes = (dims: DimValues): Sizes => {
@@ -167,10 +167,10 @@ interface Form {
 
 export const vectorLanes = 64;
 
-/** Terms of a sum that a lane reads before it adds them up, so that their loads are under way together. */
+/** Terms that a lane loads before it adds them up, so that the loads overlap. */
 const ahead = 4;
 
-/** A lane's sum of `term(k)` from `from` on in steps of `step`. */
+/** A lane's sum of `term(k)` for k = from, from + step, … */
 function laneSum(from: string, step: number, term: (k: string) => string): string {
   const terms = Array.from({ length: ahead }, (_, i) => i);
   return `
@@ -216,7 +216,7 @@ function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
       let i = group / strips % p.m;
       let s = group / strips / p.m;
       ${batch}
-      // Beyond the last column the last one is read again, and not stored.
+      // Lanes beyond the last column read it again and store nothing.
       let column = min(j, p.n - 1u);
       ${laneSum(`lane / ${columns}u`, slices, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "column")})`).trim()}
       parts[lane] = sum;

@@ -70,7 +70,7 @@ class PlanBuffers {
   }
 }
 
-/** Memory of the program's values, persistents excepted. */
+/** Allocates memory for the program's values except persistents. */
 async function ownBuffers(
   queue: DeviceQueue,
   buffers: PlanBuffers,
@@ -136,7 +136,7 @@ function pieceOf(
   }
 }
 
-/** @throws {UnsupportedError} for a result in a type that the device holds as f32 */
+/** @throws {UnsupportedError} for an output of a dtype that the device holds as f32 */
 function checkOutputs({ outputs }: Lowered): void {
   for (const { name, operand } of outputs) {
     if (!isDecoded(operand.spec.dtype)) continue;
@@ -154,7 +154,7 @@ function dispatchesOf(step: Step): readonly Dispatch[] {
   return kernel.dispatches(call, params);
 }
 
-/** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for other reads of what the op writes */
+/** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for any other op that also reads the persistent that it writes */
 function writesItself({ op, inputs }: Step): boolean {
   if (op.writes === undefined) return false;
   const target = inputs[op.writes]!.storage;

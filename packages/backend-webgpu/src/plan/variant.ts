@@ -4,7 +4,7 @@ import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 
-/** One dispatch of a plan, compiled; `pieces` are what its bindings refer to, in order. */
+/** A compiled dispatch of a plan. `pieces` are bound to its bindings, in order. */
 export interface PlannedDispatch {
   readonly op: string;
   readonly dispatch: Dispatch;
@@ -12,7 +12,7 @@ export interface PlannedDispatch {
   readonly pieces: readonly Piece[];
 }
 
-/** What a binding is bound to: a value of the program, or a buffer of the plan's own. */
+/** What a binding is bound to: a value of the program, or a buffer that belongs to the plan. */
 export type Piece = { readonly kind: "operand"; readonly operand: Operand } | { readonly kind: "buffer"; readonly buffer: GPUBuffer };
 
 /** A dispatch for one set of dims, ready to be encoded. */
@@ -33,14 +33,14 @@ export interface InputPlace {
 /** A plan's memory as variants see it. */
 export interface PlanMemory {
   readonly upload: GPUBuffer;
-  /** The buffer of a storage that is no input. */
+  /** Returns the buffer of a storage that is not an input. */
   bufferOf(storage: Storage): GPUBuffer;
 }
 
 /**
  * A plan for one set of dims and one choice of which inputs are already on the device: offsets, uniforms, grids and bind
- * groups, all made once. The upload buffer holds the uniform blocks, then the host's inputs, then the device's; `image` is
- * its content up to the device's inputs, the uniforms filled in.
+ * groups, all created once. The upload buffer holds the uniform blocks, then the host's inputs, then the device's; `image` is
+ * its content up to the device's inputs, with the uniforms filled in.
  */
 export interface Variant {
   readonly image: ArrayBuffer;
@@ -53,7 +53,7 @@ export interface Variant {
 /** Offsets of uniform and storage bindings are multiples of this on every device. */
 export const alignment = 256;
 
-/** Bytes of upload buffer that a plan needs at most. */
+/** Returns the largest size of upload buffer that a plan needs, in bytes. */
 export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly ConcreteSpec[]): number {
   const uniforms = dispatches.reduce((sum, { uniforms: fields }) => sum + roundUp(4 * fields.length, alignment), 0);
   return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniforms);
@@ -119,7 +119,7 @@ function uniformBytes({ uniforms }: Dispatch): number {
   return roundUp(4 * uniforms.length, 16);
 }
 
-/** Uniform blocks one after the other; equal ones (the layers of a model) share a place. */
+/** Packs uniform blocks one after the other. Equal blocks (the layers of a model) share a place. */
 function packUniforms(dispatches: readonly { readonly dispatch: Dispatch; readonly size: DispatchSize }[]): {
   readonly data: Uint8Array;
   readonly offsets: readonly number[];

@@ -220,7 +220,7 @@ export class WgslArithmetic {
     return this.define("f32", `unpack2x16float(${bits}).x`);
   }
 
-  /** A name that nothing else has. */
+  /** Returns an unused name. */
   protected name(prefix: string): string {
     return `${prefix}${this.#names++}`;
   }
@@ -229,7 +229,7 @@ export class WgslArithmetic {
     for (const block of blocks) this.#declarations.add(block);
   }
 
-  /** Evaluates an expression that calls functions, whose declarations these are. */
+  /** Evaluates an expression that calls functions. `declarations` declare them. */
   protected call<T extends ValueType>(type: T, expression: string, declarations: readonly string[]): Value<T> {
     this.addDeclarations(declarations);
     return this.define(type, expression);

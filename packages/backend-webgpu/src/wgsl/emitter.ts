@@ -51,7 +51,7 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
 
 /** WGSL statements of a kernel: arithmetic, and its memory, lanes and flow. */
 export class WgslEmitter extends WgslArithmetic implements Emitter {
-  /** Arguments that are written, and of these the ones that are written by halves of words. */
+  /** Arguments that are written; `halved` are those that are written in 16-bit halves. */
   readonly written: Set<string> = new Set();
   readonly halved: Set<string> = new Set();
   readonly lanes: number;
@@ -136,7 +136,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     };
   }
 
-  /** In shared memory, by halves; the order is fixed by the number of lanes, a power of two. */
+  /** A tree reduction in shared memory. The number of lanes, a power of two, fixes the order. */
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
     const cells = types.map((type) => this.#shared(type, this.lanes));
     // A tuple through `map` is an array to the types.

@@ -6,12 +6,12 @@ type Blocks = readonly string[];
 // WGSL rejects constants that are not finite, so infinity comes from a variable.
 const infinity = "var<private> infinityBits: u32 = 0x7f800000u;";
 
-/** A constant's value that is not finite, and what it needs. */
+/** Declarations for constants that are not finite. */
 export const infinite: Blocks = [infinity];
 export const isNan: Blocks = [specials];
 export const halfOf: Blocks = [toHalf];
 
-/** WGSL leaves open what its own functions give at 0, below it, at infinity and of NaN; these do what IEEE 754 says. */
+/** WGSL does not define the results of its own functions for 0, negative numbers, infinity and NaN. These follow IEEE 754. */
 export const expAll: Blocks = [
   specials,
   infinity,
@@ -116,7 +116,7 @@ export const multiplyHigh: Blocks = [
 }`,
 ];
 
-/** a / b rounded as IEEE 754 asks, by long division of the mantissas. WGSL's own may be off by 2.5 ULP. */
+/** `a / b`, rounded as IEEE 754 requires, by long division of the mantissas. WGSL's own division may be off by 2.5 ULP. */
 export const quotient: Blocks = [
   `fn quotient(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a);
@@ -161,13 +161,13 @@ fn divideFixed(whole: u32, high: u32, low: u32, by: f32) -> vec2u {
     second = (second << 8u) | (rest / divisor);
     rest %= divisor;
   }
-  // A negative divisor turns the other way.
+  // A negative divisor negates the fraction.
   if ((bits >> 31u) == 1u) { first = ~first + select(0u, 1u, second == 0u); second = 0u - second; }
   return vec2u(first, second);
 }`,
 ];
 
-/** `fn <name>(q: u32) -> f32`: one of sixteen signed bytes, packed into words so that no array has to be indexed. */
+/** `fn <name>(q: u32) -> f32`: one of sixteen signed bytes, packed into words: no array is indexed. */
 export function codebook(values: readonly number[]): { readonly name: string; readonly text: Blocks } {
   const words = [...new Uint32Array(Int8Array.from(values).buffer)].map((word) => word.toString(16));
   const name = `code_${words.join("_")}`;

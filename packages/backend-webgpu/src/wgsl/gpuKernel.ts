@@ -17,13 +17,13 @@ import { count } from "../kernels/shared/shape.ts";
 import { WgslEmitter } from "./emitter.ts";
 import { defineDispatch, elementOf } from "./module.ts";
 
-/** Lanes of workgroups whose lanes have nothing in common. */
+/** Workgroup size where lanes share nothing. */
 const lanes = 256;
 
-/** Lanes that share a row. */
+/** Workgroup size where lanes share a row. */
 const rowLanes = 128;
 
-/** A kernel that is spelled once for all GPUs, as one of this backend's. */
+/** Returns the WebGPU form of a shared kernel. */
 export function kernelFrom<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {
   return {
     ...(epilogue && { epilogue }),
@@ -67,7 +67,7 @@ export class Uniforms implements GpuScope {
     return Object.fromEntries([...this.#values].map(([name, value]) => [name, resolveDim(value, dims)]));
   }
 
-  /** Read again at every use, since a `let` is known in its block alone. */
+  /** Read again at every use: a `let` is visible only in its block. */
   #uniform(type: Field["type"], key: string, value: number | Dim): string {
     let name = this.#names.get(key);
     if (name === undefined) {
@@ -80,7 +80,7 @@ export class Uniforms implements GpuScope {
   }
 }
 
-/** The kernel of a step; `checkRun` refuses runs by their extents. */
+/** Returns the dispatch of a step. `checkRun` refuses runs by their extents. */
 export function dispatchOf(step: GpuStep, checkRun?: (dims: DimValues) => void): Dispatch {
   const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step));
   const scope = new Uniforms(k);
@@ -148,7 +148,7 @@ export function dtypesOf(args: GpuArguments): Readonly<Record<string, DType>> {
   return Object.fromEntries(Object.entries(args).map(([name, { dtype }]) => [name, dtype]));
 }
 
-/** The bindings of arguments that a text uses. */
+/** Returns the bindings of a text's arguments. */
 export function bindingsOf(args: GpuArguments, { written, halved }: WgslEmitter): readonly Binding[] {
   return Object.entries(args).map(([name, argument]) => ({
     name,

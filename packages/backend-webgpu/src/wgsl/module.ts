@@ -52,7 +52,7 @@ export function rebind(dispatch: Dispatch, resources: Readonly<Record<string, Re
   return { ...dispatch, bindings };
 }
 
-/** A binding of input `index`, read as `element` (what {@link elementOf} says of its dtype). */
+/** A binding of input `index`, read as `element` (the {@link elementOf} its dtype). */
 export function input(name: string, index: number, element: ElementType = "f32"): Binding {
   return { name, resource: { kind: "input", index }, access: "read", element };
 }
@@ -62,7 +62,7 @@ export function output(name: string, element: ElementType = "f32"): Binding {
   return { name, resource: { kind: "output" }, access: "read_write", element };
 }
 
-/** WGSL element type of a buffer that holds a dtype; types below 32 bits are words that pack several. */
+/** WGSL element type of a buffer that holds a dtype; a word packs several elements of less than 32 bits. */
 export function elementOf(dtype: DType): ElementType {
   const type = deviceType(dtype);
   return type === "f32" || type === "i32" ? type : "u32";
@@ -90,7 +90,7 @@ export const orderKeys: string = dedent(`
   }
 `);
 
-/** Bits of the f16 nearest to x, ties to even, exactly as `floatToHalf` of `@centella/quant`; WGSL leaves the rounding open. */
+/** Bits of the f16 nearest to x, ties to even, exactly as `floatToHalf` of `@centella/quant`. WGSL does not define the rounding. */
 export const toHalf: string = dedent(`
   fn toHalf(x: f32) -> u32 {
     let bits = bitcast<u32>(x);

@@ -6,12 +6,12 @@ import type { BackendThresholds } from "../runtime/thresholdTypes.ts";
 import type { ConcreteSpec, DimValues, TensorSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 
-/** What a backend computes on. "software-gpu" is a GPU API served by the CPU (SwiftShader, lavapipe): never chosen unasked. */
+/** What a backend computes on. "software-gpu" is a GPU API served by the CPU (SwiftShader, lavapipe): never chosen by default. */
 export interface DeviceInfo {
   readonly kind: "cpu" | "gpu" | "software-gpu";
-  /** As the device names itself, e.g. "NVIDIA H200". */
+  /** The device's own name, e.g. "NVIDIA H200". */
   readonly name: string;
-  /** Threads that it computes with; undefined where that is not the question. */
+  /** Number of threads that compute; undefined for a GPU. */
   readonly threads?: number;
 }
 
@@ -36,27 +36,27 @@ export interface MemoryReport {
   readonly other: number;
 }
 
-/** A place from which a tensor's stored form can be read as often as needed: a file, a `Blob`, an array. */
+/** A source of a tensor's stored form that can be read repeatedly: a file, a `Blob`, an array. */
 export interface TensorSource {
-  /** Bytes in all. */
+  /** Total bytes. */
   readonly size: number;
-  /** Exactly `length` bytes from `offset`, or a rejection. */
+  /** Resolves to exactly `length` bytes from `offset`, or rejects. */
   read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
 }
 
-/** What a run is given for an input: its stored form, or a tensor of any backend. */
+/** Data of a run's input: its stored form, or a tensor of any backend. */
 export type InputData = TypedArray | Tensor;
 
 export interface RunOptions {
-  /** Values of symbolic dims that the inputs' lengths do not tell. */
+  /** Values of symbolic dims that cannot be derived from the inputs' lengths. */
   readonly dims?: DimValues;
-  /** Aborting before the run starts cancels it; later, it stops at a step's border and its outputs reject with the reason. */
+  /** Aborting before the run starts cancels it; later, the run stops between steps and its outputs reject with the reason. */
   readonly signal?: AbortSignal;
 }
 
 export interface LoadOptions {
   readonly signal?: AbortSignal;
-  /** Called with the bytes done and the bytes in all. */
+  /** Called with the bytes loaded so far and the total. */
   readonly onProgress?: (done: number, total: number) => void;
 }
 
@@ -64,24 +64,26 @@ export interface LoadOptions {
  * A compiled program with its persistents.
  *
  * Runs execute in the order of the calls. `run` checks its arguments at once, copies its host inputs, queues the work and
- * returns handles; reading a handle waits. A signal that is aborted already may throw at the call or reject the outputs. Outputs belong to the caller and survive later runs and the plan. After an aborted or failed
- * run the persistents that it writes are as far as it came (the rows that a `kvWrite` was to write may hold anything);
- * everything else is as before, and the next run starts clean. Runs queued before `dispose()` still complete; memory shared
- * through `shareWith` lives until the last plan that uses it is disposed of.
+ * returns handles; reading a handle waits. A signal that is already aborted may throw at the call or reject the outputs. Outputs
+ * belong to the caller and survive later runs and the plan.
+ *
+ * After an aborted or failed run, the persistents that it writes may be partly written (the rows of a `kvWrite` may hold anything);
+ * everything else is unchanged, and the next run starts clean. Runs queued before `dispose()` still complete; memory shared through
+ * `shareWith` lives until the last plan that uses it is disposed of.
  */
 export interface Plan {
   readonly program: ProgramGraph;
-  /** Things that the user should know, e.g. weights that were dequantised at load and what that costs. */
+  /** Warnings for the user, e.g. about weights that are dequantised at load, with the memory that this costs. */
   readonly warnings: readonly string[];
   /** Streams a persistent's stored form in, converting it to the layout that the backend chose for all its uses. */
   load(name: string, source: TensorSource, options?: LoadOptions): Promise<void>;
-  /** A persistent's present content in its declared stored form, whatever the layout in memory is. */
+  /** Returns a persistent's current content in its declared stored form, regardless of the layout in memory. */
   save(name: string): Promise<TypedArray>;
   /** Sets a "zeros" persistent back to zeros, in order with the runs. */
   reset(name: string): void;
   run(inputs: Readonly<Record<string, InputData>>, options?: RunOptions): Record<string, Tensor>;
   /**
-   * Like `run` with host inputs, but computes before it returns and gives device outputs on the host too; only where
+   * Like `run` with host inputs, but computes before it returns, and returns device outputs on the host too. Only if
    * `backend.syncAvailable`.
    * @throws {ProgramError} while work is queued or under way on the backend, which it can neither wait for nor overtake
    */
@@ -90,14 +92,14 @@ export interface Plan {
 }
 
 export interface CompileOptions {
-  /** Persistents of the same name and spec are the same memory as this plan's, layout included. */
+  /** A living plan of the same backend. Persistents of the same name and spec use its memory, layout included. */
   readonly shareWith?: Plan;
-  /** Programs that will be compiled with `shareWith` this plan: their uses count where the layout of persistents is chosen. */
+  /** Programs that will be compiled with `shareWith` this plan. Their uses count when the layout of persistents is chosen. */
   readonly sharedBy?: readonly ProgramGraph[];
   readonly signal?: AbortSignal;
 }
 
-/** A place to compute. Think of it as a connector: it owns memory and kernels, and knows nothing of models. */
+/** A place to compute. It owns memory and kernels, and knows nothing about models. */
 export interface Backend {
   readonly name: string;
   readonly device: DeviceInfo;
@@ -106,19 +108,19 @@ export interface Backend {
   readonly counters: Counters;
   /** From how much work on the backend is worth its fixed costs; any work, where the backend has none. `Policy.thresholds` replaces entries. */
   readonly thresholds?: BackendThresholds;
-  /** What one kernel may hold; none where the backend sets no limit. */
+  /** Limits of a fused group; undefined if there are none. */
   readonly fusion?: FusionLimits;
-  /** How temporaries lie: at offsets of one address space (the default), or in buffers of which one cannot be bound both ways. */
+  /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */
   readonly memoryModel?: "addressSpace" | "buffers";
-  /** Undefined if the backend has a kernel for the call, otherwise the reason in words. Never throws. */
+  /** Returns undefined if the backend has a kernel for the call, otherwise the reason as a message. Never throws. */
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined;
   /** @throws {UnsupportedError} if a node has no kernel here, naming it and the reason. */
   compile(program: ProgramGraph, options?: CompileOptions): Promise<Plan>;
   /**
-   * Like `compile`, within the call; only where `syncAvailable`, and the plan has `runSync`.
+   * Like `compile`, but within the call; only if `syncAvailable`. The plan has `runSync`.
    * @throws {UnsupportedError} if a node has no kernel here
    * @throws {NotLoadedError} if code must be awaited first, such as a custom op's module
-   * @throws {ProgramError} where a device has work under way that must be waited for
+   * @throws {ProgramError} while a device has work under way
    */
   compileSync?(program: ProgramGraph): Plan;
   /** A tensor in this backend's memory. */
@@ -126,15 +128,15 @@ export interface Backend {
   memory(): MemoryReport;
   /** Resolves when all queued work is done. Errors of runs reach the readers of their outputs. */
   idle(): Promise<void>;
-  /** Frees everything; the device too. Plans and tensors of the backend are dead afterwards. */
+  /** Frees everything, including the device. Plans and tensors of the backend cannot be used afterwards. */
   dispose(): Promise<void>;
 }
 
-/** What `createRuntime` is given: a name, and how to open the backend. Importing one opens nothing. */
+/** An argument of `createRuntime`: a name, and how to open the backend. Importing one opens nothing. */
 export interface BackendFactory {
   readonly name: string;
-  /** @throws {UnsupportedError} with the reason where the device or the feature is missing. */
+  /** @throws {UnsupportedError} with the reason if the device or the feature is missing */
   open(): Promise<Backend>;
-  /** Bytes that a weight takes once it is loaded, known without a device. Default: those of its stored form. */
+  /** Bytes that a weight takes once it is loaded, known without a device. Default: the size of its stored form. */
   weightBytes?(spec: ConcreteSpec): number;
 }

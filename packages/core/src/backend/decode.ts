@@ -5,7 +5,7 @@ import { UnsupportedError } from "../errors.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../spec.ts";
 import { checkData } from "../tensor.ts";
 
-/** A tensor's stored form as numbers: f16, bf16 and block types become `Float32Array`, the others are returned as they are. */
+/** A tensor's stored form as numbers: f16, bf16 and block types become `Float32Array`, other dtypes are returned unchanged. */
 export function decode(spec: ConcreteSpec, stored: TypedArray): TypedArray {
   checkData("decode", spec, stored);
   const { dtype, shape } = spec;
@@ -39,7 +39,7 @@ export function roundTo(dtype: DType, values: Float32Array): Float32Array {
   return decode(spec, encode(spec, values)) as Float32Array;
 }
 
-/** {@link roundTo} of the floats of two bytes. */
+/** {@link roundTo} for 16-bit floats. */
 export function roundToHalf(dtype: "f16" | "bf16", values: Float32Array): Float32Array {
   const [stored, rounded] = [new Uint16Array(values.length), new Float32Array(values.length)];
   if (dtype === "f16") {

@@ -15,11 +15,11 @@ import { referenceBytes } from "./referenceMemory.ts";
 import type { ReferencePlan } from "./referencePlan.ts";
 
 export interface ReferenceOptions {
-  /** False computes programs as they were recorded: what optimised programs are compared with. */
+  /** False computes programs as they were recorded, for comparison with optimised programs. */
   readonly optimize?: boolean;
 }
 
-/** The scalar backend: runs every op's own `reference`, slowly and exactly. Not edited when an op is added. */
+/** The scalar backend: runs every op's own `reference`, slowly and exactly. */
 export function reference(options: ReferenceOptions = {}): BackendFactory {
   const { optimize = true } = checkOptions("reference", options, { optimize: boolean });
   return {
@@ -33,7 +33,7 @@ export function reference(options: ReferenceOptions = {}): BackendFactory {
   };
 }
 
-/** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`, for most apps never need them. */
+/** The scalar backend. The definitions of the ops are loaded by {@link ready} or the first `compile`: most apps never need them. */
 export class ReferenceBackend implements Backend, PlanOwner<ReferencePersistentBuffer> {
   readonly name = "reference";
   readonly memoryModel = "buffers";
@@ -51,7 +51,7 @@ export class ReferenceBackend implements Backend, PlanOwner<ReferencePersistentB
     this.#optimize = optimize;
   }
 
-  /** Whether the definitions are there. */
+  /** Whether the definitions are loaded. */
   get syncAvailable(): boolean {
     return this.#Plan !== undefined;
   }

@@ -141,7 +141,7 @@ class RunMemory {
     this.#blocks.delete(storage);
   }
 
-  /** Blocks as they came, where no op has written into them; room for those that a node computes. */
+  /** Returns the stored blocks if no op has written into them, or room for those that a node computes. */
   #initialBlocks({ definition }: Storage, spec: ConcreteSpec): TypedArray | undefined {
     switch (definition.kind) {
       case "input":
@@ -176,7 +176,7 @@ function required(forms: StoredForms, name: string): TypedArray {
 }
 
 /**
- * Checks that weights and caches fit before any of them is allocated or read: the platform grants memory that it does not have.
+ * Checks that weights and caches fit before any of them is allocated or read: platforms grant memory that they do not have.
  * @throws {OutOfMemoryError}
  */
 function requireMemory(persistents: readonly Persistent[]): void {

@@ -33,7 +33,7 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
           // Unsigned: a negative id is beyond the experts too. Such products are 0.
           k.if(k.compare("lt", id, count), () => {
             const from = timesPlus(k, isPerExpert ? pair : token, depth, 0);
-            // Past the last row the last one is read again, and not stored.
+            // Rows past the last one repeat it and are not stored.
             const products = sums.map((sum, i) => {
               const row = k.min(k.add(first, i), k.sub(asValue(k, n), 1));
               return { sum, start: asValue(k, timesPlus(k, timesPlus(k, id, n, row), depth, 0)) };

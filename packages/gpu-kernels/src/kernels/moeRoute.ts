@@ -6,10 +6,10 @@ import { gates, gatingLanes } from "../shared/gating.ts";
 import { larger } from "../shared/groups.ts";
 import { orderKey } from "../shared/math.ts";
 
-/** Experts whose scores fit into the shared memory that every device has. */
+/** Most experts: their scores fit into the shared memory of every device. */
 const mostExperts = 1024;
 
-/** The key of -Infinity, which a NaN counts as. */
+/** The key of -Infinity. A NaN counts as -Infinity. */
 const lowestKey = 0x007fffff;
 
 /** A group of lanes per token: scores as order keys in shared memory, then a round for each expert that is chosen. */
@@ -40,7 +40,7 @@ export const moeRoute: GpuKernelOf<"moeRoute"> = {
             const gated = gate(logit);
             const score = hasBias ? k.add(gated, k.load("bias", e)) : gated;
             scores.set(e, score);
-            // Gates grow with logits: where nothing is added, logits tell apart what gates round to the same.
+            // Gates grow with logits. Without a bias, logits also order experts whose gates round to the same number.
             keys.set(e, hasBias ? keyOf(score) : k.select(k.isNaN(gated), k.constant("u32", lowestKey), keyOf(logit)));
           });
           k.sync();

@@ -4,7 +4,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { gates, gatingLanes, softmax } from "../shared/gating.ts";
 import { groupSum } from "../shared/groups.ts";
 
-/** The least sum that weights are divided by. */
+/** Smallest sum that weights are divided by. */
 const leastSum = 2 ** -14;
 
 /** A group of lanes per token. */
@@ -24,7 +24,7 @@ export const moeWeights: GpuKernelOf<"moeWeights"> = {
           const [count, kept] = [scope.extent(experts), scope.extent(chosen)];
           const logitOf = (i: typeof t) => {
             const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, timesPlus(k, t, kept, i))));
-            // Beyond the experts anything will do, but nothing outside of memory.
+            // Indices beyond the experts may read any value inside the tensor.
             return k.load("logits", asValue(k, timesPlus(k, t, count, k.min(id, k.sub(asValue(k, count), 1)))));
           };
           const gate = gating === "softmaxOfChosen" ? softmax(k, kept, logitOf) : gates(k, gating, t, count);

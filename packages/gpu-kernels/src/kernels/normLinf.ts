@@ -1,7 +1,7 @@
 import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
-/** By bits: magnitudes are ordered as their bits are, and a NaN is beyond them all. */
+/** By bits: magnitudes are ordered as their bits, and a NaN is larger than all of them. */
 export const normLinf: GpuKernelOf<"normLinf"> = reduction({
   initial: 0,
   map: (k, x) => k.abs(x),

@@ -4,7 +4,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { followsOn, tokenBefore, tokensBefore } from "../shared/recurrent.ts";
 import { dimAt } from "../shared/rows.ts";
 
-/** A lane per token and channel, of which those of a sequence's last token write, the oldest place first: it reads from later ones. */
+/** A lane per token and channel. Lanes of a sequence's last token write, oldest place first, since each place reads from later ones. */
 export const ssmConvWrite: GpuKernelOf<"ssmConvWrite"> = {
   steps: (call) => {
     const [state, x] = call.inputs;

@@ -2,10 +2,10 @@ import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 
-/** Most lanes of a group. Lane i keeps the elements i, i + lanes, … of the state. */
+/** Max lanes per group. Lane i holds state elements i, i + lanes, … */
 const mostLanes = 256;
 
-/** Elements of a state that a lane keeps at most. */
+/** Max state elements per lane. */
 const mostKept = 16;
 
 /** A group of lanes per head and channel, which keeps the state `[N]` and goes from token to token. A row outside of the state gives 0. */
@@ -20,7 +20,7 @@ export const ssmScan: GpuKernelOf<"ssmScan"> = {
     const size = b.shape[2] as number;
     const lanes = Math.min(mostLanes, Math.max(32, 2 ** Math.ceil(Math.log2(size))));
     const perLane = Math.ceil(size / lanes);
-    // Row and beginning of each token in one: with the tensors apart there would be more than every device can bind.
+    // Row and start of each token share one tensor: separate tensors would be more than every device can bind.
     const tokens: GpuArgument = { kind: "scratch", dtype: "u32", elements: positions.shape };
     const prepare: GpuStep = {
       kind: "each",

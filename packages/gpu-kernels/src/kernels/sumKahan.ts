@@ -2,7 +2,7 @@ import type { Emitter, F32 } from "../emitter.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { forEachOf, perRow } from "../shared/rows.ts";
 
-/** A sum and what rounding lost of it. */
+/** A sum and its rounding error. */
 type Pair = readonly [sum: F32, lost: F32];
 
 export const sumKahan: GpuKernelOf<"sumKahan"> = {
@@ -16,7 +16,7 @@ export const sumKahan: GpuKernelOf<"sumKahan"> = {
         lost.set(l);
       });
       const [all, rest] = k.reducer(["f32", "f32"])([sum.get(), lost.get()], (a, b) => added(k, a, b));
-      // Once the sum is infinite or NaN, what was lost is NaN.
+      // Once the sum is infinite or NaN, the error is NaN.
       const isBounded = k.compare("lt", k.abs(all), Number.POSITIVE_INFINITY);
       k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, k.select(isBounded, k.add(all, rest), all)));
     }),

@@ -5,7 +5,7 @@ import { groupSum } from "../shared/groups.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { perRow, squaresOf, sumOf } from "../shared/rows.ts";
 
-/** Two passes, the second over differences to the mean. */
+/** Two passes, the second over differences from the mean. */
 export const variance: GpuKernelOf<"variance"> = {
   steps: (call, { axis, correction }) => [
     perRow("", { x: call.inputs[0], axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {

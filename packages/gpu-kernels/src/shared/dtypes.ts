@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import { isInteger } from "@centella/core/backend";
 import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 
-/** The type in which a plain dtype is computed with. */
+/** The type in which a plain dtype is computed. */
 export function computeType(dtype: DType): NumberType {
   if (!isInteger(dtype)) return "f32";
   return dtype === "i32" || dtype === "i8" ? "i32" : "u32";
@@ -20,7 +20,7 @@ export function loadNumber(k: Emitter, dtype: DType, name: string, index: U32 | 
   }
 }
 
-/** A byte with its sign. */
+/** A byte as a signed number. */
 function signed(k: Emitter, byte: U32): I32 {
   return k.bitcast("i32", k.sub(k.xor(byte, 0x80), 0x80));
 }

@@ -7,7 +7,7 @@ import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type 
 /** Inputs that a call cannot leave out. */
 export type RequiredSpecs = readonly TensorSpec[];
 
-/** A unary op on f32. NaN stays NaN, whatever `f` makes of it. */
+/** A unary op on f32. NaN stays NaN, whatever `f` returns for it. */
 export function unary<P extends object>(
   f: (k: Emitter, x: F32, number: (name: string) => F32) => F32,
 ): GpuKernel<P, readonly [TensorSpec]> {

@@ -4,7 +4,7 @@ import { type GpuKernel, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
 import { forEachOf, perRow } from "./rows.ts";
 
-/** The place of the element with the largest key, of equal keys the first. No element has key 0. */
+/** The index of the first element with the largest key. No element has key 0. */
 export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<ParamsOf<"argmax">, readonly [TensorSpec]> {
   return {
     steps: (call, { axis }) => [

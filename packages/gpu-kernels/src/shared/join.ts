@@ -5,7 +5,7 @@ import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "..
 import { type GpuCall, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import type { RequiredSpecs } from "./elementwise.ts";
 
-/** Inputs that fit beside the output among the eight tensors that every device can bind. */
+/** Most inputs of a step: every device can bind eight tensors, and one is the output. */
 const mostAtOnce = 7;
 
 /** Joins tensors along an axis, on which tensor i has the extent `extents[i]`. `inner` are the axes after it. */
@@ -14,7 +14,7 @@ export function join(call: GpuCall<RequiredSpecs>, inner: Shape, extents: readon
   const total = extents.reduce((sum, extent) => sum + extent, 0);
   const tensors = extents.map((extent, index) => ({ index, extent, start: extents.slice(0, index).reduce((sum, each) => sum + each, 0) }));
   if (layoutOf(dtype).bytes < 4) {
-    // Several elements share a word, which one lane writes: as many tensors as can be bound, then more in the words that are there.
+    // Several elements share a word, which one lane writes. The first step takes as many tensors as can be bound; later steps add to its words.
     const launches = Math.ceil(extents.length / mostAtOnce);
     return Array.from({ length: launches }, (_, launch): GpuStep => {
       const from = launch * mostAtOnce;
@@ -42,7 +42,7 @@ export function join(call: GpuCall<RequiredSpecs>, inner: Shape, extents: readon
       };
     });
   }
-  // Whole words: a launch for each, which reads and writes nothing twice.
+  // Whole words: a step for each tensor reads and writes every element once.
   return tensors.map(({ index: tensor, extent, start: first }): GpuStep => {
     const body = (scope: GpuScope, index: U32): void => {
       const { k } = scope;

@@ -13,7 +13,7 @@ export function withSignOf(k: Emitter, magnitude: F32, x: F32): F32 {
   return k.bitcast("f32", k.or(k.bitcast("u32", k.abs(magnitude)), sign));
 }
 
-/** Of -0 and negative numbers. By bits: devices that flush denormals see their sign. */
+/** True for -0 and negative numbers. By bits: devices that flush denormals see their sign. */
 export function isNegative(k: Emitter, x: F32): Bool {
   return k.compare("ge", k.bitcast("u32", x), 0x80000000);
 }
@@ -113,7 +113,7 @@ export function reduceAngle(k: Emitter, x: F32): { readonly r: F32; readonly q: 
   const shift = k.and(e, 31);
   const wordAt = (ahead: number): U32 =>
     [1, 2, 3, 4].reduce<U32>(
-      // Past the table only bits that no finite argument looks at.
+      // No finite argument reads bits past the table.
       (value, at) => k.select(k.compare("eq", word, at), k.constant("u32", twoOverPi[at + ahead] ?? 0), value),
       k.constant("u32", elementAt(twoOverPi, ahead)),
     );
@@ -131,7 +131,7 @@ export function reduceAngle(k: Emitter, x: F32): { readonly r: F32; readonly q: 
   const fraction = k.and(highWord, 0x3fffffff);
   const isUp = k.compare("ge", fraction, 0x20000000);
   const quadrant = k.add(k.shiftRight(highWord, 30), k.select(isUp, k.constant("u32", 1), 0));
-  // The magnitude of the rest: what is missing to the next quadrant where it was rounded up.
+  // The magnitude of the remainder: the distance to the next quadrant if it was rounded up.
   const lowRest = k.select(isUp, k.sub(k.constant("u32", 0), lowWord), lowWord);
   const borrow = k.select(k.compare("ne", lowWord, 0), k.constant("u32", 1), 0);
   const highRest = k.select(isUp, k.sub(k.sub(k.constant("u32", 0x40000000), fraction), borrow), fraction);

@@ -4,7 +4,7 @@ import type { Emitter, F32, U32, Variable } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuStep, input, output } from "../kernel.ts";
 
-/** A lane per window: `fold` takes its elements, those of the padding left out, into the variable; `finish` sees how many there were. */
+/** A lane per window. `fold` adds its elements, without the padding, to the variable; `finish` gets their number. */
 export function pool(
   call: GpuCall<readonly [TensorSpec]>,
   { kernel, stride, padding }: ParamsOf<"maxPool2d">,

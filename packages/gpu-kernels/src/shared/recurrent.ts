@@ -1,14 +1,14 @@
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, timesPlus } from "../extent.ts";
 
-/** Whether tokens `t` and `t - 1` are of one sequence, whose rows are the argument `rows`. */
+/** Whether tokens `t` and `t - 1` belong to one sequence: their entries in the argument `rows` are equal. */
 export function followsOn(k: Emitter, t: U32): ReturnType<Emitter["not"]> {
   const isFirst = k.compare("eq", t, 0);
   const before = k.select(isFirst, k.constant("u32", 0), k.sub(t, 1));
   return k.both(k.not(isFirst), k.compare("eq", k.loadInteger("rows", before), k.loadInteger("rows", t)));
 }
 
-/** How many tokens of `t`'s sequence stand before it in the call; from `most` on it is not counted. */
+/** Number of tokens of `t`'s sequence before it in the call, at most `most`. */
 export function tokensBefore(k: Emitter, t: U32, most: Extent): U32 {
   const count = k.variable("u32", 0);
   k.while(
@@ -23,8 +23,8 @@ export function tokensBefore(k: Emitter, t: U32, most: Extent): U32 {
 }
 
 /**
- * Channel `c` of the token `distance` places before token `t` of its sequence, of whose tokens `inCall` stand before it in the call:
- * from `x [T, C]`, from row `row` of `state [S, K - 1, C]`, or 0 before position 0.
+ * Channel `c` of the token `distance` places before token `t` in its sequence: from `x [T, C]` for the `inCall` tokens before it in the
+ * call, then from row `row` of `state [S, K - 1, C]`, or 0 before position 0.
  */
 export function tokenBefore(
   k: Emitter,

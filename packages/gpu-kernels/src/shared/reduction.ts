@@ -4,7 +4,7 @@ import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
 import { dimAt, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
-/** Elements of a row from which on several groups share it, and the least that each of them takes. */
+/** Rows of at least this many elements are shared by several groups, each of which takes at least this many. */
 const longRow = 2 ** 14;
 const leastShare = 2 ** 12;
 
@@ -17,12 +17,12 @@ export function sharersOf(rows: number, length: number): number {
   return Math.max(1, Math.min(Math.ceil(length / leastShare), Math.floor(enoughGroups / Math.max(1, rows))));
 }
 
-/** A fold of f32 elements: `combine` over `map(x)` from `initial`, which changes nothing. */
+/** A fold of f32 elements: `combine` over `map(x)` from `initial`, its neutral element. */
 interface Fold {
   readonly initial: number;
   readonly map?: (k: Emitter, x: F32) => F32;
   readonly combine: (k: Emitter, a: F32, b: F32) => F32;
-  /** Makes the result of the combined value and the number of elements. */
+  /** Returns the result from the combined value and the number of elements. */
   readonly finish?: (k: Emitter, value: F32, length: Extent) => F32;
 }
 

@@ -13,7 +13,7 @@ export interface Row {
   at(i: Extent): U32;
 }
 
-/** The axes beside `axis`; none for null, which takes all as one row. */
+/** The axes before and after `axis`; none for null, which makes one row of everything. */
 export function rowsOf(
   { shape }: TensorSpec,
   axis: number | null,

@@ -6,7 +6,7 @@ import { isSmaller } from "./math.ts";
 import { forEachOf, perRow, sumOf } from "./rows.ts";
 
 /**
- * A softmax-like op: `finish` makes a result of `x - max` and the sum of `exp(x - max)` over the row. Where the largest value is not
+ * A softmax-like op: `finish` computes a result from `x - max` and the sum of `exp(x - max)` over the row. Where the largest value is not
  * finite, `x - max` is NaN, and so is the row.
  */
 export function softmaxLike(finish: (k: Emitter, shifted: F32, sum: F32) => F32): GpuKernel<ParamsOf<"softmax">, readonly [TensorSpec]> {
@@ -22,7 +22,7 @@ export function softmaxLike(finish: (k: Emitter, shifted: F32, sum: F32) => F32)
           const own = k.variable("f32", Number.NEGATIVE_INFINITY);
           forEachOf(scope, length, (i) => own.set(k.maximum(own.get(), from.first(at(i)))));
           const [largest] = k.reducer(["f32"])([own.get()], ([a], [b]) => [k.maximum(a, b)]);
-          // Said once, so that no compiler has to subtract infinities.
+          // Written out, so that no compiler has to subtract infinities.
           const max = k.select(isSmaller(k, largest, Number.POSITIVE_INFINITY), largest, Number.NaN);
           const sum = sumOf(scope, length, groupSum(k), (i) => k.exp(k.sub(from.again(at(i)), max)));
           forEachOf(scope, length, (i) => storeResult(scope, call, at(i), finish(k, k.sub(from.again(at(i)), max), sum)));

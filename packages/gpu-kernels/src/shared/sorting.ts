@@ -6,7 +6,7 @@ import { larger } from "./groups.ts";
 import { orderKey } from "./math.ts";
 import { dimAt, forEachOf, perRow, rowsOf } from "./rows.ts";
 
-/** What becomes of an order: the values in it, or where they were. */
+/** The output of a sort: values or indices. */
 export type Give = "values" | "indices";
 
 interface Order {
@@ -29,7 +29,7 @@ export function orderSteps(call: GpuCall<readonly [TensorSpec]>, order: Order): 
   return sorting(call, order);
 }
 
-/** A group per line, and a round for each place: the best of those after the one before. */
+/** A group per line, and a round for each output: the best element after the previous one. */
 function selection(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give }: Order): GpuStep {
   const x = call.inputs[0];
   const kept = call.output.shape.at(axis) as number;
@@ -68,7 +68,7 @@ function selection(call: GpuCall<readonly [TensorSpec]>, { axis, descending, giv
   });
 }
 
-/** Larger for what comes first. */
+/** Larger for elements that come first. */
 function rank(k: Emitter, bits: U32, descending: boolean): U32 {
   const key = orderKey(k, k.bitcast("f32", bits));
   return descending ? key : k.xor(key, 0xffffffff);
@@ -213,7 +213,7 @@ function inTiles(
 
 type Pair = readonly [rank: U32, index: U32];
 
-/** Whether two places hold what the other should: larger ranks come first where a run goes up, of equal ones smaller indices. */
+/** Whether two elements must be swapped: larger ranks come first in an ascending run; for equal ranks, smaller indices. */
 function isSwapped(k: Emitter, isUp: ReturnType<Emitter["not"]>, a: Pair, b: Pair): ReturnType<Emitter["not"]> {
   const isSame = k.compare("eq", a[0], b[0]);
   const bFirst = k.either(k.compare("gt", b[0], a[0]), k.both(isSame, k.compare("lt", b[1], a[1])));

@@ -4,7 +4,7 @@ import { forEachOf, perRow, rowsOf } from "./rows.ts";
 
 /** Whether all elements of a row are true, or any: counted by groups, then packed, since a truth value is a byte. */
 export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly [TensorSpec]> {
-  // What is looked for: one that is false, or one that is true.
+  // Counts false elements for "all", true elements for "any".
   const wanted = which === "all" ? "eq" : "ne";
   return {
     steps: (call, { axis }) => {

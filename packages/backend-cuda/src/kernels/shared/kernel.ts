@@ -24,17 +24,17 @@ import {
 import { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 
-/** What a kernel is generated for: one call of an op at one bucket of the program's symbolic dims. */
+/** The call that launches are generated for: an op at one bucket of the program's symbolic dims. */
 export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuCall<Inputs> {
   /** Place of each symbolic dim's value in the buffer of dims, by name. */
   readonly slots: ReadonlyMap<string, number>;
-  /** Largest values that the variant serves: what grids are made for. Kernels guard by the values in the buffer. */
+  /** Largest values that the variant serves; grids are sized for them. Launches guard by the values in the buffer. */
   readonly bucket: DimValues;
 }
 
 /** Which memory a kernel parameter points to. The dtype of an input or output is by default that of the call's tensor. */
 export type Argument =
-  /** Words that are part of the kernel: no parameter. */
+  /** Constant words in the module: not a parameter. */
   | { readonly kind: "table"; readonly words: Uint32Array }
   | { readonly kind: "input"; readonly index: number; readonly dtype?: DType }
   | { readonly kind: "output"; readonly dtype?: DType }
@@ -69,10 +69,10 @@ export interface Kernel<P extends object = object, Inputs extends InputSpecs = I
   launches(call: KernelCall<Inputs>, params: P): readonly Launch[];
 }
 
-/** Threads of a block of the kernels that have no reason to want another number. */
+/** Default number of threads of a block. */
 export const defaultThreads = 256;
 
-/** What a kernel's body is written with. */
+/** Arguments of a kernel's body. */
 export interface Scope extends GpuScope {
   readonly k: PtxEmitter;
   /** Address of a named argument's memory. */
@@ -88,7 +88,7 @@ export function input(index: number): Parameter {
   return { kind: "input", index };
 }
 
-/** The memory that a shared kernel's arguments stand for. */
+/** Returns the CUDA form of a shared kernel's arguments. */
 export function argumentsOf({ bucket }: KernelCall, args: GpuArguments): NamedArguments {
   return Object.fromEntries(Object.entries(args).map(([name, argument]) => [name, argumentOf(argument, bucket)]));
 }

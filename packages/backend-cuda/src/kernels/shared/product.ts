@@ -207,7 +207,7 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
     const [batch, rowTile, columnTile] = unflatten(k, k.block(), [1, rowTiles, columnTiles]);
     const firstRow = times(k, rowTile, tile);
     const firstColumn = times(k, columnTile, tile);
-    // Rows of shared memory are a word longer than the tile, so that storing along the depth does not hit one bank.
+    // Rows of shared memory are one word longer than the tile: stores along the depth hit different banks.
     const pitch = tile + 1;
     const [aTile, bTile] = [k.sharedMemory("f32", tileDepth * pitch), k.sharedMemory("f32", tileDepth * pitch)];
     const x = k.and(thread, side - 1);

@@ -5,21 +5,21 @@ import type { BackendKernel, GpuCall, InputSpecs } from "@centella/gpu-kernels";
 /** An op call that dispatches are generated for. Shapes may be symbolic; text may depend on ranks, dtypes and parameters. */
 export type KernelCall<Inputs extends InputSpecs = InputSpecs> = Omit<GpuCall<Inputs>, "bucket">;
 
-/** What a binding of a kernel refers to. */
+/** The memory that a binding refers to. */
 export type Resource =
   | { readonly kind: "input"; readonly index: number }
   | { readonly kind: "output" }
   /** A further result of a fused group. */
   | { readonly kind: "extraOutput"; readonly index: number }
-  /** Memory that lives from one dispatch of an op call to the next, of this many bytes; other slots (default 0) are other memory. */
+  /** Memory that the dispatches of an op call share. Each slot (default 0) is separate memory. */
   | { readonly kind: "scratch"; readonly bytes: number; readonly slot?: number }
-  /** Words that are part of the kernel. */
+  /** Constant words. */
   | { readonly kind: "table"; readonly words: Uint32Array };
 
 /** Element types of bindings in WGSL. */
 export type ElementType = "f32" | "i32" | "u32" | "atomic<u32>";
 
-/** A storage buffer as a kernel's text declares it. */
+/** A storage buffer as a dispatch's text declares it. */
 export interface Binding {
   readonly name: string;
   readonly resource: Resource;
@@ -27,7 +27,7 @@ export interface Binding {
   readonly element: ElementType;
 }
 
-/** Fields of a kernel's uniform block, 4 bytes each, in order. */
+/** A field of a uniform block, 4 bytes. */
 export interface Field {
   readonly name: string;
   readonly type: "u32" | "i32" | "f32";

@@ -8,7 +8,7 @@ import { products, roundingDispatch, vectorLanes, vectorRows } from "../matmul.t
 import type { Binding, Dispatch, Field, Resource } from "./kernel.ts";
 import { count, maximum } from "./shape.ts";
 
-/** Storage buffers of the dispatch for few rows, the one with the most. */
+/** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
 export function siblingBindings({ lefts, results }: Siblings): number {
   const own = results.map(({ products: multiplied, epilogue }) => multiplied.length + 1 + Object.keys(epilogue.args).length);
   return own.reduce((a, b) => a + b, lefts.length);
