@@ -171,7 +171,7 @@ describe("anchoredGroup", () => {
     const { body } = params;
     const again = { ...body[2]!, inputs: [count + 2, 1] };
     expect(told({ count, params: { body: [...body, again] } })).toEqual({
-      unsupported: "more than one call that is no function of single elements",
+      unsupported: "more than one call that is not elementwise",
     });
     const withLast = (inputs: readonly number[]) => ({ count, params: { body: [...body.slice(0, 2), { ...body[2]!, inputs }] } });
     expect(told(withLast([count, 1]))).toEqual({ unsupported: "rmsNorm of several calls" });

@@ -62,7 +62,7 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
     const { call, isLast, elementwise: group } = anchored;
     const { op, output } = elementAt(params.body, call);
     const uses = fusable(op.name);
-    if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} has no kernel for single elements here`;
+    if ((isLast ? uses?.prologue : uses?.epilogue) === undefined) return `${op.name} cannot be fused here`;
     if (group.output.dtype !== "f32" || output.dtype !== "f32") return `prologues and epilogues of ${op.name} are f32 here`;
     return elementsUnsupported(inputs, params, group);
   }
@@ -82,7 +82,7 @@ function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: Eleme
   if (elements === undefined) return undefined;
   const { places, params } = elements;
   const apart = params.body.find(({ op }) => elementOf(op) === undefined);
-  if (apart !== undefined) return `${apart.op.name} has no kernel for single elements here`;
+  if (apart !== undefined) return `${apart.op.name} cannot be fused here`;
   const specs = [...places.map((place) => specAt(inputs, group, place)), ...params.body.map(({ output }) => output)];
   const odd = specs.find((spec) => spec !== undefined && spec.dtype !== "f32" && spec.dtype !== "i32");
   return odd && `${odd.dtype} is not computed with in fused groups`;

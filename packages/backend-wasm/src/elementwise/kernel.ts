@@ -88,7 +88,7 @@ export const fusedLoop: FusedKernel = {
     const hasExpression = (op: AnyOp): boolean =>
       op.kernels === undefined && (op.elementwise === true || expressionOf(op.name) !== undefined);
     const apart = body.find(({ op, inputs: places }) => !hasExpression(op) || places.includes(undefined));
-    if (apart !== undefined) return `${apart.op.name} is no function of single elements here`;
+    if (apart !== undefined) return `${apart.op.name} cannot be fused here`;
     const odd = inputs.find((spec) => !laneTypes.includes(spec.dtype));
     return odd && `fused groups cannot read ${odd.dtype}`;
   },

@@ -42,7 +42,7 @@ export function resultsOf(count: number, { body, extraOutputs = [] }: FusedParam
   });
 }
 
-/** One call that is no function of single elements, with a prologue that computes its first tensor or an epilogue of its result. */
+/** One call that is not elementwise, with a prologue that computes its first tensor or an epilogue of its result. */
 export interface AnchoredGroup {
   /** Its index in the body. */
   readonly call: number;
@@ -62,7 +62,7 @@ export interface Refusal {
 export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedParams): AnchoredGroup | Refusal {
   const [anchor, another] = [...body.entries()].filter(([, { op }]) => op.elementwise !== true);
   if (anchor === undefined) return { unsupported: "functions of single elements alone" };
-  if (another !== undefined) return { unsupported: "more than one call that is no function of single elements" };
+  if (another !== undefined) return { unsupported: "more than one call that is not elementwise" };
   const [call, { op, inputs }] = anchor;
   const isLast = call === body.length - 1;
   if (!isLast && call > 0) return { unsupported: `${op.name} between other calls` };
