@@ -22,21 +22,19 @@ const describeShared = describe.skipIf(!hasShared);
 /** llama.cpp computed its oracles with an f32 cache. */
 const exactCache = { cacheType: "f32" } as const;
 
-/**
- * llama.cpp rounds activations to f16 before it multiplies with F16 weights. Exact arithmetic stays within 1e-3 of that.
- */
+/** Limit for F16 weights. llama.cpp rounds activations to f16 before these products, and exact arithmetic differs by up to 1e-3. */
 const f16Error = 1e-3;
 /**
- * Of "ggml" arithmetic. A CPU adds in f64 or f32 in another order than ggml, so a rare activation rounds to the neighbouring 8-bit
- * value, and q8_1's sums are f16 in ggml. GPUs also have their own `exp` and `inverseSqrt`: more activations round differently, and
- * each such step is as large as the noise that the rounding makes anyway.
+ * Limit for "ggml" arithmetic. A CPU adds in f64 or f32 in another order than ggml, so a few activations round to the neighbouring 8-bit
+ * value, and the sums of q8_1 are f16 in ggml. GPUs also have their own `exp` and `inverseSqrt`, so more activations round differently.
+ * Each such step is as large as the rounding error itself.
  */
 const roundedError = (isExact: boolean): number => (isExact ? 3e-3 : 2e-2);
-/** Of the small test models of each type, whose few tokens leave no room for a value that rounds to its neighbour. */
+/** Limit for the small test models of each type. They have so few tokens that no activation rounds differently on a CPU. */
 const roundedTypeError = (isExact: boolean): number => (isExact ? 1e-3 : 2e-2);
-/** Exact arithmetic with BF16 weights, where llama.cpp rounds activations to bf16, 8 significant bits. */
+/** Limit for exact arithmetic with BF16 weights: llama.cpp rounds activations to bf16, which has 8 significant bits. */
 const bf16Error = 3e-3;
-/** Of exact arithmetic, against llama.cpp's with 8-bit activations. */
+/** Limit for exact arithmetic compared with llama.cpp's 8-bit activations. */
 const activationError = 3e-2;
 const activationCosine = 0.999;
 
@@ -61,7 +59,7 @@ const architectures = [
   "qwen3moe-moe",
   "gpt-oss-moe",
 ];
-/** Of f32 weights and cache, on any backend. */
+/** Limit for f32 weights and cache, on any backend. */
 const exactError = 1e-4;
 
 const quantTypes = [
@@ -88,9 +86,9 @@ const quantTypes = [
 
 const arithmetics = ["ggml", "f32"] as const;
 
-/** Families that a software GPU computes, too: one of each kind of attention and norms. */
+/** Families that also run on a software GPU: one for each kind of attention and norms. */
 const softwareArchitectures = ["llama-dense", "qwen2-dense", "qwen3-dense", "phi3-dense", "gemma2-dense"];
-/** Those of a sample: the plainest, and the one with most of its own. */
+/** Families of a sample: the plainest, and the one that differs most from it. */
 const fewArchitectures: readonly string[] = ["llama-dense", "gemma2-dense"];
 
 export function describeLogits({ runtime, isExact, scope, isSample }: SuiteContext): void {
@@ -110,7 +108,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
         for (const batchSize of scope === "smoke" || isSample ? [256] : [256, 70]) {
           await using model = await load(path, { batchSize });
           expect(relativeError(await model.logits(few), readFloats(`data/archs/${name}.logits.f32`))).toBeLessThan(exactError);
-          // Two hundred ids take a software GPU half a minute a family.
+          // A software GPU takes half a minute for 200 ids of a family.
           if (scope === "smoke" && (isSample || name !== softwareArchitectures[0])) continue;
           expect(relativeError(await model.logits(ids), readFloats(`data/archs/${name}.logits200.f32`))).toBeLessThan(exactError);
         }
@@ -156,7 +154,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
       if (activations === "f32") expect(cosine(logits, expected)).toBeGreaterThan(activationCosine);
     });
 
-    // On the reference itself this would compare it with itself.
+    // On the reference, this would compare the reference with itself.
     test.runIf(scope === "all").each(quantTypes)("%s in exact arithmetic is the reference's", async (type) => {
       const path = shared(`data/quants/llama-dense-${type}.gguf`);
       const ids = Array.from({ length: 12 }, (_, i) => i + 1);

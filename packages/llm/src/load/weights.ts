@@ -150,7 +150,7 @@ export class WeightTable {
     const info = this.#file.optionalTensor(name);
     const isUsable = info !== undefined && this.#fits(info, shape);
     if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
-    // Recording continues with a stand-in, so that one error names every problem.
+    // Recording continues with a placeholder, so that one error names every problem.
     const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
     const value = this.#program.persistent(key, { dtype, shape: [rows, ...rest] });
     this.#values.set(key, value);
