@@ -137,12 +137,12 @@ export class ChatTemplate {
    */
   #renders(role: string, place: Place): boolean {
     const key = `${place} ${role}`;
-    let known = this.#rendered.get(key);
-    if (known === undefined) {
-      known = this.#probe(role, place);
-      this.#rendered.set(key, known);
+    let isRendered = this.#rendered.get(key);
+    if (isRendered === undefined) {
+      isRendered = this.#probe(role, place);
+      this.#rendered.set(key, isRendered);
     }
-    return known;
+    return isRendered;
   }
 
   #probe(role: string, place: Place): boolean {

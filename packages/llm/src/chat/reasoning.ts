@@ -36,8 +36,8 @@ const answerTags = [
 
 /** The format that a chat template mentions. */
 export function findReasoningFormat(template: string): ReasoningFormat | undefined {
-  const known = knownFormats.find(([mention]) => template.includes(mention));
-  if (known !== undefined) return known[1];
+  const found = knownFormats.find(([mention]) => template.includes(mention));
+  if (found !== undefined) return found[1];
   if (!template.includes(thinkTags.close)) return undefined;
   const around = answerTags.find(([, close]) => template.includes(close));
   return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };

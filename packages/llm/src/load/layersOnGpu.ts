@@ -40,10 +40,10 @@ export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: numbe
     reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, as layersOnGpu asks`,
     place({ parts }) {
       // All layers share the frequencies of rope, which are small.
-      const places = { input: cpu.name, output: tail.name, shared: [cpu.name, gpu.name] };
-      const placeOf = (part: ModelPart): string | readonly string[] =>
-        typeof part === "number" ? (part >= first ? gpu.name : cpu.name) : places[part];
-      return Object.fromEntries([...parts].map(([name, part]) => [name, placeOf(part)]));
+      const devices = { input: cpu.name, output: tail.name, shared: [cpu.name, gpu.name] };
+      const deviceOf = (part: ModelPart): string | readonly string[] =>
+        typeof part === "number" ? (part >= first ? gpu.name : cpu.name) : devices[part];
+      return Object.fromEntries([...parts].map(([name, part]) => [name, deviceOf(part)]));
     },
     unsupported(recorded) {
       try {

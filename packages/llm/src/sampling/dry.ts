@@ -45,19 +45,21 @@ const byHead = new WeakMap<Breakers, ReadonlyMap<number, Breakers>>();
 
 /** Breakers by their first id. There can be thousands, so the table is created once. */
 function tableOf(breakers: Breakers): ReadonlyMap<number, Breakers> {
-  const known = byHead.get(breakers);
-  if (known !== undefined) return known;
+  const existing = byHead.get(breakers);
+  if (existing !== undefined) return existing;
   const table = new Map<number, (readonly number[])[]>();
   for (const breaker of breakers) {
-    const alike = table.get(breaker[0]!);
-    if (alike === undefined) table.set(breaker[0]!, [breaker]);
-    else alike.push(breaker);
+    const [first] = breaker;
+    if (first === undefined) continue;
+    const sameFirst = table.get(first);
+    if (sameFirst === undefined) table.set(first, [breaker]);
+    else sameFirst.push(breaker);
   }
   byHead.set(breakers, table);
   return table;
 }
 
-/** Tokens after the last breaker; all of them where there is none. */
+/** Number of tokens after the last breaker, or of all tokens if there is none. */
 function sinceBreaker(recent: Int32Array, breakers: Breakers): number {
   const table = tableOf(breakers);
   for (let head = 0; head < recent.length; head++) {

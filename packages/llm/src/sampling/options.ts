@@ -109,6 +109,11 @@ const any = { expected: "a number", accepts: () => true };
 const count = { expected: "a whole number >= 0", accepts: (value: number) => Number.isInteger(value) && value >= 0 };
 const lastN = { expected: "a whole number >= -1", accepts: (value: number) => Number.isInteger(value) && value >= -1 };
 
+function randomSeed(): number {
+  const [seed = 0] = crypto.getRandomValues(new Uint32Array(1));
+  return seed;
+}
+
 const rules: { readonly [K in NumericOption]: Rule } = {
   temperature: { fallback: () => 0.8, ...fromZero },
   dynamicTemperatureRange: { fallback: () => 0, ...fromZero },
@@ -132,7 +137,7 @@ const rules: { readonly [K in NumericOption]: Rule } = {
   mirostatTau: { fallback: () => 5, ...fromZero },
   mirostatEta: { fallback: () => 0.1, ...fromZero },
   seed: {
-    fallback: () => crypto.getRandomValues(new Uint32Array(1))[0]!,
+    fallback: randomSeed,
     expected: "a whole number in 0 … 2^53 - 1",
     accepts: (value) => Number.isSafeInteger(value) && value >= 0,
   },
@@ -170,10 +175,10 @@ export function resolveSampling(options: SamplingOptions = {}, defaults: Samplin
   checkKeys("sampling", options, samplingOptionNames);
   checkKeys("sampling", defaults, samplingOptionNames);
   const isOwnMirostatOff = options.mirostat === undefined && contradictsMirostat(options) !== undefined;
-  const own: SamplingOptions = isOwnMirostatOff ? { ...defaults, mirostat: 0 } : defaults;
+  const modelDefaults: SamplingOptions = isOwnMirostatOff ? { ...defaults, mirostat: 0 } : defaults;
   const numbers = Object.fromEntries(
     Object.entries(rules).map(([name, { fallback, expected, accepts }]) => {
-      const value = options[name as NumericOption] ?? own[name as NumericOption] ?? fallback();
+      const value = options[name as NumericOption] ?? modelDefaults[name as NumericOption] ?? fallback();
       if (typeof value !== "number" || !Number.isFinite(value) || !accepts(value)) throw wrong(name, expected, value);
       return [name, value];
     }),
@@ -182,7 +187,7 @@ export function resolveSampling(options: SamplingOptions = {}, defaults: Samplin
     ...numbers,
     dryBreakers: resolveBreakers(options.dryBreakers ?? []),
     logitBias: resolveBias(options.logitBias ?? {}),
-    steps: resolveSteps(options.steps ?? stepsFor(options, own.steps)),
+    steps: resolveSteps(options.steps ?? stepsFor(options, modelDefaults.steps)),
   };
   refuseContradictions(options, resolved.steps);
   return resolved;

@@ -21,7 +21,7 @@ function buildByteToChar(): string[] {
 /** The UTF-8 bytes of a text, each as its byte-level character. */
 export function toByteLevel(text: string): string {
   let out = "";
-  for (const byte of encoder.encode(text)) out += byteToChar[byte]!;
+  for (const byte of encoder.encode(text)) out += byteToChar[byte] ?? "";
   return out;
 }
 

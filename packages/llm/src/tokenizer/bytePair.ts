@@ -56,12 +56,12 @@ class BytePairModel implements TextModel {
 
     const extras = new Map<string, number>();
     const symbol = (text: string): number => {
-      const known = vocabulary.ids.get(text) ?? extras.get(text);
-      if (known !== undefined) return known;
-      const fresh = vocabulary.size + extras.size;
-      extras.set(text, fresh);
+      const existing = vocabulary.ids.get(text) ?? extras.get(text);
+      if (existing !== undefined) return existing;
+      const added = vocabulary.size + extras.size;
+      extras.set(text, added);
       this.#extraTexts.push(text);
-      return fresh;
+      return added;
     };
     this.#extras = extras;
     this.#symbolOfByte = preTokenizer.units === "bytes" ? Int32Array.from(byteToChar, symbol) : new Int32Array(0);
@@ -104,8 +104,8 @@ class BytePairModel implements TextModel {
 
   #encodeWord(word: string): number[] {
     if (this.#preTokenizer.ignoreMerges) {
-      const whole = this.#vocabulary.ids.get(toByteLevel(word));
-      if (whole !== undefined) return [whole];
+      const wordId = this.#vocabulary.ids.get(toByteLevel(word));
+      if (wordId !== undefined) return [wordId];
     }
     const count = this.#takeSymbols(word);
     this.#merge(count);

@@ -104,7 +104,7 @@ export class Vocabulary {
   }
 
   is(id: number, bits: number): boolean {
-    return (this.kinds[id]! & bits) !== 0;
+    return ((this.kinds[id] ?? 0) & bits) !== 0;
   }
 
   /**
@@ -135,14 +135,14 @@ export class Vocabulary {
     const types = metadata.optionalNumbers(`${prefix}token_type`);
     if (types === undefined) return new Uint8Array(this.size).fill(normal);
     requireLength("token_type", types.length, this.size);
-    return Uint8Array.from(this.texts, (_, id) => kindOfType[types[id]!] ?? 0);
+    return Uint8Array.from(this.texts, (_, id) => kindOfType[types[id] ?? 0] ?? 0);
   }
 
   #readScores(metadata: VocabularyMetadata): Float32Array {
     const scores = metadata.optionalNumbers(`${prefix}scores`);
     if (scores === undefined) return new Float32Array(this.size);
     requireLength("scores", scores.length, this.size);
-    return Float32Array.from(this.texts, (_, id) => scores[id]!);
+    return Float32Array.from(this.texts, (_, id) => scores[id] ?? 0);
   }
 }
 

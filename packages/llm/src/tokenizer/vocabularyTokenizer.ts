@@ -86,15 +86,15 @@ export class VocabularyTokenizer implements Tokenizer {
   /** Appends ids step by step. */
   *#encodeInto(ids: number[], text: string, { addSpecial = true, parseSpecial = false }: EncodeOptions): Generator<void> {
     const wellFormed = text.replace(/\p{Surrogate}/gu, "\ufffd");
-    if (addSpecial && this.addBos) ids.push(this.bosId!);
+    if (addSpecial && this.addBos && this.bosId !== undefined) ids.push(this.bosId);
     let atBoundary = true;
     for (const { start, end, id } of this.#specials.partition(wellFormed, parseSpecial)) {
       if (id < 0) yield* this.#textModel.encodeText(wellFormed.slice(start, end), atBoundary, ids);
       else ids.push(id);
       atBoundary = id >= 0;
     }
-    if (addSpecial && this.addSeparator) ids.push(this.separatorId!);
-    if (addSpecial && this.addEos) ids.push(this.eosId!);
+    if (addSpecial && this.addSeparator && this.separatorId !== undefined) ids.push(this.separatorId);
+    if (addSpecial && this.addEos && this.eosId !== undefined) ids.push(this.eosId);
   }
 
   decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
@@ -107,8 +107,8 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   tokenBytes(id: number): Uint8Array {
-    const known = typeof id === "number" ? this.#pieces[id] : undefined;
-    if (known !== undefined) return known;
+    const cached = typeof id === "number" ? this.#pieces[id] : undefined;
+    if (cached !== undefined) return cached;
     const bytes = this.#bytesOf(this.#check(id));
     this.#pieces[id] = bytes;
     return bytes;

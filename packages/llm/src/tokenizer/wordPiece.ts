@@ -93,13 +93,13 @@ class WordPieceModel implements TextModel {
   }
 
   #character(char: string): Character {
-    let known = this.#characters.get(char);
-    if (known === undefined) {
-      known = characterOf(char, this.#normalizer);
+    let cached = this.#characters.get(char);
+    if (cached === undefined) {
+      cached = characterOf(char, this.#normalizer);
       if (this.#characters.size >= maxCharacters) this.#characters.clear();
-      this.#characters.set(char, known);
+      this.#characters.set(char, cached);
     }
-    return known;
+    return cached;
   }
 
   #encodeWord(word: string): number[] {
@@ -133,7 +133,7 @@ function characterOf(original: string, { isLowercase, stripsAccents }: WordNorma
 }
 
 function firstOf(text: string): string {
-  return String.fromCodePoint(text.codePointAt(0)!);
+  return String.fromCodePoint(text.codePointAt(0) ?? 0);
 }
 
 /** Creates the tokenizer of a file of kind "bert". @throws {TokenizerError} if a table is broken */

@@ -40,8 +40,9 @@ export class ExpressionParser {
 
   /** An expression, or several separated by commas as a tuple. */
   tuple(): Expression {
-    const items = [this.expression()];
-    if (!this.tokens.sees(",")) return items[0]!;
+    const first = this.expression();
+    if (!this.tokens.sees(",")) return first;
+    const items = [first];
     while (this.tokens.accept(",")) {
       if (this.#endsTuple()) break;
       items.push(this.expression());
@@ -239,7 +240,7 @@ export class ExpressionParser {
 
   #subscript(owner: Expression): Expression {
     const from = this.tokens.sees(":") ? undefined : this.tuple();
-    if (this.tokens.accept("]")) return member(owner, from!);
+    if (from !== undefined && this.tokens.accept("]")) return member(owner, from);
     this.tokens.expect(":");
     const bound = (): Expression | undefined => (this.tokens.sees(":") || this.tokens.sees("]") ? undefined : this.expression());
     const to = bound();
@@ -255,9 +256,9 @@ export class ExpressionParser {
       const { run } = scope;
       run.budget.spend(1);
       const called = callee(scope);
-      const given = args(scope);
+      const evaluated = args(scope);
       run.at = at;
-      if (called instanceof Callable) return called.call(given, run.budget);
+      if (called instanceof Callable) return called.call(evaluated, run.budget);
       throw new EvaluationError(`expected a function or a macro to call, got ${typeName(called)}`);
     };
   }
@@ -308,9 +309,9 @@ export class ExpressionParser {
     const args = this.tokens.sees("(") ? this.arguments() : noArguments;
     return (scope) => {
       const value = operand(scope);
-      const given = args(scope);
+      const evaluated = args(scope);
       scope.run.at = at;
-      return applyFilter(name, value, given, scope.run.budget);
+      return applyFilter(name, value, evaluated, scope.run.budget);
     };
   }
 
@@ -325,9 +326,9 @@ export class ExpressionParser {
       const test = tests.get(name);
       if (test === undefined) throw new EvaluationError(`expected a test that Jinja has, got "${name}"`);
       const value = operand(scope);
-      const given = bind(name, test.parameters, args(scope));
+      const bound = bind(name, test.parameters, args(scope));
       scope.run.at = at;
-      return isTrue(test.apply(budget, value, ...given)) !== isNegated;
+      return isTrue(test.apply(budget, value, ...bound)) !== isNegated;
     };
   }
 

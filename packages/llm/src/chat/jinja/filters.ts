@@ -19,7 +19,7 @@ const html: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">":
 const escapeHtml = operation("", (budget, value) => {
   const text = toText(value, budget);
   budget.spendOnText(text.length);
-  return text.map((plain) => plain.replace(/[&<>'"]/g, (char) => html[char]!));
+  return text.map((plain) => plain.replace(/[&<>'"]/g, (char) => html[char] ?? char));
 });
 
 const orDefault = operation("default_value boolean", (_, value, fallback = Text.empty, boolean) =>

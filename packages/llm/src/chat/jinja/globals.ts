@@ -34,9 +34,9 @@ function range({ positional }: Arguments, budget: Budget): List {
 }
 
 function dict(args: Arguments, budget: Budget): Dict {
-  const made = new Dict();
-  for (const [key, value] of namedValues(args, budget)) made.set(Text.of(key, "t"), value);
-  return made;
+  const created = new Dict();
+  for (const [key, value] of namedValues(args, budget)) created.set(Text.of(key, "t"), value);
+  return created;
 }
 
 /** Implements `dict()`: entries of a mapping or of pairs, if given, then the named arguments. */
@@ -55,8 +55,8 @@ function namedValues({ positional: [source], named }: Arguments, budget: Budget)
 /** Implements the directives of C's strftime that templates use. Other directives stay unchanged. */
 function formatTime(format: string, now: Date): string {
   const two = (value: number): string => String(value).padStart(2, "0");
-  const day = days[now.getDay()]!;
-  const month = months[now.getMonth()]!;
+  const day = days[now.getDay()] ?? "";
+  const month = months[now.getMonth()] ?? "";
   const values: Readonly<Record<string, string>> = {
     a: day.slice(0, 3),
     A: day,

@@ -57,7 +57,7 @@ class Lexer {
       if (start === this.#source.length) break;
       rawStart.lastIndex = start;
       const raw = rawStart.exec(this.#source);
-      if (raw !== null) this.#raw(start + raw[0].length, raw[1]!);
+      if (raw !== null) this.#raw(start + raw[0].length, raw[1] ?? "");
       else if (this.#source[start + 1] === "#") this.#comment(start);
       else this.#tag(this.#source[start + 1] === "%");
     }
@@ -92,7 +92,7 @@ class Lexer {
   #comment(start: number): void {
     const end = this.#source.indexOf("#}", start + 2);
     if (end < 0) throw new SyntaxFault('expected "#}" after a comment, got the end of the template', start);
-    this.#leave(end + 2, end > start + 2 ? this.#source[end - 1]! : "", true);
+    this.#leave(end + 2, end > start + 2 ? this.#source.charAt(end - 1) : "", true);
   }
 
   #raw(start: number, sign: string): void {
@@ -102,7 +102,7 @@ class Lexer {
     this.#leave(start, sign, false);
     const text = this.#source.slice(this.#at, end.index);
     this.#push("text", end[1] === "-" ? text.trimEnd() : text, this.#at);
-    this.#leave(end.index + end[0].length, end[2]!, true);
+    this.#leave(end.index + end[0].length, end[2] ?? "", true);
   }
 
   /** Tokens of a block or an output. */
@@ -120,7 +120,7 @@ class Lexer {
       const closing = open.length === 0 ? end.exec(this.#source) : null;
       if (closing !== null) {
         this.#push(isBlock ? "blockEnd" : "outputEnd", "", this.#at);
-        this.#leave(this.#at + closing[0].length, closing[1]!, isBlock);
+        this.#leave(this.#at + closing[0].length, closing[1] ?? "", isBlock);
         return;
       }
       this.#token(open);
@@ -130,12 +130,13 @@ class Lexer {
   /** @param open brackets that are not closed yet */
   #token(open: string[]): void {
     const at = this.#at;
-    const char = this.#source[at]!;
+    const char = this.#source.charAt(at);
     if (char === '"' || char === "'") {
       this.#string(char);
       return;
     }
-    const isMember = this.#tokens.at(-1)!.text === "." && this.#tokens.at(-1)!.type === "operator";
+    const previous = this.#tokens.at(-1);
+    const isMember = previous?.text === "." && previous.type === "operator";
     for (const [type, pattern] of [
       ["float", float],
       ["integer", integer],
@@ -154,7 +155,7 @@ class Lexer {
       }
       return;
     }
-    throw new SyntaxFault(`unexpected character ${JSON.stringify(String.fromCodePoint(this.#source.codePointAt(at)!))}`, at);
+    throw new SyntaxFault(`unexpected character ${JSON.stringify(String.fromCodePoint(this.#source.codePointAt(at) ?? 0))}`, at);
   }
 
   #string(quote: string): void {

@@ -361,9 +361,9 @@ function macro(name: string, parameters: readonly Parameter[], body: Statement, 
       const inner = scope.inner();
       const caller = args.named.get("caller");
       if (caller !== undefined) inner.set("caller", caller);
-      const given = bind(name, names, withoutCaller(args));
+      const bound = bind(name, names, withoutCaller(args));
       for (const [i, { name: parameter, fallback }] of parameters.entries())
-        inner.set(parameter, given[i] === undefined ? fallback?.(inner) : given[i]);
+        inner.set(parameter, bound[i] === undefined ? fallback?.(inner) : bound[i]);
       return capture(body, inner);
     }),
   );

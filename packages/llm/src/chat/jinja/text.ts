@@ -45,7 +45,7 @@ export class Text {
   /** Maximal runs of one origin, in order. */
   *runs(): Generator<Text> {
     for (let start = 0; start < this.length; ) {
-      const origin = this.origins[start]!;
+      const origin = this.origins.charAt(start);
       let end = start + 1;
       while (this.origins[end] === origin) end++;
       yield this.slice(start, end);
@@ -55,13 +55,13 @@ export class Text {
 
   /** Applies a change to the text, or to each run of one origin if the length changes. Each run keeps its origin. */
   map(change: (value: string) => string): Text {
-    const whole = change(this.value);
-    if (whole.length === this.length) return new Text(whole, this.origins);
+    const result = change(this.value);
+    if (result.length === this.length) return new Text(result, this.origins);
     let [value, origins] = ["", ""];
     for (const run of this.runs()) {
       const changed = change(run.value);
       value += changed;
-      origins += run.origins[0]!.repeat(changed.length);
+      origins += run.origins.charAt(0).repeat(changed.length);
     }
     return new Text(value, origins);
   }
@@ -80,6 +80,6 @@ export function countCharacters(value: string, end: number): number {
 /** Offset of the character that is `count` characters after `from`. */
 function offsetOf(value: string, from: number, count: number): number {
   let offset = from;
-  for (let i = 0; i < count && offset < value.length; i++) offset += value.codePointAt(offset)! > 0xffff ? 2 : 1;
+  for (let i = 0; i < count && offset < value.length; i++) offset += (value.codePointAt(offset) ?? 0) > 0xffff ? 2 : 1;
   return offset;
 }

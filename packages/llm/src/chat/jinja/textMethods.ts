@@ -67,8 +67,8 @@ function strip(budget: Budget, value: Value, chars: Value, atStart: boolean, atE
   budget.spendOnElements(set?.size ?? 0);
   const isStripped = (char: string): boolean => set?.has(char) ?? char.trim() === "";
   let [start, end] = [0, text.length];
-  if (atStart) while (start < end && isStripped(text.value[start]!)) start++;
-  if (atEnd) while (end > start && isStripped(text.value[end - 1]!)) end--;
+  if (atStart) while (start < end && isStripped(text.value.charAt(start))) start++;
+  if (atEnd) while (end > start && isStripped(text.value.charAt(end - 1))) end--;
   return text.slice(start, end);
 }
 
@@ -90,10 +90,10 @@ function places(budget: Budget, text: Text, part: Text, count: number = Number.P
 
 function replace(budget: Budget, value: Value, old: Value, fresh: Value, count: Value): Text {
   const [text, from, to] = [toText(value, budget), textArgument("replace", old), toText(fresh, budget)];
-  const most = wholeArgument("replace", count, -1);
+  const maxCount = wholeArgument("replace", count, -1);
   const out = new TextBuilder(budget);
   let position = 0;
-  for (const at of places(budget, text, from, most < 0 ? undefined : most)) {
+  for (const at of places(budget, text, from, maxCount < 0 ? undefined : maxCount)) {
     out.add(text.slice(position, at)).add(to);
     position = at + from.length;
   }
@@ -103,8 +103,8 @@ function replace(budget: Budget, value: Value, old: Value, fresh: Value, count: 
 /** Splits at a separator, or at runs of white space without one, dropping leading and trailing white space. */
 function split(budget: Budget, value: Value, separator: Value, limit: Value): List {
   const text = textArgument("split", value);
-  const most = wholeArgument("split", limit, -1);
-  const count = most < 0 ? Number.POSITIVE_INFINITY : most;
+  const maxCount = wholeArgument("split", limit, -1);
+  const count = maxCount < 0 ? Number.POSITIVE_INFINITY : maxCount;
   if (separator === undefined || separator === null) return splitWords(text, count, budget);
   const part = textArgument("split", separator);
   if (part.length === 0) throw new EvaluationError("split: expected a separator, got an empty one");
@@ -113,9 +113,9 @@ function split(budget: Budget, value: Value, separator: Value, limit: Value): Li
 
 function rsplit(budget: Budget, value: Value, separator: Value, limit: Value): List {
   const [text, part] = [textArgument("rsplit", value), textArgument("rsplit", separator)];
-  const most = wholeArgument("rsplit", limit, -1);
+  const maxCount = wholeArgument("rsplit", limit, -1);
   const found = places(budget, text, part);
-  return cut(text, most < 0 ? found : found.slice(Math.max(0, found.length - most)), part.length, budget);
+  return cut(text, maxCount < 0 ? found : found.slice(Math.max(0, found.length - maxCount)), part.length, budget);
 }
 
 function cut(text: Text, offsets: readonly number[], separatorLength: number, budget: Budget): List {

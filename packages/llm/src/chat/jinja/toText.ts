@@ -61,7 +61,7 @@ function quote(text: Text, out: TextBuilder): void {
   out.addAs(mark, "c");
   out.add(
     text.map((value) => {
-      const escaped = value.replace(unprintable, (char) => shortEscapes[char] ?? numericEscape(char.codePointAt(0)!));
+      const escaped = value.replace(unprintable, (char) => shortEscapes[char] ?? numericEscape(char.codePointAt(0) ?? 0));
       return mark === "'" ? escaped.replaceAll("'", "\\'") : escaped;
     }),
   );
@@ -118,14 +118,14 @@ export function toJson(value: Value, style: JsonStyle, budget: Budget): Text {
     } else out.addAs(jsonScalar(item), "c");
   };
   const container = <T>(brackets: string, items: readonly T[], depth: number, each: (item: T) => void): void => {
-    out.addAs(brackets[0]!, "c");
+    out.addAs(brackets.charAt(0), "c");
     for (const [i, item] of items.entries()) {
       if (i > 0) out.addAs(style.itemSeparator, "c");
       newLine(depth + 1);
       each(item);
     }
     if (items.length > 0) newLine(depth);
-    out.addAs(brackets[1]!, "c");
+    out.addAs(brackets.charAt(1), "c");
   };
   const newLine = (depth: number): void => {
     if (style.indent === undefined) return;

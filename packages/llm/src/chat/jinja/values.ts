@@ -153,10 +153,11 @@ export function areEqual(a: Value, b: Value, budget: Budget): boolean {
   }
   if (a instanceof Dict && b instanceof Dict) {
     budget.spend(a.entries.size);
-    return (
-      a.entries.size === b.entries.size &&
-      [...a.entries].every(([key, [, value]]) => b.entries.has(key) && areEqual(value, b.entries.get(key)![1], budget))
-    );
+    const isIn = ([key, [, value]]: readonly [Key, readonly [Value, Value]]): boolean => {
+      const entry = b.entries.get(key);
+      return entry !== undefined && areEqual(value, entry[1], budget);
+    };
+    return a.entries.size === b.entries.size && [...a.entries].every(isIn);
   }
   const [x, y] = [numberOf(a), numberOf(b)];
   return x !== undefined && y !== undefined ? x === y : a === b;
@@ -207,7 +208,7 @@ export function elementsOf(value: Value, budget: Budget): readonly Value[] {
     budget.spendOnElements(value.length);
     const characters: Text[] = [];
     for (let start = 0; start < value.length; ) {
-      const end = start + (value.value.codePointAt(start)! > 0xffff ? 2 : 1);
+      const end = start + ((value.value.codePointAt(start) ?? 0) > 0xffff ? 2 : 1);
       characters.push(value.slice(start, end));
       start = end;
     }

@@ -1,0 +1,64 @@
+import { describe, expect, test } from "vitest";
+import type { Sequence } from "../src/cache/sequence.ts";
+import { type BatchLimits, nextSlices } from "../src/scheduler/batch.ts";
+import type { FeedOptions, Request } from "../src/scheduler/request.ts";
+
+const limits: BatchLimits = { batchSize: 8, maxRows: 4, isEncoder: false };
+
+function request(tokens: number, options: FeedOptions, changes: Partial<Request> = {}): Request {
+  return {
+    sequence: {} as Sequence,
+    ids: Array.from({ length: tokens }, (_, i) => i),
+    options,
+    output: { kind: "values", values: new Float32Array(0) },
+    completion: { resolve: () => undefined, reject: () => undefined },
+    done: 0,
+    skipped: 0,
+    ...changes,
+  };
+}
+
+/** Tokens and rows of each request in the next run, in the order of the requests. */
+function planned(requests: readonly Request[], changes: Partial<BatchLimits> = {}): readonly (readonly [number, number] | undefined)[] {
+  const slices = nextSlices(requests, { ...limits, ...changes });
+  return requests.map((wanted) => {
+    const slice = slices.find((candidate) => candidate.request === wanted);
+    return slice && [slice.count, slice.rows];
+  });
+}
+
+describe("the next run", () => {
+  test("has single tokens first and fills up with a part of a prompt, which gives no rows yet", () => {
+    expect(planned([request(20, { rows: "last" }), request(1, { rows: "last" }), request(1, { rows: "last" })])).toEqual([
+      [6, 0],
+      [1, 1],
+      [1, 1],
+    ]);
+  });
+
+  test("has the rest of a prompt, whose last token gives a row", () => {
+    expect(planned([request(20, { rows: "last" }, { done: 15 })])).toEqual([[5, 1]]);
+  });
+
+  test("is limited by its rows where every token gives one", () => {
+    expect(planned([request(6, { rows: "all" })])).toEqual([[4, 4]]);
+  });
+
+  test("has a draft as a whole or not at all", () => {
+    const draft = request(4, { rows: "all", isDraft: true });
+    expect(planned([draft, request(1, { rows: "last" })])).toEqual([undefined, [1, 1]]);
+    expect(planned([draft])).toEqual([[4, 4]]);
+  });
+
+  test("has texts of an encoder as a whole or not at all", () => {
+    expect(planned([request(5, { rows: "none" }), request(6, { rows: "none" })], { isEncoder: true })).toEqual([[5, 0], undefined]);
+  });
+
+  test("first has the requests that the runs before had no room for", () => {
+    const draft = request(4, { rows: "all", isDraft: true });
+    expect(planned([draft, request(1, { rows: "last" })])[0]).toBeUndefined();
+    expect(draft.skipped).toBe(1);
+    expect(planned([draft, request(1, { rows: "last" })])).toEqual([[4, 4], undefined]);
+    expect(draft.skipped).toBe(0);
+  });
+});
