@@ -71,7 +71,8 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
- * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, DRY and Mirostat, blocks that are quantized or multiplied
+ * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, prompt lookup,
+ * DRY and Mirostat, blocks that are quantized or multiplied
  * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server refuses. What stores a
  * model is a figure of its own: a model that the user has chosen needs none of it.
  */
@@ -99,6 +100,7 @@ const otherUses = [
   "pathSource.js",
   "perplexity.js",
   "precompiled.js",
+  "promptLookup.js",
   "quantize.js",
   "readF32.js",
   "referencePlan.js",

@@ -3,7 +3,7 @@ import { requireChoice } from "../sampling/candidates.ts";
 import type { FeedOptions } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
-import { PromptLookup } from "./promptLookup.ts";
+import type { PromptLookup } from "./promptLookup.ts";
 
 /** Returns the token that follows an output row. `history` must hold all tokens before it. */
 export type RowSampler = (row: number) => number;
@@ -17,8 +17,8 @@ export interface DecodeLoopContext {
   /** Samples the token that follows `history` from its logits. Undefined: the most likely token. */
   readonly sample: ((logits: Float32Array) => number) | undefined;
   readonly overflow: ResolvedOverflow;
-  /** Maximum number of drafted tokens; 0 turns drafting off. */
-  readonly promptLookup: number;
+  /** Drafts tokens; undefined turns drafting off. */
+  readonly lookup: PromptLookup | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -28,7 +28,6 @@ export interface DecodeLoopContext {
  */
 export class DecodeLoop {
   readonly #context: DecodeLoopContext;
-  readonly #lookup: PromptLookup | undefined;
   decodeMs = 0;
   draftedTokens = 0;
   acceptedTokens = 0;
@@ -39,7 +38,6 @@ export class DecodeLoop {
 
   constructor(context: DecodeLoopContext) {
     this.#context = context;
-    this.#lookup = context.promptLookup > 0 ? new PromptLookup(context.promptLookup) : undefined;
   }
 
   /** Whether there is no room for another token. */
@@ -86,10 +84,10 @@ export class DecodeLoop {
 
   /** Tokens that may follow `history`, as many as fit into one run and into the context. */
   #draft(): readonly number[] {
-    if (this.#lookup === undefined) return [];
-    const { scheduler, history } = this.#context;
+    const { scheduler, history, lookup } = this.#context;
+    if (lookup === undefined) return [];
     const room = scheduler.contextLength - this.#length - 1;
-    return this.#lookup.draft(history, Math.min(scheduler.maxVerifiedTokens - 1, room));
+    return lookup.draft(history, Math.min(scheduler.maxVerifiedTokens - 1, room));
   }
 
   /**
@@ -97,7 +95,7 @@ export class DecodeLoop {
    * follows the draft.
    */
   async *#verify(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
-    const { scheduler, sequence, signal } = this.#context;
+    const { scheduler, sequence, lookup, signal } = this.#context;
     const ids = [id, ...draft];
     await scheduler.unpark(sequence, signal);
     sequence.beginDraft();
@@ -123,7 +121,7 @@ export class DecodeLoop {
     } finally {
       // Accepted tokens are computed. The token that was sampled after them is not.
       again = sequence.acceptDraft(ids, computed);
-      this.#lookup?.adapt(draft.length, Math.max(0, computed - 1));
+      lookup?.adapt(draft.length, Math.max(0, computed - 1));
     }
     if (again.length === 0) return;
     start = performance.now();

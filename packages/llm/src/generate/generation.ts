@@ -81,7 +81,8 @@ export class Generation {
     this.#sequence = sequence;
     const sample = await this.#sampler();
     const { promptLookup, signal } = options;
-    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, promptLookup, signal });
+    const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, lookup, signal });
     this.#loop = loop;
     const first = yield* this.#timedPrefill(sequence, loop);
     let ending: Ending | undefined;
