@@ -47,7 +47,7 @@ export type {
 export { fromGbnf } from "./gbnf/fromGbnf.ts";
 export type { JsonSchema, SchemaWarning } from "./json/documents.ts";
 export { fromJsonSchema, type JsonSchemaGrammar, type JsonSchemaOptions } from "./json/fromJsonSchema.ts";
-export { fromLark } from "./lark/fromLark.ts";
+export { fromLark, type LarkGrammar, type LarkOptions } from "./lark/fromLark.ts";
 export { type JsonValue, partialJson } from "./partial/partialJson.ts";
 export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";
 export { isNever, matches } from "./regular/decide.ts";

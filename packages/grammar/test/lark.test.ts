@@ -116,6 +116,22 @@ describe("fromLark", () => {
     expect(() => fromLark(source)).toThrow(expect.objectContaining({ code: "GRAMMAR_UNSUPPORTED", keyword, line: expect.any(Number) }));
   });
 
+  test("schemas are parts of a grammar, each with its own rules, and white space as the options say", () => {
+    const list = (itself: string) => `{ "type": "array", "items": { "$ref": "${itself}" }, "maxItems": 2 }`;
+    const second = `{ "$defs": { "n": ${list("#/$defs/n")} }, "$ref": "#/$defs/n", "x-note": 1 }`;
+    const grammar = fromLark(`%ignore " "\nstart: a "or" b\na: %json ${list("#")}\nb: %json ${second}`);
+    expectMatches(grammar, ["[] or []", "[[],[[]]]or[[]] "], ["[ ]or[]", "[[],[],[]]or[]", "[[]or[]"]);
+    expect(grammar.warnings).toMatchObject([{ keyword: "x-note" }]);
+    expectMatches(fromLark("start: %json {}", { json: { whitespace: "any" } }), ["[ 1 ]"], ["[ 1"]);
+  });
+
+  test("errors of a schema have their pointer, and the place of the schema", () => {
+    const source = 'start: "a"\n  | %json { "items": { "type": "strin" } }';
+    expect(() => fromLark(source)).toThrow(
+      expect.objectContaining({ code: "GRAMMAR_SYNTAX", pointer: "/items", keyword: "type", line: 2, column: 5 }),
+    );
+  });
+
   test("a grammar without recursion is one regular expression", () => {
     expect(fromLark('%ignore " "\nstart: a "," a\na: B+\nB: "b"')).toMatchObject({ start: { isRegular: true }, rules: {} });
   });

@@ -1,12 +1,27 @@
 import type { Budget } from "../budget.ts";
 import { and, bytes, choice, codePoints, empty, not, optional, reference, repeat, sequence, text } from "../expression/builders.ts";
+import { withPrefix } from "../expression/combine.ts";
 import { inlineRegularRules, orderOfUse } from "../expression/inline.ts";
 import type { Expression, Grammar, Regular } from "../expression/types.ts";
+import type { JsonSchema, SchemaWarning } from "../json/documents.ts";
+import { fromJsonSchema, type JsonSchemaOptions } from "../json/fromJsonSchema.ts";
 import { regularFromRegex } from "../regex/fromRegex.ts";
 import { Cursor } from "../source/cursor.ts";
 import { parseLark } from "./parse.ts";
 import { regularFromLarkRegex } from "./regex.ts";
 import type { Definition, LarkSource, Node } from "./syntax.ts";
+
+export interface LarkOptions {
+  /** How the schemas of `%json` are read. */
+  json?: Omit<JsonSchemaOptions, "budget">;
+  /** Limits of the work. Default: 1 s and 64 MiB. */
+  budget?: Budget;
+}
+
+/** The grammar of a text, with the keywords of its schemas that have no effect. */
+export interface LarkGrammar extends Grammar {
+  readonly warnings: readonly SchemaWarning[];
+}
 
 /**
  * The grammar that a text in llguidance's variant of Lark's notation describes. `start` is the rule to start with.
@@ -18,12 +33,14 @@ import type { Definition, LarkSource, Node } from "./syntax.ts";
  * All ways to split a text into lexemes count: a terminal need not match as much as it can. Aliases (`-> name`) and the prefixes `?` and `!`
  * concern parse trees and change nothing.
  *
- * @throws GrammarError with `line` and `column`. Codes: `GRAMMAR_SYNTAX`; `GRAMMAR_REFERENCE` for a name without a definition;
+ * @throws GrammarError with `line` and `column`, and for schemas also `pointer`. Codes: `GRAMMAR_SYNTAX`; `GRAMMAR_REFERENCE` for a name without a definition;
  * `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
-export function fromLark(source: string, { budget }: { budget?: Budget } = {}): Grammar {
-  const cursor = new Cursor("fromLark", source, budget);
-  return inlineRegularRules(new LarkCompiler(cursor).compile(), cursor.meter);
+export function fromLark(source: string, options: LarkOptions = {}): LarkGrammar {
+  const cursor = new Cursor("fromLark", source, options.budget);
+  const compiler = new LarkCompiler(cursor, options);
+  const { start, rules } = inlineRegularRules(compiler.compile(), cursor.meter);
+  return { start, rules: { ...rules, ...Object.fromEntries(compiler.schemaRules) }, warnings: compiler.warnings };
 }
 
 const anyBytes = repeat(bytes([[0, 255]]), 0, Infinity);
@@ -34,9 +51,15 @@ class LarkCompiler {
   readonly #terminals = new Map<string, Regular>();
   /** What may follow each lexeme. */
   readonly #skipped: Regular;
+  readonly #options: LarkOptions;
+  /** Rules of the schemas. They stay apart: where a schema's rule is a rule of its own, its masks are shared. */
+  readonly schemaRules: [name: string, body: Expression][] = [];
+  readonly warnings: SchemaWarning[] = [];
+  #schemas = 0;
 
-  constructor(cursor: Cursor) {
+  constructor(cursor: Cursor, options: LarkOptions) {
     this.#cursor = cursor;
+    this.#options = options;
     this.#source = parseLark(cursor);
     this.#compileTerminals();
     const ignored = choice(this.#source.ignored.map((node) => this.#terminal(node)));
@@ -99,12 +122,22 @@ class LarkCompiler {
         if (!this.#terminals.has(node.name)) throw this.#cursor.undefinedRule(node.name, node.at);
         return this.#lexeme(this.#terminals.get(node.name) as Regular);
       case "json":
-        throw this.#cursor.unsupported("%json", node.at);
+        return sequence([this.#schema(node.schema, node.at), this.#skipped]);
       case "text":
         return node.text === "" ? empty : this.#lexeme(this.#terminal(node));
       default:
         return this.#lexeme(this.#terminal(node));
     }
+  }
+
+  #schema(schema: unknown, at: number): Expression {
+    const { json, budget } = this.#options;
+    const grammar = this.#cursor.within(at, "schema", () => fromJsonSchema(schema as JsonSchema, { ...json, ...(budget && { budget }) }));
+    this.#schemas++;
+    const { start, rules } = withPrefix(grammar, `%json ${this.#schemas}/`);
+    for (const rule of Object.entries(rules)) this.schemaRules.push(rule);
+    for (const warning of grammar.warnings) this.warnings.push(warning);
+    return start;
   }
 
   #terminal(node: Node): Regular {

@@ -1,6 +1,6 @@
 import { type Budget, Meter } from "../budget.ts";
 import { GrammarError, type GrammarErrorCode } from "../errors.ts";
-import { quoted, sourceError } from "./sourceError.ts";
+import { type ErrorDetails, quoted, sourceError } from "./sourceError.ts";
 
 /** Estimated memory of a rule, apart from its items. */
 export const ruleBytes = 1000;
@@ -139,13 +139,13 @@ export class Cursor {
       return read();
     } catch (error) {
       if (!(error instanceof GrammarError)) throw error;
-      throw this.failure(error.code, `${error.message.replace(/^\w+: /, "")} of the ${part}`, position, {
-        ...(error.keyword && { keyword: error.keyword }),
-      });
+      const { code, message, keyword, pointer, reason } = error;
+      const details = Object.fromEntries(Object.entries({ keyword, pointer, reason }).filter(([, value]) => value !== undefined));
+      throw this.failure(code, `${message.replace(/^\w+: /, "")} of the ${part}`, position, details);
     }
   }
 
-  failure(code: GrammarErrorCode, problem: string, position: number, details: { keyword?: string; advice?: string } = {}): GrammarError {
+  failure(code: GrammarErrorCode, problem: string, position: number, details: ErrorDetails = {}): GrammarError {
     return sourceError(code, `${this.#op}: ${problem}`, { text: this.text, index: position, ...details });
   }
 }

@@ -6,15 +6,18 @@ export function placeOf(text: string, index: number): { line: number; column: nu
   return { line: before.length, column: (before.at(-1) as string).length + 1 };
 }
 
+/** What an error says besides the problem and where it is. */
+export type ErrorDetails = { keyword?: string; pointer?: string; reason?: string; advice?: string };
+
 /** An error in a text that a caller passed: `problem at line L, column C; advice`. */
 export function sourceError(
   code: GrammarErrorCode,
   problem: string,
-  { text, index, keyword, advice }: { text: string; index: number; keyword?: string; advice?: string },
+  { text, index, advice, ...details }: ErrorDetails & { text: string; index: number },
 ): GrammarError {
   const place = placeOf(text, index);
   const message = `${problem} at line ${place.line}, column ${place.column}${advice === undefined ? "" : `; ${advice}`}`;
-  return new GrammarError(code, message, { ...place, ...(keyword !== undefined && { keyword }) });
+  return new GrammarError(code, message, { ...place, ...details });
 }
 
 const maxShown = 40;
