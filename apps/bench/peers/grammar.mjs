@@ -44,7 +44,13 @@ function loadCases(tokenizer) {
     .slice(0, Number(count))
     .map((line) => {
       const { schema, tests } = JSON.parse(line);
-      return { schema, tests: tests.map(({ data, valid }) => ({ ids: [...tokenizer.encode(JSON.stringify(data), { addSpecial: false, parseSpecial: false })], valid })) };
+      return {
+        schema,
+        tests: tests.map(({ data, valid }) => ({
+          ids: [...tokenizer.encode(JSON.stringify(data), { addSpecial: false, parseSpecial: false })],
+          valid,
+        })),
+      };
     });
 }
 
@@ -56,7 +62,11 @@ const engines = {
     start: (prepared, constraint) => {
       const matcher = constraint.matcher();
       const mask = new Uint32Array(prepared.maskWords);
-      return { mask: () => (matcher.mask(mask), mask), accept: (id) => matcher.accept(id) };
+      const next = () => {
+        matcher.mask(mask);
+        return mask;
+      };
+      return { mask: next, accept: (id) => matcher.accept(id) };
     },
   }),
 
@@ -96,7 +106,11 @@ const engines = {
       start: (source, { schema }) => {
         const constraint = createTokenConstraint(source, { type: "json_schema", json_schema: schema });
         const mask = new Uint32Array(Math.ceil(constraint.vocabSize / 32));
-        return { mask: () => (constraint.fillMask(mask), mask), accept: (id) => (constraint.commit(id), true) };
+        const next = () => {
+          constraint.fillMask(mask);
+          return mask;
+        };
+        return { mask: next, accept: (id) => constraint.commit(id) };
       },
     };
   },
@@ -126,7 +140,17 @@ async function measure(name, cases, words) {
   const engine = await engines[name]();
   const start = performance.now();
   const prepared = await engine.prepare(words);
-  const result = { name, preparation: performance.now() - start, compiles: [], masks: [], refused: 0, stopped: 0, right: 0, accepted: 0, invalid: 0 };
+  const result = {
+    name,
+    preparation: performance.now() - start,
+    compiles: [],
+    masks: [],
+    refused: 0,
+    stopped: 0,
+    right: 0,
+    accepted: 0,
+    invalid: 0,
+  };
   for (const { schema, tests } of cases) {
     const begin = performance.now();
     try {
@@ -164,10 +188,21 @@ function quantiles(values) {
 const words = await loadVocabulary();
 const cases = loadCases(words.tokenizer);
 console.log(`${cpus()[0].model.trim()}, Node ${process.versions.node}, ${cases.length} schemas, ${words.pieces.length} tokens\n`);
-console.log("| engine | vocabulary, ms | compiled | all verdicts right | wrongly accepted | stopped | compile p50 / p99 / max, ms | mask p50 / p99 / max, ms |");
+console.log(
+  "| engine | vocabulary, ms | compiled | all verdicts right | wrongly accepted | stopped | compile p50 / p99 / max, ms | mask p50 / p99 / max, ms |",
+);
 console.log("| --- | --- | --- | --- | --- | --- | --- | --- |");
 for (const name of Object.keys(engines)) {
   const { preparation, compiles, masks, refused, stopped, right, accepted, invalid } = await measure(name, cases, words);
-  const cells = [name, shown(preparation), cases.length - refused, right, `${accepted} of ${invalid}`, stopped, quantiles(compiles), quantiles(masks)];
+  const cells = [
+    name,
+    shown(preparation),
+    cases.length - refused,
+    right,
+    `${accepted} of ${invalid}`,
+    stopped,
+    quantiles(compiles),
+    quantiles(masks),
+  ];
   console.log(`| ${cells.join(" | ")} |`);
 }

@@ -196,19 +196,12 @@ describe("errors", () => {
     );
   });
 
-  test.each([
-    ["a(", 3],
-    ["a)", 2],
-    ["*a", 1],
-    ["a{2,1}", 7],
-    ["[b-a]", 5],
-    ["\\-", 1],
-    ["\\p{Nonsense}", 1],
-    ["(?<n>a)(?<n>b)", 14],
-  ])("%s is a syntax error with its column", (source, column) => {
-    expect(() => fromRegex(source)).toThrow(expect.objectContaining({ code: "GRAMMAR_SYNTAX", column: expect.any(Number) }));
-    expect(column).toBeGreaterThan(0);
-  });
+  test.each(["a(", "a)", "*a", "a{2,1}", "[b-a]", "\\-", "\\p{Nonsense}", "(?<n>a)(?<n>b)", "a{", "]", "[\\w-a]"])(
+    "%s is a syntax error",
+    (source) => {
+      expect(() => fromRegex(source)).toThrow(expect.objectContaining({ code: "GRAMMAR_SYNTAX", reason: expect.stringMatching(/./) }));
+    },
+  );
 
   test.each(["uv", "uu", "g", "x"])("flags %s are an error", (flags) => {
     expect(() => fromRegex("a", { flags })).toThrow(expect.objectContaining({ code: "GRAMMAR_ARGUMENT" }));

@@ -1,7 +1,8 @@
-import type { AST } from "@eslint-community/regexpp";
+import type { CharacterSet, ClassElement, ClassNode } from "./ast.ts";
 import { allCodePoints, type CodePointSet, codePointSet, complementOf, differenceOf, intersectionOf } from "./codePointSet.ts";
 import type { Dialect } from "./dialect.ts";
 import { folded, hostSet, ignoringCase } from "./hostUnicode.ts";
+import { refuse } from "./refuse.ts";
 
 /** The flags that decide what a part of an expression matches; modifiers such as `(?i:…)` change the first three within a group. */
 export type Flags = { ignoreCase: boolean; multiline: boolean; dotAll: boolean; unicodeSets: boolean };
@@ -9,15 +10,11 @@ export type Flags = { ignoreCase: boolean; multiline: boolean; dotAll: boolean; 
 /** What a class of a regular expression matches: one of these code points or, with flag `v`, one of these strings. */
 export type ClassSet = { codePoints: CodePointSet; strings: readonly (readonly number[])[] };
 
-type ClassNode = AST.CharacterSet | AST.CharacterClass | AST.ExpressionCharacterClass | AST.Character;
-type ClassElement = ClassNode | AST.CharacterClassRange | AST.ClassStringDisjunction | AST.ClassIntersection | AST.ClassSubtraction;
-
-/** Reports that a part of an expression is not supported. */
-export type Refuse = (node: AST.Node, what: string) => never;
+const propertyOfStrings = /^\\p\{(?:Basic_Emoji|Emoji_Keycap_Sequence|RGI_\w+)\}$/;
 
 /** The set that a character, a class or an escape such as `\d` outside a class matches. */
-export function classSetOf(node: ClassNode, flags: Flags, dialect: Dialect, refuse: Refuse): ClassSet {
-  return new ClassReader(flags, dialect, refuse).read(node);
+export function classSetOf(node: ClassNode, flags: Flags, dialect: Dialect): ClassSet {
+  return new ClassReader(flags, dialect).read(node);
 }
 
 /**
@@ -27,12 +24,10 @@ export function classSetOf(node: ClassNode, flags: Flags, dialect: Dialect, refu
 class ClassReader {
   readonly #flags: Flags;
   readonly #dialect: Dialect;
-  readonly #refuse: Refuse;
 
-  constructor(flags: Flags, dialect: Dialect, refuse: Refuse) {
+  constructor(flags: Flags, dialect: Dialect) {
     this.#flags = flags;
     this.#dialect = dialect;
-    this.#refuse = refuse;
   }
 
   read(node: ClassNode): ClassSet {
@@ -44,20 +39,19 @@ class ClassReader {
     switch (node.type) {
       case "Character":
         return this.#leaf(codePointSet([node.value]));
-      case "CharacterClassRange":
-        return this.#leaf(codePointSet([[node.min.value, node.max.value]]));
+      case "CharacterRange":
+        return this.#leaf(codePointSet([[node.first, node.last]]));
       case "CharacterSet":
         return this.#characterSet(node);
       case "CharacterClass":
         return this.#complementIf(node.negate, union(node.elements.map((element) => this.#element(element))));
-      case "ExpressionCharacterClass":
-        return this.#complementIf(node.negate, this.#element(node.expression));
-      case "ClassIntersection":
-        return combine(this.#element(node.left), this.#element(node.right), intersectionOf, true);
-      case "ClassSubtraction":
-        return combine(this.#element(node.left), this.#element(node.right), differenceOf, false);
-      case "ClassStringDisjunction":
-        return union(node.alternatives.map((alternative) => this.#stringSet(alternative)));
+      case "ClassOperation": {
+        const [operation, areCommonKept] = node.operator === "&&" ? ([intersectionOf, true] as const) : ([differenceOf, false] as const);
+        const operands = node.operands.map((operand) => this.#element(operand));
+        return operands.reduce((left, right) => combine(left, right, operation, areCommonKept));
+      }
+      case "ClassStrings":
+        return union(node.strings.map((string) => this.#stringSet(string)));
     }
   }
 
@@ -71,23 +65,16 @@ class ClassReader {
     return { codePoints: complementOf(this.#flags.ignoreCase ? ignoringCase(codePoints) : codePoints), strings };
   }
 
-  #characterSet(node: AST.CharacterSet): ClassSet {
+  #characterSet(node: CharacterSet): ClassSet {
     if (node.kind === "any") return this.#leaf(this.#flags.dotAll ? allCodePoints : this.#dialect.dot);
-    if (node.kind === "property" && node.strings) this.#refuse(node, "property of strings");
-    const { codePoints } = this.#leaf(node.kind === "property" ? this.#property(node) : this.#dialect.escape(node.kind, this.#flags));
+    if (node.kind === "property" && propertyOfStrings.test(node.raw)) refuse("property of strings", node);
+    const { codePoints } = this.#leaf(
+      node.kind === "property" ? hostSet(`\\p${node.raw.slice(2)}`) : this.#dialect.escape(node.kind, this.#flags),
+    );
     return { codePoints: node.negate ? complementOf(codePoints) : codePoints, strings: [] };
   }
 
-  #property(node: AST.UnicodePropertyCharacterSet): CodePointSet {
-    try {
-      return hostSet(`\\p${node.raw.slice(2)}`);
-    } catch {
-      return this.#refuse(node, "properties that this JavaScript engine does not know");
-    }
-  }
-
-  #stringSet(alternative: AST.StringAlternative): ClassSet {
-    const characters = alternative.elements.map(({ value }) => value);
+  #stringSet(characters: readonly number[]): ClassSet {
     if (characters.length === 1) return this.#leaf(codePointSet(characters));
     return { codePoints: [], strings: [this.#flags.ignoreCase ? characters.map(folded) : characters] };
   }

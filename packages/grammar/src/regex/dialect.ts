@@ -1,4 +1,4 @@
-import type { AST } from "@eslint-community/regexpp";
+import type { Element } from "./ast.ts";
 import { type CodePointSet, codePointSet, complementOf, unionOf } from "./codePointSet.ts";
 import { hostSet, ignoringCase } from "./hostUnicode.ts";
 
@@ -9,7 +9,7 @@ export type Dialect = {
   /** What `\d`, `\s` or `\w` matches. */
   escape(kind: "digit" | "space" | "word", flags: { ignoreCase: boolean }): CodePointSet;
   /** Returns the name of what an expression may not have, if the node is that. */
-  refused?(node: AST.Assertion | AST.Quantifier | AST.CharacterClass): string | undefined;
+  refused?(node: Element): string | undefined;
 };
 
 export const lineTerminators: CodePointSet = codePointSet([0x0a, 0x0d, [0x2028, 0x2029]]);
@@ -40,6 +40,7 @@ export const rust: Dialect = {
   refused(node) {
     if (node.type === "Assertion") return node.kind === "word" ? "word boundary" : "anchor";
     if (node.type === "Quantifier") return node.greedy ? undefined : "lazy quantifier";
+    if (node.type !== "CharacterClass") return undefined;
     if (node.elements.length === 0) return "empty class";
     // Set operations and nested classes, which have another meaning, or none, without flag `v`.
     return /\[|&&|--|~~/.test(node.raw.slice(1).replace(/\\./gsu, "")) ? "nested or combined class" : undefined;

@@ -1,13 +1,14 @@
-import type { AST } from "@eslint-community/regexpp";
 import { type Budget, Meter } from "../budget.ts";
 import { choice, codePoints, empty, repeat, sequence } from "../expression/builders.ts";
 import type { Grammar, Regular } from "../expression/types.ts";
 import { type Assertion, lineEnd, lineStart, textEnd, textStart, withAssertions, wordBoundary } from "./assertions.ts";
-import { classSetOf, type Flags, type Refuse } from "./classes.ts";
+import type { Alternative, Assertion as AssertionNode, ClassNode, Element, Modifiers, Quantifier } from "./ast.ts";
+import { classSetOf, type Flags } from "./classes.ts";
 import { allCodePoints, type CodePointSet, codePointSet } from "./codePointSet.ts";
 import { type Dialect, ecmaScript } from "./dialect.ts";
 import { ignoringCase } from "./hostUnicode.ts";
-import { type ParsedRegex, parseRegex, refusal } from "./parse.ts";
+import { parseRegex } from "./parse.ts";
+import { refuse } from "./refuse.ts";
 
 export interface RegexOptions {
   /** Flags of the expression: letters of `imsuv`, each at most once. `u` is added unless there is a `v`. Default: `"u"`. */
@@ -27,8 +28,8 @@ export interface RegexOptions {
  * Lookahead, lookbehind, backreferences and properties of strings (`\p{RGI_Emoji}`) are refused, and so are assertions such as `\b` and `^`
  * within a group that is repeated.
  *
- * @throws GrammarError with `column`, from 1, and code `GRAMMAR_SYNTAX` for an expression that `RegExp` does not accept,
- * `GRAMMAR_UNSUPPORTED` with `keyword` for one that is refused, `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
+ * @throws GrammarError with code `GRAMMAR_SYNTAX` and `RegExp`'s `reason` for an expression that it does not accept, `GRAMMAR_UNSUPPORTED` with
+ * `keyword` and `column`, from 1, for one that is refused, `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
 export function fromRegex(source: string, options: RegexOptions = {}): Grammar & { readonly start: Regular } {
   return { start: regularFromRegex(source, options), rules: {} };
@@ -45,7 +46,7 @@ export interface RegularRegexOptions extends RegexOptions {
 export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
   const { flags = "u", anchored = true, dialect = ecmaScript } = options;
   const parsed = parseRegex(source, flags, dialect, new Meter(options.budget));
-  return new RegexCompiler(parsed, dialect, options.codePoints ?? codePoints).compile(anchored);
+  return new RegexCompiler(dialect, options.codePoints ?? codePoints).compile(parsed, anchored);
 }
 
 type Piece = Regular | Assertion;
@@ -56,56 +57,46 @@ const maxSequences = 256;
 class RegexCompiler {
   readonly #dialect: Dialect;
   readonly #codePoints: (set: CodePointSet) => Regular;
-  readonly #refuse: Refuse;
-  readonly #parsed: ParsedRegex;
 
-  constructor(parsed: ParsedRegex, dialect: Dialect, toExpression: (set: CodePointSet) => Regular) {
-    this.#parsed = parsed;
+  constructor(dialect: Dialect, toExpression: (set: CodePointSet) => Regular) {
     this.#dialect = dialect;
     this.#codePoints = toExpression;
-    this.#refuse = (node, what) => {
-      throw refusal(node, what);
-    };
   }
 
-  compile(isAnchored: boolean): Regular {
-    const { pattern, flags, asserting } = this.#parsed;
+  compile({ pattern, flags }: ReturnType<typeof parseRegex>, isAnchored: boolean): Regular {
     const anyText = isAnchored ? empty : repeat(this.#codePoints(allCodePoints), 0, Infinity);
-    if (!asserting.has(pattern)) return sequence([anyText, this.#disjunction(pattern, flags), anyText]);
+    if (!pattern.asserts) return sequence([anyText, this.#disjunction(pattern, flags), anyText]);
     const sequences = this.#expanded(pattern, flags);
     return choice(sequences.map((pieces) => withAssertions([anyText, ...pieces, anyText], this.#codePoints)));
   }
 
-  #disjunction(node: { alternatives: AST.Alternative[] }, flags: Flags): Regular {
+  #disjunction(node: { alternatives: readonly Alternative[] }, flags: Flags): Regular {
     return choice(node.alternatives.map(({ elements }) => sequence(elements.map((element) => this.#element(element, flags)))));
   }
 
   /** A part without assertions. */
-  #element(node: AST.Element, flags: Flags): Regular {
+  #element(node: Element, flags: Flags): Regular {
     switch (node.type) {
       case "Group":
         return this.#disjunction(node, modified(flags, node.modifiers));
-      case "CapturingGroup":
-        return this.#disjunction(node, flags);
       case "Quantifier":
         return this.#repeated(node, this.#element(node.element, flags));
       case "Character":
       case "CharacterSet":
       case "CharacterClass":
-      case "ExpressionCharacterClass":
         return this.#class(node, flags);
-      default:
-        return this.#refuse(node, node.type);
+      case "Assertion":
+        return refuse("assertion in a repeated group", node);
     }
   }
 
-  #repeated(node: AST.Quantifier, item: Regular): Regular {
-    if (!Number.isSafeInteger(node.min)) this.#refuse(node, "count above 2^53");
+  #repeated(node: Quantifier, item: Regular): Regular {
+    if (!Number.isSafeInteger(node.min)) refuse("count above 2^53", node);
     return repeat(item, node.min, Number.isSafeInteger(node.max) ? node.max : Infinity);
   }
 
-  #class(node: Parameters<typeof classSetOf>[0], flags: Flags): Regular {
-    const set = classSetOf(node, flags, this.#dialect, this.#refuse);
+  #class(node: ClassNode, flags: Flags): Regular {
+    const set = classSetOf(node, flags, this.#dialect);
     const one = (codePoint: number) => {
       const itself = codePointSet([codePoint]);
       return this.#codePoints(flags.ignoreCase ? ignoringCase(itself) : itself);
@@ -115,54 +106,44 @@ class RegexCompiler {
   }
 
   /** The alternatives of a group as sequences of parts without assertions, and assertions. */
-  #expanded(node: { alternatives: AST.Alternative[] }, flags: Flags): Piece[][] {
+  #expanded(node: { alternatives: readonly Alternative[] }, flags: Flags): Piece[][] {
     return node.alternatives.flatMap(({ elements }) => {
       let sequences: Piece[][] = [[]];
       for (const element of elements) {
         const parts = this.#expandedElement(element, flags);
         if (sequences.length * parts.length > maxSequences)
-          this.#refuse(element, `more than ${maxSequences} combinations of alternatives with assertions`);
+          refuse(`more than ${maxSequences} combinations of alternatives with assertions`, element);
         sequences = sequences.flatMap((pieces) => parts.map((part) => [...pieces, ...part]));
       }
       return sequences;
     });
   }
 
-  #expandedElement(node: AST.Element, flags: Flags): Piece[][] {
-    if (!this.#parsed.asserting.has(node)) return [[this.#element(node, flags)]];
+  #expandedElement(node: Element, flags: Flags): Piece[][] {
+    if (!node.asserts) return [[this.#element(node, flags)]];
     switch (node.type) {
       case "Assertion":
         return [[this.#assertion(node, flags)]];
       case "Group":
         return this.#expanded(node, modified(flags, node.modifiers));
-      case "CapturingGroup":
-        return this.#expanded(node, flags);
       case "Quantifier":
-        if (node.max > 1) this.#refuse(node, "assertion in a repeated group");
+        if (node.max > 1) refuse("assertion in a repeated group", node);
         if (node.max === 0) return [[]];
         return [...(node.min === 0 ? [[]] : []), ...this.#expandedElement(node.element, flags)];
       default:
-        return this.#refuse(node, node.type);
+        return [[this.#element(node, flags)]];
     }
   }
 
-  #assertion(node: AST.Assertion, flags: Flags): Assertion {
-    switch (node.kind) {
-      case "start":
-        return flags.multiline ? lineStart : textStart;
-      case "end":
-        return flags.multiline ? lineEnd : textEnd;
-      case "word":
-        return wordBoundary(flags.ignoreCase, node.negate);
-      default:
-        return this.#refuse(node, node.kind);
-    }
+  #assertion({ kind, negate }: AssertionNode, flags: Flags): Assertion {
+    if (kind === "word") return wordBoundary(flags.ignoreCase, negate);
+    if (kind === "start") return flags.multiline ? lineStart : textStart;
+    return flags.multiline ? lineEnd : textEnd;
   }
 }
 
-function modified(flags: Flags, modifiers: AST.Modifiers | null): Flags {
-  if (modifiers === null) return flags;
-  const { add, remove } = modifiers;
-  const changed = (name: "ignoreCase" | "multiline" | "dotAll") => (flags[name] || add[name]) && !remove?.[name];
-  return { ...flags, ignoreCase: changed("ignoreCase"), multiline: changed("multiline"), dotAll: changed("dotAll") };
+function modified(flags: Flags, { add, remove }: Modifiers): Flags {
+  const changed = (isSet: boolean, letter: string) => (isSet || add.includes(letter)) && !remove.includes(letter);
+  const { ignoreCase, multiline, dotAll } = flags;
+  return { ...flags, ignoreCase: changed(ignoreCase, "i"), multiline: changed(multiline, "m"), dotAll: changed(dotAll, "s") };
 }

@@ -1,59 +1,36 @@
-import { type AST, RegExpParser, RegExpSyntaxError, visitRegExpAST } from "@eslint-community/regexpp";
 import type { Meter } from "../budget.ts";
 import { GrammarError } from "../errors.ts";
+import type { Pattern } from "./ast.ts";
 import type { Flags } from "./classes.ts";
 import type { Dialect } from "./dialect.ts";
-
-/** A parsed expression. */
-export type ParsedRegex = {
-  pattern: AST.Pattern;
-  flags: Flags;
-  /** The assertions, and all nodes that contain one. */
-  asserting: ReadonlySet<AST.Node>;
-};
+import { RegexParser } from "./parser.ts";
 
 /** How deeply groups and classes may be nested. The parser and what reads its result recurse that deep. */
 const maxNesting = 250;
 /** Estimated memory of the syntax tree for each character of the source. */
 const bytesPerCharacter = 300;
-const parser = new RegExpParser({ ecmaVersion: 2025 });
 
-/** @throws GrammarError for a source or flags that `RegExp` does not accept, and for groups that are nested too deeply. */
-export function parseRegex(source: string, letters: string, dialect: Dialect, meter: Meter): ParsedRegex {
+/**
+ * Parses an expression. The JavaScript engine decides whether it is valid.
+ *
+ * @throws GrammarError for a source or flags that `RegExp` does not accept, for what is refused, and for groups that are nested too deeply
+ */
+export function parseRegex(source: string, letters: string, dialect: Dialect, meter: Meter): { pattern: Pattern; flags: Flags } {
   if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${typeof source}`);
   const flags = parseFlags(letters);
   meter.charge(source.length * bytesPerCharacter);
   checkNesting(source, flags);
-  const pattern = parsePattern(source, flags);
-  const asserting = new Set<AST.Node>();
-  const check = (node: Parameters<NonNullable<Dialect["refused"]>>[0]) => {
-    const refused = dialect.refused?.(node);
-    if (refused !== undefined) throw refusal(node, refused);
-  };
-  visitRegExpAST(pattern, {
-    onAssertionEnter(node) {
-      if (node.kind === "lookahead" || node.kind === "lookbehind") throw refusal(node, node.kind);
-      check(node);
-      for (let outer: AST.Node | null = node; outer !== null && !asserting.has(outer); outer = outer.parent) asserting.add(outer);
-    },
-    onBackreferenceEnter(node) {
-      throw refusal(node, "backreference");
-    },
-    onQuantifierEnter: check,
-    onCharacterClassEnter: check,
-  });
-  return { pattern, flags, asserting };
+  checkSyntax(source, flags);
+  return { pattern: new RegexParser(source, flags.unicodeSets, dialect).pattern(), flags };
 }
 
-function parsePattern(source: string, { unicodeSets }: Flags): AST.Pattern {
+function checkSyntax(source: string, { unicodeSets }: Flags): void {
   try {
-    return parser.parsePattern(source, undefined, undefined, { unicode: !unicodeSets, unicodeSets });
+    new RegExp(source, unicodeSets ? "v" : "u");
   } catch (error) {
-    if (!(error instanceof RegExpSyntaxError)) throw error;
-    const [reason, column] = [error.message.split(": ").at(-1) as string, error.index + 1];
-    throw new GrammarError("GRAMMAR_SYNTAX", `fromRegex: expected a regular expression, got ${reason} at column ${column}`, {
+    const reason = (error as Error).message.split(": ").at(-1) as string;
+    throw new GrammarError("GRAMMAR_SYNTAX", `fromRegex: expected a regular expression, got one that RegExp refuses: ${reason}`, {
       reason,
-      column,
     });
   }
 }
@@ -85,13 +62,4 @@ function checkNesting(source: string, { unicodeSets }: Flags): void {
         { column: index + 1 },
       );
   }
-}
-
-const maxShown = 40;
-
-/** The error for a part of a valid expression that cannot be enforced. */
-export function refusal({ start, raw }: AST.Node, keyword: string): GrammarError {
-  const shown = raw.length > maxShown ? `${raw.slice(0, maxShown)}…` : raw;
-  const message = `fromRegex: expected an expression without ${keyword}, got ${shown} at column ${start + 1}`;
-  return new GrammarError("GRAMMAR_UNSUPPORTED", message, { keyword, column: start + 1 });
 }
