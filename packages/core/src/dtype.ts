@@ -4,7 +4,7 @@ import { DTypeError } from "./errors.ts";
 
 /**
  * Plain element types. f16 and bf16 are storage types: every backend accumulates in f32 or better. A bool is stored as a u8 of
- * 0 or 1; what is read as true is any byte but 0.
+ * 0 or 1; any other byte than 0 is read as true.
  */
 export type ScalarType = "f32" | "f16" | "bf16" | "i32" | "u32" | "i8" | "u8" | "bool";
 
@@ -13,7 +13,7 @@ export type DType = ScalarType | BlockType;
 
 const scalarBytes: Readonly<Record<ScalarType, number>> = { f32: 4, f16: 2, bf16: 2, i32: 4, u32: 4, i8: 1, u8: 1, bool: 1 };
 
-/** How a dtype lies in memory: `elements` consecutive elements of the last axis take `bytes` bytes. */
+/** Layout of a dtype in memory: `elements` consecutive elements of the last axis take `bytes` bytes. */
 export interface DTypeLayout {
   readonly elements: number;
   readonly bytes: number;
@@ -39,7 +39,7 @@ export function isQuantized(dtype: DType): dtype is BlockType {
   return isDType(dtype) && !Object.hasOwn(scalarBytes, dtype);
 }
 
-/** True for the types whose values are integers, bool's 0 and 1 among them. */
+/** True for types with integer values, including bool (0 and 1). */
 export function isInteger(dtype: DType): boolean {
   return dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8" || dtype === "bool";
 }
@@ -79,8 +79,8 @@ export type TypedArrayConstructor =
   | Uint16ArrayConstructor;
 
 /**
- * The plain dtype that an array holds unless said otherwise; a `Uint16Array` holds f16, a `Uint8Array` u8.
- * @throws {DTypeError} for what is none of these arrays
+ * The default dtype of an array's elements; f16 for a `Uint16Array`, u8 for a `Uint8Array`.
+ * @throws {DTypeError} for any other value
  */
 export function dtypeOf(data: TypedArray): ScalarType {
   if (data instanceof Float32Array) return "f32";

@@ -27,7 +27,7 @@ export class ProgramError extends CentellaError {
   }
 }
 
-/** Something that exists but that this backend, device or file cannot serve. The reason is in words. */
+/** Something that this backend, device or file does not support. `reason` says why. */
 export class UnsupportedError extends CentellaError {
   override name = "UnsupportedError";
   readonly reason: string;
@@ -38,8 +38,8 @@ export class UnsupportedError extends CentellaError {
 }
 
 /**
- * Code that a backend fetches when it is first needed is not there: it must be awaited, or could not be fetched. Nothing was computed, so a
- * runtime goes on to the next backend.
+ * Code that a backend fetches when it is first needed is not available: it must be awaited, or could not be fetched. Nothing was computed,
+ * so a runtime tries the next backend.
  */
 export class NotLoadedError extends UnsupportedError {
   override name = "NotLoadedError";
@@ -49,7 +49,7 @@ export class NotLoadedError extends UnsupportedError {
   }
 }
 
-/** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined where the device does not tell. */
+/** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined if the device does not report it. */
 export class OutOfMemoryError extends CentellaError {
   override name = "OutOfMemoryError";
   readonly asked: number;
@@ -63,7 +63,7 @@ export class OutOfMemoryError extends CentellaError {
   }
 }
 
-/** The device is gone (driver reset, sticky GPU error, `destroy()`); every pending and later call on it fails with this. */
+/** The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error. */
 export class DeviceLostError extends CentellaError {
   override name = "DeviceLostError";
   constructor(device: string, reason: string) {

@@ -16,8 +16,8 @@ export interface SlotPlan {
 
 /**
  * Places temporaries in one address space: largest first, each at the lowest aligned offset that is free during its
- * life (the greedy-by-size rule of Pisarchyk & Lee, 2020). At least `gap` bytes behind each are nobody's at its time. Linear,
- * but for a logarithm, where few are alive at a time.
+ * life (the greedy-by-size rule of Pisarchyk & Lee, 2020). At least `gap` bytes after each stay free during its life. Takes
+ * O(n log n) time where few temporaries are alive at once.
  */
 export function planArena(temporaries: readonly Storage[], alignment: number, gap: number = 0): ArenaPlan {
   const offsets = new Map<number, number>();
@@ -42,9 +42,9 @@ export function planArena(temporaries: readonly Storage[], alignment: number, ga
 class Lifetimes {
   readonly #start: number;
   readonly #leaves: number;
-  /** By the step at which they begin. */
+  /** Members by the step at which they begin. */
   readonly #from = new Map<number, Storage[]>();
-  /** A segment tree over the steps: each lifetime is kept at the few nodes that make it up. */
+  /** A segment tree over the steps: each lifetime is stored at the O(log n) nodes that cover it. */
   readonly #over = new Map<number, Storage[]>();
 
   constructor(storages: readonly Storage[]) {
@@ -64,7 +64,7 @@ class Lifetimes {
 
   overlapping({ first, last }: Storage): Storage[] {
     const found: Storage[] = [];
-    // Alive when it begins, or begun during its life.
+    // Members that are alive when it begins, or that begin during its life.
     for (let node = this.#leafOf(first); node >= 1; node >>= 1) for (const other of this.#over.get(node) ?? []) found.push(other);
     for (let step = first + 1; step <= last; step++) for (const other of this.#from.get(step) ?? []) found.push(other);
     return found;

@@ -12,7 +12,7 @@ import { lower } from "./lower.ts";
 import type { Lowered, Step, Storage } from "./lowered.ts";
 import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 
-/** What of a backend decides how a program is computed there. */
+/** The properties of a backend that decide how it computes a program. */
 export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
 
 /** A program on several backends: `backends[0]` holds the persistents that `placement` does not name. */
@@ -21,7 +21,7 @@ export interface Placed {
   readonly backends: readonly ExplainedBackend[];
 }
 
-/** Lists everything: what a program becomes before any backend has a say. */
+/** Has every kernel: shows what a program becomes before a backend refuses anything. */
 const anyBackend: ExplainedBackend = { name: "any backend", unsupported: () => undefined };
 
 const explainedKind: Kind = kind(
@@ -29,14 +29,14 @@ const explainedKind: Kind = kind(
   (value) => isRecord(value) && (typeof value.unsupported === "function" || (isRecord(value.placement) && Array.isArray(value.backends))),
 );
 
-/** Offsets in the listing; backends align as their device asks. */
+/** Alignment of the offsets in the listing. Backends use the alignment of their device. */
 const alignment = 64;
 
 /**
- * What becomes of a program on a backend, for people: each step with its shapes, flops and bytes (symbolic dims at their
- * maxima), fused groups with their bodies, where temporaries lie, and which groups the backend refused. Without a
- * backend: what one with every kernel would be given. Nothing is compiled.
- * Of a placed program: the same for each part, and what moves between them.
+ * Describes, as text, what a program becomes on a backend: each step with its shapes, flops and bytes (symbolic dims at their
+ * maxima), fused groups with their bodies, the places of temporaries, and the groups that the backend refused. Without a
+ * backend it describes the program for a backend with every kernel. Nothing is compiled.
+ * For a placed program it describes each part, and the values that move between parts.
  * @throws {UnsupportedError} for a call that the backend has no kernel for
  */
 export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = anyBackend): string {
@@ -71,7 +71,7 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   ].join("\n");
 }
 
-/** The parts of a placed program, with what moves between them. */
+/** Describes the parts of a placed program, and the values that move between them. */
 function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed): string {
   const parts = splitByPlacement(recorded, placement, elementAt(backends, 0).name);
   let moved = 0;
@@ -91,7 +91,7 @@ function explainPlaced(recorded: ProgramGraph, { placement, backends }: Placed):
   return [head, ...listings].join("\n");
 }
 
-/** The listing of a program as it is, e.g. between two passes. */
+/** Lists a program without changing it, e.g. between two passes. */
 export function formatProgram(program: ProgramGraph): string {
   check("formatProgram", "program", program, programGraph, "record one with createProgram()");
   return [...linesOf(program, () => undefined), ""].join("\n");
@@ -134,7 +134,7 @@ function bodyLines({ op, inputs, params }: Node, nameOf: (id: number) => string)
   return body.map((call, i) => `  .${i} = ${formatCall(call, nameAt)}`);
 }
 
-/** Names of values: their own, those of small constants as numbers, `name'2` for the second version of a persistent, `%id`. */
+/** Names of values: declared names, small constants as numbers, `name'2` for the second version of a persistent, else `%id`. */
 function namesOf({ values }: ProgramGraph): (id: number) => string {
   const versions = new Map<string, number>();
   const names = values.map(({ id, definition, persistent, spec }) => {
@@ -155,7 +155,7 @@ function costOf(program: ProgramGraph, { op, inputs, params, output }: Node): { 
   return op.cost(specs, params, maxSpec(specOf(program, output)));
 }
 
-/** Where results lie. */
+/** Where results are stored. */
 interface Places {
   readonly summary: string;
   placeOf(storage: Storage): string;

@@ -11,15 +11,15 @@ import { inPlace } from "./passes/inPlace.ts";
 import { simplify } from "./passes/simplify.ts";
 
 export interface LowerOptions {
-  /** What the backend can fuse at most. */
+  /** Limits of one fused group. */
   readonly fusion?: FusionLimits;
-  /** In one address space (the default), elementwise calls write in place where they can; in buffers, no memory is read and written by one step. */
+  /** In one address space (the default), elementwise calls write in place where they can. With buffers, no step reads and writes the same memory. */
   readonly memoryModel?: "addressSpace" | "buffers";
-  /** False keeps the program as recorded, dead code aside: what optimised programs are compared with. */
+  /** False only removes dead code: a baseline that optimised programs are compared with. */
   readonly optimize?: boolean;
 }
 
-/** How a backend answers for one call; see `Backend.unsupported`. */
+/** The reason why a backend has no kernel for a call; see `Backend.unsupported`. */
 export type Unsupported = (
   op: AnyOp,
   inputs: readonly (TensorSpec | undefined)[],
@@ -29,7 +29,7 @@ export type Unsupported = (
 
 /**
  * Turns a recorded program into steps over storages: simplifies it, fuses what the backend has kernels for, resolves memory.
- * Pure. Every call has a kernel of its own on the backend, so that any group may be refused.
+ * Every single call must have a kernel, so that the backend may refuse any group. Pure.
  * @throws {UnsupportedError} for the first node that `unsupported` gives a reason for.
  */
 export function lower(
@@ -46,7 +46,7 @@ export function lower(
   const storages = new Map<number, Storage>();
   const steps: Step[] = [];
 
-  /** Of values that are another one's memory: whose. Versions of a persistent may be many. */
+  /** For values in the memory of another value: that value. A persistent may have many versions. */
   const owners = new Map<number, number>();
   for (const node of program.nodes) {
     const { op, inputs, output } = node;
@@ -99,7 +99,7 @@ export function firstUnsupported(
   return undefined;
 }
 
-/** The ops that read or write a persistent, and as which input: what a backend chooses its layout from. Groups are looked into. */
+/** The ops that read or write a persistent, and as which input. Backends choose its layout by them. Calls inside fused groups count. */
 export function usesOf(
   lowered: Lowered,
   storage: Storage,

@@ -14,7 +14,7 @@ export interface Storage {
   last: number;
 }
 
-/** A value as a step sees it: its spec and the memory that holds it. */
+/** An input or output of a step: its spec and its memory. */
 export interface Operand {
   readonly spec: TensorSpec;
   readonly storage: Storage;
@@ -30,7 +30,7 @@ export interface Step {
   readonly extraOutputs?: readonly Operand[];
 }
 
-/** What a backend compiles: steps over storages, dead code gone, aliases resolved, lifetimes known. */
+/** The form of a program that backends compile: steps over storages, without dead code and aliases, with lifetimes. */
 export interface Lowered {
   readonly program: ProgramGraph;
   readonly steps: readonly Step[];

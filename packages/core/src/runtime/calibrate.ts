@@ -10,14 +10,14 @@ import { programCost } from "./select.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
 export interface CalibrationOptions {
-  /** About how long to measure, in milliseconds. Small work needs little; a GPU's crossover may need seconds on the CPU that it is compared with. */
+  /** Approximate time to measure, in milliseconds. A GPU's crossover may need seconds on the CPU that it is compared with. */
   readonly budgetMs: number;
   readonly signal?: AbortSignal;
-  /** Called before each measurement with those done, those in all, and what comes next. */
+  /** Called before each measurement with the number done, the total, and the name of the next one. */
   readonly onProgress?: (done: number, total: number, what: string) => void;
   /** Measure software GPUs too. */
   readonly allowSoftware?: boolean;
-  /** Names the machine in the result; what the engine tells where it is left out. */
+  /** Name of the machine in the result. Default: the name that the JavaScript engine reports. */
   readonly machine?: string;
   /** The clock, in milliseconds. */
   readonly now?: () => number;
@@ -30,20 +30,20 @@ export interface CalibrationPoint {
   readonly againstMs: number;
 }
 
-/** From how much work on one backend beats the next CPU backend in the order, at one class of work. */
+/** The crossover of one backend against the next CPU backend in the order, for one class of work. */
 export interface Comparison {
   readonly backend: string;
   readonly against: string;
   readonly class: ProbeClass;
   readonly unit: Threshold["unit"];
   readonly points: readonly CalibrationPoint[];
-  /** Absent where nothing could be measured. */
+  /** Absent if nothing could be measured. */
   readonly min?: Threshold["min"];
-  /** How the points led to `min`, or why there are none. */
+  /** How `min` follows from the points, or why there are no points. */
   readonly reason: string;
 }
 
-/** What {@link calibrate} found: plain data, to be stored as JSON. `policy.thresholds` takes its `thresholds`. */
+/** The result of {@link calibrate}: plain data that can be stored as JSON. Pass its `thresholds` as `policy.thresholds`. */
 export interface Calibration {
   readonly measuredAt: string;
   readonly machine: string;
@@ -62,7 +62,7 @@ interface Probe {
   record(program: Program, size: number): void;
 }
 
-/** Each size multiplies the work of the one before by about the same factor, so that times can be foreseen. */
+/** Each size multiplies the work of the previous one by about the same factor, so that times can be predicted. */
 const probes: readonly Probe[] = [
   {
     class: "memory",
@@ -81,7 +81,7 @@ const probes: readonly Probe[] = [
     },
   },
   {
-    // Four layers whose weights lie on the backend, as those of models do.
+    // Four layers whose weights are stored on the backend, like a model's.
     class: "program",
     unit: "flops",
     sizes: Array.from({ length: 11 }, (_, i) => 2 ** (i + 1)),
@@ -108,12 +108,12 @@ const clearWins = 3;
 const clearly = 0.8;
 
 /**
- * Measures, for each backend and the next CPU backend in the order of preference, from how much work on the first is faster (which of two
- * GPUs is preferred is the order's affair; a threshold has to hold where only one of them is there): a memory-bound
- * op, a compute-bound op and a program, on inputs from the host and with results read back. Sizes grow until the winner is clear or
- * the budget would be exceeded; a crossover beyond them is extrapolated. Backends that lack an op, and software GPUs, are listed with
- * the reason and get no threshold. Nothing is changed: pass the result on as `policy.thresholds`.
- * @throws {ArgumentError} if the budget is no time
+ * Measures from how much work on each backend is faster than the next CPU backend in the order of preference. It compares with CPUs only,
+ * because a threshold must also hold on machines with one GPU. It measures a memory-bound op, a compute-bound op and a program, with
+ * inputs from the host and results read back. Sizes grow until the winner is clear or the budget would be exceeded; a crossover beyond
+ * the largest size is extrapolated. Backends that lack an op, and software GPUs, are listed with the reason and get no threshold.
+ * Nothing is changed: pass the result as `policy.thresholds`.
+ * @throws {ArgumentError} if the budget is not a positive number
  */
 export async function calibrate(backends: readonly Backend[], options: CalibrationOptions): Promise<Calibration> {
   check("calibrate", "backends", backends, listOf("open backends", openBackend), "pass runtime.backends");
@@ -148,8 +148,8 @@ export async function calibrate(backends: readonly Backend[], options: Calibrati
 }
 
 /**
- * From how much work on the first backend wins, from points in the order of their work, and how that is known. Between a lost and a
- * won size the ratio of times is taken to be a power of the work; beyond the last lost size each time grows as between the last two.
+ * The least work for which the first backend wins, and how it follows from the points, which are in order of work. Between a lost and a
+ * won size the ratio of times is taken to be a power of the work. After the last lost size each time grows as between the last two.
  */
 export function crossoverOf(points: readonly CalibrationPoint[]): { readonly min: Threshold["min"]; readonly reason: string } {
   const ratio = ({ ms, againstMs }: CalibrationPoint): number => ms / againstMs;
@@ -186,7 +186,7 @@ async function compare(
       signal?.throwIfAborted();
       const growth = points.length < 2 ? 1 : lastOf(points).work / elementAt(points, points.length - 2).work;
       const foreseen = growth * ((points.at(-1)?.ms ?? 0) + (points.at(-1)?.againstMs ?? 0));
-      // Each is run at least twice, the first time to warm up.
+      // Each size runs at least twice; the first run warms up.
       if (now() + 2 * foreseen > end) break;
       points.push(await measurePoint(backend, against, probe, size, now, budgetMs / probe.sizes.length));
       if (points.length >= clearWins && points.slice(-clearWins).every(({ ms, againstMs }) => ms < clearly * againstMs)) break;
@@ -218,7 +218,7 @@ async function measurePoint(
     const times: [number[], number[]] = [[], []];
     const end = now() + budgetMs;
     for (let round = 0; round < 2 || (round < 50 && now() < end); round++) {
-      // Interleaved, so that what else the machine does meets both.
+      // Interleaved, so that other load on the machine affects both.
       for (const [i, plan] of plans.entries()) {
         const start = now();
         const y = plan.run(inputs).y!;
@@ -241,7 +241,7 @@ async function loaded(plan: Plan, { persistents }: Program): Promise<Plan> {
   return plan;
 }
 
-/** By the time to move a little and much, there and back. */
+/** From the times to move a small and a large tensor to the backend and back. */
 async function measureTransfer(backend: Backend, now: () => number): Promise<Transfer> {
   const roundTrip = async (elements: number): Promise<number> => {
     const data = new Float32Array(elements);
@@ -261,7 +261,7 @@ async function measureTransfer(backend: Backend, now: () => number): Promise<Tra
 }
 
 function median(values: readonly number[]): number {
-  // A clock that does not tick between two looks would give a ratio of nothing.
+  // A clock that did not advance would give a ratio of 0/0.
   return Math.max(
     elementAt(
       values.toSorted((a, b) => a - b),
@@ -271,7 +271,7 @@ function median(values: readonly number[]): number {
   );
 }
 
-/** To two digits. */
+/** Rounds to two digits. */
 function rounded(value: number): number {
   return Number(value.toPrecision(2));
 }

@@ -8,14 +8,14 @@ export interface CallSummary {
   /** An op's name; "lazy" for chains of lazy tensors, "program" for runs of compiled programs. */
   readonly op: string;
   readonly backend: string;
-  /** Why that backend: the selection's reason, then what the backends before it said. */
+  /** Why that backend was chosen: the selection's reason, then the reasons against the backends before it. */
   readonly reason: string;
   readonly calls: number;
   /** Calls that raised an error. */
   readonly failed: number;
-  /** Milliseconds that the calls took of the caller's thread; with `policy.trace`, until their results were there. */
+  /** Milliseconds that the calls took on the caller's thread. With `policy.trace`, until their results were available. */
   readonly ms: number;
-  /** Bytes of inputs that lived elsewhere. */
+  /** Bytes of inputs that were stored on other devices. */
   readonly bytesMoved: number;
 }
 
@@ -23,13 +23,13 @@ export interface CallSummary {
 export interface RuntimeReport {
   readonly backends: readonly {
     readonly name: string;
-    /** What it computes on, or why it is not available. */
+    /** The device's name, or why the backend is not available. */
     readonly device: string;
     readonly isOpen: boolean;
-    /** Since it was opened. */
+    /** Counts since the backend was opened. */
     readonly counters?: Counters;
   }[];
-  /** The longest first. */
+  /** Sorted by time, longest first. */
   readonly calls: readonly CallSummary[];
 }
 
@@ -76,7 +76,7 @@ export class CallLog {
   }
 }
 
-/** A function that counts its calls. */
+/** Wraps a function so that its calls are counted. */
 export function counted<Args extends readonly unknown[], Result>(tally: Tally, run: (...args: Args) => Result): (...args: Args) => Result {
   return (...args) => {
     const start = performance.now();
@@ -97,7 +97,7 @@ const reportKind: Kind = kind(
   (value) => isRecord(value) && Array.isArray(value.backends) && Array.isArray(value.calls),
 );
 
-/** A report as text, for a terminal. */
+/** Formats a report as text for a terminal. */
 export function formatReport(report: RuntimeReport): string {
   const { backends, calls } = check("formatReport", "report", report, reportKind);
   const devices = [

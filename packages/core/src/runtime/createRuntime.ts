@@ -11,7 +11,7 @@ import { checkThresholds } from "./thresholds.ts";
 
 /**
  * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
- * @throws {ArgumentError} for an unknown option, if the forced backend is not among `backends`, or the policy's thresholds are none
+ * @throws {ArgumentError} for an unknown option, if the forced backend is not among `backends`, or for malformed thresholds
  */
 export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const { backends, policy = {} } = checkedOptions(options);
@@ -33,8 +33,8 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
 }
 
 /**
- * The scalar reference that nobody asked for. Where another backend computes within the call, what it is made of is loaded by the first
- * awaited call that comes to it: a page would download it for nothing.
+ * The scalar reference, where the caller did not list it. If another backend computes within the call, the reference's code is loaded by
+ * the first awaited call that needs it, so that most pages never download it.
  */
 async function lastResort(others: readonly Candidate[]): Promise<Backend> {
   const backend = new ReferenceBackend(true);

@@ -25,7 +25,7 @@ const explanationKind: Kind = kind(
   (value) => isRecord(value) && isRecord(value.cost) && Array.isArray(value.verdicts),
 );
 
-/** An explanation as text, for a terminal. */
+/** Formats an explanation as text for a terminal. */
 export function formatExplanation(explanation: Explanation): string {
   const { what, cost, backend, verdicts } = check("formatExplanation", "explanation", explanation, explanationKind);
   const answer = ({ backend: name, takes }: Verdict): string => (name === backend ? "chosen" : takes ? "could" : "no");

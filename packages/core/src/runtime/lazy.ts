@@ -11,7 +11,7 @@ import { opKey, structuralKey } from "../program/structuralKey.ts";
 import { type ConcreteSpec, checkCount, formatSpec, maxSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 
-/** A tensor that is computed when it is asked for. Make one with `runtime.lazy()`. */
+/** A tensor that is computed when it is read. Make one with `runtime.lazy()`. */
 export interface LazyTensor extends LazyCore, ChainMethods<LazyTensor> {}
 
 /** Where a lazy tensor's content comes from. */
@@ -26,7 +26,7 @@ export interface LazyEngine {
 
 /** A recorded chain, flat. */
 export interface Chain {
-  /** Equal for chains of one structure: ops, parameters, specs, and which tensor goes where. */
+  /** Equal for chains with the same ops, parameters and specs, whose tensors are used in the same places. */
   readonly key: string;
   /** Inputs of the program, named "0", "1", … */
   readonly tensors: readonly Tensor[];
@@ -36,7 +36,7 @@ export interface Chain {
 
 /**
  * A {@link LazyTensor} without its op methods. Ops check their arguments and record; {@link LazyCore.data} computes the whole
- * chain in one submission. Nothing is kept between two calls but the compiled plan, which chains of one structure share.
+ * chain in one submission. Between two calls only the compiled plan is kept. Chains with the same key share it.
  */
 export class LazyCore {
   readonly spec: ConcreteSpec;
@@ -68,12 +68,12 @@ export class LazyCore {
     }
   }
 
-  /** Computes the chain; the result stays on the backend and is the caller's to dispose of. */
+  /** Computes the chain. The result stays on the backend; the caller disposes of it. */
   async tensor(): Promise<Tensor> {
     return this.#run("device");
   }
 
-  /** Records a call of an op of the user's own on this tensor and, after it, others: see {@link CustomOp}. */
+  /** Records a call of a custom op on this tensor, followed by `others`: see {@link CustomOp}. */
   custom<P extends object>(op: CustomOp<P>, others: readonly LazyCore[] = [], params: Partial<NoInfer<P>> = {}): LazyTensor {
     return LazyCore.recordCall(
       customOp(op),
@@ -146,7 +146,7 @@ export class LazyCore {
 
 let hasMethods = false;
 
-/** Gives the class its op methods, with the first lazy tensor. */
+/** Adds the op methods to the class when the first lazy tensor is made. */
 function addMethods(): void {
   if (hasMethods) return;
   hasMethods = true;
@@ -162,7 +162,7 @@ function addMethods(): void {
   }
 }
 
-/** `end` and all that it is made of, each after what it needs. */
+/** `end` and everything it depends on, inputs before the calls that read them. */
 function inOrder(end: LazyCore, inputsOf: (lazy: LazyCore) => readonly LazyCore[]): readonly LazyCore[] {
   const order = new Set<LazyCore>();
   const stack = [{ lazy: end, isReady: false }];

@@ -7,7 +7,7 @@ import { opKey, structuralKey } from "../program/structuralKey.ts";
 import { byteLength } from "../spec.ts";
 import { Tensor } from "../tensor.ts";
 
-/** Checks what a call is given; `key` is equal for calls that one plan can serve. */
+/** Checks a call's arguments. `key` is equal for calls that one plan can serve. */
 export function checkCall(
   op: AnyOp,
   inputs: readonly (Tensor | undefined)[],
@@ -43,7 +43,7 @@ export function numbered<T>(inputs: readonly (Tensor | undefined)[], from: (tens
   return given;
 }
 
-/** Bytes of inputs that live elsewhere. */
+/** Bytes of inputs that are stored on other devices. */
 export function movedTo(backend: string, inputs: readonly (Tensor | undefined)[]): number {
   return inputs.reduce((sum, tensor) => sum + (tensor === undefined || tensor.device === backend ? 0 : byteLength(tensor.spec)), 0);
 }

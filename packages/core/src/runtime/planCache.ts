@@ -2,10 +2,10 @@ import type { Plan } from "../backend/backend.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
 
-/** Kernels, bindings and records of one op call in a plan, about. */
+/** Estimated bytes of kernels, bindings and records for one op call in a plan. */
 const bytesPerNode = 4096;
 
-/** What a cache holds and has done. */
+/** Content and counts of a cache. */
 export interface PlanCacheStats {
   readonly plans: number;
   /** See {@link planBytes}. */
@@ -15,7 +15,7 @@ export interface PlanCacheStats {
   readonly evicted: number;
 }
 
-/** Compiled plans by key, within a number and a budget of bytes; the least recently used goes first. */
+/** Compiled plans by key, up to a number and a budget of bytes. Evicts the least recently used plan. */
 export class PlanCache {
   readonly #maxPlans: number;
   readonly #maxBytes: number;

@@ -146,7 +146,7 @@ export class RuntimeCore {
     return calibrate(this.backends, options);
   }
 
-  /** A call of an op of the user's own, like the op methods: see {@link CustomOp}. */
+  /** Calls a custom op, as the op methods call built-in ops: see {@link CustomOp}. */
   custom<P extends object>(op: CustomOp<P>, inputs: readonly Tensor[], params: Partial<NoInfer<P>> = {}): Promise<Tensor> {
     return this.#engine.call(customOp(op), inputs, params);
   }

@@ -5,8 +5,9 @@ import type { Policy } from "./select.ts";
 
 export interface RuntimeOptions {
   /**
-   * In order of preference. The scalar reference is always there, last. Where another backend computes within a call (`runtime.sync`), its
-   * code is loaded by the first awaited call that comes to it, and it takes no part in `runtime.sync` before; list it here to load it at once.
+   * Backends in order of preference. The scalar reference is always added as the last one. If another backend supports `runtime.sync`, the
+   * reference's code is loaded by the first awaited call that needs it, and `runtime.sync` does not use it before. List it here to load it at
+   * once.
    */
   readonly backends: readonly BackendFactory[];
   readonly policy?: RuntimePolicy;
@@ -14,15 +15,15 @@ export interface RuntimeOptions {
 
 export interface RuntimePolicy extends Policy {
   /**
-   * A backend that fails while running raises its error; "retry" computes the call, or the chain of lazy tensors, on the next
-   * one instead, and leaves a backend out for good whose device was lost.
+   * What happens when a backend fails while running. "error" raises its error. "retry" computes the call, or the chain of lazy
+   * tensors, on the next backend, and stops using a backend whose device was lost.
    */
   readonly fallback?: "error" | "retry";
-  /** Compiled calls and lazy chains that are kept (256); the least recently used goes first. */
+  /** Maximum number of compiled calls and lazy chains in the cache (256). */
   readonly maxPlans?: number;
-  /** Bytes of tensors that kept plans may hold (256 MiB), by an upper bound for each. */
+  /** Maximum bytes of tensors that cached plans hold (256 MiB), by an upper bound for each plan. */
   readonly maxPlanBytes?: number;
-  /** Let {@link RuntimeCore.report} count an awaited call until its result is there, which costs a wait per call. */
+  /** Makes {@link RuntimeCore.report} time awaited calls until their result is available, which costs a wait per call. */
   readonly trace?: boolean;
 }
 
@@ -45,7 +46,7 @@ export function checkedOptions(options: RuntimeOptions): RuntimeOptions {
   return options;
 }
 
-/** What `CENTELLA_BACKEND` forces. */
+/** The backend that the environment variable `CENTELLA_BACKEND` forces. */
 export function backendFromEnvironment(): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.CENTELLA_BACKEND || undefined;

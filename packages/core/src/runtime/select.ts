@@ -11,7 +11,7 @@ import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, checkSpec, maxSpec } from "../spec.ts";
 import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thresholdTypes.ts";
 
-/** A backend that was asked for: open, or not available with the reason. In order of preference. */
+/** A requested backend: open, or not available with the reason. */
 export type Candidate =
   | { readonly name: string; readonly backend: Backend; readonly unavailable?: undefined }
   | { readonly name: string; readonly backend?: undefined; readonly unavailable: string };
@@ -31,7 +31,7 @@ export interface Selection {
   readonly rejected: readonly Rejection[];
 }
 
-/** What the caller wants of a selection. */
+/** The caller's preferences for a selection. */
 export interface Policy {
   /** Considers this backend alone, whatever the thresholds. */
   readonly force?: string;
@@ -48,7 +48,7 @@ export interface Verdict extends Rejection {
   readonly defers?: true;
 }
 
-/** One call or program, as far as the choice of a backend is concerned. */
+/** The properties of a call or program that decide which backend runs it. */
 export interface SelectionRequest {
   /** For messages: the op's name, or "program". */
   readonly what: string;
@@ -57,7 +57,7 @@ export interface SelectionRequest {
   readonly unsupported: (backend: Backend) => Omit<Rejection, "backend"> | undefined;
   /** Where each input is stored, and its size. */
   readonly inputs: readonly { readonly device: string; readonly bytes: number }[];
-  /** The caller waits: only backends that compute within a call will do. */
+  /** Considers only backends that compute before the call returns. */
   readonly sync?: boolean;
 }
 
@@ -109,7 +109,7 @@ function checkChoice(candidates: readonly Candidate[], policy: Policy): void {
   if (policy.thresholds !== undefined) check("select", "policy.thresholds", policy.thresholds, object);
 }
 
-/** The request that one op call is. */
+/** The request of one op call. */
 export function callRequest(
   op: AnyOp,
   inputs: readonly (ConcreteSpec | undefined)[],
@@ -121,7 +121,7 @@ export function callRequest(
   return {
     what: op.name,
     cost: op.cost(inputs, params, output),
-    // An op of the user's own may have any name.
+    // A custom op may have any name.
     threshold: (of) => (Object.hasOwn(ops, op.name) ? of[op.name as OpName] : undefined) ?? of[classOf(op)],
     unsupported(backend) {
       const reason = backend.unsupported(op, inputs, params, output);
@@ -131,7 +131,7 @@ export function callRequest(
   };
 }
 
-/** The request that a run of a program is. */
+/** The request of one run of a program. */
 export function programRequest(program: ProgramGraph, devices: Readonly<Record<string, string>> = {}): SelectionRequest {
   return {
     what: "program",
@@ -145,7 +145,7 @@ export function programRequest(program: ProgramGraph, devices: Readonly<Record<s
   };
 }
 
-/** Whether an op's time goes with its flops or with its bytes. */
+/** Whether an op's time is proportional to its flops or to its bytes. */
 export function classOf(op: AnyOp): "compute" | "memory" {
   return op.computeBound === true ? "compute" : "memory";
 }
@@ -163,7 +163,7 @@ export function programCost(program: ProgramGraph): Cost {
   return { flops: costs.reduce((sum, cost) => sum + cost.flops, 0), bytes: costs.reduce((sum, cost) => sum + cost.bytes, 0) };
 }
 
-/** Opens every factory. One that cannot be opened stays in the list with its reason. */
+/** Opens every factory. A backend that cannot be opened stays in the list with the reason. */
 export async function openCandidates(factories: readonly BackendFactory[]): Promise<readonly Candidate[]> {
   return Promise.all(
     factories.map(async ({ name, open }): Promise<Candidate> => {
@@ -234,7 +234,7 @@ export function judge(request: SelectionRequest, candidate: Candidate, policy: P
   return { backend, takes, reason, ...(!takes && { defers: true }) };
 }
 
-/** Whether a backend computes before a call returns. */
+/** Whether a backend can compute before a call returns. */
 export function answersWithinCall(backend: Backend): boolean {
   return backend.syncAvailable && backend.compileSync !== undefined;
 }
@@ -275,7 +275,7 @@ function isWorthIt(
   return { takes: work >= limit.min, reason: `${figures}, the crossover for ${what}` };
 }
 
-/** Time to move tensors between the host and a backend, in one go. Where nothing was measured, a byte is worth a microsecond. */
+/** Time to move tensors between the host and a backend together. Without a measurement, a byte takes a microsecond. */
 function transferUs(tensors: SelectionRequest["inputs"], { latencyUs, bytesPerUs }: Transfer = { latencyUs: 1, bytesPerUs: 1 }): number {
   return tensors.length === 0 ? 0 : latencyUs + sumBytes(tensors) / bytesPerUs;
 }

@@ -1,4 +1,4 @@
-/** Rows as text: columns aligned, numbers to the right. The first row is the head. */
+/** Formats rows as text with aligned columns, numbers to the right. The first row is the header. */
 export function textTable(rows: readonly (readonly (string | number)[])[]): string {
   const cells = rows.map((row) =>
     row.map((cell) => (typeof cell === "number" ? cell.toLocaleString("en", { maximumFractionDigits: 3 }) : cell)),
