@@ -49,8 +49,7 @@ import { type ConcreteSpec, elementCount } from "./spec.ts";
 type AnyReference = NonNullable<AnyOp["reference"]>;
 
 /**
- * Definitions of the ops that do not carry their own. They are kept apart so that a program which computes on another backend need not
- * load them.
+ * References of the ops whose definition is a file of its own. A program that computes on another backend need not load them.
  */
 const references: { readonly [N in OpName]?: Reference<N> } = {
   arange,
@@ -96,13 +95,13 @@ const references: { readonly [N in OpName]?: Reference<N> } = {
   variance,
 };
 
-/** What an op computes, the groups that passes make included. */
+/** The reference of an op, or of a group that a pass has made. */
 export function referenceOf(op: AnyOp): AnyReference {
   if (op.reference !== undefined) return op.reference;
   return isFused(op) ? (evaluateGroup as AnyReference) : (references[op.name as OpName] as AnyReference);
 }
 
-/** Computes a group with its ops' references: the last call's result to `output`, those of `params.extraOutputs` to `extraOutputs`. */
+/** Computes a group with its ops' references. Writes the last call's result to `output`, and those of `params.extraOutputs` to `extraOutputs`. */
 export function evaluateGroup(
   inputs: readonly (HostTensor | undefined)[],
   { body, extraOutputs: places = [] }: FusedParams,

@@ -28,12 +28,12 @@ export interface ConcreteSpec extends TensorSpec {
 /** Values of the symbolic dims of one run, by name. */
 export type DimValues = Readonly<Record<string, number>>;
 
-/** Whether two extents are equal whatever a run binds. */
+/** Whether two extents are equal in every run. */
 export function sameDim(a: Dim, b: Dim): boolean {
   return typeof a === "number" || typeof b === "number" ? a === b : a.name === b.name;
 }
 
-/** Whether two shapes are equal whatever a run binds. */
+/** Whether two shapes are equal in every run. */
 export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((dim, i) => sameDim(dim, b[i]!));
 }
@@ -52,7 +52,7 @@ export function resolveSpec(spec: TensorSpec, dims: DimValues): ConcreteSpec {
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => resolveDim(dim, dims)) };
 }
 
-/** `spec` with every symbolic dim at its maximum: what memory is planned for. */
+/** `spec` with every symbolic dim at its maximum: the spec that memory is planned for. */
 export function maxSpec(spec: TensorSpec): ConcreteSpec {
   return { dtype: spec.dtype, shape: spec.shape.map((dim) => (typeof dim === "number" ? dim : dim.max)) };
 }
@@ -100,13 +100,13 @@ export function checkBlocks(where: string, { dtype, shape }: TensorSpec): void {
     );
 }
 
-/** A shape as messages have it: `[T≤512, 64]`. */
+/** Formats a shape for messages: `[T≤512, 64]`. */
 export function formatShape(shape: Shape): string {
   if (!Array.isArray(shape)) return describe(shape);
   return `[${Array.from(shape, (dim) => (isSymbolic(dim) ? `${dim.name}≤${dim.max}` : describe(dim))).join(", ")}]`;
 }
 
-/** A spec as messages have it: `f32 [T≤512, 64]`. */
+/** Formats a spec for messages: `f32 [T≤512, 64]`. */
 export function formatSpec(spec: TensorSpec): string {
   if (!isRecord(spec)) return describe(spec);
   return `${isDType(spec.dtype) ? spec.dtype : describe(spec.dtype)} ${formatShape(spec.shape)}`;
@@ -118,7 +118,7 @@ export function checkCount(where: string, shape: Shape): void {
   if (!Number.isSafeInteger(count)) throw new ShapeError(where, "at most 2^53 - 1 elements", formatShape(shape), "use smaller extents");
 }
 
-/** @throws {ShapeError | DTypeError} unless tensors can be like that: a known dtype, whole extents, whole blocks of the dtype. */
+/** @throws {ShapeError | DTypeError} unless a spec has a known dtype, whole extents and whole blocks of the dtype. */
 export function checkSpec(where: string, spec: TensorSpec): void {
   if (!isRecord(spec)) throw new ArgumentError(where, "a spec", describe(spec), 'pass e.g. { dtype: "f32", shape: [2, 3] }');
   if (!isDType(spec.dtype)) throw new DTypeError(where, "a dtype", describe(spec.dtype), 'pass e.g. "f32"');

@@ -3,15 +3,15 @@ import { type DType, type TypedArray, typedArrayOf } from "./dtype.ts";
 import { ArgumentError, DisposedError, DTypeError, ProgramError, ShapeError } from "./errors.ts";
 import { byteLength, type ConcreteSpec, checkSpec, formatSpec } from "./spec.ts";
 
-/** What a backend keeps behind a tensor handle. */
+/** The memory of a tensor, as a backend implements it. */
 export interface TensorStorage {
   /** Name of the backend that holds the memory, or "host". */
   readonly device: string;
   /** Resolves when the work that produces the content is done, rejects with its error. */
   ready(): Promise<void>;
-  /** The stored form, once the work that produces it is done; rejects with that work's error. A fresh array each time. */
+  /** The stored form, as a new array, once the work that produces it is done. Rejects with that work's error. */
   read(): Promise<TypedArray>;
-  /** The stored form, if it is at hand without waiting for anything but a copy to the host; not to be changed. */
+  /** The stored form, if it is available after at most a copy to the host. The caller must not change it. */
   peek?(): TypedArray | undefined;
   free(): void;
 }
@@ -44,14 +44,14 @@ export class Tensor {
     return this.#disposed;
   }
 
-  /** The backend's own memory, for that backend. @throws {DisposedError} */
+  /** The memory, for backends. @throws {DisposedError} */
   get storage(): TensorStorage {
     if (this.#disposed) throw new DisposedError(`tensor ${formatSpec(this.spec)}`);
     return this.#storage;
   }
 
   /**
-   * The elements in stored form (see `typedArrayOf`), row-major, as a copy of the caller's own. Waits for the run that
+   * The elements in stored form (see `typedArrayOf`), row-major, as a copy that the caller owns. Waits for the run that
    * computes them and rejects with its error.
    */
   async data(): Promise<TypedArray> {
@@ -89,7 +89,7 @@ export function hostTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
   return ownedTensor(spec, data.slice());
 }
 
-/** A tensor of an array that nobody else has. */
+/** A host tensor that takes over `data`. No other code may use the array. */
 export function ownedTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
   let kept: TypedArray | undefined = data;
   return new Tensor(spec, {
@@ -103,7 +103,7 @@ export function ownedTensor(spec: ConcreteSpec, data: TypedArray): Tensor {
   });
 }
 
-/** A tensor's stored form within the call, not to be changed. @throws {ProgramError} where it must be waited for */
+/** A tensor's stored form, at once. The caller must not change it. @throws {ProgramError} if the content must be awaited */
 export function peek({ spec, storage }: Tensor): TypedArray {
   const data = storage.peek?.();
   if (data === undefined)
@@ -113,7 +113,7 @@ export function peek({ spec, storage }: Tensor): TypedArray {
   return data;
 }
 
-/** @throws {ShapeError | DTypeError} unless `data` is the stored form of a tensor of this spec, and there are such tensors. */
+/** @throws {ShapeError | DTypeError} unless the spec is valid and `data` is the stored form of a tensor of this spec. */
 export function checkData(where: string, spec: ConcreteSpec, data: TypedArray): void {
   checkSpec(where, spec);
   const type = typedArrayOf(spec.dtype);

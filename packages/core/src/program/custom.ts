@@ -6,28 +6,28 @@ import type { CustomKernels } from "./customKernels.ts";
 import type { AnyOp, Cost, HostTensor } from "./op.ts";
 
 /**
- * An op of the user's own: pure, with one output. It runs wherever the reference does, and natively on the backends that it
- * brings a kernel for. `P` are its parameters, plain cloneable data.
+ * A custom op: pure, with one output. It runs on the reference, and natively on backends for which it has a kernel. `P` are
+ * its parameters: plain cloneable data.
  */
 export interface CustomOp<P extends object = object> extends CustomKernels<P> {
-  /** A JavaScript identifier that is no op of Centella. */
+  /** A JavaScript identifier that is not the name of a built-in op. */
   readonly name: string;
-  /** Names of the tensors that it takes, in order. */
+  /** Names of the input tensors, in order. */
   readonly inputs: readonly string[];
   /** Every parameter with its default. */
   readonly defaults?: P;
-  /** The output's spec. Runs once, when a call is recorded. @throws to refuse a call; give a `ShapeError` or the like */
+  /** The output's spec. Runs once, when a call is recorded. May throw, e.g. a `ShapeError`, to refuse the call. */
   infer(inputs: readonly TensorSpec[], params: P): TensorSpec;
-  /** Work of a call; by default one flop an output element, and each tensor's bytes once. */
+  /** Work of a call. Default: one flop per output element, and each tensor's bytes once. */
   cost?(inputs: readonly ConcreteSpec[], params: P, output: ConcreteSpec): Cost;
   /** Scalar definition: writes every element of `output.data`. */
   reference(inputs: readonly HostTensor[], params: P, output: HostTensor): void;
 }
 
-/** One op per definition, so that calls of the same definition can be recognised as the same. */
+/** One op per definition, so that calls of one definition share plans. */
 const defined = new WeakMap<CustomOp, AnyOp>();
 
-/** The op of a definition: what `record`, `runtime.call` and backends take. @throws {ArgumentError} for names that will not do */
+/** The op of a definition, for recorders and backends. @throws {ArgumentError} for invalid names */
 export function customOp<P extends object>(definition: CustomOp<P>): AnyOp {
   const erased = definition as CustomOp;
   check("custom", "op", erased, object, "pass { name, inputs, infer, reference }");
@@ -72,10 +72,10 @@ function define(definition: CustomOp): AnyOp {
   };
 }
 
-/** What generated text calls things itself. */
+/** Names that generated code uses itself. */
 const ownNames = ["y", "p", "group", "lane", "grid", "place", "main", "dims"] as const;
 
-/** The kernels that came with an op: every option that core does not know. */
+/** The kernels of a definition: all properties that are not core's own options. */
 function kernelsOf(definition: CustomOp): CustomKernels {
   const given = Object.entries(definition).filter(([key, value]) => !Object.hasOwn(kinds, key) && value !== undefined);
   for (const [key, value] of given) check("custom", key, value, kernel, "check the spelling");

@@ -9,25 +9,25 @@ export interface Cost {
 }
 
 /**
- * A tensor as an op's scalar reference sees it: values decoded to numbers (f16, bf16 and block types as `Float32Array`),
+ * A tensor for an op's scalar reference: values decoded to numbers (f16, bf16 and block types as `Float32Array`),
  * row-major, `data.length` equal to the number of elements.
  */
 export interface HostTensor {
   readonly spec: ConcreteSpec;
   readonly data: TypedArray;
   /**
-   * Of a block type: the blocks that `data` was decoded from, or in an output the place for them, which only `quantize` fills.
-   * Absent where an op wrote into it.
+   * For block types: the blocks that `data` was decoded from. In an output: memory for blocks, which only `quantize` fills.
+   * Absent if an op has written `data`.
    */
   readonly stored?: TypedArray;
 }
 
-/** Parameters of an op that has none. */
+/** The parameters of an op without parameters. */
 export type NoParams = Readonly<Record<never, never>>;
 
 /**
- * One `T` for each tensor of a call: the required inputs in order, then the optional ones, undefined where a call leaves them
- * out. A list of one or more for a variadic op.
+ * One `T` for each tensor of a call: the required inputs in order, then the optional ones, which are undefined if the call
+ * leaves them out. For a variadic op: a list of one or more.
  */
 export type PerInput<Inputs extends readonly string[], Optional extends readonly string[], T> = readonly [
   ...{ readonly [K in keyof Inputs]: T },
@@ -35,11 +35,12 @@ export type PerInput<Inputs extends readonly string[], Optional extends readonly
 ];
 
 /**
- * An op, defined once: what it accepts, what it costs and what it computes. Backends mirror it with kernels.
+ * The definition of an op: the inputs that it accepts, its cost, and its scalar reference. Backends implement it with kernels.
  *
- * `Inputs` are the names of the tensors that it takes in order; `Params` its complete parameters, plain cloneable data;
- * `Defaulted` the parameters that a caller may leave out; `Optional` the names of tensors that it may take besides,
- * given by name among the parameters.
+ * - `Inputs`: names of the input tensors, in order.
+ * - `Params`: the complete parameters, plain cloneable data.
+ * - `Defaulted`: the parameters that a caller may leave out.
+ * - `Optional`: names of optional tensors, which callers pass among the parameters.
  */
 export interface Op<
   Inputs extends readonly string[] = readonly string[],
@@ -53,18 +54,18 @@ export interface Op<
   readonly defaults: Pick<Params, Defaulted>;
   /** Names of the parameters that a caller must give. */
   readonly required?: readonly Exclude<keyof Params, Defaulted>[];
-  /** The op takes one list of one or more tensors, which the one name in `inputs` stands for; see {@link VariadicOp}. */
+  /** The op has a list of one or more tensors as its input, and `inputs` has the list's name; see {@link VariadicOp}. */
   readonly variadic?: boolean;
-  /** Index of the input that the op updates in place: a persistent, of which the output is the next version. */
+  /** Index of the input that the op updates in place. The input is a persistent, and the output is its next version. */
   readonly writes?: number;
   /** The output is the first input's memory under another shape; nothing is computed. */
   readonly alias?: boolean;
   /**
-   * Every output element depends only on the input elements at its own place, inputs broadcast to the output's shape: calls
+   * Every output element depends only on the input elements at the same index, with inputs broadcast to the output's shape. Calls
    * of such ops can be fused into one kernel.
    */
   readonly elementwise?: boolean;
-  /** Does many flops per byte when its tensors are large: its time goes with its flops, not with its bytes. */
+  /** The op does many flops per byte for large tensors: its time is proportional to its flops, not to its bytes. */
   readonly computeBound?: boolean;
   /**
    * The output's spec. Runs once, when the op is recorded; backends never check again.
@@ -87,7 +88,7 @@ export type VariadicOp<Name extends string, Params extends object = NoParams, De
   Defaulted
 > & { readonly inputs: readonly [Name]; readonly variadic: true };
 
-/** Any op, its types erased: what recorded programs and backends hold. */
+/** Any op without its types, for recorded programs and backends. */
 export interface AnyOp {
   readonly name: string;
   readonly inputs: readonly string[];
@@ -99,18 +100,18 @@ export interface AnyOp {
   readonly alias?: boolean;
   readonly elementwise?: boolean;
   readonly computeBound?: boolean;
-  /** Of an op that core does not define: the kernels that came with it. */
+  /** The kernels of a custom op; undefined for built-in ops. */
   readonly kernels?: CustomKernels;
   infer(inputs: readonly (TensorSpec | undefined)[], params: object): TensorSpec;
   cost(inputs: readonly (ConcreteSpec | undefined)[], params: object, output: ConcreteSpec): Cost;
   reference?(inputs: readonly (HostTensor | undefined)[], params: object, output: HostTensor): void;
 }
 
-/** The parameters as a caller gives them: defaulted ones may be left out, optional tensors are named among them. */
+/** The parameters that a caller passes: defaulted ones may be left out, and optional tensors are passed by name. */
 export type CallParams<O, Handle> =
   O extends Op<infer _I, infer P, infer D, infer Opt> ? Omit<P, D> & Partial<Pick<P, D>> & { readonly [K in Opt[number]]?: Handle } : never;
 
-/** What an op calls its input at a place, for messages. */
+/** The name of an op's input, for messages. */
 export function inputName({ inputs, optionalInputs, variadic }: AnyOp, place: number): string {
   if (variadic === true) return `${inputs[0]}[${place}]`;
   return inputs[place] ?? optionalInputs?.[place - inputs.length] ?? String(place);

@@ -28,7 +28,7 @@ import {
   valueAt,
 } from "./programGraph.ts";
 
-/** Handle of a value while a program is recorded. It belongs to that program alone. */
+/** A value of a program that is being recorded. Only that program accepts it. */
 export class Value {
   readonly program: ProgramGraph;
   readonly id: number;
@@ -43,7 +43,7 @@ export class Value {
 /** A recorder with the ops as methods: declare inputs and persistents, call ops, name the outputs. Nothing is computed. */
 export type OpRecorder = Recorder & OpMethods<Value, Value>;
 
-/** `createProgram` without `explain`: pages that print no programs need not download what prints them. */
+/** Like `createProgram`, without `explain`. Pages that do not print programs download less code. */
 export function createRecorder(): OpRecorder {
   const recorder = new Recorder();
   return Object.assign(
@@ -100,7 +100,7 @@ export class Recorder implements ProgramGraph {
   readonly outputs: Output[] = [];
   /** Id of the newest version of each persistent. */
   readonly #newest = new Map<string, number>();
-  /** For values of alias ops: the value whose memory they are. */
+  /** For results of alias ops: the value whose memory they share. */
   readonly #memory = new Map<number, number>();
 
   /** Declares a symbolic dim: an extent from 0 to `max` that each run binds. */
@@ -119,7 +119,7 @@ export class Recorder implements ProgramGraph {
     return dim;
   }
 
-  /** Declares a tensor that every run is given. A scalar with a host value is an input of shape `[]`. */
+  /** Declares a tensor that each run provides. Scalars are inputs of shape `[]`. */
   input(name: string, dtype: DType, shape: Shape): Value {
     check("input", "name", name, string);
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
@@ -182,8 +182,8 @@ export class Recorder implements ProgramGraph {
   }
 
   /**
-   * Records a call of an op that is not Centella's: see {@link CustomOp}. A backend that the op brings no kernel for says so
-   * when the program is compiled there.
+   * Records a call of a custom op: see {@link CustomOp}. A backend for which the op has no kernel refuses the program when it is
+   * compiled.
    */
   custom<P extends object>(op: CustomOp<P>, inputs: readonly Value[], params: Partial<NoInfer<P>> = {}): Value {
     return this.record(customOp(op), inputs, params);
@@ -215,7 +215,7 @@ export class Recorder implements ProgramGraph {
     return this.#memory.get(id) ?? id;
   }
 
-  /** The id of a handle that this program made and that is no stale version of a persistent. */
+  /** The id of a value that belongs to this program and is not an old version of a persistent. */
   #own(where: string, name: string, ref: Value | undefined): number {
     if (!(ref instanceof Value))
       throw new ArgumentError(

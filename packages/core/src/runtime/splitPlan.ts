@@ -117,14 +117,14 @@ export class SplitPlan implements Plan {
           else results[name] = tensor;
           done.push(tensor.ready());
         }
-        // A part that only writes says in no other way when it has read its inputs.
+        // A part without outputs has no tensor that tells when its inputs have been read.
         if (program.outputs.length === 0) done.push(backend.idle());
       }
     } catch (error) {
       for (const tensor of Object.values(results)) tensor.dispose();
       throw error;
     } finally {
-      // A failure reaches the readers of the outputs through the parts that wait for it.
+      // If a part fails, the parts that depend on it fail, and so do the readers of the outputs.
       void Promise.allSettled(done).then(() => {
         for (const tensor of between.values()) tensor.dispose();
       });

@@ -25,7 +25,7 @@ export function commonSubexpressions(program: ProgramGraph): ProgramGraph {
     const key = constantKey(value);
     if (key !== undefined) merge(key, value.id);
   }
-  // Ops of users may share a name.
+  // Custom ops may share a name.
   const numbers = new Map<AnyOp, number>();
   const nodes: Node[] = [];
   for (const node of program.nodes) {

@@ -9,7 +9,7 @@ import { type ConcreteSpec, elementCount, isConcrete, sameShape } from "../../sp
 import { renamedOutputs, versions, withChanges } from "./graph.ts";
 
 /**
- * Folds scalars that are known when the program is recorded. What is folded gives the same bits, but for the last rule, which
+ * Folds scalars that are known when the program is recorded. The results have the same bits, except for the last rule, which
  * rounds once where the program rounds twice:
  * - an elementwise call whose inputs are all constants of one element becomes a constant, computed by the op's reference;
  * - `x * 1`, `x / 1`, `x - 0`, `x + (-0)` and, on i32, `x + 0` become `x` (`x + 0` on f32 is no identity: it turns -0 into 0);
@@ -17,7 +17,7 @@ import { renamedOutputs, versions, withChanges } from "./graph.ts";
  * - `scale(scale(x, a), b)` becomes `scale(x, a b)` where both factors shrink or both grow, so that no overflow on the way is
  *   missed, and where `a b` is a normal f32.
  *
- * Nothing is folded that would read a persistent later than recorded: it may have been written meanwhile.
+ * A fold never makes a call read a persistent later than recorded, because it may have been written in between.
  */
 export function foldConstants(program: ProgramGraph): ProgramGraph {
   const fold = new Fold(program);
@@ -37,7 +37,7 @@ class Fold {
     this.#inPersistent = versions(program);
   }
 
-  /** What takes the node's place: nothing or one node. */
+  /** The nodes that replace a node: none or one. */
   node(recorded: Node): readonly Node[] {
     const inputs = recorded.inputs.map((id) => (id === undefined ? undefined : (this.replaced.get(id) ?? id)));
     const node = { ...recorded, inputs };

@@ -6,29 +6,29 @@ import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } 
 /** One call of a fused group's body. */
 export interface FusedCall {
   readonly op: AnyOp;
-  /** Places of its tensors: those below the number of the group's inputs are these, then come the results of the calls in order. */
+  /** Places of its tensors. Place `i` is the group's input `i` if there is one, else the result of call `i - inputs.length`. */
   readonly inputs: readonly (number | undefined)[];
   readonly params: object;
-  /** As recorded, symbolic dims and all. */
+  /** As recorded, including symbolic dims. */
   readonly output: TensorSpec;
 }
 
 /** What a fused group computes. */
 export interface FusedParams {
-  /** In order of execution. The last one's result is the group's, and it alone may write a persistent, an input of the group. */
+  /** In order of execution. The last call's result is the group's. Only the last call may write a persistent, which is an input of the group. */
   readonly body: readonly FusedCall[];
   /**
-   * Of a group with several results: indices in the body of the other calls whose results leave it, ascending. Calls of the body may read
-   * them. A backend that looks at a group's last result alone has to refuse these.
+   * For a group with several results: indices in the body of the other calls whose results leave the group, ascending. Calls of the
+   * body may read these results. A backend that handles one result only must refuse such groups.
    */
   readonly extraOutputs?: readonly number[];
 }
 
 /**
  * A group of calls as one node, so that a backend can make one kernel of it. Passes make such nodes; they are not recorded.
- * A backend that has no kernel for a group says why (`unsupported`) and gets its calls one by one.
+ * A backend without a kernel for a group refuses it (`unsupported`) and gets the calls one by one.
  *
- * The reference (`evaluateGroup`) evaluates the body call by call, each result rounded to its dtype: the same bits as without fusion.
+ * The reference (`evaluateGroup`) evaluates the body call by call and rounds each result to its dtype, so the bits are those of the calls without fusion.
  * Kernels may keep more precision between calls, within the tolerance of the calls one by one.
  */
 export const fused: Op<readonly string[], FusedParams> = {
@@ -110,7 +110,7 @@ export function evaluateBody<T>(
   return lastOf(results);
 }
 
-/** True for a node's op that stands for a group of calls. */
+/** Whether a node is a group of calls. */
 export function isFused(op: AnyOp): boolean {
   return op === (fused as AnyOp);
 }
@@ -122,7 +122,7 @@ export function writtenInput({ op, params }: { readonly op: AnyOp; readonly para
   return last.op.writes === undefined ? undefined : last.inputs[last.op.writes];
 }
 
-/** True for an elementwise call, and for a group of nothing else. */
+/** Whether a node is an elementwise call, or a group of elementwise calls only. */
 export function isElementwise({ op, params }: { readonly op: AnyOp; readonly params: object }): boolean {
   if (!isFused(op)) return op.elementwise === true;
   return (params as FusedParams).body.every((call) => call.op.elementwise === true);

@@ -9,12 +9,12 @@ export function withChanges(
   return { dims, values, nodes, inputs, persistents, outputs, ...changes };
 }
 
-/** The outputs with every value that was replaced by another renamed. */
+/** The outputs of a program, with replaced values renamed. */
 export function renamedOutputs({ outputs }: ProgramGraph, replaced: ReadonlyMap<number, number>): ProgramGraph["outputs"] {
   return outputs.map((output) => ({ ...output, value: replaced.get(output.value) ?? output.value }));
 }
 
-/** For values that lie in a persistent's memory, aliases among them: the value that is this version of it. */
+/** For values in a persistent's memory, including aliases: the value that is this version of the persistent. */
 export function versions({ values, nodes }: ProgramGraph): ReadonlyMap<number, number> {
   const found = new Map<number, number>();
   for (const { id, persistent } of values) if (persistent !== undefined) found.set(id, id);
@@ -39,7 +39,7 @@ export function consumersOf(nodes: readonly Node[]): ReadonlyMap<number, readonl
   return found;
 }
 
-/** Whether a node may run in the place of a later one: no version of a persistent that it reads has been written by then. */
+/** Returns whether a node may run in the place of a later one: no version of a persistent that it reads has been written by then. */
 export function delaysOf(program: ProgramGraph): (node: Node, index: number) => boolean {
   const version = versions(program);
   const overwritten = new Map<number, number>();

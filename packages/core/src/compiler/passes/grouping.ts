@@ -28,19 +28,19 @@ export interface Fusion {
   readonly refused: readonly RefusedGroup[];
 }
 
-/** A group to be. */
+/** A group that a pass suggests. */
 interface Proposal {
   /** In recorded order. */
   readonly members: readonly Node[];
   /** The member in whose place the group runs. */
   readonly at: Node;
-  /** Of refused groups with one key only the first is reported. */
+  /** Only the first refused group of each key is reported. */
   readonly key: string;
   /** Values that leave the group although other members read them. */
   readonly kept?: ReadonlySet<number>;
 }
 
-/** The groups that one pass makes of a program's nodes. Asks the backend about each. */
+/** Collects the groups of one pass. Asks the backend about each. */
 export class Grouping {
   readonly #program: ProgramGraph;
   readonly #refuses: RefusesGroup;

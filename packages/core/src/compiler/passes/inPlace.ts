@@ -3,9 +3,9 @@ import type { Lowered, Operand, Step, Storage } from "../lowered.ts";
 import { isElementwise } from "./fused.ts";
 
 /**
- * Lets elementwise calls and groups write where an input of theirs lies that nothing reads afterwards: fewer bytes in all, and
- * those that are there stay in the caches. For backends on which temporaries are places in one address space; a buffer that is
- * bound both ways in one dispatch is an error elsewhere. Linear in the number of steps.
+ * Lets elementwise calls and groups write their result over an input that nothing reads afterwards. This saves memory and keeps data
+ * in the caches. Only for backends whose temporaries share one address space; elsewhere, one dispatch cannot both read and write a
+ * buffer. Linear in the number of steps.
  */
 export function inPlace(lowered: Lowered): Lowered {
   const moved = new Map<Storage, Storage>();
@@ -33,7 +33,7 @@ export function inPlace(lowered: Lowered): Lowered {
   };
 }
 
-/** Whether a step makes its result in memory of its own. */
+/** Whether a step writes its result to new memory. */
 function isOwn({ storage }: Operand, at: number): boolean {
   return storage.definition.kind === "node" && storage.first === at;
 }
@@ -48,7 +48,7 @@ function dies({ spec, storage }: Operand, output: Operand, at: number): boolean 
   );
 }
 
-/** Whether no other input is the same memory under another shape, read at other places than are written. */
+/** Whether no other input is the same memory with another shape, which would be read at other indices than are written. */
 function isSeenAsOne({ spec, storage }: Operand, inputs: readonly (Operand | undefined)[]): boolean {
   return inputs.every((other) => other?.storage !== storage || sameShape(other.spec.shape, spec.shape));
 }

@@ -8,12 +8,12 @@ export const passes: readonly { readonly name: string; readonly apply: (program:
   { name: "deadCode", apply: deadCode },
   { name: "commonSubexpressions", apply: commonSubexpressions },
   { name: "foldConstants", apply: foldConstants },
-  // What was folded apart may be equal now, and what it read may be dead.
+  // After folding, calls may be equal, and their inputs may be dead.
   { name: "commonSubexpressions", apply: commonSubexpressions },
   { name: "deadCode", apply: deadCode },
 ];
 
-/** The program that a backend computes in place of a recorded one. */
+/** Simplifies a recorded program. The result computes the same values. */
 export function simplify(program: ProgramGraph): ProgramGraph {
   return passes.reduce((before, { apply }) => apply(before), program);
 }
