@@ -1,17 +1,18 @@
 import type { CustomCall } from "@centella/core/backend";
 
 /**
- * A WASM function over tensors in the backend's memory, in their stored form (no block types), computed by one thread. A call
- * cannot be interrupted: split what takes long.
+ * A WASM function over tensors in the backend's memory, in their stored form (no block types), computed by one thread.
+ * A call cannot be interrupted, so split long work.
  */
 export interface WasmKernel<P extends object = object> {
   /**
-   * A module in binary form that imports `env.memory` (up to 65,536 pages; shared if told so), and exports a function `run` that
-   * takes an i32 address for each input, one for the output, then {@link WasmKernel.args}. Memory below a tensor's address is
-   * not its own; up to 15 bytes after its end may be read but not written.
+   * Returns a module in binary form that imports `env.memory` (up to 65,536 pages; shared if `shared` is set) and
+   * exports a function `run`. `run` takes an i32 address for each input, one for the output, then {@link
+   * WasmKernel.args}. Memory before a tensor's address belongs to others. Up to 15 bytes after its end may be read but
+   * not written.
    */
   module(memory: { readonly shared: boolean }): Uint8Array<ArrayBuffer>;
-  /** What `run` takes after the addresses: numbers in the order of its parameters. */
+  /** Returns the parameters of `run` after the addresses, in order. */
   args?(call: CustomCall<P>): readonly number[];
 }
 

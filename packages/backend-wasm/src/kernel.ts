@@ -1,7 +1,7 @@
 import type { ConcreteSpec, OpName, ParamsOf, TensorSpec } from "@centella/core";
 import type { FusedParams, Operand, Ops } from "@centella/core/backend";
 import type { ModuleBuilder } from "./emit/index.ts";
-import type { Interleaving } from "./formats/interleaving.ts";
+import type { Interleaving } from "./formats/interleave.ts";
 import type { Heap } from "./memory/heap.ts";
 import type { Target } from "./target.ts";
 

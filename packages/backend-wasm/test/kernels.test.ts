@@ -9,6 +9,7 @@ import { kernels as expert } from "../src/kernels/lazy/moeKernels.ts";
 import { kernels as sampling } from "../src/kernels/lazy/samplingKernels.ts";
 import { kernels as recurrent } from "../src/kernels/lazy/ssmKernels.ts";
 import { kernels as image } from "../src/kernels/lazy/visionKernels.ts";
+import { traitsOf } from "../src/kernels/traits.ts";
 import { compileOnce, emitModule } from "../src/linking/baseModule.ts";
 import { loadParts } from "../src/linking/lazyParts.ts";
 import { targets } from "./shared.ts";
@@ -26,6 +27,12 @@ test("every op that computes has a kernel: an expression, or a file of its name"
     [...Object.keys(expressions), ...Object.keys(lazyExpressions), ...files].sort(),
   );
   expect(computing.filter((op) => !(op in kernels || op in lazy))).toEqual([]);
+});
+
+test("lazy kernels are in the file that the table names", () => {
+  const files = { array: other, copy, moe: expert, sampling, ssm: recurrent, vision: image };
+  for (const [file, own] of Object.entries(files))
+    for (const name of Object.keys(own)) expect([name, traitsOf({ name }).file ?? "array"]).toEqual([name, file]);
 });
 
 test.each(targets)("the module validates and is the same every time, relaxed: $relaxed", (target) => {

@@ -1,6 +1,9 @@
 import { groupRows } from "./block.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
+/** Format of a block matrix whose rows are interleaved by eight. Undefined if its bytes are stored as they were loaded. */
+export type Interleaving = FormatName | undefined;
+
 /**
  * In a group of eight interleaved rows, each unit of each field of a block is stored for row 0, row 1, … row 7. Some
  * formats also exchange bits. A group has as many bytes as its eight rows, so offsets of rows do not change.

@@ -4,7 +4,10 @@ import type { Half } from "./block.ts";
 import type { BitExchange, BlockContext, GroupFormat, RunBytes } from "./format.ts";
 import { nibbleOrder } from "./q4_0.ts";
 
-/** Scales or minima of q4_K and q5_K, eight of 6 bits each, from the twelve bytes at 4 (see kScales.ts of `@centella/quant`). */
+/**
+ * Scales or minima of q4_K and q5_K, eight of 6 bits each, from the twelve bytes at 4 (see kScales.ts of
+ * `@centella/quant`).
+ */
 export function kRunBytes({ f, block }: BlockContext, half: Half, areMinima: boolean): RunBytes {
   const word = (at: number) => block.once(`scales${at}`, half, () => block.word(at, half));
   const [scales, minima, rest] = [word(4), word(8), word(12)];

@@ -2,7 +2,9 @@ import { ops } from "@centella/core/backend";
 import type { FusedKernel } from "../kernel.ts";
 import { lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 
-/** A selective scan fused with the write of its states: the kernel of `ssmScan` does both in one pass over the tokens. */
+/**
+ * A selective scan fused with the write of its states: the kernel of `ssmScan` does both in one pass over the tokens.
+ */
 export const fusedScan: FusedKernel = {
   unsupported(_inputs, { body: [, write, ...rest], extraOutputs }) {
     const isPair = write?.op.name === ops.ssmScanWrite.name && rest.length === 0 && extraOutputs?.join() === "0";

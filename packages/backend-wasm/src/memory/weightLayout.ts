@@ -3,8 +3,7 @@ import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, uses
 import type { BlockType } from "@centella/quant";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
-import { extractRow, groupedBytes, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
-import type { Interleaving } from "../formats/interleaving.ts";
+import { extractRow, groupedBytes, type Interleaving, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 

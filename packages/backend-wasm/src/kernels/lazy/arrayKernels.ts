@@ -37,10 +37,7 @@ import { variance } from "../variance.ts";
 
 export const expressions: ExpressionTable = { ...exponential, ...trigonometric };
 
-/**
- * Array ops: reductions, scans, sorting, indexing, creation, random numbers, and functions that language models do not
- * use.
- */
+/** Array ops: reductions, layer norms, scans, sorting, indexing, creation, random numbers, and less common functions. */
 export const kernels: Kernels = {
   ...expressionKernels(expressions),
   all,
