@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import type { Tensor } from "@centella/core";
+import { describe, expect, test, vi } from "vitest";
 import type { Sequence } from "../src/cache/sequence.ts";
-import { type BatchLimits, nextSlices } from "../src/scheduler/batch.ts";
+import { type BatchLimits, deliver, nextSlices, readRows } from "../src/scheduler/batch.ts";
 import type { FeedOptions, Request } from "../src/scheduler/request.ts";
 
 const limits: BatchLimits = { batchSize: 8, maxRows: 4, isEncoder: false };
@@ -60,5 +61,36 @@ describe("the next run", () => {
     expect(draft.skipped).toBe(1);
     expect(planned([draft, request(1, { rows: "last" })])).toEqual([[4, 4], undefined]);
     expect(draft.skipped).toBe(0);
+  });
+});
+
+describe("the rows of a run", () => {
+  const output = (data: Float32Array | Int32Array) => ({ data: vi.fn(async () => data), dispose: vi.fn() });
+  const layout = { maxBlocks: 1, isRecurrent: false, output: "logits" } as const;
+  const values = request(1, { rows: "last" }, { output: { kind: "values", values: new Float32Array(2) } });
+  const greedy = request(
+    2,
+    { rows: "all" },
+    { output: { kind: "greedy", greedy: { ids: new Int32Array(2), logits: new Float32Array(2) } } },
+  );
+
+  test("of greedy requests leave the logits on the device", async () => {
+    const outputs = { logits: output(new Float32Array(0)), greedyTokens: output(Int32Array.of(7)), maxLogits: output(Float32Array.of(2)) };
+    const slices = [{ request: greedy, count: 1, rows: 1 }];
+    const rows = await readRows({ slices, outputs: outputs as unknown as Record<string, Tensor> }, layout);
+    expect(rows).toEqual({ values: new Float32Array(0), greedy: { ids: Int32Array.of(7), logits: Float32Array.of(2) } });
+    expect(outputs.logits.data).not.toHaveBeenCalled();
+    for (const { dispose } of Object.values(outputs)) expect(dispose).toHaveBeenCalledOnce();
+  });
+
+  test("go to the requests that read them", () => {
+    const slices = [
+      { request: greedy, count: 2, rows: 2 },
+      { request: values, count: 1, rows: 1 },
+    ];
+    const tokens = { ids: Int32Array.of(4, 5, 6), logits: Float32Array.of(1, 2, 3) };
+    deliver(slices, { values: Float32Array.of(8, 9), greedy: tokens }, 2);
+    expect(greedy.output).toMatchObject({ greedy: { ids: Int32Array.of(4, 5), logits: Float32Array.of(1, 2) } });
+    expect(values.output).toMatchObject({ values: Float32Array.of(8, 9) });
   });
 });

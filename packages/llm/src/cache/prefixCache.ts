@@ -118,7 +118,7 @@ export class PrefixCache {
     }
   }
 
-  /** Takes a free place, `preferred` if it is free: neighbouring blocks are read faster. */
+  /** Takes a free place in the cache: `preferred`, which follows the parent's, if it is free. */
   #takeIndex(preferred: number, kept: Block | undefined): number {
     if (this.#free.size === 0) this.#evict(kept);
     const [first = preferred] = this.#free;

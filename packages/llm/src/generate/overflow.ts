@@ -8,7 +8,7 @@ export interface OverflowPolicy {
    * A prompt that leaves no room in the context:
    * - "error" (the default) refuses it before anything is computed.
    * - "dropTurns" drops the oldest turns of the chat, but never its leading system messages or its last turn.
-   * - "truncateMiddle" drops ids after the first `keep` ones.
+   * - "truncateMiddle" drops ids between the first `keep` ones and the end of the prompt.
    */
   readonly prompt?: "error" | "dropTurns" | "truncateMiddle" | undefined;
   /**
