@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  and,
   choice,
   compile,
   type Grammar,
   GrammarError,
+  type Matcher,
   matches,
   type Regular,
   reference,
@@ -63,7 +65,7 @@ describe("matchers of random grammars", () => {
           if (matcher?.isDead) expect([...texts].filter((each) => each.startsWith(word))).toEqual([]);
         }
       }),
-      { numRuns: 200, seed: 1 },
+      { numRuns: 100, seed: 1 },
     );
   });
 
@@ -119,6 +121,48 @@ describe("matchers of random grammars", () => {
         }
       }),
       { numRuns: 300, seed: 3 },
+    );
+  });
+});
+
+describe("intersections whose counts matter", () => {
+  const runs = Array.from({ length: 24 }, (_, i) => [
+    "a".repeat(i + 1),
+    `b${"a".repeat(i)}`,
+    "ab".repeat(i + 1),
+    `${"b".repeat(i + 1)}c`,
+  ]).flat();
+  const manyRuns = vocabulary(runs.map((token) => encoder.encode(token)));
+  const counted = fc.tuple(fc.nat(140), fc.nat(140), fc.nat(40), fc.nat(40)).map(([most, least, turns, more]): Grammar => {
+    const word = sequence([repeat("a", 1, 3), "b"]);
+    const words = choice([
+      sequence([repeat(word, turns, turns + more), repeat("a", 0, 5)]),
+      sequence(["b", repeat(letters("a", "b"), least, Infinity)]),
+    ]);
+    return { start: sequence([and([repeat(letters("a", "b"), 0, most), words]), "c"]), rules: {} };
+  });
+
+  test("have masks that are right for every token after every prefix", () => {
+    fc.assert(
+      fc.property(counted, fc.infiniteStream(fc.nat()), (grammar, choices) => {
+        let matcher: Matcher;
+        try {
+          matcher = compile(grammar, manyRuns, { budget: { milliseconds: 60_000, bytes: 1e9 } }).matcher();
+        } catch (error) {
+          expect(error).toMatchObject({ code: "GRAMMAR_EMPTY" });
+          return;
+        }
+        const mask = new Uint32Array(manyRuns.maskWords);
+        for (let step = 0; step < 12; step++) {
+          matcher.mask(mask);
+          const wanted = runs.map((token) => matcher.fork().acceptBytes(encoder.encode(token)));
+          expect(runs.map((_, id) => ((mask[id >> 5]! >>> (id & 31)) & 1) === 1)).toEqual(wanted);
+          const ids = wanted.flatMap((isAllowed, id) => (isAllowed ? [id] : []));
+          if (ids.length === 0) break;
+          matcher.accept(ids[choices.next().value! % ids.length]!);
+        }
+      }),
+      { numRuns: 40, seed: 4 },
     );
   });
 });

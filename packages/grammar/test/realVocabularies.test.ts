@@ -31,6 +31,7 @@ const character = choice([
   ]),
   sequence(["\\", choice(['"', "\\", "n", "t", sequence(["u", repeat(choice([digits, letters("a", "f")]), 4, 4)])])]),
 ]);
+const word = repeat(letters("a", "z"), 1, 12);
 const characters = repeat(character, 0, Infinity);
 
 /** JSON with what makes masks hard: strings of bounded lengths, with patterns, keys other than some, nesting, free text before it. */
@@ -54,9 +55,11 @@ const json: Grammar = {
     ]),
     key: sequence(['"', and([characters, not(choice(["name", "named", "id"]))]), '"']),
     short: sequence(['"', repeat(character, 1, 40), '"']),
+    phrase: sequence(['"', and([repeat(character, 0, 120), sequence([repeat(sequence([word, " "]), 0, 60), word])]), '"']),
     code: sequence(['"', repeat(letters("A", "z"), 2, 8), "-", repeat(digits, 2, 3), '"']),
     member: choice([
       sequence(['"name":', space, reference("short")]),
+      sequence(['"phrase":', space, reference("phrase")]),
       sequence(['"id":', space, reference("code")]),
       sequence([reference("key"), ":", space, reference("value")]),
     ]),
@@ -75,6 +78,7 @@ const texts = [
   '["abc""d"]',
   'Let me see. <js <json>{"k":null}',
   '"x',
+  `{"phrase":"${"some words ".repeat(10)}at the e`,
 ];
 
 /** Compares the mask with what happens to every token. */

@@ -25,6 +25,8 @@ interface Part {
   readonly exits: Exits;
 }
 
+/** Bytes within which a clamped intersection has to reach a match for its mask to count. */
+const slack = 48;
 /** Fewest ids that are stored as a mask. */
 const denseIds = 1000;
 
@@ -37,8 +39,8 @@ export class LexicalMasks {
   readonly #meter: Meter;
   readonly #plainText: PlainText;
   readonly #masks = new Map<Node, LexicalMask>();
-  /** Parts of clamped states, by trie. */
-  readonly #clamped = new Map<Trie, Map<Node, Part>>();
+  /** Parts of clamped states, by trie; undefined where they are not certain. */
+  readonly #clamped = new Map<Trie, Map<Node, Part | undefined>>();
   readonly #path: Node[] = [];
   /** Tokens of the walk under way: the first {@link #found}. */
   readonly #ids: Int32Array;
@@ -74,8 +76,7 @@ export class LexicalMasks {
     const { plain, others, maskWords } = this.#vocabulary;
     // Only a state that accepts some characters is worth a closer look.
     const length = this.#automaton.next(node, 0x20) === neverNode ? undefined : this.#plainText.lengthFrom(node);
-    const parts = others.map((trie) => this.#part(node, trie));
-    if (length === undefined) parts.push(this.#part(node, plain));
+    const parts = [...others, ...(length === undefined ? plain : [])].map((trie) => this.#part(node, trie));
     const exits = parts.flatMap((part) => (part.exits.nodes.length > 0 ? [part.exits] : []));
     const count = parts.reduce((sum, { ids }) => sum + ids.length, 0);
     if (length === undefined && count < denseIds) return { mask: undefined, ids: joined(parts, count), exits };
@@ -84,36 +85,34 @@ export class LexicalMasks {
     return { mask, ids: none, exits };
   }
 
-  /** What `node` allows of one trie. No token of the trie can tell `node` from its clamped form, which many states share. */
+  /** What `node` allows of one trie: what its clamped form allows, which many states share, if that is certain. */
   #part(node: Node, trie: Trie): Part {
-    const clamped = this.#automaton.clamp(node, trie.maxDepth);
-    if (clamped === node) return this.#walk(node, trie);
+    const clamped = this.#automaton.clamp(node, trie.maxDepth, slack);
+    if (clamped === node) return this.#walk(node, trie, Infinity)!;
     let parts = this.#clamped.get(trie);
     if (parts === undefined) {
       parts = new Map();
       this.#clamped.set(trie, parts);
     }
-    let part = parts.get(clamped);
-    if (part === undefined) {
-      part = this.#walk(clamped, trie);
-      parts.set(clamped, part);
-    }
-    return part;
+    if (!parts.has(clamped)) parts.set(clamped, this.#walk(clamped, trie, clamped.isComplex ? slack : Infinity));
+    return parts.get(clamped) ?? this.#walk(node, trie, Infinity)!;
   }
 
-  #walk(start: Node, trie: Trie): Part {
+  /** What `start` allows of one trie; undefined if a state on the way is further than `maxDistance` bytes from a match. */
+  #walk(start: Node, trie: Trie, maxDistance: number): Part | undefined {
     const exits: number[] = [];
     this.#found = 0;
     for (const byte of this.#automaton.firstBytes(start)) {
-      if (trie.roots[byte]! >= 0) this.#walkFrom(start, trie, trie.roots[byte]!, exits);
+      const root = trie.roots[byte]!;
+      if (root >= 0 && !this.#walkFrom(start, trie, root, exits, maxDistance)) return undefined;
     }
     this.#addTwins();
     this.#meter.charge(100 + 4 * this.#found + 8 * exits.length);
     return { ids: this.#ids.slice(0, this.#found), exits: { trie, nodes: exits } };
   }
 
-  /** Adds the tokens below a node of the first level that leave the terminal alive, and the nodes where it may end. */
-  #walkFrom(start: Node, { bytes, depths, ends, ids, kinds }: Trie, root: number, exits: number[]): void {
+  /** Adds the tokens below a node of the first level that leave the terminal alive, and the nodes where it may end. False as {@link #walk}. */
+  #walkFrom(start: Node, { bytes, depths, ends, ids, kinds }: Trie, root: number, exits: number[], maxDistance: number): boolean {
     const [path, automaton, found] = [this.#path, this.#automaton, this.#ids];
     path[0] = start;
     for (let i = root; i < ends[root]!; ) {
@@ -124,6 +123,7 @@ export class LexicalMasks {
         i = ends[i]!;
         continue;
       }
+      if (next.distance > maxDistance) return false;
       path[depth + 1] = next;
       if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
       const end = ends[i++]!;
@@ -133,6 +133,7 @@ export class LexicalMasks {
         for (; i < end; i++) if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
       } else if (next.isNullable) exits.push(i - 1);
     }
+    return true;
   }
 
   /** Kinds of bytes that all lead from `node` back to it. */

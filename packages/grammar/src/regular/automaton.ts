@@ -51,10 +51,17 @@ export class Automaton {
   /**
    * A state that strings of up to `length` bytes cannot tell from `node`: they leave both alive or dead, and nullable or not. Counts beyond
    * `length` are the same in it, so that many states have one clamped form.
+   *
+   * The clamped form of an intersection may stay alive where `node` is dead: its counts may decide what is alive. Where a state of the clamped
+   * form has a {@link Node.distance} of at most `slack`, though, `node` is alive as well.
    */
-  clamp(node: Node, length: number): Node {
-    // With intersections and complements, the counts may decide what is alive.
-    return node.isComplex ? node : this.#clampHeads(node, length, maxTail);
+  clamp(node: Node, length: number, slack: number): Node {
+    if (!node.isComplex) return this.#clampHeads(node, length, maxTail);
+    const [head, tail] = node.body.kind === "pair" ? [node.body.head, node.body.tail] : [node, emptyNode];
+    if (head.body.kind !== "and") return node;
+    // A string of `length` bytes and one of `slack` bytes after it are too short to exceed a count that is dropped.
+    const items = head.body.items.map((item) => (item.isComplex ? item : this.#clampHeads(item, length + slack, maxTail)));
+    return this.#table.sequence(this.#table.and(items), tail);
   }
 
   #clampHeads(node: Node, length: number, tail: number): Node {
@@ -161,7 +168,11 @@ export class Automaton {
     const previous = new Map<Node, Node | undefined>([[start, undefined]]);
     for (const node of previous.keys()) {
       if (node.isNullable || node.isLive === true) {
-        for (let each: Node | undefined = node; each !== undefined; each = previous.get(each)) each.isLive = true;
+        let { distance } = node;
+        for (let each: Node | undefined = node; each !== undefined; each = previous.get(each), distance++) {
+          each.isLive = true;
+          each.distance = Math.min(each.distance, distance);
+        }
         return true;
       }
       if (node.isLive === false) continue;

@@ -51,6 +51,8 @@ export class Node implements Traits {
   row: readonly Node[] | undefined = undefined;
   /** Kinds of bytes that lead back to this state, or -1 until they are known. */
   loops = -1;
+  /** Bytes of some matching string, a short one where one is known; Infinity if none is. */
+  distance: number;
   /** Whether any string matches; undefined until it is decided. */
   isLive: boolean | undefined;
 
@@ -62,7 +64,26 @@ export class Node implements Traits {
     this.isFiniteSet = isFiniteSet;
     this.depth = depth;
     this.isLive = isComplex ? undefined : body.kind !== "never";
+    this.distance = isNullable ? 0 : distanceOf(body);
     this.soleByte = isNullable || isComplex ? -1 : soleByteOf(body);
+  }
+}
+
+/** Bytes of some matching string, as far as the form shows one. */
+function distanceOf(body: Body): number {
+  switch (body.kind) {
+    case "bytes":
+      return 1;
+    case "words":
+      return body.list[body.from]!.length - body.start;
+    case "pair":
+      return body.head.distance + body.tail.distance;
+    case "choice":
+      return body.items.reduce((least, { distance }) => Math.min(least, distance), Infinity);
+    case "repeat":
+      return body.min * body.item.distance;
+    default:
+      return Infinity;
   }
 }
 

@@ -15,8 +15,8 @@ export class Vocabulary {
   readonly size: number;
   /** Tokens that end the text. */
   readonly endIds: readonly number[];
-  /** Tokens of {@link plainRanges plain text}. @internal */
-  readonly plain: Trie;
+  /** Tokens of {@link plainRanges plain text}, short ones apart from long ones. @internal */
+  readonly plain: readonly Trie[];
   /** Tokens of other bytes, short ones apart from long ones. @internal */
   readonly others: readonly Trie[];
   /** Another token with the same bytes, or -1: a chain of all tokens with these bytes. @internal */
@@ -38,17 +38,18 @@ export class Vocabulary {
     this.#plainLengths = new Uint16Array(this.size);
     this.scratch = new Int32Array(this.size);
     this.twins = new Int32Array(this.size).fill(-1);
-    const plain: number[] = [];
-    const others: number[][] = otherLengths.map(() => []);
+    const plain: number[][] = plainTokenBytes.map(() => []);
+    const others: number[][] = otherTokenBytes.map(() => []);
     const { bytes, offsets } = strings;
     for (const id of this.#distinct()) {
       const [start, end] = [offsets[id]!, offsets[id + 1]!];
       const length = plainLength(bytes, start, end);
-      if (length > 0) plain.push(id);
-      else others[otherLengths.findIndex((most) => end - start <= most)]!.push(id);
+      const fits = (most: number) => end - start <= most;
+      if (length > 0) plain[plainTokenBytes.findIndex(fits)]!.push(id);
+      else others[otherTokenBytes.findIndex(fits)]!.push(id);
       for (let twin = id; twin >= 0; twin = this.twins[twin]!) this.#plainLengths[twin] = length;
     }
-    this.plain = buildTrie(strings, plain);
+    this.plain = plain.map((ids) => buildTrie(strings, ids));
     this.others = others.map((ids) => buildTrie(strings, ids));
   }
 
@@ -65,7 +66,7 @@ export class Vocabulary {
 
   /** Mask of all tokens of plain text with at most `length` code points. Shared: do not write into it. @internal */
   plainMask(length: number): Uint32Array {
-    const most = Math.min(length, this.plain.maxDepth);
+    const most = Math.min(length, Math.max(...this.plain.map(({ maxDepth }) => maxDepth)));
     let mask = this.#plainMasks.get(most);
     if (mask === undefined) {
       mask = new Uint32Array(this.maskWords);
@@ -93,8 +94,9 @@ export class Vocabulary {
   }
 }
 
-/** Longest strings, in bytes, of the tries of other tokens. */
-const otherLengths = [12, 32, Infinity];
+/** Most bytes of the tokens of each trie. */
+const plainTokenBytes = [24, Infinity];
+const otherTokenBytes = [12, 32, Infinity];
 /** Longest token, in bytes. */
 const maxTokenBytes = 0xffff;
 
