@@ -1,5 +1,5 @@
 /** The element at an index that the caller knows to be there. @throws {RangeError} otherwise: a bug */
-export function elementAt<T>(list: ArrayLike<T>, index: number): T {
+export function elementAt<T>(list: ArrayLike<T | undefined>, index: number): T {
   return known(list[index], index);
 }
 

@@ -1,21 +1,13 @@
 import type { ParamsOf } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import { asValue, divide, type Extent, type F32, type I32, isBelow, tanh, times, timesPlus, type U32 } from "@centella/gpu-kernels";
 import { warpSum } from "../ptx/reduce.ts";
 import type { Var } from "../ptx/writer.ts";
-import {
-  bucketElements,
-  fixed,
-  input,
-  isFixed,
-  type KernelCall,
-  type KernelOf,
-  type Launch,
-  launch,
-  output,
-  type Scope,
-} from "./shared/kernel.ts";
+import { bucketElements, fixed, input, isFixed, type KernelOf, type Launch, launch, output, type Scope } from "./shared/kernel.ts";
 
 type Params = ParamsOf<"attention">;
+
+type AttentionCall = Parameters<KernelOf<"attention">["launches"]>[0];
 
 const warps = 4;
 const lanes = 32;
@@ -31,10 +23,10 @@ export const attention: KernelOf<"attention"> = {
  * One block per query and head. Each warp takes every fourth key, its lanes share the head's elements; the softmax is kept
  * as a running maximum, a running sum and a running output per warp, which are merged at the end.
  */
-function attentionLaunch(call: KernelCall, params: Params): Launch {
+function attentionLaunch(call: AttentionCall, params: Params): Launch {
   const [q, cache, , , blockTable, seqLens, sinks] = call.inputs;
-  const [heads, keyWidth] = [fixed(q!.shape[1]), fixed(q!.shape[2])];
-  const [kvHeads, cacheWidth] = [fixed(cache!.shape[1]), fixed(cache!.shape[2])];
+  const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
+  const [kvHeads, cacheWidth] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const valueWidth = cacheWidth - keyWidth;
   const args = {
     q: input(0),
@@ -46,22 +38,22 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
     ...(sinks === undefined ? {} : { sinks: input(6) }),
     y: output,
   };
-  const entry = `attention_${cache!.dtype}`;
-  return launch(call, entry, { threads: warps * lanes, blocks: bucketElements(call, q!.shape.slice(0, 2)), args }, (scope) => {
+  const entry = `attention_${cache.dtype}`;
+  return launch(call, entry, { threads: warps * lanes, blocks: bucketElements(call, q.shape.slice(0, 2)), args }, (scope) => {
     const { k } = scope;
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const warp = k.shiftRight(thread, 5);
     const [token, head] = divide(k, k.block(), heads);
-    k.ifUniform(isBelow(k, token, scope.extent(q!.shape[0]!)), () => {
+    k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), () => {
       const position = k.loadInteger("positions", token);
       const sequence = k.bitcast("u32", k.loadInteger("seqOf", token));
       const [kvHead] = divide(k, head, heads / kvHeads);
       const queryRow = times(k, asValue(k, k.block()), keyWidth);
       const query = lanesOf(scope, lane, keyWidth, (d) => k.load("q", timesPlus(k, queryRow, 1, d)));
 
-      const maxBlocks = scope.extent(blockTable!.shape[1]!);
-      const { low, high } = visible(scope, params, { position, sequence, sequences: scope.extent(seqLens!.shape[0]!), maxBlocks });
+      const maxBlocks = scope.extent(elementAt(blockTable.shape, 1));
+      const { low, high } = visible(scope, params, { position, sequence, sequences: scope.extent(elementAt(seqLens.shape, 0)), maxBlocks });
       const slope = params.alibi === 0 ? undefined : k.ld("f32", k.at("f32", k.table("f32", alibiSlopes(heads, params.alibi)), head));
       const tableRow = times(k, sequence, maxBlocks);
 
@@ -73,11 +65,11 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
         const first = k.bitcast("u32", k.loadInteger("blockTable", timesPlus(k, tableRow, 1, block)));
         const slot = asValue(k, timesPlus(k, first, params.blockSize, place));
         // Table entries beyond the cache are skipped.
-        k.if(isBelow(k, slot, scope.extent(cache!.shape[0]!)), () => {
+        k.if(isBelow(k, slot, scope.extent(elementAt(cache.shape, 0))), () => {
           const row = asValue(k, times(k, timesPlus(k, slot, kvHeads, kvHead), cacheWidth));
           const keys = lanesOf(scope, lane, keyWidth, (d) => k.load("cache", k.add(row, d)));
           const product = k.variable("f32", 0);
-          for (const [i, key] of keys.entries()) product.accumulate(key, query[i]!);
+          for (const [i, key] of keys.entries()) product.accumulate(key, elementAt(query, i));
           let score = k.mul(warpSum(k, product.get()), params.scale);
           if (params.softcap !== 0) score = k.mul(tanh(k, k.div(score, k.constant("f32", params.softcap))), params.softcap);
           if (slope !== undefined) {
@@ -90,7 +82,7 @@ function attentionLaunch(call: KernelCall, params: Params): Launch {
           max.set(newMax);
           sum.set(k.fma(sum.get(), kept, weight));
           const values = lanesOf(scope, lane, valueWidth, (d) => k.load("cache", k.add(k.add(row, keyWidth), d)));
-          for (const [i, value] of values.entries()) sums[i]!.set(k.fma(value, weight, k.mul(sums[i]!.get(), kept)));
+          for (const [i, value] of values.entries()) elementAt(sums, i).set(k.fma(value, weight, k.mul(elementAt(sums, i).get(), kept)));
         });
       });
       const sink = sinks === undefined ? undefined : k.load("sinks", head);

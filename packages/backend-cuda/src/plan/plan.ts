@@ -2,6 +2,7 @@ import { type ConcreteSpec, type DimValues, type RunOptions, Tensor, type TypedA
 import {
   type Binding,
   byteLength,
+  entryOf,
   type Lowered,
   LruCache,
   PlanBase,
@@ -105,7 +106,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, to, operand }) => {
         const spec = resolveSpec(operand.spec, dims);
-        if (to === "host") return [name, storedForm(spec, results.get(name))];
+        if (to === "host") return [name, storedForm(spec, entryOf(results, name))];
         const address = this.#outputAddress(variant.plan, name);
         return [name, storedForm(spec, readBackSync(this.#device, { address, bytes: byteLength(spec) }))];
       }),
@@ -141,7 +142,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
         const memory = outputs.get(name);
         if (memory !== undefined)
           return [name, new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: started, ready: results }))];
-        const content = results.then((all) => storedForm(spec, all.get(name)));
+        const content = results.then((all) => storedForm(spec, entryOf(all, name)));
         return [name, pendingTensor(spec, content)];
       }),
     );
@@ -247,9 +248,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   }
 
   #outputAddress({ outputs }: VariantPlan, name: string): Handle {
-    const place = outputs.get(name);
-    if (place === undefined) throw new RangeError(`expected a place of output ${name}, got none`);
-    return this.#memory.addressOf(place);
+    return this.#memory.addressOf(entryOf(outputs, name));
   }
 
   #dimsInOrder(dims: DimValues): readonly number[] {
@@ -290,8 +289,7 @@ function persistentsOf(device: Device, { program }: Lowered, shared: CudaPlan | 
 }
 
 /** A host output's bytes, which may be followed by others, as the array of its dtype. */
-function storedForm(spec: ConcreteSpec, bytes: Uint8Array | undefined): TypedArray {
-  if (bytes === undefined) throw new RangeError("expected an output's bytes, got none");
+function storedForm(spec: ConcreteSpec, bytes: Uint8Array): TypedArray {
   return new (typedArrayOf(spec.dtype))(new Uint8Array(bytes.subarray(0, byteLength(spec))).buffer);
 }
 

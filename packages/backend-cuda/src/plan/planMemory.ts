@@ -1,5 +1,5 @@
 import type { ConcreteSpec } from "@centella/core";
-import type { Lowered } from "@centella/core/backend";
+import { entryOf, type Lowered } from "@centella/core/backend";
 import type { Allocation, Device } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
@@ -49,8 +49,6 @@ export class PlanMemory {
 
   #memoryOf(region: Place["region"]): Allocation {
     if (region.kind === "persistent") return this.#persistent(region.name);
-    const memory = region.kind === "constant" ? this.#constants.get(region.storage) : this.#regions.get(region.kind);
-    if (memory === undefined) throw new RangeError(`expected memory of the plan's ${region.kind}, got none`);
-    return memory;
+    return region.kind === "constant" ? entryOf(this.#constants, region.storage) : entryOf(this.#regions, region.kind);
   }
 }

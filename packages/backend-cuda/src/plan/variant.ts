@@ -1,5 +1,15 @@
 import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
-import { bucketOf, elementCount, type Lowered, type Operand, planArena, resolveSpec, type Storage } from "@centella/core/backend";
+import {
+  bucketOf,
+  elementAt,
+  elementCount,
+  entryOf,
+  type Lowered,
+  type Operand,
+  planArena,
+  resolveSpec,
+  type Storage,
+} from "@centella/core/backend";
 import type { Span } from "../device/driver.ts";
 import { isDecoded, residentBytes } from "../device/resident.ts";
 import { kernelOf } from "../kernels/index.ts";
@@ -104,7 +114,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   const inputs = new Map<string, Place>();
   for (const { definition } of lowered.storages) {
     if (definition.kind !== "input") continue;
-    const { spec } = lowered.program.values[lowered.program.inputs.get(definition.name)!]!;
+    const { spec } = elementAt(lowered.program.values, entryOf(lowered.program.inputs, definition.name));
     inputs.set(definition.name, (given.has(definition.name) ? tensors : upload).add(bytesAt(spec, bucket)));
   }
 
@@ -122,13 +132,13 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
     const { definition } = storage;
     switch (definition.kind) {
       case "input":
-        return inputs.get(definition.name)!;
+        return entryOf(inputs, definition.name);
       case "persistent":
         return { region: { kind: "persistent", name: definition.name }, offset: 0 };
       case "constant":
         return { region: { kind: "constant", storage: storage.id }, offset: 0 };
       case "node":
-        return places.get(storage) ?? { region: { kind: "arena" }, offset: arena.offsets.get(storage.id)! };
+        return places.get(storage) ?? { region: { kind: "arena" }, offset: entryOf(arena.offsets, storage.id) };
     }
   };
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
@@ -144,11 +154,11 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
     const place = (argument: Parameter): Place & Span => {
       switch (argument.kind) {
         case "input":
-          return tensor(operands[argument.index]!, false);
+          return tensor(elementAt(operands, argument.index), false);
         case "output":
           return tensor(output, true);
         case "extraOutput":
-          return tensor(extraOutputs![argument.index]!, true);
+          return tensor(elementAt(extraOutputs ?? [], argument.index), true);
         case "scratch":
           return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
         case "dims":
@@ -161,7 +171,7 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   });
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
-    return [{ from: placeOf(operand.storage), to: outputs.get(name)!, bytes: bytesAt(operand.spec, bucket) }];
+    return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
   });
   return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches, copies, outputs };
 }

@@ -1,4 +1,5 @@
 import type { TypedArray } from "@centella/core";
+import { entryOf } from "@centella/core/backend";
 import type { Device, PinnedBlock } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
@@ -165,7 +166,7 @@ export class VariantRunner {
         if (upload !== undefined) driver.copyToDevice(address({ region: { kind: "upload" }, offset: 0 }), upload.handle, uploadBytes);
         for (const { launch, args } of launches) {
           const { ptx, grid, block, sharedBytes } = launch;
-          launchKernel({ kernel: this.#kernels.get(ptx)!, grid, block, sharedBytes, args: args.map(address), spans: args });
+          launchKernel({ kernel: entryOf(this.#kernels, ptx), grid, block, sharedBytes, args: args.map(address), spans: args });
         }
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
         if (readback !== undefined)

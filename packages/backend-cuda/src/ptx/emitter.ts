@@ -1,5 +1,5 @@
 import type { DType } from "@centella/core";
-import { isQuantized, layoutOf } from "@centella/core/backend";
+import { elementAt, isQuantized, layoutOf } from "@centella/core/backend";
 import {
   type BlockBytes,
   type Emitter,
@@ -98,7 +98,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   load(name: string, index: U32 | number): F32 {
-    return this.#floats(name, index, 1)[0]!;
+    return elementAt(this.#floats(name, index, 1), 0);
   }
 
   /** Four elements from `index` on, a multiple of 4, in one access where they are contiguous numbers. */
@@ -122,7 +122,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   loadBits(name: string, index: U32 | number): U32 {
     const words = this.#tables[name];
     if (words !== undefined) return this.ld("u32", this.at("u32", this.table("u32", [...words]), index));
-    switch (layoutOf(this.#dtypes[name]!).bytes) {
+    switch (layoutOf(this.#dtypeOf(name)).bytes) {
       case 1:
         return this.ldByte(this.pointer(name, "u32"), index);
       case 2:
@@ -171,7 +171,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   #floats(name: string, index: U32 | number, count: 1 | 4): readonly F32[] {
-    const dtype = this.#dtypes[name]!;
+    const dtype = this.#dtypeOf(name);
     if (isQuantized(dtype) && isNativeBlock(dtype)) return loadBlockWeights(this, dtype, name, index, count);
     if (residentDType(dtype) === "f32") {
       const from = this.at("f32", this.pointer(name, "f32"), index);
@@ -180,5 +180,11 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     const from = this.at("b16", this.pointer(name, "b16"), index);
     const bits = count === 4 ? this.ldVector("b16", from) : [this.ld("b16", from)];
     return bits.map((half) => (dtype === "f16" ? this.halfToFloat(half) : this.bfloatToFloat(half)));
+  }
+
+  #dtypeOf(name: string): DType {
+    const dtype = this.#dtypes[name];
+    if (dtype === undefined) throw new RangeError(`expected an argument ${name}, got none; this is a bug, please report it`);
+    return dtype;
   }
 }

@@ -1,5 +1,14 @@
 import { type InputData, type RunOptions, Tensor, type TypedArray } from "@centella/core";
-import { type Binding, countStep, type Operand, PlanBase, resolveSpec, type Storage, type TensorStorage } from "@centella/core/backend";
+import {
+  type Binding,
+  countStep,
+  entryOf,
+  type Operand,
+  PlanBase,
+  resolveSpec,
+  type Storage,
+  type TensorStorage,
+} from "@centella/core/backend";
 import type { Run } from "../kernel.ts";
 import type { PlanLinker } from "../linking/planLinker.ts";
 import type { MemoryInstance } from "../memory/memoryInstance.ts";
@@ -212,9 +221,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   }
 
   #addressOf(storage: Storage): number {
-    const address = this.#memory.addresses.get(storage);
-    if (address === undefined) throw new RangeError(`expected an address of storage ${storage.id}, got none`);
-    return address;
+    return entryOf(this.#memory.addresses, storage);
   }
 
   #newRun({ dims }: Binding, overrides: ReadonlyMap<Storage, number>): PlacedRun {

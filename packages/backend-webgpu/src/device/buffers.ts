@@ -58,7 +58,8 @@ export class BufferPool {
     this.#free.push(buffer);
     this.#freeBytes += buffer.size;
     while (this.#freeBytes > keptBytes) {
-      const oldest = this.#free.shift()!;
+      const oldest = this.#free.shift();
+      if (oldest === undefined) break;
       this.#freeBytes -= oldest.size;
       oldest.destroy();
     }

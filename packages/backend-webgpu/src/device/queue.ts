@@ -1,5 +1,5 @@
 import { type ConcreteSpec, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
-import { type Counters, createCounters, typedArrayOf } from "@centella/core/backend";
+import { type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, stagingUsage, tensorUsage } from "./buffers.ts";
 import type { OpenDevice } from "./device.ts";
 import { deviceBytes, roundUp } from "./layout.ts";
@@ -80,14 +80,15 @@ export class DeviceQueue {
     if (total === 0) return async () => wanted.map(({ spec }) => new (typedArrayOf(spec.dtype))(0));
     const staging = this.staging.acquire(total);
     wanted.forEach(({ from }, i) => {
-      if (sizes[i]! > 0) encoder.copyBufferToBuffer(from.buffer, from.offset, staging, offsets[i]!, sizes[i]!);
+      if (elementAt(sizes, i) > 0)
+        encoder.copyBufferToBuffer(from.buffer, from.offset, staging, elementAt(offsets, i), elementAt(sizes, i));
     });
     return () => {
       this.counters.readbacks++;
       const mapped = staging.mapAsync(mapRead, 0, roundUp(total, 4)).then(() => {
         const bytes = staging.getMappedRange(0, roundUp(total, 4));
         const arrays = wanted.map(({ spec }, i) => {
-          return new (typedArrayOf(spec.dtype))(bytes.slice(offsets[i]!, offsets[i]! + deviceBytes(spec)));
+          return new (typedArrayOf(spec.dtype))(bytes.slice(elementAt(offsets, i), elementAt(offsets, i) + deviceBytes(spec)));
         });
         staging.unmap();
         this.staging.release(staging);

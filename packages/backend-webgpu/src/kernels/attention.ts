@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { loader } from "../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
 import type { KernelOf } from "./shared/kernel.ts";
@@ -14,12 +15,12 @@ const longestQuery = 3840;
  */
 export const attention: KernelOf<"attention"> = {
   unsupported([q]) {
-    const dK = maximum(q.shape[2]!);
+    const dK = maximum(elementAt(q.shape, 2));
     return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
   },
   dispatches({ inputs: [q, cache, , , blockTable, , sinks], output: y }, params) {
     const { scale, blockSize, causal, window, softcap, alibi } = params;
-    const [dK, dV] = [maximum(q.shape[2]!), maximum(y.shape[2]!)];
+    const [dK, dV] = [maximum(elementAt(q.shape, 2)), maximum(elementAt(y.shape, 2))];
     const perLane = Math.ceil(dV / lanes);
     const bindings = [
       input("q", 0),

@@ -1,5 +1,5 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { elementCount } from "@centella/core/backend";
+import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
 import { loader } from "../wgsl/emitter.ts";
@@ -67,7 +67,7 @@ export function products(
   const batchRank = folded ? 0 : y.shape.length - 2;
   const sizes = (dims: DimValues): Sizes => {
     const shape = extents(y.shape, dims);
-    const [m, n] = [shape.at(-2)!, shape.at(-1)!];
+    const [m, n] = tupleOf(shape.slice(-2), 2);
     const batch = shape.slice(0, -2);
     return {
       m: folded ? m * elementCount(batch) : m,
@@ -93,9 +93,9 @@ export function products(
       k,
       ...Object.fromEntries(
         axes.flatMap((x) => [
-          [`d${x}`, batch[x]!],
-          [`as${x}`, ofA[x]!],
-          [`bs${x}`, ofB[x]!],
+          [`d${x}`, elementAt(batch, x)],
+          [`as${x}`, elementAt(ofA, x)],
+          [`bs${x}`, elementAt(ofB, x)],
         ]),
       ),
       ...store.values(dims),

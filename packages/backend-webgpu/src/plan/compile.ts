@@ -1,5 +1,15 @@
 import { OutOfMemoryError, UnsupportedError } from "@centella/core";
-import { formatSpec, type Lowered, maxSpec, type Operand, planSlots, type Step, type Storage } from "@centella/core/backend";
+import {
+  elementAt,
+  entryOf,
+  formatSpec,
+  type Lowered,
+  maxSpec,
+  type Operand,
+  planSlots,
+  type Step,
+  type Storage,
+} from "@centella/core/backend";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
@@ -79,7 +89,7 @@ async function ownBuffers(
 ): Promise<Pick<PlanParts, "upload" | "slots" | "slotOf" | "constants">> {
   const { program, storages } = lowered;
   const temporaries = temporariesOf(lowered);
-  const inputs = [...program.inputs.values()].map((id) => maxSpec(program.values[id]!.spec));
+  const inputs = [...program.inputs.values()].map((id) => maxSpec(elementAt(program.values, id).spec));
   for (const bytes of [...temporaries.map((storage) => storage.bytes), ...inputs.map(deviceBytes)]) checkBinding(queue, bytes);
   const { slots: sizes, slotOf } = planSlots(temporaries);
   const slots: GPUBuffer[] = [];
@@ -88,7 +98,7 @@ async function ownBuffers(
   const constants = new Map<number, GPUBuffer>();
   for (const { id, definition } of storages) {
     if (definition.kind !== "constant") continue;
-    constants.set(id, await buffers.filled(toDevice(maxSpec(program.values[id]!.spec), definition.data)));
+    constants.set(id, await buffers.filled(toDevice(maxSpec(elementAt(program.values, id).spec), definition.data)));
   }
   return { upload, slots, slotOf, constants };
 }
@@ -124,15 +134,15 @@ function pieceOf(
 ): Piece {
   switch (resource.kind) {
     case "input":
-      return { kind: "operand", operand: inputs[resource.index]! };
+      return { kind: "operand", operand: elementAt(inputs, resource.index) };
     case "output":
       return { kind: "operand", operand: output };
     case "extraOutput":
-      return { kind: "operand", operand: extraOutputs![resource.index]! };
+      return { kind: "operand", operand: elementAt(extraOutputs ?? [], resource.index) };
     case "scratch":
-      return { kind: "buffer", buffer: scratch.get(resource.slot ?? 0)! };
+      return { kind: "buffer", buffer: entryOf(scratch, resource.slot ?? 0) };
     case "table":
-      return { kind: "buffer", buffer: tables.get(resource.words)! };
+      return { kind: "buffer", buffer: entryOf(tables, resource.words) };
   }
 }
 
@@ -157,7 +167,7 @@ function dispatchesOf(step: Step): readonly Dispatch[] {
 /** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for any other op that also reads the persistent that it writes */
 function writesItself({ op, inputs }: Step): boolean {
   if (op.writes === undefined) return false;
-  const target = inputs[op.writes]!.storage;
+  const target = elementAt(inputs, op.writes).storage;
   const again = inputs.some((operand, i) => i !== op.writes && operand?.storage === target);
   if (again && op.name !== "assign") {
     throw new UnsupportedError(
@@ -176,7 +186,7 @@ function temporariesOf({ storages, steps, outputs }: Lowered): readonly Storage[
   };
   for (const { inputs, output } of steps) for (const operand of [...inputs, output]) if (operand !== undefined) measure(operand);
   for (const { operand } of outputs) measure(operand);
-  return storages.filter(({ definition }) => definition.kind === "node").map((storage) => ({ ...storage, bytes: bytes.get(storage)! }));
+  return storages.filter(({ definition }) => definition.kind === "node").map((storage) => ({ ...storage, bytes: entryOf(bytes, storage) }));
 }
 
 function checkBinding(queue: DeviceQueue, bytes: number): void {

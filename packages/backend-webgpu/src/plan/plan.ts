@@ -1,7 +1,9 @@
 import { type ConcreteSpec, type DimValues, Tensor, type TypedArray } from "@centella/core";
 import {
   type Binding,
+  elementAt,
   elementCount,
+  entryOf,
   type Lowered,
   LruCache,
   PlanBase,
@@ -144,9 +146,9 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       case "persistent":
         return this.persistent(definition.name).buffer;
       case "constant":
-        return required(constants.get(id), `constant ${id}`);
+        return entryOf(constants, id);
       default:
-        return required(slots[slotOf.get(id) ?? -1], `storage ${id}`);
+        return elementAt(slots, entryOf(slotOf, id));
     }
   }
 
@@ -164,7 +166,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     this.#upload(variant, content);
     this.#queue.submit(encoder);
     this.countSteps();
-    return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, required(arrays[i], name)])));
+    return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, elementAt(arrays, i)])));
   }
 
   #copyDeviceInputs(encoder: GPUCommandEncoder, { deviceInputs }: Variant, content: RunTensors["content"]): void {
@@ -207,11 +209,6 @@ function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs }: Variant, tar
 function hostOutput(spec: ConcreteSpec, arrays: Promise<Arrays>, name: string): Tensor {
   return pendingTensor(
     spec,
-    arrays.then((all) => required(all.get(name), name)),
+    arrays.then((all) => entryOf(all, name)),
   );
-}
-
-function required<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new RangeError(`expected ${what} in the plan, got nothing`);
-  return value;
 }

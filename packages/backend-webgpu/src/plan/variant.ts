@@ -1,5 +1,5 @@
 import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
-import { type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
+import { elementAt, entryOf, type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
@@ -71,7 +71,7 @@ export function createVariant(
   const uniforms = packUniforms(active);
 
   const { program } = lowered;
-  const inputs = [...program.inputs].map(([name, id]) => ({ name, id, spec: resolveSpec(program.values[id]!.spec, dims) }));
+  const inputs = [...program.inputs].map(([name, id]) => ({ name, id, spec: resolveSpec(elementAt(program.values, id).spec, dims) }));
   let end = uniforms.bytes;
   const places = new Map<number, InputPlace>();
   const place = ({ name, id, spec }: (typeof inputs)[number]): InputPlace => {
@@ -89,7 +89,7 @@ export function createVariant(
 
   const region = ({ storage }: Operand): Region => {
     if (storage.definition.kind !== "input") return { buffer: memory.bufferOf(storage), offset: 0 };
-    return { buffer: memory.upload, offset: places.get(storage.id)!.offset };
+    return { buffer: memory.upload, offset: entryOf(places, storage.id).offset };
   };
   const dispatches = active.map(({ op, dispatch, pipeline, pieces, size }, i): ReadyDispatch => {
     const resources = pieces.map((piece): GPUBufferBinding => {
@@ -97,7 +97,7 @@ export function createVariant(
       const size = paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, dims)));
       return { ...region(piece.operand), size };
     });
-    resources.push({ buffer: memory.upload, offset: uniforms.offsets[i]!, size: uniformBytes(dispatch) });
+    resources.push({ buffer: memory.upload, offset: elementAt(uniforms.offsets, i), size: uniformBytes(dispatch) });
     const entries = resources.map((resource, binding) => ({ binding, resource }));
     const bindGroup = queue.device.createBindGroup({ label: op, layout: queue.pipelines.layout(dispatch), entries });
     return { pipeline, bindGroup, ...grid(size.groups, queue.device.limits.maxComputeWorkgroupsPerDimension) };

@@ -67,14 +67,14 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   load(name: string, index: U32 | number): F32 {
     const at = this.operand("u32", index);
-    const dtype = this.#dtypes[name]!;
+    const dtype = this.#dtypeOf(name);
     if (deviceType(dtype) === "f32") return this.define("f32", `${name}[${at}]`);
     return this.call("f32", `load_${name}(${at})`, loader(name, dtype));
   }
 
   loadVector(name: string, index: U32 | number): readonly F32[] {
     const vector = this.name("vector_");
-    this.addDeclarations(vectorLoader(name, this.#dtypes[name]!));
+    this.addDeclarations(vectorLoader(name, this.#dtypeOf(name)));
     this.lines.push(`let ${vector} = load4_${name}(${this.operand("u32", index)});`);
     const element = (part: string): F32 => this.define("f32", `${vector}.${part}`);
     return [element("x"), element("y"), element("z"), element("w")];
@@ -106,7 +106,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   loadBits(name: string, index: U32 | number): U32 {
     const at = this.operand("u32", index);
-    const width = 8 * layoutOf(this.#dtypes[name]!).bytes;
+    const width = 8 * layoutOf(this.#dtypeOf(name)).bytes;
     if (width === 32) return this.define("u32", `bitcast<u32>(${name}[${at}])`);
     const [shift, within] = width === 16 ? ["1u", "1u"] : ["2u", "3u"];
     return this.define("u32", `(${name}[${at} >> ${shift}] >> ((${at} & ${within}) * ${width}u)) & ${2 ** width - 1}u`);
@@ -114,7 +114,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   store(name: string, index: U32 | number, value: Value<NumberType>): void {
     this.written.add(name);
-    const dtype = deviceType(this.#dtypes[name]!);
+    const dtype = deviceType(this.#dtypeOf(name));
     const type = dtype === "f32" || dtype === "i32" ? dtype : "u32";
     const stored = type === typeOf(value) ? value : `bitcast<${type}>(${value})`;
     this.lines.push(`${name}[${this.operand("u32", index)}] = ${stored};`);
@@ -193,5 +193,11 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     const name = `shared${this.#arrays++}`;
     this.addDeclarations([`var<workgroup> ${name}: array<${type}, ${count}>;`]);
     return name;
+  }
+
+  #dtypeOf(name: string): DType {
+    const dtype = this.#dtypes[name];
+    if (dtype === undefined) throw new RangeError(`expected an argument ${name}, got none; this is a bug, please report it`);
+    return dtype;
   }
 }

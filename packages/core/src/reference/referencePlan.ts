@@ -8,6 +8,7 @@ import { PlanBase, type PlanOwner, retainShared, sharedPlan } from "../backend/p
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
 import { isQuantized, type TypedArray } from "../dtype.ts";
+import { entryOf } from "../elementAt.ts";
 import { OutOfMemoryError } from "../errors.ts";
 import type { HostTensor } from "../program/op.ts";
 import type { Persistent } from "../program/programGraph.ts";
@@ -64,7 +65,7 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     });
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, operand }) => {
-        const content = results.then((forms) => required(forms, name));
+        const content = results.then((forms) => entryOf(forms, name));
         return [name, this.#output(resolveSpec(operand.spec, dims), content)];
       }),
     );
@@ -145,7 +146,7 @@ class RunMemory {
   #initialBlocks({ definition }: Storage, spec: ConcreteSpec): TypedArray | undefined {
     switch (definition.kind) {
       case "input":
-        return required(this.#inputs, definition.name);
+        return entryOf(this.#inputs, definition.name);
       case "constant":
         return definition.data;
       case "persistent":
@@ -158,7 +159,7 @@ class RunMemory {
   #initial({ definition }: Storage, spec: ConcreteSpec): TypedArray {
     switch (definition.kind) {
       case "input":
-        return decode(spec, required(this.#inputs, definition.name));
+        return decode(spec, entryOf(this.#inputs, definition.name));
       case "constant":
         return decode(spec, definition.data);
       case "persistent":
@@ -167,12 +168,6 @@ class RunMemory {
         return zeros(spec);
     }
   }
-}
-
-function required(forms: StoredForms, name: string): TypedArray {
-  const data = forms.get(name);
-  if (data === undefined) throw new RangeError(`expected the content of ${name}, got nothing`);
-  return data;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { TensorSpec } from "@centella/core";
-import { type AnyOp, resolveSpec } from "@centella/core/backend";
+import { type AnyOp, entryOf, resolveSpec } from "@centella/core/backend";
 import type { PtxKernel } from "../../customKernel.ts";
 import { input, type Kernel, output } from "./kernel.ts";
 
@@ -25,7 +25,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
         params,
         output: resolveSpec(y, dims),
         symbolic: { inputs: specs, output: y },
-        dimOffset: (name) => 4 * slots.get(name)!,
+        dimOffset: (name) => 4 * entryOf(slots, name),
       });
       return [{ ptx, entry, grid, block, sharedBytes, args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }] }];
     },

@@ -8,7 +8,7 @@ import {
   type TensorSpec,
   UnsupportedError,
 } from "@centella/core";
-import { type InputsOf, mapTuple } from "@centella/core/backend";
+import { elementAt, entryOf, type InputsOf, mapTuple } from "@centella/core/backend";
 import {
   type BackendKernel,
   type Epilogue,
@@ -119,9 +119,9 @@ export function launch(
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
-    for (const name of symbolic) values.set(name, k.ld("u32", dims, call.slots.get(name)!));
+    for (const name of symbolic) values.set(name, k.ld("u32", dims, entryOf(call.slots, name)));
   }
-  const extent = (dim: Dim): Extent => (typeof dim === "number" ? dim : values.get(dim.name)!);
+  const extent = (dim: Dim): Extent => (typeof dim === "number" ? dim : entryOf(values, dim.name));
   body({
     k,
     extent,
@@ -143,7 +143,7 @@ export function launch(
 function dtypeOf({ inputs, output: y }: KernelCall, argument: Parameter): DType {
   switch (argument.kind) {
     case "input":
-      return argument.dtype ?? inputs[argument.index]!.dtype;
+      return argument.dtype ?? elementAt(inputs, argument.index).dtype;
     case "output":
       return argument.dtype ?? y.dtype;
     case "dims":

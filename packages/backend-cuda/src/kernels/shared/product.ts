@@ -1,4 +1,5 @@
 import type { Shape } from "@centella/core";
+import { elementAt, tupleOf } from "@centella/core/backend";
 import {
   asValue,
   broadcastIndices,
@@ -124,7 +125,8 @@ export function addProducts(
     for (const [i, sum] of sums.entries()) {
       const row = rowOf(i);
       const values = places.map((p) => loadVectorA(row, p));
-      for (const [u, each] of weights.entries()) for (const [j, weight] of each.entries()) sum.accumulate(weight, values[u]![j]!);
+      for (const [u, each] of weights.entries())
+        for (const [j, weight] of each.entries()) sum.accumulate(weight, elementAt(elementAt(values, u), j));
     }
   });
 }
@@ -163,7 +165,7 @@ export function columnProduct(call: KernelCall, given: Product): Launch {
           () => {
             const places = Array.from({ length: partsInFlight }, (_, i) => k.add(at.get(), i * depthParts));
             const weights = places.map((p) => loadB(p, read));
-            for (const [i, p] of places.entries()) term(p, weights[i]!);
+            for (const [i, p] of places.entries()) term(p, elementAt(weights, i));
             at.set(k.add(at.get(), partsInFlight * depthParts));
           },
         );
@@ -234,7 +236,7 @@ export function tiledProduct(call: KernelCall, given: Product): Launch {
         for (let p = 0; p < tileDepth; p++) {
           const as = Array.from({ length: perThread }, (_, i) => k.ld("f32", aFrom, p * pitch + i * side));
           const bs = Array.from({ length: perThread }, (_, i) => k.ld("f32", bFrom, p * pitch + i * side));
-          for (const [i, sum] of sums.entries()) sum.accumulate(as[Math.floor(i / perThread)]!, bs[i % perThread]!);
+          for (const [i, sum] of sums.entries()) sum.accumulate(elementAt(as, Math.floor(i / perThread)), elementAt(bs, i % perThread));
         }
         k.sync();
       });
@@ -263,15 +265,16 @@ function guarded(
 function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
   const { k } = scope;
   const { aShape, transposeA, transposeB, epilogue } = given;
-  const b = call.inputs[1]!;
+  const b = elementAt(call.inputs, 1);
   const batchShape = call.output.shape.slice(0, -2);
-  const [m, n] = [scope.extent(call.output.shape.at(-2)!), scope.extent(call.output.shape.at(-1)!)];
-  const depth = scope.extent(aShape.at(transposeA ? -2 : -1)!);
+  const [m, n] = scope.extents(tupleOf(call.output.shape.slice(-2), 2));
+  const depth = scope.extent(elementAt(aShape, aShape.length - (transposeA ? 2 : 1)));
   const [aStrides, bStrides] = [transposeA ? [1, m] : [depth, 1], transposeB ? [1, depth] : [n, 1]];
   k.ifUniform(isBelow(k, batch, product(k, scope.extents(batchShape))), () => {
-    const [aBatch, bBatch] = broadcastIndices(scope, batchShape, [aShape.slice(0, -2), b.shape.slice(0, -2)], batch);
-    const aStart = times(k, times(k, aBatch!, m), depth);
-    const bStart = times(k, times(k, bBatch!, n), depth);
+    const batches = broadcastIndices(scope, batchShape, [aShape.slice(0, -2), b.shape.slice(0, -2)], batch);
+    const [aBatch, bBatch] = tupleOf(batches, 2);
+    const aStart = times(k, times(k, aBatch, m), depth);
+    const bStart = times(k, times(k, bBatch, n), depth);
     const yStart = times(k, times(k, batch, m), n);
     const aIndex = (row: Extent, p: Extent): Extent => plus(k, offset(k, [row, p], aStrides), aStart);
     const bIndex = (p: Extent, column: Extent): Extent => plus(k, offset(k, [p, column], bStrides), bStart);
@@ -300,6 +303,6 @@ function batchElements(call: KernelCall): number {
 }
 
 function nameOf(call: KernelCall, { transposeA, transposeB, epilogue }: Product): string {
-  const form = `${call.inputs[1]!.dtype}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
+  const form = `${elementAt(call.inputs, 1).dtype}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
   return epilogue === undefined ? form : `${form}_fused`;
 }

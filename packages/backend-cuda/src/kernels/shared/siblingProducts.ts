@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import {
   asValue,
   type Extent,
@@ -83,7 +84,7 @@ function columns(
       for (let row = 0; row < rows; row++) {
         k.if(isBelow(k, row, m), () => {
           const index = k.add(column, row * n);
-          const values = totals.map((sums) => sums[row]!);
+          const values = totals.map((sums) => elementAt(sums, row));
           k.store(`y${number}`, index, epilogue.apply(scope, index, values));
         });
       }

@@ -1,5 +1,5 @@
 import type { TensorSpec } from "@centella/core";
-import { type AnyOp, isQuantized, resolveSpec } from "@centella/core/backend";
+import { type AnyOp, elementAt, isQuantized, resolveSpec } from "@centella/core/backend";
 import type { WgslKernel } from "../../customKernel.ts";
 import { loader } from "../../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
@@ -17,9 +17,9 @@ export function customKernel(op: AnyOp, { body, declarations, lanes = defaultLan
     },
     dispatches({ inputs, output: y }, params) {
       const specs = inputs as readonly TensorSpec[];
-      const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? loader(op.inputs[i]!, spec.dtype) : []));
+      const loaders = specs.flatMap((spec, i) => (isFloat(spec) ? loader(elementAt(op.inputs, i), spec.dtype) : []));
       const own = defineDispatch({
-        bindings: [...specs.map(({ dtype }, i) => input(op.inputs[i]!, i, elementOf(dtype))), output("y", elementOf(y.dtype))],
+        bindings: [...specs.map(({ dtype }, i) => input(elementAt(op.inputs, i), i, elementOf(dtype))), output("y", elementOf(y.dtype))],
         uniforms,
         lanes,
         declarations: [...loaders, ...(declarations === undefined ? [] : [declarations])],

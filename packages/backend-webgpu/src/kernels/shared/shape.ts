@@ -1,5 +1,5 @@
 import type { Dim, DimValues, Shape } from "@centella/core";
-import { elementCount, resolveDim } from "@centella/core/backend";
+import { elementAt, elementCount, resolveDim } from "@centella/core/backend";
 
 /** Number of elements of a shape in a run. */
 export function count(shape: Shape, dims: DimValues): number {
@@ -12,7 +12,7 @@ export function extents(shape: Shape, dims: DimValues): number[] {
 
 /** Extent of an axis, counted from the end where negative. */
 export function extent(shape: Shape, axis: number, dims: DimValues): number {
-  return resolveDim(shape.at(axis)!, dims);
+  return resolveDim(elementAt(shape, axis < 0 ? axis + shape.length : axis), dims);
 }
 
 /** Largest value that an extent can take. */
