@@ -208,6 +208,7 @@ const keywords: Readonly<Record<string, readonly Row[]>> = {
   exclusiveMaximum: [{ schema: { type: "integer", exclusiveMaximum: 3 }, valid: [2, -9], invalid: [3, 4] }],
   multipleOf: [
     { schema: { type: "number", multipleOf: 7 }, valid: [0, 7, -14, 700], invalid: [1, 8, 3.5] },
+    { schema: { type: "number", not: { multipleOf: 2 } }, valid: [1, 0.5, 1e-7], invalid: [0, 2, 1e21] },
     { schema: { type: "number", multipleOf: 0.25 }, valid: [0.25, -1.5, 3, 1e21], invalid: [0.3, 0.125] },
     { schema: { type: "integer", multipleOf: 0.5, minimum: 3, maximum: 4 }, valid: [3, 4], invalid: [3.5, 5] },
   ],
@@ -266,6 +267,18 @@ const keywords: Readonly<Record<string, readonly Row[]>> = {
       valid: [null, {}, { next: { next: null } }],
       invalid: [{ next: 1 }, { x: 1 }],
     },
+    {
+      // Whether the branches overlap depends on members that are of this schema itself.
+      schema: {
+        oneOf: [
+          { type: "object", properties: { a: { $ref: "#" } }, required: ["a"] },
+          { type: "object", properties: { a: { $ref: "#" } }, required: ["a", "b"] },
+          { type: "object", maxProperties: 0 },
+        ],
+      },
+      valid: [{}, { a: {} }, { a: { a: {} } }],
+      invalid: [{ a: {}, b: 1 }, { a: { a: {}, b: 1 } }, { a: 1 }],
+    },
     { schema: { items: { $ref: "#it" }, $defs: { x: { $anchor: "it", type: "null" } } }, valid: [[null]], invalid: [[1]] },
     {
       schema: { $id: "https://x.org/a/b", items: { $ref: "c" }, $defs: { c: { $id: "/a/c", type: "null" } } },
@@ -291,12 +304,78 @@ const keywords: Readonly<Record<string, readonly Row[]>> = {
       invalid: [{ d: 1 }, { a: 1, d: 1 }],
     },
   ],
+  "unevaluatedProperties across keywords": [
+    { schema: { type: "object", unevaluatedProperties: { type: "null" } }, valid: [{}, { a: null }], invalid: [{ a: 1 }] },
+    {
+      schema: {
+        type: "object",
+        allOf: [{ patternProperties: { "^a": true } }],
+        $ref: "#/$defs/x",
+        unevaluatedProperties: false,
+        $defs: { x: { properties: { b: true } } },
+      },
+      valid: [{ a1: 1, b: 1 }],
+      invalid: [{ c: 1 }],
+    },
+    { schema: { type: "object", unevaluatedProperties: false, enum: [{ a: 1 }, {}] }, valid: [{}], invalid: [{ a: 1 }] },
+    {
+      schema: { type: "object", not: { not: { properties: { a: true } } }, unevaluatedProperties: false },
+      valid: [{}],
+      invalid: [{ a: 1 }],
+    },
+    {
+      schema: {
+        type: "object",
+        oneOf: [
+          { properties: { a: { const: 1 } }, required: ["a"] },
+          { properties: { b: true }, required: ["b"] },
+        ],
+        unevaluatedProperties: false,
+      },
+      valid: [{ a: 1 }, { b: 1 }],
+      invalid: [{ a: 1, b: 1 }, { a: 2, b: 1 }, {}],
+    },
+    {
+      schema: { type: "object", if: { properties: { a: { const: 1 } }, required: ["a"] }, unevaluatedProperties: false },
+      valid: [{}, { a: 1 }],
+      invalid: [{ a: 2 }],
+    },
+    {
+      schema: {
+        type: "object",
+        dependentSchemas: { a: { properties: { b: true } } },
+        properties: { a: true },
+        unevaluatedProperties: false,
+      },
+      valid: [{}, { a: 1, b: 1 }],
+      invalid: [{ b: 1 }],
+    },
+    { schema: { allOf: [{ type: "object", unevaluatedProperties: true }], unevaluatedProperties: false }, valid: [{ a: 1 }], invalid: [1] },
+    {
+      schema: { allOf: [{ properties: { a: true } }, { type: "object", unevaluatedProperties: false }] },
+      valid: [{}],
+      invalid: [{ a: 1 }],
+    },
+  ],
   unevaluatedItems: [
     {
       schema: { type: "array", prefixItems: [{}], contains: { const: 1 }, unevaluatedItems: false },
       valid: [[1], [2, 1]],
       invalid: [[1, 2], [2]],
     },
+  ],
+  "unevaluatedItems across keywords": [
+    {
+      schema: { type: "array", allOf: [{ prefixItems: [true, true] }], unevaluatedItems: false },
+      valid: [[], [1, 2]],
+      invalid: [[1, 2, 3]],
+    },
+    {
+      schema: { type: "array", anyOf: [{ items: { type: "string" } }, true], unevaluatedItems: { type: "null" } },
+      valid: [["a"], [null]],
+      invalid: [["a", null], [1]],
+    },
+    { schema: { type: "array", enum: [[1], []], unevaluatedItems: false }, valid: [[]], invalid: [[1]] },
   ],
   "boolean schemas": [{ schema: { type: "object", properties: { a: true, b: false } }, valid: [{}, { a: 1 }], invalid: [{ b: 1 }] }],
 };

@@ -6,9 +6,12 @@ const byteVocabulary = vocabulary(
   {},
 );
 
-/** Returns a function that tells whether `grammar` matches a text as a whole. */
+/** More than enough time: verdicts do not depend on how busy the machine is. */
+const budget = { milliseconds: 60_000 };
+
+/** Returns a function that reports whether `grammar` matches a text as a whole. */
 export function acceptor(grammar: Grammar): (text: string) => boolean {
-  const constraint = compile(grammar, byteVocabulary);
+  const constraint = compile(grammar, byteVocabulary, { budget });
   return (text) => {
     const matcher = constraint.matcher();
     return matcher.acceptBytes(encoder.encode(text)) && matcher.isComplete;
@@ -18,7 +21,7 @@ export function acceptor(grammar: Grammar): (text: string) => boolean {
 /** Returns what the schema accepts: `undefined` if it is refused, no text if no value is valid. */
 export function acceptorOf(schema: JsonSchema, options: JsonSchemaOptions): ((text: string) => boolean) | undefined {
   try {
-    return acceptor(fromJsonSchema(schema, options));
+    return acceptor(fromJsonSchema(schema, { budget, ...options }));
   } catch (error) {
     if (!(error instanceof GrammarError)) throw error;
     return error.code === "GRAMMAR_EMPTY" ? () => false : undefined;

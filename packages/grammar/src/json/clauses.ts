@@ -48,7 +48,9 @@ const maximumDepth = 150;
 
 /** Reads schemas of objects or arrays as clauses of which one must hold. */
 export class Clauses {
-  readonly #known = new Map<string, readonly Clause[] | "open">();
+  readonly #known = new Map<string, readonly Clause[]>();
+  /** Schemas that are being read, each in place of the one before. */
+  #open = new Set<string>();
   #depth = 0;
 
   readonly #context: ClauseContext;
@@ -71,13 +73,14 @@ export class Clauses {
   #schema(node: SchemaNode, mode: Mode): readonly Clause[] {
     const key = `${node.id} ${mode.type} ${mode.isNegated} ${mode.isEvaluating} ${mode.isTracked}`;
     const found = this.#known.get(key);
-    if (found === "open") throw cycle(node);
     if (found !== undefined) return found;
+    if (this.#open.has(key)) throw cycle(node);
     if (this.#depth >= maximumDepth) throw exceeded(`at most ${maximumDepth} schemas in place of each other`, "more");
-    this.#known.set(key, "open");
+    this.#open.add(key);
     this.#depth++;
     const clauses = this.#read(this.#context.formula(node), mode);
     this.#depth--;
+    this.#open.delete(key);
     this.#known.set(key, clauses);
     return clauses;
   }
@@ -188,7 +191,13 @@ export class Clauses {
   }
 
   #isDisjoint(left: readonly Clause[], right: readonly Clause[], type: Container): boolean {
-    return this.#times(left, right).every((clause) => this.#context.isDead(clause, type));
+    const both = this.#times(left, right);
+    // Looks into members, where a schema that is being read may occur again.
+    const open = this.#open;
+    this.#open = new Set();
+    const isDisjoint = both.every((clause) => this.#context.isDead(clause, type));
+    this.#open = open;
+    return isDisjoint;
   }
 
   #atom(each: Atom, mode: Mode): readonly Clause[] {

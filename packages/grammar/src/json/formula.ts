@@ -3,7 +3,7 @@ import type { Regular } from "../expression/types.ts";
 import type { SchemaNode } from "./documents.ts";
 import type { Language } from "./language.ts";
 
-/** The kinds of JSON values that a schema can tell apart by `type`; integers are numbers. */
+/** Kinds of JSON values that `type` names; integers are numbers. */
 export type Kind = "null" | "boolean" | "number" | "string" | "array" | "object";
 export type Scalar = Exclude<Kind, "array" | "object">;
 export type Container = "array" | "object";

@@ -54,7 +54,7 @@ export function fromJsonSchema(schema: JsonSchema, options: JsonSchemaOptions = 
   const emitter = new Emitter(states, styleOf(whitespace, maxWhitespace), order);
   const start: Expression = emitter.value(states.state([{ node: documents.root, isNegated: false }]), 0);
   emitter.finish();
-  const grammar = productiveOf({ start, rules: emitter.rules }, (regular) => states.isNever(regular));
+  const grammar = productiveOf({ start, rules: emitter.rules }, states);
   if (grammar.start === never) throw schemaError("GRAMMAR_EMPTY", documents.root, "schema", "no value is valid");
   const [unknown] = documents.warnings;
   if (unknownKeywords === "error" && unknown !== undefined) {

@@ -72,7 +72,6 @@ const largeIntegers = sequence([
   optional(sequence([".", repeat(digit, 1, mantissaDigits)])),
   exponents(scientificFrom, maximumDigits - 1),
 ]);
-const anyScientific = signed(scientific(Number.MIN_VALUE, Number.MAX_VALUE));
 
 /** Texts of integers: `narrow` without fractions, `wide` also those that may be rounded to an integer when they are parsed. */
 export const integers: Language = new Language(
@@ -87,7 +86,7 @@ export const integers: Language = new Language(
     ),
 );
 
-/** Decimals whose fraction begins with so many zeros or nines that they may be rounded to an integer. */
+/** Decimals that may be rounded to an integer: their fraction begins with many zeros or nines. */
 function nearlyWhole(): Regular {
   const equalDigits = choice([repeat("0", 0, Infinity), repeat("9", 0, Infinity)]);
   return sequence([and([sequence([whole, ".", equalDigits]), repeat(digitOrPoint, safeDigits, Infinity)]), anyDigits]);
@@ -152,7 +151,7 @@ export function multiples(divisor: number): Language | undefined {
   const long = signed(and([plain, repeat(digitOrPoint, safeDigits + 1, Infinity)]));
   return new Language(
     () => narrow,
-    () => choice([decimals, long, anyScientific]),
+    () => choice([decimals, long, signed(scientific(-nextUp(-divisor), Number.MAX_VALUE))]),
   );
 }
 

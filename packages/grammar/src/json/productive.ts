@@ -1,16 +1,27 @@
+import type { Meter } from "../budget.ts";
 import { choice, empty, isRegular, never, repeat, sequence } from "../expression/builders.ts";
 import { referencesIn } from "../expression/references.ts";
 import type { Expression, Grammar, Regular } from "../expression/types.ts";
 
+/** What is known of regular expressions, and what the work is charged to. */
+interface Context {
+  readonly meter: Meter;
+  isNever(regular: Regular): boolean;
+}
+
+/** Units of work for one rule. */
+const ruleWork = 10;
+
 /** Returns `grammar` without what cannot be finished: parts of which no text is finite, and rules that are not used. */
-export function productiveOf(grammar: Grammar, isNever: (regular: Regular) => boolean): Grammar {
-  const productive = productiveRules(grammar.rules, isNever);
-  const kept = (expression: Expression): Expression => restricted(expression, productive, isNever);
+export function productiveOf(grammar: Grammar, context: Context): Grammar {
+  const productive = productiveRules(grammar.rules, context);
+  const kept = (expression: Expression): Expression => restricted(expression, productive, context);
   const start = kept(grammar.start);
   const rules: Record<string, Expression> = {};
   const open = [...referencesIn(start)];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (rules[name] !== undefined) continue;
+    context.meter.work(ruleWork);
     const rule = kept(grammar.rules[name]!);
     rules[name] = rule;
     open.push(...referencesIn(rule));
@@ -19,10 +30,11 @@ export function productiveOf(grammar: Grammar, isNever: (regular: Regular) => bo
 }
 
 /** Names of the rules that match some text. */
-function productiveRules(rules: Grammar["rules"], isNever: (regular: Regular) => boolean): ReadonlySet<string> {
+function productiveRules(rules: Grammar["rules"], context: Context): ReadonlySet<string> {
   const productive = new Set<string>();
   const users = new Map<string, string[]>();
   for (const [name, rule] of Object.entries(rules)) {
+    context.meter.work(ruleWork);
     for (const used of referencesIn(rule)) {
       const list = users.get(used);
       if (list === undefined) users.set(used, [name]);
@@ -31,34 +43,35 @@ function productiveRules(rules: Grammar["rules"], isNever: (regular: Regular) =>
   }
   const open = Object.keys(rules);
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (productive.has(name) || !isProductive(rules[name]!, productive, isNever)) continue;
+    context.meter.work(ruleWork);
+    if (productive.has(name) || !isProductive(rules[name]!, productive, context)) continue;
     productive.add(name);
     open.push(...(users.get(name) ?? []));
   }
   return productive;
 }
 
-function isProductive(expression: Expression, productive: ReadonlySet<string>, isNever: (regular: Regular) => boolean): boolean {
-  if (isRegular(expression)) return !isNever(expression);
+function isProductive(expression: Expression, productive: ReadonlySet<string>, context: Context): boolean {
+  if (isRegular(expression)) return !context.isNever(expression);
   switch (expression.kind) {
     case "sequence":
-      return expression.items.every((item) => isProductive(item, productive, isNever));
+      return expression.items.every((item) => isProductive(item, productive, context));
     case "choice":
-      return expression.items.some((item) => isProductive(item, productive, isNever));
+      return expression.items.some((item) => isProductive(item, productive, context));
     case "repeat":
-      return expression.min === 0 || isProductive(expression.item, productive, isNever);
+      return expression.min === 0 || isProductive(expression.item, productive, context);
     case "terminal":
-      return !isNever(expression.item);
+      return !context.isNever(expression.item);
     case "reference":
       return productive.has(expression.name);
   }
 }
 
 /** Returns the part of `expression` that matches some text; `never` if there is none. */
-function restricted(expression: Expression, productive: ReadonlySet<string>, isNever: (regular: Regular) => boolean): Expression {
-  if (!isProductive(expression, productive, isNever)) return never;
+function restricted(expression: Expression, productive: ReadonlySet<string>, context: Context): Expression {
+  if (!isProductive(expression, productive, context)) return never;
   if (isRegular(expression)) return expression;
-  const kept = (item: Expression): Expression => restricted(item, productive, isNever);
+  const kept = (item: Expression): Expression => restricted(item, productive, context);
   switch (expression.kind) {
     case "sequence":
       return sequence(expression.items.map(kept));

@@ -2,8 +2,8 @@ import { bytes, choice, codePoints, repeat, sequence, text } from "../expression
 import type { Range, Regular } from "../expression/types.ts";
 
 /*
- * JSON strings as they are generated: characters as themselves, except for the quotation mark, the backslash and controls, which have to be
- * escaped. Of several escapes of a control, all count; other characters have no second notation.
+ * JSON strings as they are generated. Only the quotation mark, the backslash and controls are escaped. A control may be written in any of
+ * its escapes; all other characters have one notation.
  */
 
 const shortEscapes: readonly (readonly [codePoint: number, letter: string])[] = [

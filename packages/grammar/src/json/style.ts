@@ -4,7 +4,7 @@ import type { Regular } from "../expression/types.ts";
 /** White space between the parts of a text. */
 export type Whitespace = "compact" | "pretty" | "any";
 
-/** What stands between the parts of arrays and objects. */
+/** The white space and punctuation between the parts of arrays and objects. */
 export interface Style {
   /** Levels of nesting that differ in their white space. */
   readonly levels: number;
@@ -41,7 +41,7 @@ const pretty: Style = {
   inside: empty,
 };
 
-/** Returns the style with the given white space; with `"any"`, up to `limit` characters of it stand wherever JSON allows some. */
+/** Returns the style with the given white space. `"any"` allows up to `limit` characters wherever JSON allows white space. */
 export function styleOf(whitespace: Whitespace, limit: number): Style {
   if (whitespace !== "any") return whitespace === "pretty" ? pretty : compact;
   const space = repeat(
