@@ -7,16 +7,16 @@ import { checkData } from "./tensor.ts";
 /** Numbers in a list, or in lists of lists of one shape. */
 export type NestedNumbers = readonly number[] | readonly NestedNumbers[];
 
-/** What a tensor can be made of: the stored form of its elements, or lists of numbers. */
+/** Data of a tensor: the stored form of its elements, or lists of numbers. */
 export type TensorData = TypedArray | NestedNumbers;
 
-/** More axes than any tensor has: lists that contain themselves have no end. */
+/** Limit of the nesting: a list that contains itself would have no end. */
 const maxAxes = 64;
 
 /**
- * The spec and the stored form of what a caller gave for a tensor. The array is the caller's own where that is the stored form.
+ * Returns the spec and the stored form of a tensor's data. A stored form is returned itself, not a copy.
  * @throws {ShapeError} if lists of one level have different lengths, or `shape` does not fit
- * @throws {DTypeError} if an element is no number, or none that `dtype` can store
+ * @throws {DTypeError} if an element is not a number, or not a value of `dtype`
  */
 export function storedData(where: string, data: TensorData, shape?: readonly number[], dtype?: DType): [ConcreteSpec, TypedArray] {
   if (!Array.isArray(data)) {

@@ -13,7 +13,7 @@ import { PlanCache } from "./planCache.ts";
 import type { RuntimePolicy } from "./runtimeOptions.ts";
 import { type Candidate, callRequest, choose, type Selection, selectForProgram } from "./select.ts";
 
-/** What computes a runtime's calls: awaited ones, those within the call, and chains of lazy tensors. */
+/** Computes a runtime's calls: awaited calls, `sync` calls, and chains of lazy tensors. Users hold a runtime and never see its engine. */
 export class Engine {
   readonly candidates: readonly Candidate[];
   readonly policy: RuntimePolicy;
@@ -122,7 +122,7 @@ export class Engine {
     return choose({ ...callRequest(op, specs, params, devices), sync }, candidates, this.policy);
   }
 
-  /** Runs and counts. With "retry" and with `trace` the result is there when it returns. */
+  /** Runs and counts. With "retry" and with `trace`, waits for the result. */
   async #settled(tally: Tally, backend: Backend, inputs: readonly (Tensor | undefined)[], run: () => Tensor): Promise<Tensor> {
     const start = performance.now();
     tally.calls++;

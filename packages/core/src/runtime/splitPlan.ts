@@ -117,7 +117,7 @@ export class SplitPlan implements Plan {
           else results[name] = tensor;
           done.push(tensor.ready());
         }
-        // A part without outputs has no tensor that tells when its inputs have been read.
+        // Without outputs, no tensor shows when the part has read its inputs: wait for the backend.
         if (program.outputs.length === 0) done.push(backend.idle());
       }
     } catch (error) {
