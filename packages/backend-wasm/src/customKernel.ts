@@ -7,9 +7,9 @@ import type { CustomCall } from "@centella/core/backend";
 export interface WasmKernel<P extends object = object> {
   /**
    * Returns a module in binary form that imports `env.memory` (up to 65,536 pages; shared if `shared` is set) and
-   * exports a function `run`. `run` takes an i32 address for each input, one for the output, then {@link
-   * WasmKernel.args}. Memory before a tensor's address belongs to others. Up to 15 bytes after its end may be read but
-   * not written.
+   * exports a function `run`. `run` takes an i32 address for each input, one for the output, then
+   * {@link WasmKernel.args}. Memory before a tensor's address belongs to others. Up to 15 bytes after its end may be read
+   * but not written.
    */
   module(memory: { readonly shared: boolean }): Uint8Array<ArrayBuffer>;
   /** Returns the parameters of `run` after the addresses, in order. */

@@ -27,8 +27,8 @@ export interface KeptWeights {
 }
 
 /**
- * Unpacks a block of a group to memory at `scratch`, for several tiles of tokens. The other group is stored {@link
- * otherGroup} bytes after it.
+ * Unpacks a block of a group to memory at `scratch`, for several tiles of tokens. The other group is stored
+ * {@link otherGroup} bytes after it.
  */
 export function keepWeights(context: BlockContext, format: GroupFormat, lanes: Lanes, scratch: Local<"i32">): KeptWeights {
   const { f, target } = context;

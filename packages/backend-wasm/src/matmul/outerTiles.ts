@@ -66,9 +66,9 @@ function emitTile(module: ModuleBuilder, target: Target): OuterTile {
 }
 
 /**
- * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, threadScratch, begin, end)` runs {@link
- * emitTile} for panels `begin` to `end`, `panelBytes` apart, with `columns` columns in all. Each thread has {@link
- * tileBytes} of scratch.
+ * `outer.tiles(a, panels, panelBytes, y, k, rowBytes, rows, columns, first, threadScratch, begin, end)` runs
+ * {@link emitTile} for panels `begin` to `end`, `panelBytes` apart, with `columns` columns in all. Each thread has
+ * {@link tileBytes} of scratch.
  */
 function emitTileRange(module: ModuleBuilder, tile: OuterTile): void {
   const { b: panels, spill: threadScratch, ...others } = tileSignature;

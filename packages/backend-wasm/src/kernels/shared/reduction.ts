@@ -32,8 +32,8 @@ const unrolled = 4;
 const strip = 16;
 
 /**
- * Runs over `x [outer, n, inner]` around an axis: `rows` if the axis is the last one, otherwise `columns` (see {@link
- * forEachStrip}). Both take `(x, y, n, inner, …extra, begin, end)`.
+ * Runs over `x [outer, n, inner]` around an axis: `rows` if the axis is the last one, otherwise `columns` (see
+ * {@link forEachStrip}). Both take `(x, y, n, inner, …extra, begin, end)`.
  */
 export function alongAxis(
   rows: Emitted,
