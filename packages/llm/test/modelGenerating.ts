@@ -17,7 +17,7 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
   const submits = (): number => runtime.backends.find(({ name }) => name === model.info.backend)!.counters.submits;
 
   describe("prompt lookup", () => {
-    // Greedy text of the small model soon repeats itself, so that guesses come true.
+    // Greedy text of the small model soon repeats itself, so that drafts are accepted.
     test.each([
       ["greedy", { ...greedy, maxTokens: 90 }],
       ["sampled", { temperature: 0.5, topK: 3, seed: 11, maxTokens: 60, repeatPenalty: 0.7 }],
@@ -27,15 +27,15 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
       const before = submits();
       const plain = await session.complete({ ids: once }, { ...options, logprobs: 1 });
       const between = submits();
-      const guessed = await session.complete({ ids: once }, { ...options, logprobs: 1, promptLookup: 8 });
+      const drafted = await session.complete({ ids: once }, { ...options, logprobs: 1, promptLookup: 8 });
       const after = submits();
-      expect(guessed.ids).toEqual(plain.ids);
-      expect(guessed.text).toBe(plain.text);
-      if (isExact) expect(guessed.logprobs).toEqual(plain.logprobs);
-      expect(guessed.usage.acceptedTokens).toBeGreaterThan(1);
-      expect(guessed.usage.draftedTokens).toBeGreaterThanOrEqual(guessed.usage.acceptedTokens);
+      expect(drafted.ids).toEqual(plain.ids);
+      expect(drafted.text).toBe(plain.text);
+      if (isExact) expect(drafted.logprobs).toEqual(plain.logprobs);
+      expect(drafted.usage.acceptedTokens).toBeGreaterThan(1);
+      expect(drafted.usage.draftedTokens).toBeGreaterThanOrEqual(drafted.usage.acceptedTokens);
       // The last token may have come true without a run to save.
-      expect(after - between).toBeLessThanOrEqual(between - before - guessed.usage.acceptedTokens + 1);
+      expect(after - between).toBeLessThanOrEqual(between - before - drafted.usage.acceptedTokens + 1);
       expect(plain.usage).toMatchObject({ draftedTokens: 0, acceptedTokens: 0 });
     });
 
