@@ -25,6 +25,11 @@ export function sizeFigures(): readonly Figure[] {
         measure: async () => exactly((await pageBytes(new Set(absent), sync)) / 1024),
       }),
     ),
+    {
+      name: "JavaScript that constrains tokens by a JSON Schema, minified and gzipped",
+      unit: "KiB",
+      measure: async () => exactly((await bundledBytes('export { compile, fromJsonSchema, vocabulary } from "@centella/grammar";')) / 1024),
+    },
   ];
 }
 
@@ -188,7 +193,7 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   };
 }
 
-/** What such a page downloads for a model of Llama's family: the files that esbuild makes of it, each compressed. */
+/** What such a page downloads for a model of Llama's family. */
 async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
@@ -197,6 +202,14 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
     export const load = async (source) => loadModel(source, { runtime: await createRuntime({ backends: [wasm({ sync: ${sync} })] }) });
   `;
   const met = new Set<string>();
+  const bytes = await bundledBytes(contents, leaveOut(absent, met));
+  const gone = [...absent].filter((name) => !met.has(name));
+  if (gone.length > 0) throw new Error(`page: expected dynamic imports of ${gone.join(", ")}, got none; take them off the list`);
+  return bytes;
+}
+
+/** What a page downloads that has this module: the files that esbuild makes of it, each compressed. */
+async function bundledBytes(contents: string, ...plugins: readonly Plugin[]): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: appFolder },
     bundle: true,
@@ -205,11 +218,9 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
     platform: "browser",
     splitting: true,
     outdir: "page",
-    plugins: [leaveOut(absent, met)],
+    plugins: [...plugins],
     write: false,
     logLevel: "silent",
   });
-  const gone = [...absent].filter((name) => !met.has(name));
-  if (gone.length > 0) throw new Error(`page: expected dynamic imports of ${gone.join(", ")}, got none; take them off the list`);
   return outputFiles.reduce((sum, { contents: bytes }) => sum + gzipSync(bytes, { level: 9 }).length, 0);
 }
