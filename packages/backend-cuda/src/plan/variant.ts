@@ -8,6 +8,7 @@ import {
   type Operand,
   planArena,
   resolveSpec,
+  type Step,
   type Storage,
 } from "@centella/core/backend";
 import type { Span } from "../device/driver.ts";
@@ -143,37 +144,49 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   };
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
-  const scratch: Place = { region: { kind: "arena" }, offset: align(arena.bytes) };
-  const launches = lowered.steps.flatMap(({ op, inputs: operands, params, output, extraOutputs }): PlacedLaunch[] => {
-    const call: KernelCall = { inputs: operands.map((operand) => operand?.spec), output: output.spec, slots, bucket };
-    const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
-      const bytes = bytesAt(spec, bucket);
-      // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
-      return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
-    };
-    const place = (argument: Parameter): Place & Span => {
-      switch (argument.kind) {
-        case "input":
-          return tensor(elementAt(operands, argument.index), false);
-        case "output":
-          return tensor(output, true);
-        case "extraOutput":
-          return tensor(elementAt(extraOutputs ?? [], argument.index), true);
-        case "scratch":
-          return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
-        case "dims":
-          return { ...dims, bytes: 4 * slots.size, isWritten: false };
-      }
-    };
-    const kernel = kernelOf(op);
-    if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
-    return kernel.launches(call, params).map((launch) => ({ op: op.name, launch, args: launch.args.map(place) }));
-  });
+  const memory: StepMemory = { slots, bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf };
+  const launches = lowered.steps.flatMap((step) => placeLaunches(step, memory));
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
     return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
   });
   return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches, copies, outputs };
+}
+
+/** What the launches of a step refer to. */
+interface StepMemory extends Pick<KernelCall, "slots" | "bucket"> {
+  /** The buffer of dims. */
+  readonly dims: Place;
+  readonly scratch: Place;
+  placeOf(storage: Storage): Place;
+}
+
+/** Generates the launches of a step, and places their arguments. */
+function placeLaunches({ op, inputs, params, output, extraOutputs }: Step, memory: StepMemory): readonly PlacedLaunch[] {
+  const { slots, bucket, dims, scratch, placeOf } = memory;
+  const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
+    const bytes = bytesAt(spec, bucket);
+    // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
+    return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
+  };
+  const place = (argument: Parameter): Place & Span => {
+    switch (argument.kind) {
+      case "input":
+        return tensor(elementAt(inputs, argument.index), false);
+      case "output":
+        return tensor(output, true);
+      case "extraOutput":
+        return tensor(elementAt(extraOutputs ?? [], argument.index), true);
+      case "scratch":
+        return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
+      case "dims":
+        return { ...dims, bytes: 4 * slots.size, isWritten: false };
+    }
+  };
+  const kernel = kernelOf(op);
+  if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
+  const call: KernelCall = { inputs: inputs.map((operand) => operand?.spec), output: output.spec, slots, bucket };
+  return kernel.launches(call, params).map((launch) => ({ op: op.name, launch, args: launch.args.map(place) }));
 }
 
 /** Bytes of scratch memory that a variant's launches need, after the arena. */

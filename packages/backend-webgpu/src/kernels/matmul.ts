@@ -1,4 +1,4 @@
-import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
+import type { DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
@@ -85,34 +85,16 @@ export function products(
   const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
   const values = (dims: DimValues): Record<string, number> => {
     const { m, n, k, batch } = sizes(dims);
-    const ofA = batchStrides(a, batch, dims, m * k);
-    const ofB = batchStrides(b, batch, dims, k * n);
     return {
       m,
       n,
       k,
-      ...Object.fromEntries(
-        axes.flatMap((x) => [
-          [`d${x}`, elementAt(batch, x)],
-          [`as${x}`, elementAt(ofA, x)],
-          [`bs${x}`, elementAt(ofB, x)],
-        ]),
-      ),
+      ...batchValues(batch, batchStrides(a, batch, dims, m * k), batchStrides(b, batch, dims, k * n)),
       ...store.values(dims),
     };
   };
   const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y"), ...store.bindings];
-  const text: Text = {
-    batch: [
-      "var rest = s; var aAt = 0u; var bAt = 0u;",
-      ...axes.toReversed().map((x) => `aAt += rest % p.d${x} * p.as${x}; bAt += rest % p.d${x} * p.bs${x}; rest /= p.d${x};`),
-    ].join("\n"),
-    aIndex: (row, column) => (transposeA ? `aAt + ${column} * p.m + ${row}` : `aAt + ${row} * p.k + ${column}`),
-    bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
-    transposeA,
-    transposeB,
-    declarations: [...loader("b", b.dtype), ...store.declarations],
-  };
+  const text = productText(b.dtype, { transposeA, transposeB }, batchRank, store);
   const grid = (take: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number) => (dims: DimValues) => {
     const all = sizes(dims);
     return { groups: take(all) ? elementCount(all.batch) * groupsOf(all) : 0, values: values(dims) };
@@ -157,6 +139,26 @@ interface Text {
   readonly transposeA: boolean;
   readonly transposeB: boolean;
   readonly declarations: readonly string[];
+}
+
+function productText(
+  dtype: DType,
+  { transposeA, transposeB }: Pick<Text, "transposeA" | "transposeB">,
+  batchRank: number,
+  store: EpilogueText,
+): Text {
+  const axes = Array.from({ length: batchRank }, (_, i) => batchRank - 1 - i);
+  return {
+    batch: [
+      "var rest = s; var aAt = 0u; var bAt = 0u;",
+      ...axes.map((x) => `aAt += rest % p.d${x} * p.as${x}; bAt += rest % p.d${x} * p.bs${x}; rest /= p.d${x};`),
+    ].join("\n"),
+    aIndex: (row, column) => (transposeA ? `aAt + ${column} * p.m + ${row}` : `aAt + ${row} * p.k + ${column}`),
+    bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
+    transposeA,
+    transposeB,
+    declarations: [...loader("b", dtype), ...store.declarations],
+  };
 }
 
 interface Form {
@@ -271,6 +273,17 @@ function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: 
       ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { store((s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u, sum${r}${c}); }`).join("\n      ")}
     `,
   };
+}
+
+/** Uniforms of the batch axes: extents, and strides of both operands. */
+function batchValues(batch: readonly number[], ofA: readonly number[], ofB: readonly number[]): Record<string, number> {
+  return Object.fromEntries(
+    batch.flatMap((extentOfAxis, axis) => [
+      [`d${axis}`, extentOfAxis],
+      [`as${axis}`, elementAt(ofA, axis)],
+      [`bs${axis}`, elementAt(ofB, axis)],
+    ]),
+  );
 }
 
 /** Elements between the matrices of `spec` along each batch axis of the output; 0 where it stretches. */
