@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromJsonSchema, type GrammarErrorCode, type JsonSchema } from "../src/index.ts";
 import { refusal } from "./jsonText.ts";
@@ -145,5 +146,66 @@ describe("a schema stays within the budget, or the error says so", () => {
     const schema: Record<string, unknown> = { type: ["object", "null"], additionalProperties: false };
     schema.properties = { next: schema };
     expect(() => fromJsonSchema(schema)).not.toThrow();
+  });
+});
+
+describe("malformed schemas", () => {
+  const keywords = [
+    ...[
+      "$ref",
+      "$dynamicRef",
+      "$id",
+      "$schema",
+      "$anchor",
+      "$defs",
+      "type",
+      "enum",
+      "const",
+      "properties",
+      "required",
+      "additionalProperties",
+    ],
+    ...["patternProperties", "propertyNames", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies"],
+    ...["items", "prefixItems", "additionalItems", "contains", "minContains", "maxContains", "minItems", "maxItems", "uniqueItems"],
+    ...["minLength", "maxLength", "pattern", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+    ...["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "unevaluatedProperties", "unevaluatedItems", "__proto__", "constructor"],
+  ];
+  const anything = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4, depthSize: "small" },
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom(
+        "#",
+        "#/",
+        "#/$defs/a",
+        "object",
+        "string",
+        "array",
+        "http://json-schema.org/draft-04/schema#",
+        "^a",
+        "date",
+        0,
+        1,
+        -1,
+      ),
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...keywords), tie("value"), { maxKeys: 4 }),
+    ),
+  })).value;
+
+  test("are compiled or end in a GrammarError that names the place", () => {
+    let refused = 0;
+    const property = fc.property(fc.dictionary(fc.constantFrom(...keywords), anything, { minKeys: 1, maxKeys: 4 }), (schema) => {
+      try {
+        fromJsonSchema(schema);
+      } catch (error) {
+        refused++;
+        expect(error).toMatchObject({ name: "GrammarError" });
+        const { code, pointer } = error as { code: string; pointer?: string };
+        if (code !== "GRAMMAR_BUDGET") expect(pointer).toBeTypeOf("string");
+      }
+    });
+    fc.assert(property, { numRuns: 3000, seed: 23 });
+    expect(refused).toBeGreaterThan(500);
   });
 });
