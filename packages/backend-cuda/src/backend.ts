@@ -1,4 +1,14 @@
-import { type Backend, type ConcreteSpec, type DeviceInfo, type Plan, Tensor, type TensorSpec, type TypedArray } from "@centella/core";
+import {
+  type Activations,
+  type Backend,
+  type ConcreteSpec,
+  type DeviceInfo,
+  type DType,
+  type Plan,
+  Tensor,
+  type TensorSpec,
+  type TypedArray,
+} from "@centella/core";
 import {
   type AnyOp,
   type BackendThresholds,
@@ -55,6 +65,11 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
 
   requireAlive(): void {
     this.#device.requireAlive();
+  }
+
+  /** Tensor cores multiply halves. Without a rounding to 8 bits, no launch is needed between a norm and its products. */
+  preferredActivations(weights: DType): Activations {
+    return weights === "f32" ? "f32" : "half";
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {

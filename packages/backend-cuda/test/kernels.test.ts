@@ -44,13 +44,13 @@ test("products of one tensor are one launch for few rows, and read a tensor that
   const entries = groupCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
   const tiled = ["q4_K_nt_fused", "f16_nt_fused", "q8_0_nt_fused", "q4_K_nt", "q6_K_nt_fused"].map((form) => `matmulTiled_${form}`);
   expect(entries).toEqual([
-    [1, "round_q8_K", "round_q8_0", "matmulSiblings"],
+    [1, "round_q8_K", "round_f16", "round_q8_0", "matmulSiblings"],
     [1, "matmulSiblings"],
-    [8, "round_q8_K", "round_q8_0", "matmulSiblings"],
+    [8, "round_q8_K", "round_f16", "round_q8_0", "matmulSiblings"],
     [8, "matmulSiblings"],
-    [9, "round_q8_K", "round_q8_0", ...tiled],
+    [9, "round_q8_K", "round_f16", "round_q8_0", ...tiled],
     [9, ...tiled],
-    [512, "round_q8_K", "round_q8_0", ...tiled],
+    [512, "round_q8_K", "round_f16", "round_q8_0", ...tiled],
     [512, ...tiled],
   ]);
 });

@@ -22,6 +22,11 @@ async function layer(): Promise<Plan> {
   return plan;
 }
 
+test("products with weights below f32 are fastest with halves", () => {
+  const types = ["f32", "f16", "bf16", "q8_0", "q4_K"] as const;
+  expect(types.map((type) => backend.preferredActivations(type))).toEqual(["f32", "half", "half", "half", "half"]);
+});
+
 describe("a run", () => {
   test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
     const plan = await layer();

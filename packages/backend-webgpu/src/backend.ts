@@ -1,4 +1,15 @@
-import type { Backend, BackendFactory, ConcreteSpec, DeviceInfo, Plan, Tensor, TensorSpec, TypedArray } from "@centella/core";
+import type {
+  Activations,
+  Backend,
+  BackendFactory,
+  ConcreteSpec,
+  DeviceInfo,
+  DType,
+  Plan,
+  Tensor,
+  TensorSpec,
+  TypedArray,
+} from "@centella/core";
 import {
   type AnyOp,
   type BackendThresholds,
@@ -81,6 +92,11 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
 
   requireAlive(): void {
     this.#queue.check();
+  }
+
+  /** No kernel here multiplies packed 8-bit integers, for which "ggml" would be faster with block types. */
+  preferredActivations(weights: DType): Activations {
+    return weights === "f32" ? "f32" : "half";
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {

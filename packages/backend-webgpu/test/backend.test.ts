@@ -41,6 +41,12 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     return program;
   };
 
+  test("products with weights below f32 are fastest with halves", async () => {
+    const { backend } = await open();
+    const types = ["f32", "f16", "q8_0", "q4_K"] as const;
+    expect(types.map((type) => backend.preferredActivations?.(type))).toEqual(["f32", "half", "half", "half"]);
+  });
+
   test("a software adapter is named as one, and can be refused", async () => {
     const { backend } = await open();
     if (backend.device.kind !== "software-gpu") return;

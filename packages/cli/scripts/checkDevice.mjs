@@ -83,7 +83,7 @@ async function checkGreedy(name, runtime, { path, model: file, prompt_ids: promp
   if (!existsSync(path)) return;
   const isPlain = /260K\.gguf$|[Ff]16\.gguf$/.test(file);
   await check(name, `greedy ${file} (${promptIds.length} prompt ids)`, async () => {
-    const model = await loadModel(path, { runtime, cacheType: "f32" });
+    const model = await loadModel(path, { runtime, cacheType: "f32", activations: "ggml" });
     try {
       if (isPlain && gap > 0.005) {
         const { ids: got } = await model
@@ -116,7 +116,7 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
             .split(/[\s,]+/)
             .map(Number)
         : given;
-    const model = await loadModel(path, { runtime, cacheType: "f32" });
+    const model = await loadModel(path, { runtime, cacheType: "f32", activations: "ggml" });
     try {
       const logits = await model.logits(tokens);
       const wanted = new Float32Array(new Uint8Array(readFileSync(join(shared, oracle))).buffer);

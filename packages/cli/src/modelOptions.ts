@@ -1,4 +1,4 @@
-import type { AdapterOptions, CacheType, LoadModelOptions } from "@centella/llm";
+import type { ActivationMode, AdapterOptions, CacheType, LoadModelOptions } from "@centella/llm";
 import { backendOption, threadsOption } from "./backends.ts";
 import { fileOptions } from "./modelFile.ts";
 import { choice, grouped, number, numberOr, type OptionSpec, type OptionValues, repeated } from "./options.ts";
@@ -14,7 +14,7 @@ export const modelOptions: {
   readonly "memory-limit": OptionSpec<number>;
   readonly batch: OptionSpec<number>;
   readonly "cache-type": OptionSpec<CacheType>;
-  readonly activations: OptionSpec<"ggml" | "f32">;
+  readonly activations: OptionSpec<ActivationMode>;
   readonly "layers-on-gpu": OptionSpec<number>;
   readonly lora: OptionSpec<readonly AdapterOptions[]>;
 } = grouped("Loading", {
@@ -31,7 +31,10 @@ export const modelOptions: {
   "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of the free memory)"),
   batch: number("TOKENS", "prompt tokens computed at once (default: 512)", { short: "b", aliases: ["--batch-size"] }),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
-  activations: choice(["ggml", "f32"], "activations with quantised weights: rounded as in ggml, or exact"),
+  activations: choice(
+    ["ggml", "half", "f32"],
+    "rounding of activations: as in ggml, to f16, or none (default: ggml on CPUs, half on GPUs)",
+  ),
   "layers-on-gpu": number("N", "keep the last N layers on the GPU and the rest on the CPU (default: all in one place)", {
     aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
   }),

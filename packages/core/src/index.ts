@@ -15,6 +15,7 @@ export {
 } from "./errors.ts";
 export type { TensorData } from "./numbers.ts";
 export type { OpName, ParamsOf } from "./ops/index.ts";
+export type { Activations } from "./ops/shared/transposedProduct.ts";
 export { createProgram, type Program } from "./program/createProgram.ts";
 export type { CustomOp } from "./program/custom.ts";
 export type { CustomKernels } from "./program/customKernels.ts";

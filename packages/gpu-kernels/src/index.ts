@@ -47,7 +47,7 @@ export {
   type Prologue,
 } from "./kernel.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
-export { roundActivationsStep } from "./roundActivations.ts";
+export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";

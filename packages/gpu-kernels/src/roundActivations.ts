@@ -3,6 +3,10 @@ import type { ActivationType } from "@centella/quant";
 import type { Emitter, F32, U32, Values } from "./emitter.ts";
 import { asValue, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
+import { bitsOfFloat } from "./shared/dtypes.ts";
+
+/** What activations are rounded to: 8-bit blocks, or the type of 16-bit weights. */
+export type RoundedType = ActivationType | "f16" | "bf16";
 
 /** Lanes that share a block of activations. */
 const lanes = 32;
@@ -10,16 +14,51 @@ const lanes = 32;
 /** Elements of a block. */
 const blockElements: Readonly<Record<ActivationType, number>> = { q8_0: 32, q8_1: 32, q8_K: 256 };
 
+/** What a step that rounds reads, and where it stores the result. */
+interface RoundingArguments {
+  readonly [name: string]: GpuArgument;
+  readonly a: GpuArgument;
+  readonly y: GpuArgument;
+}
+
 /**
- * Rounds each row of `a [..., m, k]`, or `[..., k, m]` if `transposed`, to the 8-bit blocks that ggml pairs with a weight's type, bit for
- * bit as `roundActivations` of `@centella/quant` does. Writes them to `y [..., m, k]` as f32.
+ * Rounds each row of `a [..., m, k]`, or `[..., k, m]` if `transposed`, to the type that ggml pairs with a weight's type, bit for bit as
+ * `roundActivations` of `@centella/quant` does. Writes them to `y [..., m, k]` as f32.
  */
-export function roundActivationsStep(
-  a: TensorSpec,
-  type: ActivationType,
-  transposed: boolean,
-  args: { readonly a: GpuArgument; readonly y: GpuArgument },
-): GpuStep {
+export function roundActivationsStep(a: TensorSpec, type: RoundedType, transposed: boolean, args: RoundingArguments): GpuStep {
+  return type === "f16" || type === "bf16" ? round16Step(a, type, transposed, args) : roundBlocksStep(a, type, transposed, args);
+}
+
+/** The f32 nearest to a value that the type can hold, ties to even. */
+export function rounded16(k: Emitter, type: "f16" | "bf16", value: F32): F32 {
+  const bits = bitsOfFloat(k, type, value);
+  return type === "f16" ? k.fromHalf(bits) : k.bitcast("f32", k.shiftLeft(bits, 16));
+}
+
+function round16Step(a: TensorSpec, type: "f16" | "bf16", transposed: boolean, args: RoundingArguments): GpuStep {
+  const [first = 1, last = 1] = a.shape.slice(-2);
+  const shape = transposed ? [...a.shape.slice(0, -2), last, first] : a.shape;
+  return {
+    kind: "map",
+    name: `${type}${transposed ? "_t" : ""}`,
+    args,
+    shape,
+    to: "y",
+    body(scope, index) {
+      const { k } = scope;
+      const [rows, columns] = [scope.extent(last), scope.extent(first)];
+      return rounded16(k, type, k.load("a", transposed ? transposedAt(k, index, rows, columns) : index));
+    },
+  };
+}
+
+/** The place in `[..., columns, rows]` of element `index` of `[..., rows, columns]`. */
+function transposedAt(k: Emitter, index: U32, rows: Extent, columns: Extent): Extent {
+  const [outer, row, column] = unflatten(k, index, [1, rows, columns]);
+  return offset(k, [outer, column, row], [times(k, rows, columns), rows, 1]);
+}
+
+function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolean, args: RoundingArguments): GpuStep {
   const perBlock = blockElements[type];
   const [first = 1, last = perBlock] = a.shape.slice(-2);
   const [m, depth] = transposed ? [last, first] : [first, last];
@@ -36,11 +75,7 @@ export function roundActivationsStep(
       const rows = scope.extent(m);
       const columns = times(k, scope.whole(blocks), perBlock);
       const start = k.mul(block, perBlock);
-      const at = (element: U32): Extent => {
-        if (!transposed) return element;
-        const [outer, row, column] = unflatten(k, element, [1, rows, columns]);
-        return offset(k, [outer, column, row], [times(k, rows, columns), rows, 1]);
-      };
+      const at = (element: U32): Extent => (transposed ? transposedAt(k, element, rows, columns) : element);
       roundBlock(scope, type, (i) => asValue(k, timesPlus(k, i, lanes, k.add(start, k.lane()))), at);
     },
   };

@@ -1,7 +1,8 @@
 import type { ParamsOf, Shape, TensorSpec } from "@centella/core";
 import { type FusedCall, type FusedParams, type GroupResult, isQuantized } from "@centella/core/backend";
-import { type ActivationType, activationType } from "@centella/quant";
+import { activationType } from "@centella/quant";
 import type { Epilogue } from "./kernel.ts";
+import type { RoundedType } from "./roundActivations.ts";
 
 /** Parameters of a product. */
 type Params = ParamsOf<"matmul">;
@@ -30,14 +31,16 @@ export interface SiblingResult {
 /** Products of one tensor `[..., k]`. */
 export interface Siblings {
   readonly a: TensorSpec;
-  /** The forms of `a` that products read: rounded to blocks of the type, or as it is (undefined). */
-  readonly lefts: readonly (ActivationType | undefined)[];
+  /** The forms of `a` that products read: rounded to the type, or unchanged (undefined). */
+  readonly lefts: readonly (RoundedType | undefined)[];
   readonly results: readonly SiblingResult[];
 }
 
-/** The blocks that activations are rounded to before they are multiplied with a weight; undefined where they are not rounded. */
-export function roundingOf({ dtype }: TensorSpec, { activations }: Params): ActivationType | undefined {
-  return activations !== "ggml" || !isQuantized(dtype) ? undefined : activationType[dtype];
+/** The type that activations are rounded to before they are multiplied with a weight; undefined where they are not rounded. */
+export function roundingOf({ dtype }: TensorSpec, { activations }: Pick<Params, "activations">): RoundedType | undefined {
+  if (activations !== "ggml") return undefined;
+  if (isQuantized(dtype)) return activationType[dtype];
+  return dtype === "f16" || dtype === "bf16" ? dtype : undefined;
 }
 
 /** Plans the products of a group that is supported. */
@@ -46,7 +49,7 @@ export function siblingsOf(
   { body }: FusedParams,
   results: readonly (GroupResult & { readonly epilogue: Epilogue })[],
 ): Siblings {
-  const lefts: (ActivationType | undefined)[] = [];
+  const lefts: (RoundedType | undefined)[] = [];
   const productOf = ({ inputs: [, input], params, output }: FusedCall): SiblingProduct => {
     const weight = input === undefined ? undefined : inputs[input];
     if (input === undefined || weight === undefined) throw new RangeError("expected a product with a weight");

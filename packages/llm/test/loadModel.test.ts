@@ -285,7 +285,7 @@ describe("loadModel refuses", () => {
     [{ batchSize: 0.5 }, /batchSize to be a whole number from 1, got 0.5/],
     [{ sequences: 0 }, /sequences to be a whole number from 1, got 0/],
     [{ cacheType: "q4_0" }, /cacheType to be "f32" or "f16" or "q8_0", got "q4_0"/],
-    [{ activations: "int8" }, /activations to be "ggml" or "f32", got "int8"/],
+    [{ activations: "int8" }, /activations to be "ggml" or "half" or "f32", got "int8"/],
   ])("options %j", async (options, message) => {
     await expect(load(tiny, options as object)).rejects.toThrow(message);
   });

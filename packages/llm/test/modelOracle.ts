@@ -93,7 +93,7 @@ const fewArchitectures: readonly string[] = ["llama-dense", "gemma2-dense"];
 
 export function describeLogits({ runtime, isExact, scope, isSample }: SuiteContext): void {
   const load = (path: string, options: Partial<LoadModelOptions> = {}): Promise<Model> =>
-    loadModel(path, { runtime, ...exactCache, ...options });
+    loadModel(path, { runtime, ...exactCache, activations: "ggml", ...options });
 
   describeShared(`logits equal llama.cpp's${skipped}`, () => {
     const chosen = scope === "smoke" ? softwareArchitectures : architectures;
@@ -117,7 +117,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
     );
 
     const fables = [
-      ["fable-tiny-f16", undefined, f16Error],
+      ["fable-tiny-f16", "ggml", f16Error],
       ["fable-tiny-q8_0", "ggml", roundedError(isExact)],
       ["fable-tiny-q8_0", "f32", activationError],
       ["fable-q4_k_m", "ggml", roundedError(isExact)],
@@ -192,7 +192,7 @@ export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void
     // A gap this small is decided by llama.cpp's rounding of activations to f16.
     const clear = [...stories, ...fables].filter((run) => covers(run) && isPlain(run) && run.min_top1_top2_gap > 0.005);
     test.each(clear.map((run) => [title(run), run] as const))("token for token: %s", async (_title, run) => {
-      await using model = await loadModel(run.path, { runtime, ...exactCache });
+      await using model = await loadModel(run.path, { runtime, ...exactCache, activations: "ggml" });
       const maxTokens = scope === "smoke" ? 6 : run.out.length;
       const { ids } = await model.createSession().complete({ ids: run.prompt_ids }, { temperature: 0, maxTokens });
       expect(ids).toEqual(run.out.slice(0, maxTokens));

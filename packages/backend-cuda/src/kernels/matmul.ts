@@ -1,13 +1,13 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import {
   type Epilogue,
+  type RoundedType,
   roundActivationsStep,
   roundingOf,
   type SiblingProduct,
   type SiblingResult,
   type Siblings,
 } from "@centella/gpu-kernels";
-import type { ActivationType } from "@centella/quant";
 import { launchOf } from "../ptx/gpuKernel.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
@@ -36,8 +36,8 @@ function operands({ inputs: [a, b] }: KernelCall): readonly [a: TensorSpec, b: T
   return [a, b];
 }
 
-/** Rounds the rows of `a`, input 0, to 8-bit blocks. */
-function roundingLaunch(call: KernelCall, a: TensorSpec, type: ActivationType, transposed: boolean, rounded: Parameter): Launch {
+/** Rounds the rows of `a`, input 0. */
+function roundingLaunch(call: KernelCall, a: TensorSpec, type: RoundedType, transposed: boolean, rounded: Parameter): Launch {
   const args = { a: { kind: "input", index: 0, dtype: "f32" }, y: { kind: "scratch", dtype: "f32", elements: a.shape } } as const;
   const rounding = launchOf(call, "round", roundActivationsStep(a, type, transposed, args));
   return { ...rounding, args: rounding.args.map((argument) => (argument.kind === "scratch" ? rounded : argument)) };

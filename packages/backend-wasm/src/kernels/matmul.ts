@@ -47,11 +47,11 @@ export const matmul: Kernel<"matmul"> = {
 };
 
 /** Chooses how to multiply with `b`, or with each of its matrices if it has batch axes. */
-export function choosePath(context: BuildContext, b: Operand, { transposeB, activations }: Params): Path {
+export function choosePath(context: BuildContext, b: Operand, params: Params): Path {
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
-  if (form === undefined) return lazyPart("floats").floatPath(context, b, transposeB);
-  const path = activations === "ggml" ? roundedPath(context, dtype, form) : lazyPart("exact").exactPath(context, form);
+  if (form === undefined) return lazyPart("floats").floatPath(context, b, params);
+  const path = params.activations === "ggml" ? roundedPath(context, dtype, form) : lazyPart("exact").exactPath(context, form);
   return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
 }
 

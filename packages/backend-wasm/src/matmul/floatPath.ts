@@ -1,3 +1,4 @@
+import type { ParamsOf } from "@centella/core";
 import { layoutOf, type Operand } from "@centella/core/backend";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
@@ -11,6 +12,7 @@ import { outerProduct, outerScratch, panelProduct } from "./outerProduct.ts";
 import { emitFewRows, emitRow, emitVector } from "./outerRows.ts";
 import { emitTiles } from "./outerTiles.ts";
 import type { Path } from "./product.ts";
+import { emitRound16, roundingFirst } from "./round16.ts";
 
 /** Products with weights that are not blocks. Pages with quantized models do not load this file. */
 
@@ -21,13 +23,20 @@ export function emitFloats(module: ModuleBuilder, target: Target): void {
   emitFewRows(module, target);
   emitTiles(module, target);
   emitVector(module, target, emitRow(module, target));
+  emitRound16(module);
   emitIndexed(module, ["inner.vector.f32", "inner.vector.f16", "inner.vector.bf16"]);
 }
 
 /** Chooses how to multiply with `b`. */
-export function floatPath(context: BuildContext, b: Operand, transposeB: boolean): Path {
-  const { exports, include, threads, maxThreads } = context;
-  include(emitFloats);
+export function floatPath(context: BuildContext, b: Operand, { transposeB, activations }: ParamsOf<"matmul">): Path {
+  context.include(emitFloats);
+  const { dtype } = b.spec;
+  const path = exactPath(context, b, transposeB);
+  return activations === "ggml" && (dtype === "f16" || dtype === "bf16") ? roundingFirst(context.exports, dtype, path) : path;
+}
+
+function exactPath(context: BuildContext, b: Operand, transposeB: boolean): Path {
+  const { exports, threads, maxThreads } = context;
   const { dtype } = b.spec;
   const single = `inner.vector.${dtype}`;
   const outerScratchBytes = (m: number, n: number): number => outerScratch(m, n, threads);

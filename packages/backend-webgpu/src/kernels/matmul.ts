@@ -1,7 +1,6 @@
 import type { DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
-import { roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
-import type { ActivationType } from "@centella/quant";
+import { type RoundedType, roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
 import { loader } from "../wgsl/emitter.ts";
 import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
@@ -24,8 +23,8 @@ export const matmul: KernelOf<"matmul"> = {
   },
 };
 
-/** Rounds the rows of `a`, input 0, to 8-bit blocks, in scratch memory: the binding `y`. */
-export function roundingDispatch(a: TensorSpec, type: ActivationType, transposed: boolean): Dispatch {
+/** Rounds the rows of `a`, input 0, in scratch memory: the binding `y`. */
+export function roundingDispatch(a: TensorSpec, type: RoundedType, transposed: boolean): Dispatch {
   const args = {
     a: { kind: "input", index: 0, dtype: "f32" },
     y: { kind: "scratch", dtype: "f32", elements: a.shape },

@@ -21,6 +21,29 @@ const quantized: readonly OpCase<"matmul">[] = blockTypes.flatMap((type) =>
   ),
 );
 
+/** ggml rounds rows to the type of 16-bit weights: at one row, a few and many, with lengths of and between whole vectors. */
+const rounded16: readonly OpCase<"matmul">[] = (["f16", "bf16"] as const).flatMap((dtype) => [
+  ...[1, 3, 40].flatMap((rows) =>
+    [512, 67].map(
+      (k): OpCase<"matmul"> => ({
+        name: `${dtype} weight, ${rows} x ${k}, ggml activations`,
+        inputs: [f32(rows, k), { ...tensor(dtype, 19, k), as: "persistent" }],
+        params: { transposeB: true, activations: "ggml" },
+      }),
+    ),
+  ),
+  {
+    name: `${dtype} weight, plain, ggml activations`,
+    inputs: [f32(5, 19), { ...tensor(dtype, 19, 33), as: "persistent" }],
+    params: { activations: "ggml" },
+  },
+  {
+    name: `${dtype} input, a transposed, batched, ggml activations`,
+    inputs: [f32(3, 21, 5), tensor(dtype, 3, 7, 21)],
+    params: { transposeA: true, transposeB: true, activations: "ggml" },
+  },
+]);
+
 /** Operands that a backend may round to f16 or bf16: weights of all kinds, at one row, a few and many, and rows that f16 cannot hold. */
 const half: readonly OpCase<"matmul">[] = [
   ...(["f32", "f16", "bf16", "q8_0", "q4_0", "q4_K", "q6_K", "iq4_xs", "iq2_xs"] as const).flatMap((dtype) =>
@@ -72,6 +95,7 @@ export const matmul: OpCases<"matmul"> = {
     { name: "no columns", inputs: [f32(2, 4), f32(4, 0)] },
     { name: "nothing to sum", inputs: [f32(2, 0), f32(0, 3)] },
     ...quantized,
+    ...rounded16,
     ...half,
   ],
   wrong: [

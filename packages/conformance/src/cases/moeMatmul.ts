@@ -45,6 +45,25 @@ export const moeMatmul: OpCases<"moeMatmul"> = {
     },
     { name: "f16 experts", inputs: [f32(2, 67), { ...tensor("f16", 3, 8, 67), as: "persistent" }, i32([2, 2], [0, 2, 1, 2])] },
     { name: "bf16 experts", inputs: [f32(2, 64), { ...tensor("bf16", 3, 8, 64), as: "persistent" }, i32([2, 2], [0, 2, 1, 2])] },
+    ...(["f16", "bf16"] as const).flatMap((dtype) => [
+      {
+        name: `${dtype} experts, ggml activations`,
+        inputs: [f32(2, 67), { ...tensor(dtype, 3, 8, 67), as: "persistent" as const }, i32([2, 2], [0, 2, 1, 2])],
+        params: { activations: "ggml" as const },
+      },
+      {
+        name: `${dtype} experts, a vector for each, ggml activations`,
+        inputs: [
+          f32(9, 3, 40),
+          tensor(dtype, 4, 16, 40),
+          i32(
+            [9, 3],
+            Array.from({ length: 27 }, (_, i) => (i * 7) % 4),
+          ),
+        ],
+        params: { activations: "ggml" as const },
+      },
+    ]),
     {
       name: "whole groups of rows, ggml activations",
       inputs: [f32(6, 2, 256), tensor("q4_0", 3, 16, 256), i32([6, 2], [0, 1, 1, 2, 2, 0, 0, 1, 1, 1, 2, 0])],

@@ -1,5 +1,6 @@
 import type { FusionLimits } from "../compiler/passes/grouping.ts";
-import type { TypedArray } from "../dtype.ts";
+import type { DType, TypedArray } from "../dtype.ts";
+import type { Activations } from "../ops/shared/transposedProduct.ts";
 import type { AnyOp } from "../program/op.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import type { BackendThresholds } from "../runtime/thresholdTypes.ts";
@@ -112,6 +113,12 @@ export interface Backend {
   readonly fusion?: FusionLimits;
   /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */
   readonly memoryModel?: "addressSpace" | "buffers";
+  /**
+   * The mode of `activations` in which products with weights of a type are fastest here. Models are computed in it unless they are told
+   * otherwise, so it must not depend on tuning or on anything else that varies between runs on one device. Default: "ggml" for block types,
+   * else "f32", as CPUs prefer.
+   */
+  preferredActivations?(weights: DType): Activations;
   /** Returns undefined if the backend has a kernel for the call, otherwise the reason as a message. Never throws. */
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined;
   /** @throws {UnsupportedError} if a node has no kernel here, naming it and the reason. */

@@ -1,7 +1,7 @@
 import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 import { broadcastIndex } from "./shared/elementwise.ts";
-import { transposedProduct } from "./shared/transposedProduct.ts";
+import { roundingOf, transposedProduct } from "./shared/transposedProduct.ts";
 
 export const matmul: Reference<"matmul"> = ([a, b], { transposeA, transposeB, activations }, y) => {
   const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
@@ -14,7 +14,12 @@ export const matmul: Reference<"matmul"> = ([a, b], { transposeA, transposeB, ac
   const row = new Float32Array(k);
   const sums = new Float64Array(n);
   const matrix = b.data as Float32Array;
-  const multiply = transposeB ? transposedProduct(b, activations) : (_: Float32Array, at: number) => rowTimesMatrix(row, matrix, at, sums);
+  const round = roundingOf(b.spec.dtype, activations);
+  const rowByRow = (_: Float32Array, at: number): void => {
+    round?.(row);
+    rowTimesMatrix(row, matrix, at, sums);
+  };
+  const multiply = transposeB ? transposedProduct(b, activations) : rowByRow;
   for (let s = 0; s < elementCount(batch); s++) {
     const aAt = aBatch(s) * m * k;
     const bAt = bBatch(s) * k * n;

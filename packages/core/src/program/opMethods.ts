@@ -864,8 +864,8 @@ export interface OpMethods<Handle, Result> {
        * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
        *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
-       * - "ggml" with a quantised `b` first rounds each row of `a` to the 8-bit blocks that ggml's CPU code pairs with that type, which
-       *   changes results by about 1e-2 relative. With other types it is "f32".
+       * - "ggml" first rounds each row of `a` as ggml's CPU code does: for a quantised `b` to the 8-bit blocks that it pairs with that type,
+       *   which changes results by about 1e-2 relative, and for f16 and bf16 to the type of `b`. With f32 it is "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -2265,8 +2265,8 @@ export interface ChainMethods<Handle> {
        * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
        *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
-       * - "ggml" with a quantised `b` first rounds each row of `a` to the 8-bit blocks that ggml's CPU code pairs with that type, which
-       *   changes results by about 1e-2 relative. With other types it is "f32".
+       * - "ggml" first rounds each row of `a` as ggml's CPU code does: for a quantised `b` to the 8-bit blocks that it pairs with that type,
+       *   which changes results by about 1e-2 relative, and for f16 and bf16 to the type of `b`. With f32 it is "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;

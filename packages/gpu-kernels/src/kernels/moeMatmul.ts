@@ -1,6 +1,7 @@
 import { elementAt, isQuantized, tupleOf } from "@centella/core/backend";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { rounded16 } from "../roundActivations.ts";
 import { dimAt } from "../shared/rows.ts";
 
 const lanes = 64;
@@ -11,14 +12,16 @@ const rowsPerGroup = 4;
 export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
   unsupported: ([, experts], { activations }) =>
     activations === "ggml" && isQuantized(experts.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
-  steps: (call) => {
+  steps: (call, { activations }) => {
     const [x, experts, ids] = call.inputs;
     const [, rows] = experts.shape as [number, number, number];
     const isPerExpert = x.shape.length === 3;
+    const { dtype } = experts;
+    const rounding = activations === "ggml" && (dtype === "f16" || dtype === "bf16") ? dtype : undefined;
     return [
       {
         kind: "groups",
-        name: `${experts.dtype}${isPerExpert ? "_each" : ""}`,
+        name: `${dtype}${rounding === undefined ? "" : "_rounded"}${isPerExpert ? "_each" : ""}`,
         args: { x: input(call, 0), experts: input(call, 1), ids: input(call, 2), y: output(call) },
         shape: [...ids.shape, Math.ceil(rows / rowsPerGroup)],
         lanes,
@@ -38,7 +41,7 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
               const row = k.min(k.add(first, i), k.sub(asValue(k, n), 1));
               return { sum, start: asValue(k, timesPlus(k, timesPlus(k, id, n, row), depth, 0)) };
             });
-            if (isQuantized(experts.dtype)) {
+            if (isQuantized(dtype)) {
               k.for(k.mul(k.lane(), 4), depth, 4 * lanes, (p) => {
                 const values = k.loadVector("x", asValue(k, plus(k, from, p)));
                 for (const { sum, start } of products) {
@@ -48,7 +51,8 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
               });
             } else {
               k.for(k.lane(), depth, lanes, (p) => {
-                const value = k.load("x", asValue(k, plus(k, from, p)));
+                const exact = k.load("x", asValue(k, plus(k, from, p)));
+                const value = rounding === undefined ? exact : rounded16(k, rounding, exact);
                 for (const { sum, start } of products) sum.set(k.fma(value, k.load("experts", k.add(start, p)), sum.get()));
               });
             }

@@ -1,4 +1,4 @@
-import { type Runtime, UnsupportedError } from "@centella/core";
+import { type Backend, type DType, type Runtime, UnsupportedError } from "@centella/core";
 import { formatRejection, isQuantized } from "@centella/core/backend";
 import type { ActivationMode } from "../model/modelBuilder.ts";
 import type { RecordedModel } from "../model/recordModel.ts";
@@ -11,8 +11,8 @@ export interface RecordedProgram {
 }
 
 /**
- * Records a program in the wanted mode, or by default in the fastest one that the selected backend has. The mode never changes which
- * backend is selected: that is the one for exact arithmetic, which all of them have.
+ * Records a program in the wanted mode, or by default in the mode that the selected backend prefers for the type of most weights. The mode
+ * never changes which backend is selected: that is the one for exact arithmetic, which all of them have.
  * @throws {UnsupportedError} if a backend of the model does not have the wanted mode
  */
 export function chooseActivations(
@@ -22,16 +22,29 @@ export function chooseActivations(
   record: (mode: ActivationMode) => RecordedModel,
 ): RecordedProgram {
   const exact: RecordedProgram = { program: record("f32"), activations: "f32" };
-  const hasBlocks = [...exact.program.program.persistents.values()].some(({ spec }) => isQuantized(spec.dtype));
-  if (wanted === "f32" || (!hasBlocks && wanted === undefined)) return exact;
-  const rounded: RecordedProgram = { program: record("ggml"), activations: "ggml" };
+  const mode = wanted ?? preferredMode(exact.program, split?.cpu ?? runtime.select(exact.program.program).backend);
+  if (mode === "f32") return exact;
+  const rounded: RecordedProgram = { program: record(mode), activations: mode };
   const reason = split === undefined ? refusal(runtime, exact, rounded) : split.unsupported(rounded.program);
   if (reason === undefined) return rounded;
   if (wanted === undefined) return exact;
   throw new UnsupportedError(
-    'activations "ggml"',
+    `activations "${mode}"`,
     `${reason}; use "f32", or ${split === undefined ? "another backend" : "other backends"}`,
   );
+}
+
+/** The mode that a backend prefers for the type of most weights. Of split layers, those on the CPU take the most time, so it decides. */
+function preferredMode({ program, weights }: RecordedModel, backend: Backend): ActivationMode {
+  const bytesOf = new Map<DType, number>();
+  for (const { name, bytes } of weights) {
+    const dtype = program.persistents.get(name)?.spec.dtype;
+    if (dtype !== undefined && dtype !== "f32") bytesOf.set(dtype, (bytesOf.get(dtype) ?? 0) + bytes);
+  }
+  const [most] = [...bytesOf].toSorted(([, a], [, b]) => b - a);
+  if (most === undefined) return "f32";
+  const [type] = most;
+  return backend.preferredActivations?.(type) ?? (isQuantized(type) ? "ggml" : "f32");
 }
 
 /** Why the backend that is selected for exact arithmetic cannot run the rounded program; undefined if it can. */

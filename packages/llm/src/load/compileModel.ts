@@ -1,7 +1,7 @@
 import { OutOfMemoryError, type Runtime } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
-import type { ModelDescription, ModelSizes } from "../model/modelBuilder.ts";
+import type { ActivationMode, ModelDescription, ModelSizes } from "../model/modelBuilder.ts";
 import { type RecordedModel, recordModel } from "../model/recordModel.ts";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
@@ -34,7 +34,7 @@ export interface CompiledModel {
   readonly contextReason: string;
 }
 
-type WantedSizes = Omit<ModelSizes, "activations">;
+type WantedSizes = Omit<ModelSizes, "activations" | "isGeluRounded">;
 
 /**
  * Compiles a model with the context that the options ask for and loads its weights. With the context "auto", shorter ones are tried if the
@@ -49,8 +49,7 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
   const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
-    const isGeluRounded = options.activations !== "f32";
-    const sizes = { contextLength, sequences, cacheType, isGeluRounded, ...runSizes(config, contextLength, options.batchSize) };
+    const sizes = { contextLength, sequences, cacheType, ...runSizes(config, contextLength, options.batchSize) };
     try {
       return { ...(await compileWith(source, sizes, samples, options)), contextReason: reason };
     } catch (error) {
@@ -76,8 +75,12 @@ async function compileWith(
   samples: ModelSamples,
   options: LoadModelOptions,
 ): Promise<Omit<CompiledModel, "contextReason">> {
+  const sizesIn = (activations: ActivationMode): ModelSizes => {
+    const isGeluRounded = activations !== "half" && options.activations !== "f32";
+    return { ...sizes, activations, isGeluRounded };
+  };
   const { program, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
-    recordModel(description, file, { ...sizes, activations: mode }, adapters),
+    recordModel(description, file, sizesIn(mode), adapters),
   );
   const plan = await runtime.compile(program.program, {
     ...(options.signal && { signal: options.signal }),
@@ -89,7 +92,7 @@ async function compileWith(
     plan.dispose();
     throw error;
   }
-  return { plan, program, sizes: { ...sizes, activations } };
+  return { plan, program, sizes: sizesIn(activations) };
 }
 
 async function loadWeights(

@@ -26,10 +26,12 @@ export interface LoadModelOptions {
   /**
    * Arithmetic of products with weights that are not f32.
    * - "ggml" rounds activations as llama.cpp's CPU code does: to 8 bits for block types, to f16 for f16 weights, to bf16 for bf16 weights.
+   * - "half" lets the backend round both operands to f16, or to bf16 for bf16 weights, in products and in attention. Sums are f32.
    * - "f32" is exact on the dequantised weights.
    *
-   * Default: "ggml" for files with block types if the selected backend supports it for all of them, else "f32". GELU is rounded to f16, as
-   * in llama.cpp's CPU code, unless "f32" is asked for.
+   * Default: what the selected backend prefers for the type of most weights, if it supports that mode for all of them, else "f32". GPUs
+   * prefer "half"; CPUs prefer "ggml" for block types and "f32" for other types. GELU is rounded to f16, as in llama.cpp's CPU code, unless
+   * the mode is "half" or "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;
   /**
@@ -67,7 +69,7 @@ export const loadKinds: Kinds<LoadModelOptions> = {
   sequences: whole(1),
   batchSize: whole(1),
   cacheType: oneOf("f32", "f16", "q8_0"),
-  activations: oneOf("ggml", "f32"),
+  activations: oneOf("ggml", "half", "f32"),
   layersOnGpu: either(whole(0), object),
   adapters: list,
   cache: either(boolean, object),

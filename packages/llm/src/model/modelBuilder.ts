@@ -1,4 +1,4 @@
-import { type ConcreteSpec, createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
+import { type Activations, type ConcreteSpec, createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
@@ -8,10 +8,10 @@ import { type ModelPart, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
 
 /**
- * Arithmetic of products with weights that are not f32. "ggml" first rounds activations as ggml's CPU code does: to 8-bit blocks for block
- * types (see the `matmul` op), and to the weights' own type for f16 and bf16.
+ * Arithmetic of products with weights that are not f32, and of attention; see the `matmul` op. "f32" is exact on the dequantised weights,
+ * "half" permits the backend to round operands to f16 or bf16, and "ggml" rounds activations as ggml's CPU code does.
  */
-export type ActivationMode = "ggml" | "f32";
+export type ActivationMode = Activations;
 
 /** Element type of the key-value cache. "q8_0" requires that the widths of a head's key and value add up to a multiple of 32. */
 export type CacheType = "f32" | "f16" | "q8_0";
@@ -146,17 +146,18 @@ export class ModelBuilder {
     return this.adapters.addToRows(y, ids, origin, (x, w) => this.#multiply(x, w));
   }
 
-  /** Rounds activations for products with 16-bit weights. Products with blocks round them on their own. */
-  rounded(x: Value, { spec: { dtype } }: Value): Value {
-    if (this.activations === "f32" || (dtype !== "f16" && dtype !== "bf16")) return x;
-    return this.program.cast(this.program.cast(x, { dtype }), { dtype: "f32" });
+  /** The mode of products with a weight. Products with f32 weights are exact in every mode. */
+  activationsFor({ spec: { dtype } }: Value): ActivationMode {
+    return dtype === "f32" ? "f32" : this.activations;
   }
 
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions & { readonly scale: number }): Value {
     const { program, positions } = this;
     const cache = program.kvWrite(declared(this.#caches, layer), k, v, this.#slots);
-    return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, { ...options, blockSize: blockTokens });
+    const activations = this.activations === "half" ? "half" : "f32";
+    const params = { ...options, blockSize: blockTokens, activations } as const;
+    return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
   }
 
   /** A state of a recurrent layer; see {@link ModelConfig.states}. */
@@ -178,7 +179,7 @@ export class ModelBuilder {
   }
 
   #multiply(x: Value, w: Value): Value {
-    return this.program.matmul(this.rounded(x, w), w, { transposeB: true, activations: this.activations });
+    return this.program.matmul(x, w, { transposeB: true, activations: this.activationsFor(w) });
   }
 
   #declareCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {

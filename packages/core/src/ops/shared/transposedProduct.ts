@@ -1,5 +1,5 @@
 import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
-import { isQuantized } from "../../dtype.ts";
+import { type DType, isQuantized } from "../../dtype.ts";
 import type { HostTensor } from "../../program/op.ts";
 
 /** Precision of a product's activations; see the `matmul` op. */
@@ -8,6 +8,12 @@ export type Activations = "f32" | "half" | "ggml";
 /** All of them. */
 export const activationModes: readonly Activations[] = ["f32", "half", "ggml"];
 
+/** Rounds a row in place, as the mode demands for weights of the type. Undefined if the row stays exact, as mode "half" permits. */
+export function roundingOf(dtype: DType, activations: Activations): ((row: Float32Array) => void) | undefined {
+  if (activations !== "ggml" || !(isQuantized(dtype) || dtype === "f16" || dtype === "bf16")) return undefined;
+  return (row) => roundActivations(dtype, row, row);
+}
+
 /**
  * `sums[j] = row [k] . b[j, :]` with the matrix `[n, k]` that starts at element `at` of `b`. The row is rounded in place where the
  * mode asks for it.
@@ -15,14 +21,15 @@ export const activationModes: readonly Activations[] = ["f32", "half", "ggml"];
 export function transposedProduct(b: HostTensor, activations: Activations): (row: Float32Array, at: number, sums: Float64Array) => void {
   const { dtype } = b.spec;
   const values = b.data as Float32Array;
-  if (activations !== "ggml" || !isQuantized(dtype)) return (row, at, sums) => multiply(row, values, at, sums);
+  const round = roundingOf(dtype, activations);
+  if (round === undefined) return (row, at, sums) => multiply(row, values, at, sums);
   const minima =
     (dtype === "q4_1" || dtype === "q5_1") && b.stored !== undefined
       ? { type: dtype, ofBlocks: blockMinima(dtype, b.stored as Uint8Array) }
       : undefined;
   return (row, at, sums) => {
     const sumErrors = minima && activationSumErrors(minima.type, row);
-    roundActivations(dtype, row, row);
+    round(row);
     multiply(row, values, at, sums);
     if (sumErrors !== undefined) addMinima(sumErrors, minima!.ofBlocks, at, sums);
   };

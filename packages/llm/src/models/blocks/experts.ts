@@ -109,8 +109,8 @@ function expertActivations(layer: Layer, x: Value, ids: Value, config: ExpertsCo
  * names, times a scale if there is one, adapters added; see the `moeMatmul` op.
  */
 export function expertProduct(m: ModelBuilder, x: Value, weights: Value, ids: Value, scale?: Value): Value {
-  const { program, adapters, activations } = m;
-  const multiply = (z: Value, w: Value): Value => program.moeMatmul(m.rounded(z, w), w, ids, { activations });
+  const { program, adapters } = m;
+  const multiply = (z: Value, w: Value): Value => program.moeMatmul(z, w, ids, { activations: m.activationsFor(w) });
   const product = multiply(x, weights);
   const y = scale === undefined ? product : program.mul(product, scale);
   const origin = m.weights.expertsOriginOf(weights);
