@@ -1,5 +1,5 @@
+import { argumentError, objectOf, shown } from "./checks.ts";
 import { GrammarError } from "./errors.ts";
-import { argumentError } from "./expression/builders.ts";
 
 /** Limits of the work for one grammar. */
 export interface Budget {
@@ -24,9 +24,12 @@ export class Meter {
   /** Bytes charged since the tables were last dropped. */
   bytes = 0;
 
-  constructor({ milliseconds = defaultMilliseconds, bytes = defaultBytes }: Budget = {}, signal?: AbortSignal) {
-    if (!(milliseconds >= 0 && bytes >= 0))
-      throw argumentError("budget", "milliseconds and bytes of at least 0", `${milliseconds} and ${bytes}`);
+  constructor(budget: Budget = {}, signal?: AbortSignal) {
+    const { milliseconds = defaultMilliseconds, bytes = defaultBytes } = objectOf("budget", "{ milliseconds, bytes }", budget);
+    if (![milliseconds, bytes].every((limit) => typeof limit === "number" && limit >= 0))
+      throw argumentError("budget", "milliseconds and bytes of at least 0", `${shown(milliseconds)} and ${shown(bytes)}`);
+    if (signal !== undefined && !(signal instanceof AbortSignal))
+      throw argumentError("budget", "signal to be an AbortSignal", shown(signal));
     this.#milliseconds = milliseconds;
     this.maxBytes = bytes;
     this.#signal = signal;

@@ -1,5 +1,6 @@
 import { seedOf } from "@centella/conformance";
 import { CentellaError } from "@centella/core";
+import { GrammarError } from "@centella/grammar";
 import { expect } from "vitest";
 import { CallersOwn, unwrapped, variants } from "./values.ts";
 
@@ -106,7 +107,7 @@ async function outcome(call: (args: readonly unknown[]) => unknown, args: readon
   try {
     return await Promise.race([settled(call(args), args), late]);
   } catch (error) {
-    if (error instanceof CentellaError || error instanceof CallersOwn) return undefined;
+    if ([CentellaError, GrammarError, CallersOwn].some((each) => error instanceof each)) return undefined;
     return error instanceof Error ? (error.stack ?? String(error)).split("\n").slice(0, 3).join(" ") : `threw ${typeof error}`;
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,7 @@
 import { type Budget, Meter } from "../budget.ts";
+import { argumentError, objectOf, shown } from "../checks.ts";
 import { GrammarError } from "../errors.ts";
-import { argumentError } from "../expression/builders.ts";
+import { expressionOf } from "../expression/builders.ts";
 import type { Grammar } from "../expression/types.ts";
 import { lower } from "../parser/lower.ts";
 import { Rules } from "../parser/rules.ts";
@@ -29,11 +30,13 @@ const kept = new WeakMap<Vocabulary, Map<string, Constraint>>();
  * constraint again, as long as it was used recently.
  * @throws {GrammarError} `GRAMMAR_EMPTY` if no text matches, `GRAMMAR_REFERENCE` for a rule that is missing, `GRAMMAR_BUDGET`
  */
-export function compile(grammar: Grammar, vocabulary: Vocabulary, { budget, signal }: CompileOptions = {}): Constraint {
-  if (!(vocabulary instanceof Vocabulary)) throw argumentError("compile", "a vocabulary from vocabulary()", typeof vocabulary);
-  if (typeof grammar?.rules !== "object") throw argumentError("compile", "a grammar { start, rules }", typeof grammar);
-  signal?.throwIfAborted();
+export function compile(grammar: Grammar, vocabulary: Vocabulary, options: CompileOptions = {}): Constraint {
+  const { budget, signal } = objectOf("compile", "options { budget, signal }", options);
+  if (!(vocabulary instanceof Vocabulary)) throw argumentError("compile", "a vocabulary from vocabulary()", shown(vocabulary));
+  const { start, rules } = objectOf("compile", "a grammar { start, rules }", grammar);
+  for (const expression of [start, ...Object.values(objectOf("compile", "rules by their names", rules))]) expressionOf(expression);
   const meter = new Meter(budget, signal);
+  signal?.throwIfAborted();
   const key = `${meter.limits}\n${grammarKey(grammar, meter)}`;
   let constraints = kept.get(vocabulary);
   if (constraints === undefined) {

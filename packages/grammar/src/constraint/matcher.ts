@@ -1,4 +1,4 @@
-import { argumentError } from "../expression/builders.ts";
+import { argumentError, shown } from "../checks.ts";
 import { deadState, State } from "../parser/states.ts";
 import type { Engine } from "./engine.ts";
 
@@ -42,7 +42,7 @@ export class Matcher {
       throw argumentError(
         "mask",
         `a Uint32Array of at least ${maskWords} words`,
-        into instanceof Uint32Array ? `${into.length}` : typeof into,
+        into instanceof Uint32Array ? `${into.length}` : shown(into),
       );
     if (this.#last.state === endedState) into.fill(0, 0, maskWords);
     else this.#engine.mask(this.#last.state, into);
@@ -57,7 +57,8 @@ export class Matcher {
    */
   accept(id: number): boolean {
     const { vocabulary } = this.#engine;
-    if (!Number.isInteger(id) || id < 0 || id >= vocabulary.size) throw argumentError("accept", `an id below ${vocabulary.size}`, `${id}`);
+    if (!Number.isInteger(id) || id < 0 || id >= vocabulary.size)
+      throw argumentError("accept", `an id below ${vocabulary.size}`, shown(id));
     const bytes = vocabulary.bytesOf(id);
     if (bytes !== undefined) return this.acceptBytes(bytes);
     return this.#append(this.isComplete && vocabulary.endIds.includes(id) ? endedState : deadState);
@@ -69,17 +70,20 @@ export class Matcher {
    * @throws {GrammarError} `GRAMMAR_BUDGET`, or `GRAMMAR_ARGUMENT` for other values; nothing is appended then
    */
   acceptBytes(bytes: Uint8Array): boolean {
-    if (!(bytes instanceof Uint8Array)) throw argumentError("acceptBytes", "a Uint8Array", typeof bytes);
+    if (!(bytes instanceof Uint8Array)) throw argumentError("acceptBytes", "a Uint8Array", shown(bytes));
     if (this.#last.state === endedState) return this.#append(bytes.length === 0 ? endedState : deadState);
     return this.#append(this.#engine.after(this.#last.state, bytes));
   }
 
   /** Takes back the last `count` calls of `accept` and `acceptBytes`. @throws {GrammarError} `GRAMMAR_ARGUMENT` if there were fewer */
   rollback(count: number): void {
-    let last: Step | undefined = this.#last;
-    for (let i = 0; i < count; i++) last = last?.previous;
-    if (!Number.isInteger(count) || count < 0 || last === undefined)
-      throw argumentError("rollback", "a number of steps that were accepted", `${count}`);
+    const refused = () => argumentError("rollback", "a number of steps that were accepted", shown(count));
+    if (!Number.isInteger(count) || count < 0) throw refused();
+    let last = this.#last;
+    for (let i = 0; i < count; i++) {
+      if (last.previous === undefined) throw refused();
+      last = last.previous;
+    }
     this.#last = last;
   }
 

@@ -1,4 +1,4 @@
-import { GrammarError } from "../errors.ts";
+import { argumentError, listOf, objectOf, shown } from "../checks.ts";
 import type { AutomatonState, Expression, Item, Range, ReferenceExpression, Regular, RegularItem, TerminalExpression } from "./types.ts";
 
 const lastCodePoint = 0x10ffff;
@@ -7,7 +7,7 @@ const surrogates: Range = [0xd800, 0xdfff];
 /** Matches exactly `value`, in UTF-8. @throws {GrammarError} `GRAMMAR_ARGUMENT` if `value` has a lone surrogate */
 export function text(value: string): Regular {
   if (typeof value !== "string" || /\p{Surrogate}/u.test(value))
-    throw argumentError("text", "a string of whole characters", typeof value === "string" ? "a lone surrogate" : typeof value);
+    throw argumentError("text", "a string of whole characters", typeof value === "string" ? "a lone surrogate" : shown(value));
   return { kind: "text", isRegular: true, text: value };
 }
 
@@ -63,9 +63,9 @@ function combined(kind: "sequence" | "choice", items: readonly Item[]): Expressi
 export function repeat(item: RegularItem, min: number, max: number): Regular;
 export function repeat(item: Item, min: number, max: number): Expression;
 export function repeat(item: Item, min: number, max: number): Expression {
-  if (!Number.isSafeInteger(min) || min < 0) throw argumentError("repeat", "min to be a whole number", `${min}`);
+  if (!Number.isSafeInteger(min) || min < 0) throw argumentError("repeat", "min to be a whole number", shown(min));
   if (!(Number.isSafeInteger(max) || max === Infinity) || max < min)
-    throw argumentError("repeat", "max to be a whole number of at least min, or Infinity", `${max}`);
+    throw argumentError("repeat", "max to be a whole number of at least min, or Infinity", shown(max));
   const expression = expressionOf(item);
   return { kind: "repeat", isRegular: isRegular(expression), item: expression, min, max } as Expression;
 }
@@ -93,10 +93,24 @@ export function not(item: RegularItem): Regular {
  * the multiples of a number.
  */
 export function automaton(states: readonly AutomatonState[]): Regular {
-  const targets = states.flatMap(({ next }) => next.map(([, , target]) => target));
-  if (states.length === 0 || targets.some((target) => states[target] === undefined))
-    throw argumentError("automaton", "states that lead to states", states.length === 0 ? "none" : "a state without a definition");
+  if (listOf("automaton", states).length === 0) throw argumentError("automaton", "states that lead to states", "none");
+  for (const state of states) checkState(state, states.length);
   return { kind: "automaton", isRegular: true, states };
+}
+
+function checkState(state: AutomatonState, count: number): void {
+  const { isAccepting, next } = objectOf("automaton", "states { isAccepting, next }", state);
+  if (typeof isAccepting !== "boolean") throw argumentError("automaton", "isAccepting to be true or false", shown(isAccepting));
+  for (const edge of listOf("automaton", next)) {
+    const [from, to, target] = listOf("automaton", edge as readonly number[]) as AutomatonState["next"][number];
+    const isRange = isWhole(from, 0xff) && isWhole(to, 0xff) && from <= to;
+    if (!isRange || !isWhole(target, count - 1))
+      throw argumentError("automaton", "states that lead to states by ranges of bytes", `[${shown(from)}, ${shown(to)}, ${shown(target)}]`);
+  }
+}
+
+function isWhole(value: number, last: number): boolean {
+  return Number.isInteger(value) && value >= 0 && value <= last;
 }
 
 /**
@@ -109,28 +123,24 @@ export function terminal(item: RegularItem): TerminalExpression {
 
 /** Matches what the rule `name` of the grammar matches. */
 export function reference(name: string): ReferenceExpression {
-  if (typeof name !== "string") throw argumentError("reference", "the name of a rule", typeof name);
+  if (typeof name !== "string") throw argumentError("reference", "the name of a rule", shown(name));
   return { kind: "reference", isRegular: false, name };
 }
 
 /** Whether an expression is regular, so that `and`, `not` and `terminal` accept it. */
 export function isRegular(expression: Expression): expression is Regular {
-  return expression.isRegular;
+  return expression?.isRegular === true;
 }
 
 /** The expression that an item stands for. */
 export function expressionOf(item: Item): Expression {
   if (typeof item === "string") return text(item);
-  if (typeof item?.isRegular !== "boolean") throw argumentError("expression", "a text or an expression", typeof item);
+  if (typeof item?.isRegular !== "boolean") throw argumentError("expression", "a text or an expression", shown(item));
   return item;
 }
 
-function listOf<T>(where: string, items: readonly T[]): readonly T[] {
-  if (!Array.isArray(items)) throw argumentError(where, "an array", typeof items);
-  return items;
-}
-
-function regularOf(where: string, item: RegularItem): Regular {
+/** The regular expression that an item stands for. @throws {GrammarError} `GRAMMAR_ARGUMENT` for others */
+export function regularOf(where: string, item: RegularItem): Regular {
   const expression = expressionOf(item);
   if (!isRegular(expression)) throw argumentError(where, "regular expressions", `a ${(expression as Expression).kind}`);
   return expression;
@@ -141,7 +151,7 @@ function normalRanges(where: string, ranges: readonly Range[], last: number): re
   for (const range of listOf(where, ranges)) {
     const [from, to] = listOf(where, range) as Range;
     if (!Number.isInteger(from) || !Number.isInteger(to) || from < 0 || to > last || from > to)
-      throw argumentError(where, `ranges [first, last] within 0 … ${last}`, `[${from}, ${to}]`);
+      throw argumentError(where, `ranges [first, last] within 0 … ${last}`, `[${shown(from)}, ${shown(to)}]`);
   }
   const merged: [number, number][] = [];
   for (const [from, to] of ranges.toSorted((a, b) => a[0] - b[0])) {
@@ -161,9 +171,4 @@ function withoutSurrogates(ranges: readonly Range[]): readonly Range[] {
     ];
     return parts.filter(([start, end]) => start <= end);
   });
-}
-
-/** A wrong argument: `where: expected X, got Y`. */
-export function argumentError(where: string, expected: string, got: string): GrammarError {
-  return new GrammarError("GRAMMAR_ARGUMENT", `${where}: expected ${expected}, got ${got}`);
 }

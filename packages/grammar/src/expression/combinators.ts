@@ -1,4 +1,5 @@
-import { and, anyCodePoint, anyText, argumentError, choice, not, repeat, sequence } from "./builders.ts";
+import { argumentError, listOf, objectOf, shown } from "../checks.ts";
+import { and, anyCodePoint, anyText, choice, not, repeat, sequence } from "./builders.ts";
 import type { Expression, Item, Regular } from "./types.ts";
 
 /** Text between two markers, such as a call of a tool. */
@@ -23,6 +24,7 @@ export interface TaggedOptions {
 
 /** Matches any text that ends with the first occurrence of `marker` in it. @throws {GrammarError} `GRAMMAR_ARGUMENT` if `marker` is empty */
 export function anyTextUntil(marker: string): Regular {
+  requireText("anyTextUntil", marker);
   if (marker === "") throw argumentError("anyTextUntil", "a marker of at least one character", "an empty text");
   return untilFirst(marker, [marker]);
 }
@@ -32,7 +34,14 @@ export function anyTextUntil(marker: string): Regular {
  * a tag without being one.
  * @throws {GrammarError} `GRAMMAR_ARGUMENT` if a tag begins with no trigger, or a trigger is empty or part of another
  */
-export function tagged(tags: readonly Tag[], { triggers, min = 0, max = Infinity }: TaggedOptions = {}): Expression {
+export function tagged(tags: readonly Tag[], options: TaggedOptions = {}): Expression {
+  const { triggers, min = 0, max = Infinity } = objectOf("tagged", "options { triggers, min, max }", options);
+  for (const tag of listOf("tagged", tags)) {
+    const { begin, end } = objectOf("tagged", "tags { begin, content, end }", tag);
+    requireText("tagged", begin);
+    requireText("tagged", end);
+  }
+  for (const trigger of listOf("tagged", triggers ?? [])) requireText("tagged", trigger);
   const starts = [...new Set(triggers ?? tags.map(({ begin }) => begin))];
   for (const trigger of starts) {
     const other = starts.find((each) => each !== trigger && each.includes(trigger));
@@ -50,6 +59,10 @@ export function tagged(tags: readonly Tag[], { triggers, min = 0, max = Infinity
     ]);
   });
   return sequence([repeat(choice(calls), min, max), textWithout(starts)]);
+}
+
+function requireText(where: string, value: string): void {
+  if (typeof value !== "string") throw argumentError(where, "a text", shown(value));
 }
 
 /** Text that ends with `marker`, before which none of `markers` ends. */

@@ -1,4 +1,5 @@
-import { reference } from "./builders.ts";
+import { argumentError, objectOf, shown } from "../checks.ts";
+import { expressionOf, reference } from "./builders.ts";
 import { replaceReferences } from "./references.ts";
 import type { Expression, Grammar } from "./types.ts";
 
@@ -14,13 +15,16 @@ export function combine<Name extends string>(
   grammars: Readonly<Record<Name, Grammar>>,
   build: (parts: Readonly<Record<Name, Expression>>) => Expression,
 ): Grammar {
+  if (typeof build !== "function") throw argumentError("combine", "a function that returns an expression", shown(build));
   const rules: [name: string, body: Expression][] = [];
-  const parts = Object.entries<Grammar>(grammars).map(([name, grammar]) => {
+  const parts = Object.entries<Grammar>(objectOf("combine", "grammars by their names", grammars)).map(([name, grammar]) => {
+    const given = objectOf("combine", "grammars { start, rules }", grammar);
+    for (const each of [given.start, ...Object.values(objectOf("combine", "rules by their names", given.rules))]) expressionOf(each);
     const { start, rules: own } = withPrefix(grammar, `${name}/`);
     rules.push(...Object.entries(own));
     return [name, start];
   });
-  return { start: build(Object.fromEntries(parts)), rules: Object.fromEntries(rules) };
+  return { start: expressionOf(build(Object.fromEntries(parts))), rules: Object.fromEntries(rules) };
 }
 
 /** The same grammar, with other names for its rules. */

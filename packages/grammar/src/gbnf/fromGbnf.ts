@@ -1,4 +1,5 @@
 import type { Budget } from "../budget.ts";
+import { objectOf } from "../checks.ts";
 import { anyCodePoint, choice, codePoints, optional, reference, repeat, sequence, text } from "../expression/builders.ts";
 import { inlineRegularRules } from "../expression/inline.ts";
 import type { Expression, Grammar, Range } from "../expression/types.ts";
@@ -14,7 +15,8 @@ import { Cursor, itemBytes, ruleBytes } from "../source/cursor.ts";
  * @throws GrammarError with `line` and `column`. Codes: `GRAMMAR_SYNTAX`; `GRAMMAR_REFERENCE` for a rule that is used or needed and not
  * defined; `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET`, also for more than 250 parentheses within one another.
  */
-export function fromGbnf(source: string, { budget }: { budget?: Budget } = {}): Grammar {
+export function fromGbnf(source: string, options: { budget?: Budget } = {}): Grammar {
+  const { budget } = objectOf("fromGbnf", "options { budget }", options);
   const parser = new GbnfParser(source, budget);
   return inlineRegularRules(parser.parse(), parser.cursor.meter);
 }

@@ -1,5 +1,6 @@
 import { type Budget, Meter } from "../budget.ts";
-import { argumentError, never } from "../expression/builders.ts";
+import { argumentError, objectOf, shown } from "../checks.ts";
+import { never } from "../expression/builders.ts";
 import type { Expression, Grammar } from "../expression/types.ts";
 import { Documents, type JsonSchema, pointerOf, type SchemaWarning, schemaError } from "./documents.ts";
 import { Emitter } from "./emitter.ts";
@@ -41,12 +42,17 @@ const defaultMaxWhitespace = 20;
  * keyword cannot be enforced. `GRAMMAR_EMPTY`: no value is valid. `GRAMMAR_BUDGET`: the schema takes more work than `budget` allows.
  */
 export function fromJsonSchema(schema: JsonSchema, options: JsonSchemaOptions = {}): JsonSchemaGrammar {
-  const { whitespace = "compact", order = "schema", unknownKeywords = "warn", maxWhitespace = defaultMaxWhitespace } = options;
+  const {
+    whitespace = "compact",
+    order = "schema",
+    unknownKeywords = "warn",
+    maxWhitespace = defaultMaxWhitespace,
+  } = objectOf("fromJsonSchema", "options", options);
   oneOf("whitespace", whitespace, ["compact", "pretty", "any"]);
   oneOf("order", order, ["schema", "any"]);
   oneOf("unknownKeywords", unknownKeywords, ["warn", "error"]);
   if (!Number.isSafeInteger(maxWhitespace) || maxWhitespace < 0) {
-    throw argumentError("fromJsonSchema", "maxWhitespace to be a whole number", String(maxWhitespace));
+    throw argumentError("fromJsonSchema", "maxWhitespace to be a whole number", shown(maxWhitespace));
   }
   const meter = new Meter(options.budget, options.signal);
   const documents = new Documents(schema, meter);
@@ -64,5 +70,5 @@ export function fromJsonSchema(schema: JsonSchema, options: JsonSchemaOptions = 
 }
 
 function oneOf(name: string, value: string, values: readonly string[]): void {
-  if (!values.includes(value)) throw argumentError("fromJsonSchema", `${name} to be ${values.join(", ")}`, String(value));
+  if (!values.includes(value)) throw argumentError("fromJsonSchema", `${name} to be ${values.join(", ")}`, shown(value));
 }

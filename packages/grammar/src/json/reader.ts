@@ -1,3 +1,4 @@
+import { shown } from "../checks.ts";
 import { text } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
 import { type Documents, isObject, type SchemaNode, schemaError } from "./documents.ts";
@@ -296,7 +297,7 @@ function types(node: SchemaNode, value: unknown): Formula {
   const names = Array.isArray(value) ? value : [value];
   for (const name of names) {
     if (name !== "integer" && !kinds.has(name)) {
-      throw schemaError("GRAMMAR_SYNTAX", node, "type", `expected the name of a type or a list of them, got ${JSON.stringify(name)}`);
+      throw schemaError("GRAMMAR_SYNTAX", node, "type", `expected the name of a type or a list of them, got ${shown(name)}`);
     }
   }
   const set = new Set<Kind>(names.map((name) => (name === "integer" ? "number" : name)));
@@ -364,7 +365,8 @@ function valueLanguage(value: unknown): Language {
 
 function listOf(node: SchemaNode, keyword: string, value: unknown): readonly unknown[] {
   if (!Array.isArray(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected an array");
-  return value;
+  // Holes, which no JSON has, become undefined.
+  return Array.from(value);
 }
 
 function namesOf(node: SchemaNode, keyword: string, value: unknown): readonly string[] {

@@ -1,4 +1,5 @@
 import type { Budget } from "../budget.ts";
+import { objectOf } from "../checks.ts";
 import { and, bytes, choice, codePoints, empty, not, optional, reference, repeat, sequence, text } from "../expression/builders.ts";
 import { withPrefix } from "../expression/combine.ts";
 import { inlineRegularRules, orderOfUse } from "../expression/inline.ts";
@@ -37,7 +38,9 @@ export interface LarkGrammar extends Grammar {
  * `GRAMMAR_UNSUPPORTED` with `keyword`; `GRAMMAR_BUDGET`, also for more than 250 groups within one another.
  */
 export function fromLark(source: string, options: LarkOptions = {}): LarkGrammar {
-  const cursor = new Cursor("fromLark", source, options.budget);
+  const { budget, json = {} } = objectOf("fromLark", "options { json, budget }", options);
+  objectOf("fromLark", "json to be options of schemas", json);
+  const cursor = new Cursor("fromLark", source, budget);
   const compiler = new LarkCompiler(cursor, options);
   const { start, rules } = inlineRegularRules(compiler.compile(), cursor.meter);
   return { start, rules: { ...rules, ...Object.fromEntries(compiler.schemaRules) }, warnings: compiler.warnings };

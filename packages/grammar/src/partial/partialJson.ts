@@ -1,3 +1,4 @@
+import { argumentError, shown } from "../checks.ts";
 import type { GrammarError } from "../errors.ts";
 import { sourceError } from "../source/sourceError.ts";
 
@@ -16,6 +17,7 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
  * @throws GrammarError with code `GRAMMAR_SYNTAX`, line and column if no JSON text begins like this.
  */
 export function partialJson(text: string): JsonValue | undefined {
+  if (typeof text !== "string") throw argumentError("partialJson", "a text", shown(text));
   const completed = new PrefixScanner(text).complete();
   return completed === undefined ? undefined : JSON.parse(completed);
 }

@@ -1,4 +1,5 @@
 import { type Budget, Meter } from "../budget.ts";
+import { argumentError, objectOf, shown } from "../checks.ts";
 import { choice, codePoints, empty, repeat, sequence } from "../expression/builders.ts";
 import type { Grammar, Regular } from "../expression/types.ts";
 import { type Assertion, lineEnd, lineStart, textEnd, textStart, withAssertions, wordBoundary } from "./assertions.ts";
@@ -44,7 +45,8 @@ export interface RegularRegexOptions extends RegexOptions {
 
 /** What {@link fromRegex} matches, as an expression for use within others. */
 export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
-  const { flags = "u", anchored = true, dialect = ecmaScript } = options;
+  const { flags = "u", anchored = true, dialect = ecmaScript } = objectOf("fromRegex", "options { flags, anchored, budget }", options);
+  if (typeof anchored !== "boolean") throw argumentError("fromRegex", "anchored to be true or false", shown(anchored));
   const parsed = parseRegex(source, flags, dialect, new Meter(options.budget));
   return new RegexCompiler(dialect, options.codePoints ?? codePoints).compile(parsed, anchored);
 }

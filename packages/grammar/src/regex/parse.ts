@@ -1,4 +1,5 @@
 import type { Meter } from "../budget.ts";
+import { shown } from "../checks.ts";
 import { GrammarError } from "../errors.ts";
 import type { Pattern } from "./ast.ts";
 import type { Flags } from "./classes.ts";
@@ -16,7 +17,7 @@ const bytesPerCharacter = 300;
  * @throws GrammarError for a source or flags that `RegExp` does not accept, for what is refused, and for groups that are nested too deeply
  */
 export function parseRegex(source: string, letters: string, dialect: Dialect, meter: Meter): { pattern: Pattern; flags: Flags } {
-  if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${typeof source}`);
+  if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${shown(source)}`);
   const flags = parseFlags(letters);
   meter.charge(source.length * bytesPerCharacter);
   checkNesting(source, flags);
@@ -38,7 +39,10 @@ function checkSyntax(source: string, { unicodeSets }: Flags): void {
 function parseFlags(letters: string): Flags {
   const isValid = typeof letters === "string" && /^[imsuv]*$/.test(letters) && new Set(letters).size === letters.length;
   if (!isValid || (letters.includes("u") && letters.includes("v")))
-    throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected flags of "imsuv", each once and u or v but not both, got ${letters}`);
+    throw new GrammarError(
+      "GRAMMAR_ARGUMENT",
+      `fromRegex: expected flags of "imsuv", each once and u or v but not both, got ${shown(letters)}`,
+    );
   const [ignoreCase, multiline, dotAll, unicodeSets] = [..."imsv"].map((letter) => letters.includes(letter)) as [
     boolean,
     boolean,

@@ -1,4 +1,4 @@
-import { argumentError } from "../expression/builders.ts";
+import { argumentError, iterableOf, objectOf, shown } from "../checks.ts";
 import { buildTrie, type Strings, sortedByBytes, type Trie } from "./trie.ts";
 
 /** Which tokens of a vocabulary do not stand for text. */
@@ -105,25 +105,25 @@ const maxTokenBytes = 0xffff;
  * Tokens without bytes are never allowed.
  * @throws {GrammarError} `GRAMMAR_ARGUMENT` if an id is outside the vocabulary, or a token has more than 65,535 bytes
  */
-export function vocabulary(tokenBytes: Iterable<Uint8Array>, { endIds = [], specialIds = [] }: VocabularyOptions = {}): Vocabulary {
-  if (typeof tokenBytes?.[Symbol.iterator] !== "function") throw argumentError("vocabulary", "the bytes of all tokens", typeof tokenBytes);
-  const tokens = [...tokenBytes];
+export function vocabulary(tokenBytes: Iterable<Uint8Array>, options: VocabularyOptions = {}): Vocabulary {
+  const { endIds = [], specialIds = [] } = objectOf("vocabulary", "options { endIds, specialIds }", options);
+  const tokens = iterableOf("vocabulary", "the bytes of all tokens", tokenBytes);
   const offsets = new Uint32Array(tokens.length + 1);
   for (const [id, token] of tokens.entries()) {
     if (!(token instanceof Uint8Array) || token.length > maxTokenBytes)
       throw argumentError(
         "vocabulary",
         `token ${id} to be at most ${maxTokenBytes} bytes`,
-        token instanceof Uint8Array ? `${token.length}` : typeof token,
+        token instanceof Uint8Array ? `${token.length}` : shown(token),
       );
     offsets[id + 1] = offsets[id]! + token.length;
   }
   const bytes = new Uint8Array(offsets[tokens.length]!);
   for (const [id, token] of tokens.entries()) bytes.set(token, offsets[id]);
   const isText = Uint8Array.from(tokens, ({ length }) => (length > 0 ? 1 : 0));
-  const ends = [...new Set(endIds)];
-  for (const id of [...ends, ...specialIds]) {
-    if (!Number.isInteger(id) || id < 0 || id >= tokens.length) throw argumentError("vocabulary", `ids below ${tokens.length}`, `${id}`);
+  const ends = [...new Set(iterableOf("vocabulary", "endIds to be a list of ids", endIds))];
+  for (const id of [...ends, ...iterableOf("vocabulary", "specialIds to be a list of ids", specialIds)]) {
+    if (!Number.isInteger(id) || id < 0 || id >= tokens.length) throw argumentError("vocabulary", `ids below ${tokens.length}`, shown(id));
     isText[id] = 0;
   }
   return new Vocabulary({ bytes, offsets }, ends, isText);
