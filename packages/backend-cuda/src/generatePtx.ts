@@ -1,6 +1,6 @@
 import { lower, type ProgramGraph } from "@centella/core/backend";
 import { fusion, unsupported } from "./kernels/index.ts";
-import { arenaLayout, planVariant } from "./plan/variant.ts";
+import { planVariant, variantSource } from "./plan/variant.ts";
 
 /** One launch of a program's plan. */
 export interface GeneratedKernel {
@@ -17,6 +17,6 @@ export interface GeneratedKernel {
 export function generatePtx(program: ProgramGraph): readonly GeneratedKernel[] {
   const lowered = lower(program, "cuda", unsupported, { fusion, memoryModel: "addressSpace" });
   const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
-  const { launches } = planVariant(lowered, arenaLayout(lowered), largest, new Set());
+  const { launches } = planVariant(variantSource(lowered), largest, new Set());
   return launches.map(({ op, launch: { entry, ptx } }) => ({ op, entry, ptx }));
 }

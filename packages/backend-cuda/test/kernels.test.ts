@@ -4,7 +4,6 @@ import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernelTable, unsupported } from "../src/kernels/index.ts";
-import { bucketsOf } from "../src/plan/variant.ts";
 import { call, calls, f32, groupCalls, launchesOf, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
@@ -76,10 +75,4 @@ test("reasons are in words", () => {
     "no kernel for a symbolic head size",
   );
   expect(unsupported(ops.relu, [f32(2 ** 16, 2 ** 16)], {}, f32(2 ** 16, 2 ** 16))).toBe("a tensor of more than 2147483647 elements");
-});
-
-test("buckets are powers of two up to the maximum", () => {
-  expect(bucketsOf(1)).toEqual([1]);
-  expect(bucketsOf(6)).toEqual([1, 2, 4, 6]);
-  expect(bucketsOf(512).at(-2)).toBe(256);
 });

@@ -69,6 +69,43 @@ describe("a run", () => {
   });
 });
 
+describe("a run that reads no rows", () => {
+  /** Scores `[T, 100]` of rows of `x`, of which a run reads some, and the largest of each row. */
+  async function scores(): Promise<
+    (rows: number, read: readonly number[]) => Promise<{ scores: number[]; best: number[]; bytes: number }>
+  > {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 20), 4]);
+    const y = program.matmul(x, program.input("w", "f32", [100, 4]), { transposeB: true });
+    program.output("scores", program.embedding(y, program.input("readRows", "i32", [program.dim("nRead", 8)])));
+    program.output("best", program.argmax(y));
+    program.output("most", program.max(y, { axis: -1 }));
+    const plan = await backend.compile(program);
+    const w = Float32Array.from({ length: 400 }, (_, i) => (i % 4 === 0 ? i / 4 : 0));
+    return async (rows, read) => {
+      const before = driver.bytesFromDevice;
+      const outputs = plan.run({ x: new Float32Array(4 * rows).fill(1), w, readRows: Int32Array.from(read) });
+      const [all, best] = await Promise.all([outputs.scores!.data(), outputs.best!.data(), outputs.most!.data()]);
+      return { scores: [...all], best: [...best], bytes: driver.bytesFromDevice - before };
+    };
+  }
+
+  test("copies no byte of them to the host", async () => {
+    const run = await scores();
+    const row = Array.from({ length: 100 }, (_, i) => i);
+    expect(await run(1, [])).toEqual({ scores: [], best: [99], bytes: 8 });
+    expect(await run(1, [0])).toMatchObject({ scores: row, best: [99] });
+    expect(await run(1, [])).toEqual({ scores: [], best: [99], bytes: 8 });
+    expect(await run(3, [2, 0])).toMatchObject({ scores: [...row, ...row], best: [99, 99, 99] });
+  });
+
+  test("launches nothing for results without elements", async () => {
+    const run = await scores();
+    expect(await run(0, [])).toEqual({ scores: [], best: [], bytes: 0 });
+    expect(await run(2, [1])).toMatchObject({ best: [99, 99] });
+  });
+});
+
 test("one value as an output of the host, and of the device", async () => {
   const program = createProgram();
   const y = program.neg(program.input("x", "f32", [2]));

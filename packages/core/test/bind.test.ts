@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bind, bucketOf } from "../src/backend/bind.ts";
+import { bind } from "../src/backend/bind.ts";
 import { ArgumentError, createProgram, DisposedError, DTypeError, ShapeError } from "../src/index.ts";
 import { hostTensor } from "../src/tensor.ts";
 
@@ -77,8 +77,4 @@ test("two open dims of one array must be given", () => {
   recorder.input("x", "f32", [recorder.dim("M", 4), recorder.dim("N", 4)]);
   expect(() => bind(recorder, { x })).toThrow(/values for dims M, N of input x, got none; pass them in dims/);
   expect(bind(recorder, { x }, { M: 2 }).dims).toEqual({ M: 2, N: 3 });
-});
-
-test("the smallest bucket that holds a value", () => {
-  expect([0, 1, 2, 8, 9, 40].map((value) => bucketOf([1, 8, 40], value))).toEqual([1, 1, 8, 8, 40, 40]);
 });

@@ -1,6 +1,7 @@
 import { type ConcreteSpec, type DimValues, type RunOptions, Tensor, type TypedArray } from "@centella/core";
 import {
   type Binding,
+  bucketsOf,
   byteLength,
   entryOf,
   type Lowered,
@@ -20,15 +21,14 @@ import { isDecoded, toResident } from "../device/resident.ts";
 import { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { PlanMemory } from "./planMemory.ts";
 import {
-  type ArenaLayout,
-  arenaLayout,
-  bucketFor,
   bytesAt,
   planVariant,
   requireReadable,
   scratchBytes,
   usedDims,
   type VariantPlan,
+  type VariantSource,
+  variantSource,
 } from "./variant.ts";
 import { VariantRunner } from "./variantRunner.ts";
 
@@ -48,7 +48,7 @@ const noneGiven: ReadonlySet<string> = new Set();
 /** A program on a CUDA device. */
 export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #device: Device;
-  readonly #arena: ArenaLayout;
+  readonly #source: VariantSource;
   readonly #usedDims: ReadonlySet<string>;
   readonly #variants = new LruCache<VariantRunner>();
   readonly #memory: PlanMemory;
@@ -57,7 +57,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     super(owner, lowered, persistentsOf(device, lowered, shared));
     this.#device = device;
     this.#memory = new PlanMemory(device, (name) => this.persistent(name).allocation);
-    this.#arena = arenaLayout(lowered);
+    this.#source = variantSource(lowered);
     this.#usedDims = usedDims(lowered);
   }
 
@@ -100,7 +100,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const { dims, inputs: bound } = this.bindSync(inputs, options);
     this.#requireDims(dims);
     const host = new Map([...bound].map(([name, { spec, data }]) => [name, toResident(spec, data as TypedArray)]));
-    const variant = this.#variantSync(bucketFor(this.lowered, dims));
+    const variant = this.#variantSync(bucketsOf(this.program, dims));
     const results = variant.runSync({ dims: this.#dimsInOrder(dims), host, afterLaunch: () => undefined });
     this.countSteps();
     return Object.fromEntries(
@@ -163,8 +163,8 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   /** Takes the memory. What is left to do: to write the constants and to create the largest variant. */
   #allocate(): { readonly largest: DimValues; readonly constants: ReturnType<PlanMemory["takeConstants"]> } {
     const largest = this.#largestDims();
-    const plan = planVariant(this.lowered, this.#arena, largest, noneGiven);
-    this.#memory.take("arena", this.#arena.bytes + scratchBytes(plan));
+    const plan = planVariant(this.#source, largest, noneGiven);
+    this.#memory.take("arena", this.#source.arena.bytes + scratchBytes(plan));
     this.#memory.take("upload", plan.uploadBytes);
     this.#memory.take("readback", plan.readbackBytes);
     return { largest, constants: this.#memory.takeConstants(this.lowered) };
@@ -193,7 +193,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const key = variantKey(bucket, given);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
-    const plan = planVariant(this.lowered, this.#arena, bucket, given);
+    const plan = planVariant(this.#source, bucket, given);
     if (given.size > 0) this.#memory.take("given", this.#largestInputs());
     const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
     const evicted = this.#keep(key, variant);
@@ -207,7 +207,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const key = variantKey(bucket, noneGiven);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
-    const plan = planVariant(this.lowered, this.#arena, bucket, noneGiven);
+    const plan = planVariant(this.#source, bucket, noneGiven);
     const variant = VariantRunner.createSync(this.#device, plan, this.#memory.addressOf);
     this.#keep(key, variant)?.free();
     return variant;
@@ -228,7 +228,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   ): Promise<{ readonly completion: Promise<Results> }> {
     const device = this.#device;
     device.requireAlive();
-    const variant = await this.#variant(bucketFor(this.lowered, dims), new Set(deviceInputs.keys()));
+    const variant = await this.#variant(bucketsOf(this.program, dims), new Set(deviceInputs.keys()));
     const copy = (to: Handle, from: Handle, bytes: number): void => {
       if (bytes > 0) device.call((driver) => driver.copyOnDevice(to, from, bytes));
     };
@@ -270,7 +270,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   /** Bytes of all inputs at their largest, each aligned: room for any set of given tensors. */
   #largestInputs(): number {
-    return planVariant(this.lowered, this.#arena, this.#largestDims(), new Set(this.program.inputs.keys())).givenBytes;
+    return planVariant(this.#source, this.#largestDims(), new Set(this.program.inputs.keys())).givenBytes;
   }
 }
 

@@ -1,6 +1,6 @@
 import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
 import {
-  bucketOf,
+  type ArenaPlan,
   elementAt,
   elementCount,
   entryOf,
@@ -13,8 +13,8 @@ import {
 } from "@centella/core/backend";
 import type { Span } from "../device/driver.ts";
 import { isDecoded, residentBytes } from "../device/resident.ts";
-import { kernelOf } from "../kernels/index.ts";
-import type { KernelCall, Launch, Parameter } from "../kernels/shared/kernel.ts";
+import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
+import { LaunchCache } from "./launchCache.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -54,42 +54,33 @@ export interface VariantPlan {
   readonly outputs: ReadonlyMap<string, Place>;
 }
 
-/** Offsets of temporaries, for all variants of a plan. */
-export interface ArenaLayout {
-  readonly offsets: ReadonlyMap<number, number>;
-  readonly bytes: number;
+/** What the variants of a program have in common. */
+export interface VariantSource {
+  readonly lowered: Lowered;
+  /** Places of the temporaries. */
+  readonly arena: ArenaPlan;
+  readonly launches: LaunchCache;
 }
 
-/** Alignment of every place: that of `cuMemAlloc`. */
+/** Alignment of places of that size and more: that of `cuMemAlloc`. */
 const alignment = 256;
 
 function align(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
 }
 
-/** Buckets of a dim: powers of two, then its maximum. Ascending. */
-export function bucketsOf(max: number): readonly number[] {
-  const buckets: number[] = [];
-  for (let bucket = 1; bucket < max; bucket *= 2) buckets.push(bucket);
-  return [...buckets, max];
-}
-
-/** The bucket of each dim that the program declares; dims that a run does not bind count as 0. */
-export function bucketFor({ program }: Lowered, dims: DimValues): DimValues {
-  return Object.fromEntries([...program.dims].map(([name, { max }]) => [name, bucketOf(bucketsOf(max), dims[name] ?? 0)]));
-}
-
 /** Returns the symbolic dims that a step or an output depends on, and that a run must bind. */
 export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
   const operands = [...steps.flatMap(({ inputs, output }) => [...inputs, output]), ...outputs.map(({ operand }) => operand)];
-  return new Set(operands.flatMap((operand) => operand?.spec.shape ?? []).flatMap((dim) => (typeof dim === "number" ? [] : [dim.name])));
+  return new Set(symbolicDims(operands.map((operand) => operand?.spec)));
 }
 
 /** Places the temporaries. Those that the host reads back are in the readback block instead. */
-export function arenaLayout(lowered: Lowered): ArenaLayout {
+export function variantSource(lowered: Lowered): VariantSource {
   const readBack = new Set(readBackStorages(lowered).values());
   const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
-  return planArena(temporaries, alignment);
+  const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
+  return { lowered, arena: planArena(temporaries, alignment), launches: new LaunchCache(slots) };
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
@@ -104,11 +95,11 @@ export function requireReadable({ outputs }: Lowered): void {
   }
 }
 
-/** Generates the launches of a variant and places their memory. Pure. */
-export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
-  const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
+/** Places the memory of a variant and of its launches. Steps whose results are empty at the bucket have no launches. */
+export function planVariant({ lowered, arena, launches }: VariantSource, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
   const upload = new Layout({ kind: "upload" });
-  const dims = upload.add(slots.size * 4);
+  const dimBytes = 4 * lowered.program.dims.size;
+  const dims = { ...upload.add(dimBytes), bytes: dimBytes, isWritten: false };
   const tensors = new Layout({ kind: "given" });
   const readback = new Layout({ kind: "readback" });
 
@@ -144,26 +135,30 @@ export function planVariant(lowered: Lowered, arena: ArenaLayout, bucket: DimVal
   };
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
-  const memory: StepMemory = { slots, bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf };
-  const launches = lowered.steps.flatMap((step) => placeLaunches(step, memory));
+  const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf };
+  const placed = lowered.steps.flatMap((step): readonly PlacedLaunch[] => {
+    const isEmpty = [step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0);
+    return isEmpty ? [] : launches.launchesOf(step, bucket).map((launch) => placeLaunch(step, launch, memory));
+  });
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
     return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
   });
-  return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches, copies, outputs };
+  return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches: placed, copies, outputs };
 }
 
 /** What the launches of a step refer to. */
-interface StepMemory extends Pick<KernelCall, "slots" | "bucket"> {
+interface StepMemory {
+  readonly bucket: DimValues;
   /** The buffer of dims. */
-  readonly dims: Place;
+  readonly dims: Place & Span;
   readonly scratch: Place;
   placeOf(storage: Storage): Place;
 }
 
-/** Generates the launches of a step, and places their arguments. */
-function placeLaunches({ op, inputs, params, output, extraOutputs }: Step, memory: StepMemory): readonly PlacedLaunch[] {
-  const { slots, bucket, dims, scratch, placeOf } = memory;
+/** Places the arguments of a step's launch. */
+function placeLaunch({ op, inputs, output, extraOutputs }: Step, launch: Launch, memory: StepMemory): PlacedLaunch {
+  const { bucket, dims, scratch, placeOf } = memory;
   const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
     const bytes = bytesAt(spec, bucket);
     // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
@@ -180,13 +175,10 @@ function placeLaunches({ op, inputs, params, output, extraOutputs }: Step, memor
       case "scratch":
         return { ...scratch, offset: scratch.offset + (argument.offset ?? 0), bytes: argument.bytes, isWritten: true };
       case "dims":
-        return { ...dims, bytes: 4 * slots.size, isWritten: false };
+        return dims;
     }
   };
-  const kernel = kernelOf(op);
-  if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
-  const call: KernelCall = { inputs: inputs.map((operand) => operand?.spec), output: output.spec, slots, bucket };
-  return kernel.launches(call, params).map((launch) => ({ op: op.name, launch, args: launch.args.map(place) }));
+  return { op: op.name, launch, args: launch.args.map(place) };
 }
 
 /** Bytes of scratch memory that a variant's launches need, after the arena. */
@@ -217,7 +209,7 @@ function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
   return found;
 }
 
-/** Allocates consecutive aligned places of a region. */
+/** Allocates consecutive places of a region. Small tensors are aligned to the next power of two of their size, so that they are one transfer of few bytes. */
 class Layout {
   readonly #region: Region;
   bytes = 0;
@@ -225,8 +217,11 @@ class Layout {
     this.#region = region;
   }
   add(bytes: number): Place {
-    const place = { region: this.#region, offset: this.bytes };
-    this.bytes += align(bytes);
-    return place;
+    let multiple = 4;
+    while (multiple < bytes && multiple < alignment) multiple *= 2;
+    const offset = Math.ceil(this.bytes / multiple) * multiple;
+    // Kernels write whole words.
+    this.bytes = offset + 4 * Math.ceil(bytes / 4);
+    return { region: this.#region, offset };
   }
 }

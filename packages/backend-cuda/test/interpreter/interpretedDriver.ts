@@ -19,6 +19,8 @@ export class InterpretedDriver implements CudaDriver {
   readonly memory = new GlobalMemory();
   /** Number of graph launches, kernel launches outside graphs, and copies in each direction: for tests of the counters. */
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
+  /** Bytes that were copied to the host. */
+  bytesFromDevice = 0;
   readonly #pinned = new Map<Handle, Uint8Array>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
@@ -75,6 +77,7 @@ export class InterpretedDriver implements CudaDriver {
   copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void {
     this.#submit(() => {
       this.submitted.fromDevice++;
+      this.bytesFromDevice += bytes;
       const region = this.memory.region(Number(from), bytes, "copyFromDevice");
       const offset = Number(from) - region.base;
       this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes));

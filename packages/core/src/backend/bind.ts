@@ -1,6 +1,6 @@
 import { check, describe, object } from "@centella/quant/checks";
 import { layoutOf, typedArrayOf } from "../dtype.ts";
-import { elementAt, entryOf, lastOf } from "../elementAt.ts";
+import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
 import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import {
@@ -90,11 +90,6 @@ function checkDim(program: ProgramGraph, name: string, value: number): void {
 export function requireArrays(given: Readonly<Record<string, InputData>>): void {
   for (const name in given)
     if (given[name] instanceof Tensor) throw new ArgumentError("runSync", `an array for ${name}`, "a tensor", "give its dataSync()");
-}
-
-/** The smallest bucket that holds `value`. Buckets are ascending, the last is the dim's maximum. */
-export function bucketOf(buckets: readonly number[], value: number): number {
-  return buckets.find((bucket) => value <= bucket) ?? lastOf(buckets);
 }
 
 function dimsOfTensor(name: string, spec: TensorSpec, tensor: Tensor, dims: Record<string, number>): void {

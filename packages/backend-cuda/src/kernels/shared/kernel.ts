@@ -110,7 +110,7 @@ export function launch(
   { threads = defaultThreads, blocks, args }: { readonly threads?: number; readonly blocks: number; readonly args: NamedArguments },
   body: (scope: Scope) => void,
 ): Launch {
-  const symbolic = symbolicDims(call);
+  const symbolic = symbolicDims([...call.inputs, call.output]);
   const all: NamedArguments = symbolic.length > 0 ? { ...args, dims: { kind: "dims" } } : args;
   const tables = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [[name, each.words] as const] : []));
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
@@ -172,8 +172,8 @@ export function isFixed(...dims: readonly (Dim | undefined)[]): boolean {
   return dims.every((dim) => typeof dim === "number");
 }
 
-/** Names of the symbolic dims of a call's specs, in order of appearance. */
-function symbolicDims({ inputs, output: y }: KernelCall): readonly string[] {
-  const names = [...inputs, y].flatMap((spec) => spec?.shape ?? []).flatMap((dim) => (typeof dim === "number" ? [] : [dim.name]));
+/** Names of the symbolic dims of specs, in order of appearance. */
+export function symbolicDims(specs: InputSpecs): readonly string[] {
+  const names = specs.flatMap((spec) => spec?.shape ?? []).flatMap((dim) => (typeof dim === "number" ? [] : [dim.name]));
   return [...new Set(names)];
 }

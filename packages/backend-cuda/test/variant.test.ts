@@ -1,0 +1,61 @@
+import { createProgram, type OpRecorder } from "@centella/core";
+import { type Lowered, lower } from "@centella/core/backend";
+import { expect, test } from "vitest";
+import { fusion, unsupported } from "../src/kernels/index.ts";
+import type { Launch } from "../src/kernels/shared/kernel.ts";
+import { planVariant, type VariantSource, variantSource } from "../src/plan/variant.ts";
+
+/** Layers of the same calls over `x [T, 64]`, whose rows `readRows` are read. */
+function layers(count: number): OpRecorder {
+  const program = createProgram();
+  let x = program.input("x", "f32", [program.dim("T", 512), 64]);
+  for (let i = 0; i < count; i++) {
+    const norm = program.persistent(`norm ${i}`, { dtype: "f32", shape: [64] });
+    const up = program.persistent(`up ${i}`, { dtype: "q8_0", shape: [128, 64] });
+    const down = program.persistent(`down ${i}`, { dtype: "q8_0", shape: [64, 128] });
+    const wide = program.silu(program.matmul(program.rmsNorm(x, norm, { eps: 1e-5 }), up, { transposeB: true }));
+    x = program.add(x, program.matmul(wide, down, { transposeB: true }));
+  }
+  program.output("rows", program.embedding(x, program.input("readRows", "i32", [program.dim("nRead", 8)])));
+  return program;
+}
+
+function sourceOf(program: OpRecorder): VariantSource {
+  const lowered: Lowered = lower(program, "cuda", unsupported, { fusion });
+  return variantSource(lowered);
+}
+
+function launchesAt(source: VariantSource, dims: Readonly<Record<string, number>>): readonly Launch[] {
+  return planVariant(source, dims, new Set()).launches.map(({ launch }) => launch);
+}
+
+test("the layers of a variant, and variants that differ in another dim, share the launches of a call", () => {
+  const one = launchesAt(sourceOf(layers(1)), { T: 1, nRead: 1 });
+  const source = sourceOf(layers(6));
+  const first = launchesAt(source, { T: 1, nRead: 1 });
+  expect(first.length).toBeGreaterThan(5 * (one.length - 1));
+  // A norm of the input, and one of a sum, are different calls.
+  expect(new Set(first).size).toBeLessThanOrEqual(one.length + 2);
+  const second = launchesAt(source, { T: 2, nRead: 1 });
+  expect(new Set(second).size).toBe(new Set(first).size);
+  expect(second.some((launch) => first.includes(launch))).toBe(false);
+  const third = launchesAt(source, { T: 2, nRead: 8 });
+  expect(new Set(third.filter((launch) => !second.includes(launch))).size).toBe(1);
+  expect(launchesAt(source, { T: 1, nRead: 1 })).toEqual(first);
+});
+
+test("calls that differ in a parameter, a spec or an op of a group have launches of their own", () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [4]);
+  const calls = [
+    ...[0, -0, 2].map((by) => program.scale(x, { by })),
+    ...[Number.NEGATIVE_INFINITY, -0, 0, 1].map((min) => program.clip(x, { min, max: Number.POSITIVE_INFINITY })),
+    program.scale(program.input("y", "f32", [5]), { by: 0 }),
+    program.scale(program.neg(x), { by: 0 }),
+    program.scale(program.abs(x), { by: 0 }),
+  ];
+  for (const [i, value] of calls.entries()) program.output(`${i}`, value);
+  const launches = launchesAt(sourceOf(program), {});
+  expect(launches.length).toBe(calls.length);
+  expect(new Set(launches).size).toBe(calls.length);
+});
