@@ -101,7 +101,7 @@ function optionsOf(op, declaration, source) {
     const text = [doc, byDefault].filter((each) => each !== "").join(doc.includes("\n") ? "\n" : " ");
     return `${text === "" ? "" : `${comment(text)}\n`}readonly ${name}${isOptional ? "?" : ""}: ${type.getText()};`;
   });
-  const tensors = (op.optionalInputs ?? []).map((name) => `/** Optional tensor; the op describes it. */\nreadonly ${name}?: Handle;`);
+  const tensors = (op.optionalInputs ?? []).map((name) => `/** Optional tensor; see the shapes above. */\nreadonly ${name}?: Handle;`);
   const all = [...members, ...tensors];
   if (all.length === 0) return [];
   return [`params${all.every((each) => /^readonly \w+\?/m.test(each)) ? "?" : ""}: {\n${all.join("\n")}\n}`];

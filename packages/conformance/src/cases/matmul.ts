@@ -119,7 +119,7 @@ export const matmul: OpCases<"matmul"> = {
       name: "quantised, plain",
       inputs: [f32(2, 32), tensor("q8_0", 32, 32)],
       error: "ArgumentError",
-      message: /transposeB with a b of q8_0/,
+      message: /transposeB for b in q8_0/,
     },
     {
       name: "activations",

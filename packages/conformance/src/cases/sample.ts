@@ -96,7 +96,7 @@ export const sample: OpCases<"sample"> = {
       inputs: [f32(2, 0), tensor("i32", 2)],
       params: { seed: 1 },
       error: "ArgumentError",
-      message: /logits to choose from, got none/,
+      message: /at least one logit per row, got f32 \[2, 0\]/,
     },
     {
       name: "positions",

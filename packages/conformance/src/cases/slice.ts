@@ -59,7 +59,7 @@ export const slice: OpCases<"slice"> = {
       inputs: [{ dtype: "f32", shape: [{ name: "T", max: 4 }, 2] }],
       params: { axis: 0, end: 2 },
       error: "ArgumentError",
-      message: /the whole of the symbolic axis T/,
+      message: /all of the symbolic axis T/,
     },
     {
       name: "symbolic end beyond the axis",

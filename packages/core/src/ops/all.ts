@@ -2,9 +2,13 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Whether every element of an axis is true; true for an empty one.
- * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Whether every element along an axis is true. An empty axis gives true.
+ *
+ * `x [...] bool -> y [...] bool`. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1
+ * (`keepDims`).
+ * @throws {DTypeError} unless x is bool
+ * @throws {ShapeError} if `axis` is given for a scalar
+ * @throws {ArgumentError} if x has no such axis
  */
 export const all: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "all",

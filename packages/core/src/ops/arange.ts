@@ -4,7 +4,7 @@ import { byteLength, type Dim, elementCount } from "../spec.ts";
 import { requireDims, requireFinite, requireNumber, requireOneOf } from "./shared/checks.ts";
 
 export interface ArangeParams {
-  /** How many numbers. It may be symbolic. */
+  /** Number of elements, which may be symbolic. */
   readonly count: Dim;
   /** The first number. */
   readonly start: number;
@@ -15,9 +15,11 @@ export interface ArangeParams {
 }
 
 /**
- * Equidistant numbers: `y[i] = start + i * step`. `-> y [count]`, f32 or i32. A count instead of an end: the extent of numpy's form
- * depends on how a quotient rounds.
- * @throws {ShapeError | ArgumentError} also where an i32 would overflow
+ * Evenly spaced numbers: `y[i] = start + i * step`.
+ * `-> y [count]`, f32 or i32.
+ *
+ * Takes a count where numpy takes an end: with an end, the extent would depend on how a quotient rounds.
+ * @throws {ShapeError | ArgumentError} for a count that is no extent, and for numbers that the dtype cannot hold
  */
 export const arange: Op<[], ArangeParams, "start" | "step" | "dtype"> = {
   name: "arange",
@@ -33,7 +35,7 @@ export const arange: Op<[], ArangeParams, "start" | "step" | "dtype"> = {
     }
     const last = start + step * Math.max(0, (typeof count === "number" ? count : count.max) - 1);
     if (dtype === "i32" && last !== (last | 0))
-      throw new ArgumentError("arange", "a last element that i32 can hold", String(last), "count less far, or use f32");
+      throw new ArgumentError("arange", "a last element that i32 can hold", String(last), "lower count, or use f32");
     return { dtype, shape: [count] };
   },
   cost: (_inputs, _params, y) => ({ flops: 2 * elementCount(y.shape), bytes: byteLength(y) }),

@@ -2,8 +2,10 @@ import type { Op } from "../program/op.ts";
 import { type ArgmaxParams, argExtremum } from "./shared/argExtremum.ts";
 
 /**
- * Index of the smallest value along an axis, the first of equals; a NaN counts as the smallest (numpy's rule).
- * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Index of the smallest value along an axis, the first one among equals. As in numpy, NaN counts as the smallest.
+ * `x [...] f32 -> y [...] i32` without the axis. A symbolic axis that is empty in a run gives 0.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} if x is a scalar or the axis is empty
+ * @throws {ArgumentError} if x has no such axis
  */
 export const argmin: Op<["x"], ArgmaxParams, "axis"> = argExtremum("argmin", (value, best) => value < best);

@@ -5,9 +5,10 @@ import { requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 /**
- * Copies `value` into a persistent and returns its next version. `target [...], value [...] -> y [...]`, of one shape and
- * dtype, f32 or i32.
- * @throws {ShapeError | DTypeError | ProgramError}
+ * Copies `value` into a persistent and returns the persistent's next version.
+ * `target [...], value [...] -> y [...]`, all of one shape and one dtype, f32 or i32.
+ * @throws {ShapeError | DTypeError} if `value` has another shape or dtype than `target`, or the dtype is neither f32 nor i32
+ * @throws {ProgramError} unless `target` is the newest version of a persistent
  */
 export const assign: Op<["target", "value"]> = {
   name: "assign",

@@ -46,7 +46,7 @@ export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, b
   }
 };
 
-/** The cache slots that a query sees, in order of position, and the position of the first. */
+/** Cache slots that a query sees, in order of position, and the position of the first one. */
 function visibleSlots(
   position: number,
   sequence: number,

@@ -14,34 +14,38 @@ import {
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface AttentionParams {
-  /** Multiplies `q . k`, usually `1 / sqrt(dK)`. */
+  /** Factor of `q . k`, usually `1 / sqrt(dK)`. */
   readonly scale: number;
   /** Positions per block of the block table. */
   readonly blockSize: number;
-  /** A query sees no position after its own. */
+  /** Whether a query sees no position after its own. */
   readonly causal: boolean;
-  /** A query sees its own and the `window - 1` positions before; 0 means all. */
+  /** Number of positions that a query sees, up to and including its own; 0 means all. */
   readonly window: number;
-  /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. */
+  /** Soft cap: scores become `softcap * tanh(score / softcap)`. 0 means no cap. */
   readonly softcap: number;
   /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. */
   readonly alibi: number;
-  /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. */
+  /** Precision of the operands of both products: "half" permits a backend to round them to f16, as in `matmul`. */
   readonly activations: "f32" | "half";
 }
 
 /**
- * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
- * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
- * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
- * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
- * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
+ * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
  *
- * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
- * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
+ * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
+ * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+ *
+ * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
+ *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
+ * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
+ * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
+ * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+ * - `sinks[h]` is an additional logit of the softmax, without a value.
  *
  * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} if an option is out of range, and for bad indices when the reference runs
  */
 export const attention: Op<
   ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
@@ -68,14 +72,14 @@ export const attention: Op<
         "attention",
         "H to be a multiple of Hkv",
         `H ${h} and Hkv ${hkv}`,
-        "every head of the cache serves as many of q",
+        "each head of the cache serves an equal number of heads of q",
       );
     if (dK < 1 || dV < 1)
       throw new ShapeError(
         "attention",
         `cache [S, Hkv, dK + dV] with dK = ${dK}`,
         formatSpec(cache),
-        "its last axis holds a key and at least one element of a value",
+        "its last axis holds a key and a value of at least one element",
       );
     for (const [name, spec] of Object.entries({ positions, seqOf, blockTable, seqLens })) requireDType("attention", name, spec, ["i32"]);
     requireShape("attention", "positions", positions, [tokens]);
@@ -105,8 +109,8 @@ export const attention: Op<
 };
 
 /**
- * ALiBi's slope of head `h` (Press et al., 2022, section 3), with `maxBias` 8 in the paper; the rule for head counts that are no
- * power of two is ggml's.
+ * ALiBi's slope of head `h` (Press et al., 2022, section 3). The paper has `maxBias` 8. For head counts that are not a power of two the
+ * rule is ggml's.
  */
 export function alibiSlope(h: number, heads: number, maxBias: number): number {
   const power = 2 ** Math.floor(Math.log2(heads));

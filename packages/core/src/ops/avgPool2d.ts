@@ -4,14 +4,16 @@ import { requireBoolean } from "./shared/checks.ts";
 import { inferPool, type PoolParams } from "./shared/pool.ts";
 
 export interface AvgPool2dParams extends PoolParams {
-  /** Divide by the kernel's size everywhere, the zeros of the padding included, as PyTorch does unless told otherwise. */
+  /** Whether the padding's zeros count: true divides by the kernel's size everywhere, as PyTorch does by default. */
   readonly countPadding: boolean;
 }
 
 /**
- * Mean of each window.
- * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Average pooling: the mean of each window.
+ * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+ * @throws {ArgumentError} if an option is out of range
  */
 export const avgPool2d: Op<["x"], AvgPool2dParams, "stride" | "padding" | "countPadding"> = {
   name: "avgPool2d",

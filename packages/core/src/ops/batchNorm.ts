@@ -4,15 +4,16 @@ import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface BatchNormParams {
-  /** Added to the variance. */
+  /** Added to the variance, which avoids a division by zero. */
   readonly eps: number;
 }
 
 /**
- * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+ * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as in inference:
  * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
  * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+ * @throws {ArgumentError} if `eps` is negative or not finite
  */
 export const batchNorm: Op<["x", "mean", "variance", "w", "bias"], BatchNormParams> = {
   name: "batchNorm",

@@ -12,10 +12,14 @@ export interface CastParams {
 }
 
 /**
- * The same values in another plain dtype. A float to an integer truncates toward zero and saturates, NaN becomes 0; integers to
- * integers keep the low bits; to bool it is `x != 0` (NaN is true), from bool 0 or 1. To f16 and bf16 it rounds to the nearest f32
- * first, then to the nearest of the type, ties to even. `x [...] -> y [...]`. Block types: `quantize`, `dequantize`.
- * @throws {DTypeError | ArgumentError}
+ * Converts values to another plain dtype.
+ * `x [...] -> y [...]`, from and to any plain dtype. For block types use `quantize` and `dequantize`.
+ *
+ * - Float to integer truncates toward zero and saturates; NaN becomes 0.
+ * - Integer to integer keeps the low bits.
+ * - To bool: `x != 0`, so NaN is true. From bool: 0 or 1.
+ * - To f16 and bf16 rounds to the nearest f32 first, then to the nearest value of the type, ties to even.
+ * @throws {DTypeError | ArgumentError} if x or `dtype` is not a plain dtype
  */
 export const cast: Op<["x"], CastParams> = {
   name: "cast",
@@ -46,7 +50,7 @@ const ranges: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
 function converter(from: DType, to: DType): (x: number) => number {
   if (from === "bool" || to === "bool") return (x) => Number(x !== 0);
   const range = ranges[to];
-  // Integers are stored with their low bits by the typed array itself.
+  // A typed array keeps the low bits of an integer that it stores.
   if (range === undefined || isInteger(from)) return (x) => x;
   const [low, high] = range;
   return (x) => (Number.isNaN(x) ? 0 : Math.min(Math.max(Math.trunc(x), low), high));

@@ -1,5 +1,9 @@
 import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
-/** Smallest whole number from x. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Rounds up to a whole number: `y = ceil(x)`.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const ceil: Op<["x"]> = unary({ name: "ceil", defaults: {}, flops: 1, f: (x) => Math.ceil(x) });

@@ -11,7 +11,12 @@ export interface ClipParams {
   readonly max: number;
 }
 
-/** `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
+/**
+ * Limits values to a range: `y = min(max(x, min), max)`. NaN stays NaN.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ArgumentError} if a bound is NaN, or `min` is above `max`
+ */
 export const clip: Op<["x"], ClipParams> = unary<ClipParams>({
   name: "clip",
   defaults: {},

@@ -6,14 +6,16 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType, requireOneDType } from "./shared/elementwise.ts";
 
 export interface ConcatParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to join along. A negative axis counts from the end. */
   readonly axis: number;
 }
 
 /**
- * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
- * dtype; the other extents are the same.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Joins one or more tensors along an axis.
+ * `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, of one plain dtype. All other extents must be equal.
+ * @throws {ShapeError} if other extents differ, the joined axis is symbolic, or the tensors are scalars
+ * @throws {DTypeError} unless all tensors have one plain dtype
+ * @throws {ArgumentError} if the tensors have no such axis
  */
 export const concat: VariadicOp<"tensors", ConcatParams> = {
   name: "concat",
@@ -32,7 +34,7 @@ export const concat: VariadicOp<"tensors", ConcatParams> = {
       if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, first.shape[at]!)))
         throw new ShapeError(
           "concat",
-          `shapes that differ along axis ${axis} alone`,
+          `shapes that differ only along axis ${axis}`,
           `${formatSpec(first)} and ${formatSpec(tensor)}`,
           "reshape, slice or pad one of them",
         );

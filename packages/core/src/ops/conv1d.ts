@@ -9,7 +9,7 @@ import { windowCount } from "./shared/windows.ts";
 export interface Conv1dParams {
   /** Distance between windows. */
   readonly stride: number;
-  /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. */
+  /** Zeros added on each of the two sides. For unequal sides, e.g. in a causal convolution, use `pad` first. */
   readonly padding: number;
   /** Distance between the elements of `x` that one window reads. */
   readonly dilation: number;
@@ -18,9 +18,11 @@ export interface Conv1dParams {
 }
 
 /**
- * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`, outside of
- * `x` is 0. `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`. Outside `x` the
+ * values are 0.
+ * `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, with `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+ * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
  */
 export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
   name: "conv1d",
@@ -43,7 +45,7 @@ export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
       throw new ArgumentError("conv1d", `groups that divide C = ${channels} and O = ${out}`, String(groups), "choose other groups");
     if (perGroup !== channels / groups)
       throw new ShapeError("conv1d", `w [O, C / groups = ${channels / groups}, k]`, formatSpec(w), "give w that shape, or change groups");
-    if (k === 0) throw new ShapeError("conv1d", "a kernel of at least [1]", formatSpec(w), "give it a tap");
+    if (k === 0) throw new ShapeError("conv1d", "a kernel of at least [1]", formatSpec(w), "give w at least one element per channel");
     const extent = windowCount(flat(params), 1, length, k);
     if (extent < 1)
       throw new ShapeError("conv1d", "a kernel that fits into the padded x", `w ${formatSpec(w)} on x ${formatSpec(x)}`, "pad more");
@@ -55,7 +57,7 @@ export const conv1d: Op<["x", "w"], Conv1dParams, keyof Conv1dParams> = {
   },
 };
 
-/** The same windows on an image of one row. */
+/** The same windows for an image of one row. */
 export function flat({ stride, padding, dilation }: Conv1dParams): Omit<Conv2dParams, "groups"> {
   return { stride: [1, stride], padding: [0, padding], dilation: [1, dilation] };
 }

@@ -18,10 +18,12 @@ export interface Conv2dParams {
 }
 
 /**
- * Cross-correlation, as deep-learning libraries call convolution:
- * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`, outside of `x` is 0.
- * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Cross-correlation over two axes, which deep-learning libraries call convolution:
+ * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`. Outside `x` the values are 0.
+ * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, with
+ * `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`, and `W'` likewise.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+ * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
  */
 export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
   name: "conv2d",
@@ -50,7 +52,8 @@ export const conv2d: Op<["x", "w"], Conv2dParams, keyof Conv2dParams> = {
         formatSpec(w),
         "give w that shape, or change groups",
       );
-    if (kh === 0 || kw === 0) throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w), "give it a tap");
+    if (kh === 0 || kw === 0)
+      throw new ShapeError("conv2d", "a kernel of at least [1, 1]", formatSpec(w), "give w at least one element per channel");
     const extents = [windowCount(params, 0, height, kh), windowCount(params, 1, width, kw)];
     if (Math.min(...extents) < 1) {
       throw new ShapeError("conv2d", "a kernel that fits into the padded x", `w ${formatSpec(w)} on x ${formatSpec(x)}`, "pad more");

@@ -2,7 +2,11 @@ import { isInteger } from "../dtype.ts";
 import type { Op } from "../program/op.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
-/** The values of a storage type: `x [...]` of a block type, f16 or bf16 `-> y [...]` f32, exact. @throws {DTypeError} */
+/**
+ * Decodes a block type, f16 or bf16 to f32. The result is exact.
+ * `x [...] -> y [...] f32`.
+ * @throws {DTypeError} if x is f32, an integer or bool
+ */
 export const dequantize: Op<["x"]> = {
   name: "dequantize",
   inputs: ["x"],

@@ -3,7 +3,11 @@ import { byteLength } from "../spec.ts";
 import { requireAxes, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
-/** Inner product: `y = sum(a * b)`. `a [n], b [n] -> y []`, f32. @throws {ShapeError | DTypeError} */
+/**
+ * Inner product of two vectors: `y = sum(a * b)`.
+ * `a [n], b [n] -> y []`, f32.
+ * @throws {ShapeError | DTypeError} unless both are f32 vectors of one length
+ */
 export const dot: Op<["a", "b"]> = {
   name: "dot",
   inputs: ["a", "b"],

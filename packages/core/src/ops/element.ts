@@ -10,9 +10,10 @@ export interface ElementParams {
 }
 
 /**
- * One element as a scalar that later ops take: `y = x.flat[index]`. `x [...] -> y []`, f32 or i32. It is a copy, so it keeps
- * its value when `x` is written later.
- * @throws {DTypeError | ArgumentError}
+ * One element of a tensor as a scalar that later ops can read: `y = x.flat[index]`.
+ * `x [...] -> y []`, f32 or i32. The scalar is a copy: it keeps its value when `x` is written later.
+ * @throws {DTypeError} unless x is f32 or i32
+ * @throws {ArgumentError} if `index` is outside x, for symbolic extents when the program runs
  */
 export const element: Op<["x"], ElementParams> = {
   name: "element",

@@ -3,13 +3,15 @@ import { requireFinite } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 
 export interface EluParams {
-  /** Large negative values approach `-alpha`. */
+  /** Scale of negative values: large negative inputs approach `-alpha`. */
   readonly alpha: number;
 }
 
 /**
- * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
- * @throws {DTypeError | ArgumentError}
+ * Exponential linear unit (Clevert et al., 2015): `y = x` for `x >= 0`, else `alpha * (exp(x) - 1)`. NaN stays NaN.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ArgumentError} if `alpha` is not finite
  */
 export const elu: Op<["x"], EluParams, "alpha"> = unary<EluParams, "alpha">({
   name: "elu",

@@ -6,11 +6,12 @@ import { requireAxes } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 /**
- * Rows of a table: `y[..., :] = table[ids[...], :]`. `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16,
- * bf16 or a block type. It also picks rows of activations.
+ * Looks up rows of a table: `y[..., :] = table[ids[...], :]`.
+ * `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16, bf16 or a block type; it may also be a tensor of activations.
  *
  * An id outside `[0, V)` is an error on the scalar reference; other backends write a row of zeros and never read outside the table.
- * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} for an id out of range, when the reference runs
  */
 export const embedding: Op<["table", "ids"]> = {
   name: "embedding",

@@ -6,11 +6,17 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { broadcast, elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface ExpandParams {
-  /** What `x` broadcasts to: its axes, aligned at the last, with extents of 1 stretched, and any new axes before them. */
+  /** Shape of the result. Axes align at the last one; an extent of 1 of `x` may grow, and axes may be added in front. */
   readonly shape: Shape;
 }
 
-/** Repeats `x` to a larger shape by the rule of broadcasting. `x [...] -> y [...shape]`, any plain dtype. @throws {ShapeError | DTypeError | ArgumentError} */
+/**
+ * Repeats `x` to a larger shape by the broadcasting rule.
+ * `x [...] -> y [...shape]`, any plain dtype.
+ * @throws {ShapeError} if x does not broadcast to `shape`
+ * @throws {DTypeError} unless x has a plain dtype
+ * @throws {ArgumentError} if `shape` is not a list of extents
+ */
 export const expand: Op<["x"], ExpandParams> = {
   name: "expand",
   inputs: ["x"],

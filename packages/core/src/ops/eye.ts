@@ -5,11 +5,15 @@ import { requireWhole } from "./shared/checks.ts";
 export interface EyeParams {
   /** Number of rows. */
   readonly rows: number;
-  /** Number of columns; null for as many as rows. */
+  /** Number of columns; null means the number of rows. */
   readonly columns: number | null;
 }
 
-/** Identity matrix: ones on the main diagonal, zeros elsewhere. `-> y [rows, columns]`, f32. @throws {ArgumentError} */
+/**
+ * Identity matrix: ones on the main diagonal, zeros elsewhere.
+ * `-> y [rows, columns]`, f32.
+ * @throws {ArgumentError} unless `rows` and `columns` are whole numbers from 0
+ */
 export const eye: Op<[], EyeParams, "columns"> = {
   name: "eye",
   inputs: [],

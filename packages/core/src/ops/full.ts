@@ -9,13 +9,17 @@ import { requireValue } from "./shared/values.ts";
 export interface FullParams {
   /** Shape of the result. */
   readonly shape: Shape;
-  /** A value that `dtype` can represent. */
+  /** Value of every element, which `dtype` must be able to represent. */
   readonly value: number;
-  /** A plain dtype. */
+  /** Dtype of the result, any plain dtype. */
   readonly dtype: ScalarType;
 }
 
-/** A tensor of one value, in any plain dtype: `-> y [...shape]`. @throws {ShapeError | ArgumentError} */
+/**
+ * Tensor with the same value in every element.
+ * `-> y [...shape]`, any plain dtype.
+ * @throws {ShapeError | ArgumentError} if `shape` is not a list of extents, or the dtype cannot hold the value
+ */
 export const full: Op<[], FullParams, "dtype"> = {
   name: "full",
   inputs: [],

@@ -5,16 +5,18 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface GatherParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to pick along. A negative axis counts from the end. */
   readonly axis: number;
 }
 
 /**
- * Picks along an axis: `y[..., i..., ...] = x[..., indices[i...], ...]` (numpy's `take`). `x [p..., n, q...], indices [i...] i32 ->
- * y [p..., i..., q...]`, any plain dtype; `embedding` picks rows of quantised tables.
+ * Picks slices along an axis by index, like numpy's `take`: `y[..., i..., ...] = x[..., indices[i...], ...]`.
+ * `x [p..., n, q...], indices [i...] i32 -> y [p..., i..., q...]`, any plain dtype. To pick rows of a quantised table use `embedding`.
  *
  * An index outside `[0, n)` is an error on the scalar reference.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
+ * @throws {ShapeError} if x is a scalar
+ * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
  */
 export const gather: Op<["x", "indices"], GatherParams, "axis"> = {
   name: "gather",

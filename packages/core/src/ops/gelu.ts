@@ -4,8 +4,9 @@ import { unary } from "./shared/elementwise.ts";
 const slope = Math.sqrt(2 / Math.PI);
 
 /**
- * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit
- * (Hendrycks & Gimpel, 2016). `x [...] -> y [...]`. @throws {DTypeError} unless f32
+ * Gaussian error linear unit (Hendrycks & Gimpel, 2016), tanh form: `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.
+ * `x [...] -> y [...]`, f32. `geluErf` is the exact form.
+ * @throws {DTypeError} unless x is f32
  */
 export const gelu: Op<["x"]> = unary({
   name: "gelu",

@@ -5,16 +5,20 @@ import { requireExtent, requireFromZero, requireShape, requireWhole } from "./sh
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface GroupNormParams {
-  /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
+  /** Number of groups of adjacent channels: 1 normalises over all C channels, C gives an instance norm. */
   readonly groups: number;
-  /** Added to the variance. */
+  /** Added to the variance, which avoids a division by zero. */
   readonly eps: number;
 }
 
 /**
- * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
- * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Group norm (Wu & He, 2018): normalises each group of channels to mean 0 and variance 1, then scales and shifts each channel:
+ * `y = (x - mean) / sqrt(variance + eps) * w[c] + bias[c]`.
+ * `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+ *
+ * Mean and variance are taken over one group of one item. The variance is the population's, computed in two passes.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+ * @throws {ArgumentError} if `groups` does not divide C, or `eps` is negative or not finite
  */
 export const groupNorm: Op<["x", "w"], GroupNormParams, never, ["bias"]> = {
   name: "groupNorm",

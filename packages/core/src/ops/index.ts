@@ -254,7 +254,7 @@ export interface Ops {
   readonly where: typeof where;
 }
 
-/** Every op, by name: what the recorder, the runtime and the backends look ops up in. */
+/** Every op by name. The recorder, the runtime and the backends look ops up here. */
 export const ops: Ops = {
   abs,
   acos,
@@ -386,7 +386,7 @@ export const ops: Ops = {
 /** The name of an op. */
 export type OpName = keyof Ops;
 
-/** One `T` for each tensor of an op's call; see {@link PerInput}. */
+/** One `T` per tensor of an op's call; see {@link PerInput}. */
 export type InputsOf<N extends OpName, T> = Ops[N] extends Op<infer I, infer _P, infer _D, infer O> ? PerInput<I, O, T> : never;
 
 /** The complete parameters of an op, as its kernels see them. */

@@ -6,12 +6,14 @@ import { requireAxes, requireExtent, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 /**
- * Stores keys and values of T tokens in a cache: `cache[slots[t], h] = [k[t, h], v[t, h]]`, and returns its next version.
- * `cache [S, Hkv, dK + dV] f32 | f16 | q8_0, k [T, Hkv, dK], v [T, Hkv, dV], slots [T] i32 -> cache`. Slots of one call
- * should differ; of equal ones, which token stays is not defined.
+ * Stores the keys and values of T tokens in a cache and returns the cache's next version: `cache[slots[t], h] = [k[t, h], v[t, h]]`.
+ * `cache [S, Hkv, dK + dV] f32 | f16 | q8_0, k [T, Hkv, dK] f32, v [T, Hkv, dV] f32, slots [T] i32 -> cache`.
  *
- * A slot outside `[0, S)` is an error on the scalar reference; other backends skip the token.
- * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+ * Slots of one call should differ: which of two tokens with the same slot is kept is undefined. A slot outside `[0, S)` is an error on the
+ * scalar reference; other backends skip the token.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ProgramError} unless `cache` is the newest version of a persistent
+ * @throws {ArgumentError} for a slot out of range, when the reference runs
  */
 export const kvWrite: Op<["cache", "k", "v", "slots"]> = {
   name: "kvWrite",

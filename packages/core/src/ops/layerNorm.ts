@@ -5,15 +5,15 @@ import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface LayerNormParams {
-  /** Added to the variance. */
+  /** Added to the variance, which avoids a division by zero. */
   readonly eps: number;
 }
 
 /**
- * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
- * variance, computed in two passes.
- * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`.
+ * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32. The variance is the population's, computed in two passes.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+ * @throws {ArgumentError} if `eps` is negative or not finite
  */
 export const layerNorm: Op<["x", "w"], LayerNormParams, never, ["bias"]> = {
   name: "layerNorm",

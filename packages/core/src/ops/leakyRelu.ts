@@ -3,11 +3,16 @@ import { requireFinite } from "./shared/checks.ts";
 import { unary } from "./shared/elementwise.ts";
 
 export interface LeakyReluParams {
-  /** Factor of negative values. */
+  /** Factor of negative inputs. */
   readonly slope: number;
 }
 
-/** `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
+/**
+ * Leaky rectified linear unit: `y = x` for `x >= 0`, else `slope * x`. NaN stays NaN.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ArgumentError} if `slope` is not finite
+ */
 export const leakyRelu: Op<["x"], LeakyReluParams, "slope"> = unary<LeakyReluParams, "slope">({
   name: "leakyRelu",
   defaults: { slope: 0.01 },

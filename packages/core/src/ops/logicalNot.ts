@@ -1,7 +1,11 @@
 import type { Op } from "../program/op.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
-/** `y = !x`. `x [...] bool -> y [...] bool`. @throws {DTypeError} unless bool */
+/**
+ * Logical negation: `y = !x`.
+ * `x [...] bool -> y [...] bool`.
+ * @throws {DTypeError} unless x is bool
+ */
 export const logicalNot: Op<["x"]> = {
   name: "logicalNot",
   inputs: ["x"],

@@ -31,7 +31,7 @@ export const matmul: Reference<"matmul"> = ([a, b], { transposeA, transposeB, ac
   }
 };
 
-/** `sums[j] = row [k] . b[:, j]`, with `b [k, n]` from `at`, walked row by row. */
+/** `sums[j] = row [k] . b[:, j]` for the matrix `[k, n]` that starts at element `at` of `b`. Reads `b` row by row. */
 function rowTimesMatrix(row: Float32Array, b: Float32Array, at: number, sums: Float64Array): void {
   const n = sums.length;
   sums.fill(0);

@@ -7,27 +7,30 @@ import { broadcast, requireDType } from "./shared/elementwise.ts";
 import { type Activations, activationModes } from "./shared/transposedProduct.ts";
 
 export interface MatmulParams {
-  /** `a` is stored as `[..., k, m]`. */
+  /** Whether `a` is stored as `[..., k, m]`. */
   readonly transposeA: boolean;
-  /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. */
+  /** Whether `b` is stored as `[..., n, k]`, as weights are in GGUF files. A quantised `b` must be. */
   readonly transposeB: boolean;
   /**
    * Precision of the operands. Sums are f32 in every mode.
    *
    * - "f32" multiplies exact activations with the dequantised weights.
-   * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
-   *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+   * - "half" permits a backend to round both operands to f16, or to bf16 for bf16 weights, as tensor cores do. Rows that would overflow
+   *   are scaled by a power of two. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
    *   products' magnitudes. A backend may also compute exactly, as the reference does.
-   * - "ggml" first rounds each row of `a` as ggml's CPU code does: for a quantised `b` to the 8-bit blocks that it pairs with that type,
-   *   which changes results by about 1e-2 relative, and for f16 and bf16 to the type of `b`. With f32 it is "f32".
+   * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
+   *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
    */
   readonly activations: Activations;
 }
 
 /**
- * Matrix product with broadcast batch axes: `a [..., m, k] x b [..., k, n] -> y [..., m, n]`, f32.
- * `a` is f32; `b` is f32, f16, bf16 or a block type (then `transposeB`, blocks along k).
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Matrix product with broadcast batch axes.
+ * `a [..., m, k], b [..., k, n] -> y [..., m, n]`, f32. `b` may also be f16, bf16 or a block type; a block type needs `transposeB`,
+ * because its blocks run along k.
+ * @throws {ShapeError} if the inner extents differ, a rank is below 2, or the batch axes do not broadcast
+ * @throws {DTypeError} if `a` is not f32, or `b` is an integer or bool
+ * @throws {ArgumentError} for an unknown option, and for a quantised `b` without `transposeB`
  */
 export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
   name: "matmul",
@@ -43,7 +46,7 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     if (isQuantized(b.dtype) && !transposeB) {
       throw new ArgumentError(
         "matmul",
-        `transposeB with a b of ${b.dtype}, whose blocks run along k`,
+        `transposeB for b in ${b.dtype}, whose blocks run along k`,
         "transposeB: false",
         "store b as [n, k]",
       );

@@ -3,9 +3,11 @@ import { byteLength, elementCount } from "../spec.ts";
 import { inferPool, type PoolParams } from "./shared/pool.ts";
 
 /**
- * Largest value of each window; padding never counts, NaN does.
- * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Max pooling: the largest value of each window, NaN if the window contains NaN. Padding never counts.
+ * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+ * @throws {ArgumentError} if an option is out of range
  */
 export const maxPool2d: Op<["x"], PoolParams, "stride" | "padding"> = {
   name: "maxPool2d",

@@ -2,9 +2,12 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Mean over an axis: `sum(x) / n`. An axis that is empty only in a run gives NaN.
- * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Mean along an axis: `sum(x) / n`. A symbolic axis that is empty in a run gives NaN.
+ *
+ * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+ * @throws {ArgumentError} if x has no such axis
  */
 export const mean: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "mean",

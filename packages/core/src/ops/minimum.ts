@@ -1,5 +1,10 @@
 import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 
-/** The smaller of two with broadcasting, f32 or i32; NaN if either is. `a [...], b [...] -> y [...]`. @throws {ShapeError | DTypeError} */
+/**
+ * The smaller of two elements: `y = min(a, b)`; NaN if either is NaN.
+ * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
+ * @throws {ShapeError} if the shapes do not broadcast
+ * @throws {DTypeError} unless both inputs are f32 or both are i32
+ */
 export const minimum: Op<["a", "b"]> = binary({ name: "minimum", f: Math.min, i32: Math.min });

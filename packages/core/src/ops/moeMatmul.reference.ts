@@ -9,7 +9,7 @@ export const moeMatmul: Reference<"moeMatmul"> = ([x, experts, ids], { activatio
   const sums = new Float64Array(n);
   ids.data.forEach((id, i) => {
     if (id < 0 || id >= count)
-      throw new ArgumentError("moeMatmul", `ids from 0 to ${count - 1}`, `${id} at ${i}`, "use what moeRoute gives");
+      throw new ArgumentError("moeMatmul", `ids from 0 to ${count - 1}`, `${id} at ${i}`, "pass the ids that moeRoute returns");
     const at = Math.floor(i / perToken) * k;
     multiply((x.data as Float32Array).slice(at, at + k), id * n * k, sums);
     (y.data as Float32Array).set(sums, i * n);

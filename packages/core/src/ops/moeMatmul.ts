@@ -13,12 +13,13 @@ export interface MoeMatmulParams {
 }
 
 /**
- * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
- * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
- * `ids [T, k] i32 -> y [T, k, N]`.
+ * Multiplies each token by the matrices of its chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`.
+ * `x [T, K] or [T, k, K], experts [E, N, K], ids [T, k] i32 -> y [T, k, N]`, f32. `x [T, K]` has one vector for all experts of a token.
+ * `experts` may also be f16, bf16 or a block type.
  *
  * An id outside `[0, E)` is an error on the scalar reference; other backends give zeros.
- * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} for an unknown option, and for an id out of range when the reference runs
  */
 export const moeMatmul: Op<["x", "experts", "ids"], MoeMatmulParams, keyof MoeMatmulParams> = {
   name: "moeMatmul",

@@ -6,21 +6,25 @@ import { requireDType } from "./shared/elementwise.ts";
 import { type Gating, gatings } from "./shared/gating.ts";
 
 export interface MoeRouteParams {
-  /** Experts for each token. */
+  /** Number of experts per token. */
   readonly k: number;
-  /** What scores are made of logits before the bias is added. */
+  /** How logits become scores, before the bias is added. */
   readonly gating: Gating;
-  /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. */
+  /** Number of equal groups of experts, of which a token uses `topKGroups`. 1 means no groups. */
   readonly groups: number;
-  /** Groups that a token uses: those with the largest sums of their two best scores. */
+  /** Number of groups that a token uses: those whose two best scores have the largest sums. */
   readonly topKGroups: number;
 }
 
 /**
- * Chooses experts: the `k` with the largest scores, best first, the lower index first among equals. `logits [T, E]`, optional
- * `bias [E] -> ids [T, k] i32`. The score of an expert is its gate (see `moeWeights`) plus the bias, which takes no part in the weights
- * (DeepSeek-AI, 2024, "DeepSeek-V3", section 2.1.2). A NaN counts as the smallest score.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Chooses the `k` experts with the highest scores for each token, best first. The lower index comes first among equals; NaN counts as the
+ * lowest score.
+ * `logits [T, E], bias [E]? -> ids [T, k] i32`, with f32 inputs.
+ *
+ * An expert's score is its gate (see `moeWeights`) plus the bias. The bias has no part in the weights (DeepSeek-AI, 2024, "DeepSeek-V3",
+ * section 2.1.2).
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or `groups` does not divide E
+ * @throws {ArgumentError} if an option is out of range
  */
 export const moeRoute: Op<["logits"], MoeRouteParams, "gating" | "groups" | "topKGroups", ["bias"]> = {
   name: "moeRoute",

@@ -9,7 +9,12 @@ export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, nor
     const gates = gate(logits.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
     const chosen = Float64Array.from(ids.data.subarray(t * k, (t + 1) * k), (id, i) => {
       if (id < 0 || id >= experts)
-        throw new ArgumentError("moeWeights", `ids from 0 to ${experts - 1}`, `${id} at ${t * k + i}`, "use what moeRoute gives");
+        throw new ArgumentError(
+          "moeWeights",
+          `ids from 0 to ${experts - 1}`,
+          `${id} at ${t * k + i}`,
+          "pass the ids that moeRoute returns",
+        );
       return gates[id]!;
     });
     const weights = gating === "softmaxOfChosen" ? softmaxOf(chosen) : chosen;
@@ -22,5 +27,5 @@ export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, nor
   }
 };
 
-/** Least sum that weights are divided by: the smallest normal f16. */
+/** Lower bound of the divisor of weights: the smallest normal f16. */
 const leastSum = 2 ** -14;

@@ -5,19 +5,21 @@ import { requireDType } from "./shared/elementwise.ts";
 import { type Gating, gatings } from "./shared/gating.ts";
 
 export interface MoeWeightsParams {
-  /** See {@link Gating}: the same as of `moeRoute`. */
+  /** How logits become gates, the same as in `moeRoute`; see {@link Gating}. */
   readonly gating: Gating;
-  /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). */
+  /** Whether a token's weights are divided by their sum, or by 2^-14 if the sum is less (ggml's guard against division by zero). */
   readonly normalize: boolean;
-  /** Multiplies the weights in the last step. */
+  /** Factor of the weights, applied last. */
   readonly scale: number;
 }
 
 /**
- * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`. `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
+ * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`.
+ * `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
  *
- * An id outside `[0, E)` is an error on the scalar reference; elsewhere its weight is not defined.
- * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+ * An id outside `[0, E)` is an error on the scalar reference; on other backends its weight is undefined.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} if an option is out of range, and for an id out of range when the reference runs
  */
 export const moeWeights: Op<["logits", "ids"], MoeWeightsParams, keyof MoeWeightsParams> = {
   name: "moeWeights",

@@ -1,5 +1,10 @@
 import type { Op } from "../program/op.ts";
 import { binary } from "./shared/elementwise.ts";
 
-/** Product with broadcasting: `y = a * b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`. @throws {ShapeError | DTypeError} */
+/**
+ * Product with broadcasting: `y = a * b`. i32 products wrap.
+ * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
+ * @throws {ShapeError} if the shapes do not broadcast
+ * @throws {DTypeError} unless both inputs are f32 or both are i32
+ */
 export const mul: Op<["a", "b"]> = binary({ name: "mul", f: (a, b) => a * b, i32: Math.imul });

@@ -7,13 +7,19 @@ import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 import { requireValue } from "./shared/values.ts";
 
 export interface PadParams {
-  /** One pair per axis: how many elements to add before and after it. */
+  /** One pair per axis: the number of elements to add before and after. */
   readonly pads: readonly (readonly [before: number, after: number])[];
-  /** The constant, a value that the dtype of `x` can represent. */
+  /** Value of the added elements, which the dtype of `x` must be able to represent. */
   readonly value: number;
 }
 
-/** Puts a constant around a tensor. `x [n, ...] -> y [before + n + after, ...]`, any plain dtype. @throws {ShapeError | DTypeError | ArgumentError} */
+/**
+ * Adds elements of a constant value before and after each axis.
+ * `x [n, ...] -> y [before + n + after, ...]`, any plain dtype.
+ * @throws {DTypeError} unless x has a plain dtype
+ * @throws {ShapeError} if a padded axis is symbolic
+ * @throws {ArgumentError} unless `pads` has one pair per axis and the dtype can hold the value
+ */
 export const pad: Op<["x"], PadParams, "value"> = {
   name: "pad",
   inputs: ["x"],
@@ -27,7 +33,7 @@ export const pad: Op<["x"], PadParams, "value"> = {
         "pad",
         `pads to be ${x.shape.length} pairs [before, after], one per axis`,
         describe(pads),
-        "[0, 0] leaves an axis as it is",
+        "[0, 0] leaves an axis unchanged",
       );
     const shape = x.shape.map((dim, axis) => {
       const [before, after] = pads[axis]!;

@@ -4,13 +4,15 @@ import { unary } from "./shared/elementwise.ts";
 import { ieeePower } from "./shared/power.ts";
 
 export interface PowParams {
-  /** The exponent. It may be infinite. */
+  /** Exponent, which may be infinite. */
   readonly exponent: number;
 }
 
 /**
- * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
- * `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError}
+ * Power with a constant exponent: `y = x^exponent`, by the rules of IEEE 754. `power` takes a tensor of exponents.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ArgumentError} if `exponent` is NaN
  */
 export const pow: Op<["x"], PowParams> = unary<PowParams>({
   name: "pow",

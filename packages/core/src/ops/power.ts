@@ -3,8 +3,11 @@ import { binary } from "./shared/elementwise.ts";
 import { ieeePower } from "./shared/power.ts";
 
 /**
- * `y = a^b` with broadcasting, f32, as IEEE 754 defines it: NaN for a negative base with an exponent that is no whole number,
- * 1 for `a = 1` or `b = 0` whatever the other is. `pow` has a fixed exponent. `a [...], b [...] -> y [...]`.
- * @throws {ShapeError | DTypeError}
+ * Power of two tensors: `y = a^b`, by the rules of IEEE 754. `pow` has a constant exponent.
+ * `a [...], b [...] -> y [...]` with broadcasting, f32.
+ *
+ * A negative base with a fractional exponent gives NaN. `a = 1` or `b = 0` gives 1, even if the other is NaN.
+ * @throws {ShapeError} if the shapes do not broadcast
+ * @throws {DTypeError} unless both inputs are f32
  */
 export const power: Op<["a", "b"]> = binary({ name: "power", f: ieeePower });

@@ -2,9 +2,12 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Product over an axis; 1 for an empty one.
- * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Product along an axis. An empty axis gives 1.
+ *
+ * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} if `axis` is given for a scalar
+ * @throws {ArgumentError} if x has no such axis
  */
 export const prod: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "prod",

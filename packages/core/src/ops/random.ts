@@ -6,18 +6,23 @@ import { requireDType } from "./shared/elementwise.ts";
 export interface RandomParams {
   /** Shape of the result. */
   readonly shape: Shape;
-  /** A whole number from 0; the same seed gives the same numbers everywhere. */
+  /** Whole number from 0. The same seed gives the same numbers everywhere. */
   readonly seed: number;
   /** "uniform": multiples of 2^-24 in [0, 1). "normal": mean 0 and variance 1. */
   readonly distribution: "uniform" | "normal";
 }
 
 /**
- * Random numbers, counter-based: element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key
- * `seed` and the counter `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box
- * and Muller, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0
- * if left out) changes. `draw []? -> y [...shape]`, f32.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Random numbers from a counter: the same seed gives the same numbers on every backend.
+ * `draw []? -> y [...shape]`, f32. `draw` is an i32 scalar, 0 if left out. A plan repeats its numbers in every run unless `draw` changes.
+ *
+ * Element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key `seed` and the counter
+ * `[floor(i / 4) low, floor(i / 4) high, draw, 0]`.
+ *
+ * - Uniform: `(word >>> 8) * 2^-24`.
+ * - Normal: pairs of words by the Box–Muller transform, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`.
+ * @throws {ShapeError | DTypeError} unless `draw` is an i32 scalar
+ * @throws {ArgumentError} if an option is out of range
  */
 export const random: Op<[], RandomParams, "distribution", ["draw"]> = {
   name: "random",

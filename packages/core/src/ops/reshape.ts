@@ -5,13 +5,16 @@ import { elementCount, formatShape, formatSpec, type Shape } from "../spec.ts";
 import { requireDims } from "./shared/checks.ts";
 
 export interface ReshapeParams {
-  /** Symbolic dims of `x` must all appear; the product of the other extents must stay. */
+  /** Shape of the result. It has the symbolic dims of `x` and the same product of the remaining extents. */
   readonly shape: Shape;
 }
 
 /**
- * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * The same elements, in row-major order, with another shape. Nothing is copied or computed.
+ * `x [...] -> y [...shape]`, any plain dtype.
+ * @throws {ShapeError} if the number of elements would change
+ * @throws {DTypeError} if x has a block type
+ * @throws {ArgumentError} if `shape` is not a list of extents
  */
 export const reshape: Op<["x"], ReshapeParams> = {
   name: "reshape",
@@ -20,10 +23,10 @@ export const reshape: Op<["x"], ReshapeParams> = {
   required: ["shape"],
   alias: true,
   infer([x], { shape }) {
-    if (isQuantized(x.dtype)) throw new DTypeError("reshape", "a plain dtype", formatSpec(x), "declare the tensor in the shape wanted");
+    if (isQuantized(x.dtype)) throw new DTypeError("reshape", "a plain dtype", formatSpec(x), "declare the tensor in that shape");
     requireDims("reshape", shape);
     if (literalCount(shape) !== literalCount(x.shape) || symbols(shape) !== symbols(x.shape)) {
-      throw new ShapeError("reshape", `a shape of as many elements as ${formatShape(x.shape)}`, formatShape(shape), "change an extent");
+      throw new ShapeError("reshape", `a shape with as many elements as ${formatShape(x.shape)}`, formatShape(shape), "change an extent");
     }
     return { dtype: x.dtype, shape };
   },

@@ -5,14 +5,15 @@ import { requireFromZero, requireShape } from "./shared/checks.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface RmsNormParams {
-  /** Added to the mean of squares. */
+  /** Added to the mean of squares, which avoids a division by zero. */
   readonly eps: number;
 }
 
 /**
  * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
  * `x [..., n], w [n] -> y [..., n]`, f32.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+ * @throws {ArgumentError} if `eps` is negative or not finite
  */
 export const rmsNorm: Op<["x", "w"], RmsNormParams> = {
   name: "rmsNorm",

@@ -1,5 +1,9 @@
 import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
-/** `y = 1 / sqrt(x)`; Infinity at 0, NaN below. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Reciprocal square root: `y = 1 / sqrt(x)`; Infinity at 0, NaN below.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const rsqrt: Op<["x"]> = unary({ name: "rsqrt", defaults: {}, flops: 2, f: (x) => 1 / Math.sqrt(x) });

@@ -3,7 +3,7 @@ import type { Reference } from "../reference/referenceType.ts";
 import type { SampleParams } from "./sample.ts";
 import { uniformAt } from "./shared/philox.ts";
 
-/** The scalar definition of `sample`, which a backend may compute with: its sums are in f64 and in a stated order. */
+/** Scalar definition of `sample`, which backends may also compute with. Sums are f64, in the order that the op's documentation states. */
 export const sample: Reference<"sample"> = ([logits, position], params, y) => {
   const n = logits.spec.shape.at(-1)!;
   for (let row = 0; row < y.data.length; row++) {
@@ -21,10 +21,11 @@ function candidatesOf(logits: Float32Array, row: number): Candidates {
       "sample",
       "finite logits, or -Infinity to exclude one",
       `${logits[wrong]} at ${wrong} of row ${row}`,
-      "look for what made them",
+      "check the op that computed them",
     );
   const candidates = Array.from(logits, (logit, id) => ({ id, logit })).filter(({ logit }) => logit !== Number.NEGATIVE_INFINITY);
-  if (candidates.length === 0) throw new ArgumentError("sample", "at least one finite logit", `none in row ${row}`, "exclude less");
+  if (candidates.length === 0)
+    throw new ArgumentError("sample", "at least one finite logit", `none in row ${row}`, "exclude fewer candidates");
   return candidates;
 }
 
@@ -51,7 +52,7 @@ function choose(all: Candidates, { temperature, topK, topP, minP }: SampleParams
   return pick(kept, (logit) => Math.fround((logit - greatest.logit) / temperature), uniform);
 }
 
-/** The candidate under `uniform` in [0, 1). */
+/** First candidate at which the running sum of probabilities exceeds `uniform`, a number in [0, 1). */
 function pick(kept: Candidates, scaled: (logit: number) => number, uniform: number): number {
   const weights = kept.map(({ logit }) => Math.exp(scaled(logit)));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -60,6 +61,6 @@ function pick(kept: Candidates, scaled: (logit: number) => number, uniform: numb
     sum += weight / total;
     return uniform < sum;
   });
-  // Rounding can leave the whole sum just below `uniform`.
+  // Rounding can leave the total just below `uniform`: -1 then takes the last candidate.
   return kept.at(at)!.id;
 }

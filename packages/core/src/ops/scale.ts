@@ -4,11 +4,16 @@ import { unary } from "./shared/elementwise.ts";
 
 /** Parameters of `scale`. */
 export interface ScaleParams {
-  /** The factor, a finite number. */
+  /** Factor, a finite number. */
   readonly by: number;
 }
 
-/** `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32. @throws {DTypeError | ArgumentError} */
+/**
+ * Multiplies by a constant: `y = x * by`.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ * @throws {ArgumentError} if `by` is not finite
+ */
 export const scale: Op<["x"], ScaleParams> = unary<ScaleParams>({
   name: "scale",
   defaults: {},

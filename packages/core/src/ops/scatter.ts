@@ -6,18 +6,19 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface ScatterParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to write along. A negative axis counts from the end. */
   readonly axis: number;
-  /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). */
+  /** "replace" keeps the last update of equal indices. "add" adds every update to the element of `x` (f32, or wrapping i32). */
   readonly mode: "replace" | "add";
 }
 
 /**
- * A copy of `x` with slices along an axis written: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`. The inverse of `gather`.
- * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype.
+ * Copies `x` and writes slices along an axis, the inverse of `gather`: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`.
+ * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype; mode "add" takes f32 or i32.
  *
  * An index outside `[0, n)` is an error on the scalar reference.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} for an unknown mode or axis, and for an index out of range when the reference runs
  */
 export const scatter: Op<["x", "indices", "updates"], ScatterParams, keyof ScatterParams> = {
   name: "scatter",

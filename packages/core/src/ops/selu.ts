@@ -4,7 +4,12 @@ import { unary } from "./shared/elementwise.ts";
 const alpha = 1.6732632423543772;
 const lambda = 1.0507009873554805;
 
-/** `y = lambda * x` above 0, `lambda * alpha * (exp(x) - 1)` below: the self-normalising unit (Klambauer et al., 2017). `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Scaled exponential linear unit (Klambauer et al., 2017): `y = lambda * x` for `x > 0`, else `lambda * alpha * (exp(x) - 1)`, with lambda
+ * 1.0507 and alpha 1.6733.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const selu: Op<["x"]> = unary({
   name: "selu",
   defaults: {},

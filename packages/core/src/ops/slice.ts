@@ -7,24 +7,28 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 export interface SliceParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to cut. A negative axis counts from the end. */
   readonly axis: number;
   /** First index. A negative index counts from the end. */
   readonly start: number;
   /**
-   * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
-   * it has in a run.
+   * Index after the last one. A negative index counts from the end; null takes the rest of the axis. A symbolic dim takes the number
+   * of elements that the run binds it to.
    */
   readonly end: Dim | null;
-  /** Distance between the indices that are taken, from 1. */
+  /** Distance between the taken indices, a whole number from 1. */
   readonly step: number;
 }
 
 /**
- * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]`, for indices below `end`. Bounds outside of the axis are errors,
- * not clipped. A symbolic axis can only be taken whole; a symbolic `end` needs `start: 0` and `step: 1`.
- * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype. Several slices split a tensor.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]` for indices below `end`. Several slices split a tensor.
+ * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype.
+ *
+ * Bounds outside the axis are errors; they are not clipped. A symbolic axis can only be taken whole. A symbolic `end` needs `start: 0` and
+ * `step: 1`.
+ * @throws {DTypeError} unless x has a plain dtype
+ * @throws {ShapeError} if x is a scalar
+ * @throws {ArgumentError} if the axis or a bound is out of range
  */
 export const slice: Op<["x"], SliceParams, "start" | "end" | "step"> = {
   name: "slice",
@@ -49,14 +53,14 @@ function extentOf(x: TensorSpec, dim: Dim, { start, end, step }: SliceParams): D
       "slice",
       expected,
       `${end.name}≤${end.max}, start ${start}, step ${step}`,
-      "slice from 0 in steps of 1, with a dim of a smaller maximum",
+      "slice from 0 in steps of 1, up to a dim with a smaller maximum",
     );
   }
   if (typeof dim !== "number") {
     if (start === 0 && end === null && step === 1) return dim;
     throw new ArgumentError(
       "slice",
-      `the whole of the symbolic axis ${dim.name}`,
+      `all of the symbolic axis ${dim.name}`,
       `start ${start}, end ${end}, step ${step}`,
       "slice other axes",
     );

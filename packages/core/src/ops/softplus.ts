@@ -1,7 +1,11 @@
 import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
-/** `y = log(1 + exp(x))`, without overflow. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Softplus: `y = log(1 + exp(x))`, without overflow.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const softplus: Op<["x"]> = unary({
   name: "softplus",
   defaults: {},

@@ -1,5 +1,9 @@
 import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
-/** `y = sqrt(x)`; NaN below 0. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Square root: `y = sqrt(x)`; NaN below 0.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const sqrt: Op<["x"]> = unary({ name: "sqrt", defaults: {}, flops: 1, f: (x) => Math.sqrt(x) });

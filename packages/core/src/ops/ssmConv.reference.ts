@@ -17,7 +17,7 @@ export const ssmConv: Reference<"ssmConv"> = ([x, filter, state, positions, rows
   }
 };
 
-/** `x` of the token `distance` places before token `t` of its sequence, from the call or from the state; undefined before position 0. */
+/** Channels of the token `distance` places before token `t` of its sequence, from the call or the state; undefined before position 0. */
 export function tokenBefore(
   x: HostTensor,
   state: HostTensor,

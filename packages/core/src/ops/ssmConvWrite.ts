@@ -5,11 +5,13 @@ import { requireDType } from "./shared/elementwise.ts";
 import { requireTokens } from "./shared/recurrent.ts";
 
 /**
- * Keeps the latest tokens of each sequence for the next `ssmConv`, and returns the state's next version.
- * `state [S, K - 1, C], x [T, C], positions [T] i32, rows [T] i32 -> state`, f32; places before position 0 become 0.
+ * Stores the latest tokens of each sequence for the next `ssmConv` and returns the state's next version.
+ * `state [S, K - 1, C], x [T, C], positions [T] i32, rows [T] i32 -> state`, f32. Places before position 0 become 0.
  *
- * Rows must differ between sequences. One outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
- * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+ * Sequences must have different rows. A row outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ProgramError} unless `state` is the newest version of a persistent
+ * @throws {ArgumentError} for a row out of range, when the reference runs
  */
 export const ssmConvWrite: Op<["state", "x", "positions", "rows"]> = {
   name: "ssmConvWrite",

@@ -16,7 +16,7 @@ export const ssmScan: Reference<"ssmScan"> = ([x, dt, a, b, c, state, positions,
   }
 };
 
-/** Walks the tokens of a run and shows the state `[N]` of each channel after each token. */
+/** Walks the tokens of a run and calls `visit` with the state `[N]` of each channel after each token. */
 export function scan(
   { x, dt, a, b, state, positions }: Scanned<HostTensor>,
   { row, first, end }: Run,

@@ -7,17 +7,20 @@ import { requireDType } from "./shared/elementwise.ts";
 import { requireTokens } from "./shared/recurrent.ts";
 
 /**
- * Selective state spaces (Gu & Dao, 2023, "Mamba", algorithm 2; heads and groups as in Dao & Gu, 2024, "Mamba-2"). For each head h with
- * channels p, in group g = h · G / H, the state s of N elements goes from token to token:
- * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]` and `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
- * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H, P]`,
- * f32. (Mamba: P = 1, G = 1.)
+ * Selective state space (Gu & Dao, 2023, "Mamba", algorithm 2), with heads and groups as in Mamba-2 (Dao & Gu, 2024). Head h with channels
+ * p is in group g = h · G / H; its state s has N elements per channel. Each token updates the state, then reads it:
+ * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]`,
+ * `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
  *
- * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
- * The tokens of a sequence must be adjacent and in order of position.
+ * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H,
+ * P]`, f32. Mamba has P = 1 and G = 1.
  *
- * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
- * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+ * A sequence continues from row `rows[t]` of the state, where `ssmScanWrite` left it. At position 0 it starts from 0, so a state needs no
+ * reset. The tokens of a sequence must be adjacent and in order of position.
+ *
+ * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
+ * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+ * @throws {ArgumentError} for a row out of range, when the reference runs
  */
 export const ssmScan: Op<["x", "dt", "a", "b", "c", "state", "positions", "rows"]> = {
   name: "ssmScan",
@@ -34,7 +37,7 @@ export const ssmScan: Op<["x", "dt", "a", "b", "c", "state", "positions", "rows"
 
 export type Scanned<T> = Readonly<Record<"x" | "dt" | "a" | "b" | "state" | "positions", T>>;
 
-/** The rule of shapes that `ssmScan` and `ssmScanWrite` share. @throws {ShapeError | DTypeError} */
+/** Shape rule that `ssmScan` and `ssmScanWrite` share. @throws {ShapeError | DTypeError} */
 export function requireScan(
   op: string,
   { x, dt, a, b, state, positions, rows }: Scanned<TensorSpec> & { readonly rows: TensorSpec },
@@ -45,7 +48,7 @@ export function requireScan(
   const [H, P] = [requireExtent(op, "H", heads), requireExtent(op, "P", channels)];
   const [G, N] = [requireExtent(op, "G", groups), requireExtent(op, "N", size)];
   if (G === 0 || H % G !== 0)
-    throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b), "every group serves as many heads");
+    throw new ShapeError(op, `b [T, G, N] with H = ${H} a multiple of G`, formatSpec(b), "each group serves an equal number of heads");
   if (N === 0) throw new ShapeError(op, "b [T, G, N] with N from 1", formatSpec(b), "a state has at least one element");
   requireShape(op, "b", b, [tokens, G, N]);
   requireShape(op, "dt", dt, [tokens, H]);

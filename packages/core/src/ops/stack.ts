@@ -9,8 +9,11 @@ export interface StackParams {
 }
 
 /**
- * Tensors along a new axis, whose extent is their number. `n tensors [...] -> y [..., n, ...]`, of one shape and plain dtype.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Joins n tensors along a new axis.
+ * `tensors[i] [...] -> y [..., n, ...]`, of one shape and one plain dtype.
+ * @throws {ShapeError} if the shapes differ
+ * @throws {DTypeError} unless all tensors have one plain dtype
+ * @throws {ArgumentError} if the result has no such axis
  */
 export const stack: VariadicOp<"tensors", StackParams, "axis"> = {
   name: "stack",

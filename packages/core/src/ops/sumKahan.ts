@@ -2,10 +2,14 @@ import type { Op } from "../program/op.ts";
 import { type ReduceParams, reduction } from "./shared/axes.ts";
 
 /**
- * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
- * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
- * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Sum along an axis with compensation (Kahan, 1965; Neumaier, 1974). An empty axis gives 0.
+ *
+ * The result is as accurate as a sum in twice the precision: small terms survive between large terms of opposite signs. `sum` is faster.
+ *
+ * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} if `axis` is given for a scalar
+ * @throws {ArgumentError} if x has no such axis
  */
 export const sumKahan: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "sumKahan",
@@ -19,7 +23,7 @@ export const sumKahan: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
       lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
       sum = next;
     }
-    // Once the sum is infinite or NaN, what was lost is NaN.
+    // `lost` is NaN once the sum is infinite or NaN.
     return Number.isFinite(sum) ? sum + lost : sum;
   },
 });

@@ -1,5 +1,9 @@
 import type { Op } from "../program/op.ts";
 import { unary } from "./shared/elementwise.ts";
 
-/** `y = tan(x)`, x in radians. `x [...] -> y [...]`. @throws {DTypeError} unless f32 */
+/**
+ * Tangent: `y = tan(x)`, with x in radians.
+ * `x [...] -> y [...]`, f32.
+ * @throws {DTypeError} unless x is f32
+ */
 export const tan: Op<["x"]> = unary({ name: "tan", defaults: {}, flops: 1, f: (x) => Math.tan(x) });

@@ -10,7 +10,12 @@ export interface TransposeParams {
   readonly axes: readonly number[] | null;
 }
 
-/** Permutes the axes: a matrix transpose, or any other order. `x [...] -> y [...]`, any plain dtype. @throws {DTypeError | ArgumentError} */
+/**
+ * Permutes the axes; by default it reverses them, which transposes a matrix.
+ * `x [...] -> y [...]`, any plain dtype.
+ * @throws {DTypeError} unless x has a plain dtype
+ * @throws {ArgumentError} unless `axes` names each axis once
+ */
 export const transpose: Op<["x"], TransposeParams, "axes"> = {
   name: "transpose",
   inputs: ["x"],

@@ -6,15 +6,19 @@ import { requireBoolean, requireWhole, resolveAxis } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
 export interface VarianceParams extends ReduceParams {
-  /** Subtracted from the count that the sum is divided by: 0 for the population's variance, 1 for a sample's. */
+  /** Subtracted from n in the divisor: 0 for the variance of a population, 1 for that of a sample. */
   readonly correction: number;
 }
 
 /**
- * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
- * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
- * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
- * @throws {ShapeError | DTypeError | ArgumentError}
+ * Variance along an axis: `sum((x - mean(x))^2) / (n - correction)`. Two passes keep the precision of values that are close to a large
+ * mean.
+ * A symbolic axis gives NaN in a run where it has at most `correction` elements.
+ *
+ * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
+ * @throws {DTypeError} unless x is f32
+ * @throws {ShapeError} if `axis` is given for a scalar, or there are at most `correction` elements to reduce
+ * @throws {ArgumentError} if x has no such axis, or `correction` is negative
  */
 export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {
   name: "variance",
@@ -28,7 +32,12 @@ export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {
     const reduced = at === null ? x.shape : [x.shape[at]!];
     const count = reduced.reduce<number>((product, dim) => product * (typeof dim === "number" ? dim : dim.max), 1);
     if (count <= correction)
-      throw new ShapeError("variance", `more than ${correction} elements to reduce`, formatSpec(x), "fewer have no variance");
+      throw new ShapeError(
+        "variance",
+        `more than ${correction} elements to reduce`,
+        formatSpec(x),
+        "lower correction, or reduce a longer axis",
+      );
     return { dtype: "f32", shape: reducedShape(x.shape, at, keepDims) };
   },
   cost: ([x], _params, y) => ({ flops: 4 * elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),

@@ -4,9 +4,10 @@ import { plainTypes } from "./shared/dtypes.ts";
 import { broadcastAll, combineThree, elementwiseCost, requireDType } from "./shared/elementwise.ts";
 
 /**
- * `y = condition ? a : b` element by element, with broadcasting. `condition [...] bool, a [...], b [...] -> y [...]`; `a` and `b`
- * of one plain dtype.
- * @throws {ShapeError | DTypeError}
+ * Selects elements by a condition: `y = condition ? a : b`.
+ * `condition [...] bool, a [...], b [...] -> y [...]` with broadcasting; `a` and `b` share one plain dtype.
+ * @throws {ShapeError} if the shapes do not broadcast
+ * @throws {DTypeError} unless `condition` is bool, and `a` and `b` have one plain dtype
  */
 export const where: Op<["condition", "a", "b"]> = {
   name: "where",

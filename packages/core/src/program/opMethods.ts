@@ -134,73 +134,88 @@ import type { Dim, Shape } from "../spec.ts";
 /** One method per op: `Handle` is the type of its tensors, `Result` what a call returns. */
 export interface OpMethods<Handle, Result> {
   /**
-   * `y = |x|`. `x [...] -> y [...]`.
+   * Absolute value: `y = |x|`.
+   * `x [...] -> y [...]`, f32.
    * See {@link abs}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   abs(x: Handle): Result;
 
   /**
-   * `y = acos(x)` in radians; NaN outside of [-1, 1]. `x [...] -> y [...]`.
+   * Arc cosine in radians: `y = acos(x)`; NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * See {@link acos}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   acos(x: Handle): Result;
 
   /**
-   * `y = log(x + sqrt(x^2 - 1))`; NaN below 1. `x [...] -> y [...]`.
+   * Inverse hyperbolic cosine: `y = log(x + sqrt(x^2 - 1))`; NaN below 1.
+   * `x [...] -> y [...]`, f32.
    * See {@link acosh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   acosh(x: Handle): Result;
 
   /**
-   * Sum with broadcasting: `y = a + b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Sum with broadcasting: `y = a + b`. i32 sums wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * See {@link add}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   add(a: Handle, b: Handle): Result;
 
   /**
-   * Whether every element of an axis is true; true for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Whether every element along an axis is true. An empty axis gives true.
+   *
+   * `x [...] bool -> y [...] bool`. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1
+   * (`keepDims`).
    * See {@link all}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is bool
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   all(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Whether an axis has a true element; false for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Whether at least one element along an axis is true. An empty axis gives false.
+   *
+   * `x [...] bool -> y [...] bool`. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1
+   * (`keepDims`).
    * See {@link any}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is bool
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   any(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Equidistant numbers: `y[i] = start + i * step`. `-> y [count]`, f32 or i32. A count instead of an end: the extent of numpy's form
-   * depends on how a quotient rounds.
+   * Evenly spaced numbers: `y[i] = start + i * step`.
+   * `-> y [count]`, f32 or i32.
+   *
+   * Takes a count where numpy takes an end: with an end, the extent would depend on how a quotient rounds.
    * See {@link arange}.
-   * @throws {ShapeError | ArgumentError} also where an i32 would overflow
+   * @throws {ShapeError | ArgumentError} for a count that is no extent, and for numbers that the dtype cannot hold
    */
   arange(params: {
-    /** How many numbers. It may be symbolic. */
+    /** Number of elements, which may be symbolic. */
     readonly count: Dim;
     /** The first number. @defaultValue 0 */
     readonly start?: number;
@@ -211,97 +226,113 @@ export interface OpMethods<Handle, Result> {
   }): Result;
 
   /**
-   * Index of the largest value along an axis, the first of equals; a NaN counts as the largest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
+   * Index of the largest value along an axis, the first one among equals. As in numpy, NaN counts as the largest.
+   * `x [...] f32 -> y [...] i32` without the axis. A symbolic axis that is empty in a run gives 0.
    * See {@link argmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   argmax(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to search. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * Index of the smallest value along an axis, the first of equals; a NaN counts as the smallest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
+   * Index of the smallest value along an axis, the first one among equals. As in numpy, NaN counts as the smallest.
+   * `x [...] f32 -> y [...] i32` without the axis. A symbolic axis that is empty in a run gives 0.
    * See {@link argmin}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   argmin(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to search. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * Indices that sort along an axis; equal values keep their order, a NaN counts as the largest. `x [...] f32 -> y [...] i32`.
+   * Indices that sort the values along an axis. Equal values keep their order; NaN counts as the largest value.
+   * `x [...] f32 -> y [...] i32`.
    * See {@link argsort}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   argsort(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to sort. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** True puts the largest value first. @defaultValue false */
+      /** Whether the largest value comes first. @defaultValue false */
       readonly descending?: boolean;
     },
   ): Result;
 
   /**
-   * `y = asin(x)` in radians; NaN outside of [-1, 1]. `x [...] -> y [...]`.
+   * Arc sine in radians: `y = asin(x)`; NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * See {@link asin}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   asin(x: Handle): Result;
 
   /**
-   * `y = log(x + sqrt(x^2 + 1))`. `x [...] -> y [...]`.
+   * Inverse hyperbolic sine: `y = log(x + sqrt(x^2 + 1))`.
+   * `x [...] -> y [...]`, f32.
    * See {@link asinh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   asinh(x: Handle): Result;
 
   /**
-   * Copies `value` into a persistent and returns its next version. `target [...], value [...] -> y [...]`, of one shape and
-   * dtype, f32 or i32.
+   * Copies `value` into a persistent and returns the persistent's next version.
+   * `target [...], value [...] -> y [...]`, all of one shape and one dtype, f32 or i32.
    * See {@link assign}.
-   * @throws {ShapeError | DTypeError | ProgramError}
+   * @throws {ShapeError | DTypeError} if `value` has another shape or dtype than `target`, or the dtype is neither f32 nor i32
+   * @throws {ProgramError} unless `target` is the newest version of a persistent
    */
   assign(target: Handle, value: Handle): Result;
 
   /**
-   * `y = atan(x)` in radians. `x [...] -> y [...]`.
+   * Arc tangent in radians: `y = atan(x)`.
+   * `x [...] -> y [...]`, f32.
    * See {@link atan}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   atan(x: Handle): Result;
 
   /**
-   * `y = log((1 + x) / (1 - x)) / 2`; infinite at 1 and -1, NaN outside. `x [...] -> y [...]`.
+   * Inverse hyperbolic tangent: `y = log((1 + x) / (1 - x)) / 2`; infinite at 1 and -1, NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * See {@link atanh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   atanh(x: Handle): Result;
 
   /**
-   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
-   * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
-   * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
-   * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
-   * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
+   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
    *
-   * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
-   * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
+   * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
+   * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+   *
+   * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
+   *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
+   * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
+   * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
+   * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+   * - `sinks[h]` is an additional logit of the softmax, without a value.
    *
    * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
    * See {@link attention}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for bad indices when the reference runs
    */
   attention(
     q: Handle,
@@ -311,51 +342,54 @@ export interface OpMethods<Handle, Result> {
     blockTable: Handle,
     seqLens: Handle,
     params: {
-      /** Multiplies `q . k`, usually `1 / sqrt(dK)`. */
+      /** Factor of `q . k`, usually `1 / sqrt(dK)`. */
       readonly scale: number;
       /** Positions per block of the block table. */
       readonly blockSize: number;
-      /** A query sees no position after its own. @defaultValue true */
+      /** Whether a query sees no position after its own. @defaultValue true */
       readonly causal?: boolean;
-      /** A query sees its own and the `window - 1` positions before; 0 means all. @defaultValue 0 */
+      /** Number of positions that a query sees, up to and including its own; 0 means all. @defaultValue 0 */
       readonly window?: number;
-      /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. @defaultValue 0 */
+      /** Soft cap: scores become `softcap * tanh(score / softcap)`. 0 means no cap. @defaultValue 0 */
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
-      /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. @defaultValue "f32" */
+      /** Precision of the operands of both products: "half" permits a backend to round them to f16, as in `matmul`. @defaultValue "f32" */
       readonly activations?: "f32" | "half";
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly sinks?: Handle;
     },
   ): Result;
 
   /**
-   * Mean of each window.
-   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
+   * Average pooling: the mean of each window.
+   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
    * See {@link avgPool2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+   * @throws {ArgumentError} if an option is out of range
    */
   avgPool2d(
     x: Handle,
     params: {
       /** Extents of a window. */
       readonly kernel: Pair;
-      /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
+      /** Distance between windows; null means the kernel's size, so that windows do not overlap. @defaultValue null */
       readonly stride?: Pair | null;
-      /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
+      /** Elements added on each of the two sides of an axis, at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
       readonly padding?: Pair;
-      /** Divide by the kernel's size everywhere, the zeros of the padding included, as PyTorch does unless told otherwise. @defaultValue true */
+      /** Whether the padding's zeros count: true divides by the kernel's size everywhere, as PyTorch does by default. @defaultValue true */
       readonly countPadding?: boolean;
     },
   ): Result;
 
   /**
-   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as in inference:
    * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
    * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
    * See {@link batchNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   batchNorm(
     x: Handle,
@@ -364,17 +398,21 @@ export interface OpMethods<Handle, Result> {
     w: Handle,
     bias: Handle,
     params: {
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
     },
   ): Result;
 
   /**
-   * The same values in another plain dtype. A float to an integer truncates toward zero and saturates, NaN becomes 0; integers to
-   * integers keep the low bits; to bool it is `x != 0` (NaN is true), from bool 0 or 1. To f16 and bf16 it rounds to the nearest f32
-   * first, then to the nearest of the type, ties to even. `x [...] -> y [...]`. Block types: `quantize`, `dequantize`.
+   * Converts values to another plain dtype.
+   * `x [...] -> y [...]`, from and to any plain dtype. For block types use `quantize` and `dequantize`.
+   *
+   * - Float to integer truncates toward zero and saturates; NaN becomes 0.
+   * - Integer to integer keeps the low bits.
+   * - To bool: `x != 0`, so NaN is true. From bool: 0 or 1.
+   * - To f16 and bf16 rounds to the nearest f32 first, then to the nearest value of the type, ties to even.
    * See {@link cast}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError | ArgumentError} if x or `dtype` is not a plain dtype
    */
   cast(
     x: Handle,
@@ -385,16 +423,19 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Smallest whole number from x. `x [...] -> y [...]`.
+   * Rounds up to a whole number: `y = ceil(x)`.
+   * `x [...] -> y [...]`, f32.
    * See {@link ceil}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   ceil(x: Handle): Result;
 
   /**
-   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Limits values to a range: `y = min(max(x, min), max)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link clip}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if a bound is NaN, or `min` is above `max`
    */
   clip(
     x: Handle,
@@ -407,24 +448,28 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
-   * dtype; the other extents are the same.
+   * Joins one or more tensors along an axis.
+   * `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, of one plain dtype. All other extents must be equal.
    * See {@link concat}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if other extents differ, the joined axis is symbolic, or the tensors are scalars
+   * @throws {DTypeError} unless all tensors have one plain dtype
+   * @throws {ArgumentError} if the tensors have no such axis
    */
   concat(
     tensors: readonly Handle[],
     params: {
-      /** The axis. A negative axis counts from the end. */
+      /** Axis to join along. A negative axis counts from the end. */
       readonly axis: number;
     },
   ): Result;
 
   /**
-   * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`, outside of
-   * `x` is 0. `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
+   * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`. Outside `x` the
+   * values are 0.
+   * `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, with `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
    * See {@link conv1d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+   * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
    */
   conv1d(
     x: Handle,
@@ -432,7 +477,7 @@ export interface OpMethods<Handle, Result> {
     params?: {
       /** Distance between windows. @defaultValue 1 */
       readonly stride?: number;
-      /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. @defaultValue 0 */
+      /** Zeros added on each of the two sides. For unequal sides, e.g. in a causal convolution, use `pad` first. @defaultValue 0 */
       readonly padding?: number;
       /** Distance between the elements of `x` that one window reads. @defaultValue 1 */
       readonly dilation?: number;
@@ -442,11 +487,13 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Cross-correlation, as deep-learning libraries call convolution:
-   * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`, outside of `x` is 0.
-   * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`.
+   * Cross-correlation over two axes, which deep-learning libraries call convolution:
+   * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`. Outside `x` the values are 0.
+   * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, with
+   * `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`, and `W'` likewise.
    * See {@link conv2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+   * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
    */
   conv2d(
     x: Handle,
@@ -464,78 +511,93 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * The magnitude of `a` with the sign of `b`, its sign bit: -0 counts as negative. With broadcasting, f32. `a [...], b [...] -> y [...]`.
+   * Magnitude of `a` with the sign bit of `b`: a `b` of -0 makes the result negative.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
    * See {@link copysign}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   copysign(a: Handle, b: Handle): Result;
 
   /**
-   * `y = cos(x)`, x in radians. `x [...] -> y [...]`.
+   * Cosine: `y = cos(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * See {@link cos}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   cos(x: Handle): Result;
 
   /**
-   * `y = (exp(x) + exp(-x)) / 2`. `x [...] -> y [...]`.
+   * Hyperbolic cosine: `y = (exp(x) + exp(-x)) / 2`.
+   * `x [...] -> y [...]`, f32.
    * See {@link cosh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   cosh(x: Handle): Result;
 
   /**
-   * Running product along an axis, the element itself included. `x [...] -> y [...]`, f32.
+   * Cumulative product along an axis: `y[i] = x[0] * ... * x[i]`.
+   * `x [...] -> y [...]`, f32.
    * See {@link cumprod}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   cumprod(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to accumulate along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * Running sum along an axis, the element itself included. `x [...] -> y [...]`, f32.
+   * Cumulative sum along an axis: `y[i] = x[0] + ... + x[i]`.
+   * `x [...] -> y [...]`, f32.
    * See {@link cumsum}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   cumsum(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to accumulate along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * The values of a storage type: `x [...]` of a block type, f16 or bf16 `-> y [...]` f32, exact.
+   * Decodes a block type, f16 or bf16 to f32. The result is exact.
+   * `x [...] -> y [...] f32`.
    * See {@link dequantize}.
-   * @throws {DTypeError}
+   * @throws {DTypeError} if x is f32, an integer or bool
    */
   dequantize(x: Handle): Result;
 
   /**
-   * Quotient with broadcasting: `y = a / b`, f32; a zero divisor gives an infinity or NaN. `a [...], b [...] -> y [...]`.
+   * Quotient with broadcasting: `y = a / b`. Division by zero gives an infinity or NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
    * See {@link div}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   div(a: Handle, b: Handle): Result;
 
   /**
-   * Inner product: `y = sum(a * b)`. `a [n], b [n] -> y []`, f32.
+   * Inner product of two vectors: `y = sum(a * b)`.
+   * `a [n], b [n] -> y []`, f32.
    * See {@link dot}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError | DTypeError} unless both are f32 vectors of one length
    */
   dot(a: Handle, b: Handle): Result;
 
   /**
-   * One element as a scalar that later ops take: `y = x.flat[index]`. `x [...] -> y []`, f32 or i32. It is a copy, so it keeps
-   * its value when `x` is written later.
+   * One element of a tensor as a scalar that later ops can read: `y = x.flat[index]`.
+   * `x [...] -> y []`, f32 or i32. The scalar is a copy: it keeps its value when `x` is written later.
    * See {@link element}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32 or i32
+   * @throws {ArgumentError} if `index` is outside x, for symbolic extents when the program runs
    */
   element(
     x: Handle,
@@ -546,326 +608,375 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Exponential linear unit (Clevert et al., 2015): `y = x` for `x >= 0`, else `alpha * (exp(x) - 1)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link elu}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `alpha` is not finite
    */
   elu(
     x: Handle,
     params?: {
-      /** Large negative values approach `-alpha`. @defaultValue 1 */
+      /** Scale of negative values: large negative inputs approach `-alpha`. @defaultValue 1 */
       readonly alpha?: number;
     },
   ): Result;
 
   /**
-   * Rows of a table: `y[..., :] = table[ids[...], :]`. `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16,
-   * bf16 or a block type. It also picks rows of activations.
+   * Looks up rows of a table: `y[..., :] = table[ids[...], :]`.
+   * `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16, bf16 or a block type; it may also be a tensor of activations.
    *
    * An id outside `[0, V)` is an error on the scalar reference; other backends write a row of zeros and never read outside the table.
    * See {@link embedding}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an id out of range, when the reference runs
    */
   embedding(table: Handle, ids: Handle): Result;
 
   /**
-   * `y = a == b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether elements are equal: `y = a == b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link equal}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   equal(a: Handle, b: Handle): Result;
 
   /**
-   * `y = e^x`. `x [...] -> y [...]`.
+   * Exponential function: `y = e^x`.
+   * `x [...] -> y [...]`, f32.
    * See {@link exp}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   exp(x: Handle): Result;
 
   /**
-   * Repeats `x` to a larger shape by the rule of broadcasting. `x [...] -> y [...shape]`, any plain dtype.
+   * Repeats `x` to a larger shape by the broadcasting rule.
+   * `x [...] -> y [...shape]`, any plain dtype.
    * See {@link expand}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if x does not broadcast to `shape`
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ArgumentError} if `shape` is not a list of extents
    */
   expand(
     x: Handle,
     params: {
-      /** What `x` broadcasts to: its axes, aligned at the last, with extents of 1 stretched, and any new axes before them. */
+      /** Shape of the result. Axes align at the last one; an extent of 1 of `x` may grow, and axes may be added in front. */
       readonly shape: Shape;
     },
   ): Result;
 
   /**
-   * Identity matrix: ones on the main diagonal, zeros elsewhere. `-> y [rows, columns]`, f32.
+   * Identity matrix: ones on the main diagonal, zeros elsewhere.
+   * `-> y [rows, columns]`, f32.
    * See {@link eye}.
-   * @throws {ArgumentError}
+   * @throws {ArgumentError} unless `rows` and `columns` are whole numbers from 0
    */
   eye(params: {
     /** Number of rows. */
     readonly rows: number;
-    /** Number of columns; null for as many as rows. @defaultValue null */
+    /** Number of columns; null means the number of rows. @defaultValue null */
     readonly columns?: number | null;
   }): Result;
 
   /**
-   * Largest whole number up to x. `x [...] -> y [...]`.
+   * Rounds down to a whole number: `y = floor(x)`.
+   * `x [...] -> y [...]`, f32.
    * See {@link floor}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   floor(x: Handle): Result;
 
   /**
-   * `y = a * b + c` with broadcasting, f32. Backends may round the product before they add.
-   * `a [...], b [...], c [...] -> y [...]`.
+   * Multiplies and adds: `y = a * b + c`. Backends may round the product before they add.
+   * `a [...], b [...], c [...] -> y [...]` with broadcasting, f32.
    * See {@link fma}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless all inputs are f32
    */
   fma(a: Handle, b: Handle, c: Handle): Result;
 
   /**
-   * `y = x - floor(x)`, from 0 up to 1, as in shading languages; NaN for the infinities. `x [...] -> y [...]`.
+   * Fractional part as in shading languages: `y = x - floor(x)`, in [0, 1). Infinities give NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link fract}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   fract(x: Handle): Result;
 
   /**
-   * A tensor of one value, in any plain dtype: `-> y [...shape]`.
+   * Tensor with the same value in every element.
+   * `-> y [...shape]`, any plain dtype.
    * See {@link full}.
-   * @throws {ShapeError | ArgumentError}
+   * @throws {ShapeError | ArgumentError} if `shape` is not a list of extents, or the dtype cannot hold the value
    */
   full(params: {
     /** Shape of the result. */
     readonly shape: Shape;
-    /** A value that `dtype` can represent. */
+    /** Value of every element, which `dtype` must be able to represent. */
     readonly value: number;
-    /** A plain dtype. @defaultValue "f32" */
+    /** Dtype of the result, any plain dtype. @defaultValue "f32" */
     readonly dtype?: ScalarType;
   }): Result;
 
   /**
-   * Picks along an axis: `y[..., i..., ...] = x[..., indices[i...], ...]` (numpy's `take`). `x [p..., n, q...], indices [i...] i32 ->
-   * y [p..., i..., q...]`, any plain dtype; `embedding` picks rows of quantised tables.
+   * Picks slices along an axis by index, like numpy's `take`: `y[..., i..., ...] = x[..., indices[i...], ...]`.
+   * `x [p..., n, q...], indices [i...] i32 -> y [p..., i..., q...]`, any plain dtype. To pick rows of a quantised table use `embedding`.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * See {@link gather}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
+   * @throws {ShapeError} if x is a scalar
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
    */
   gather(
     x: Handle,
     indices: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue 0 */
+      /** Axis to pick along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit
-   * (Hendrycks & Gimpel, 2016). `x [...] -> y [...]`.
+   * Gaussian error linear unit (Hendrycks & Gimpel, 2016), tanh form: `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.
+   * `x [...] -> y [...]`, f32. `geluErf` is the exact form.
    * See {@link gelu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   gelu(x: Handle): Result;
 
   /**
-   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the exact form of the Gaussian error linear unit (Hendrycks & Gimpel, 2016); `gelu` is the
-   * tanh form. `x [...] -> y [...]`.
+   * Gaussian error linear unit (Hendrycks & Gimpel, 2016), exact form: `y = 0.5 * x * (1 + erf(x / sqrt(2)))`.
+   * `x [...] -> y [...]`, f32. `gelu` is the tanh form.
    * See {@link geluErf}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   geluErf(x: Handle): Result;
 
   /**
-   * `y = a > b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is larger: `y = a > b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link greater}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   greater(a: Handle, b: Handle): Result;
 
   /**
-   * `y = a >= b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is at least as large: `y = a >= b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link greaterEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   greaterEqual(a: Handle, b: Handle): Result;
 
   /**
-   * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
-   * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   * Group norm (Wu & He, 2018): normalises each group of channels to mean 0 and variance 1, then scales and shifts each channel:
+   * `y = (x - mean) / sqrt(variance + eps) * w[c] + bias[c]`.
+   * `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   *
+   * Mean and variance are taken over one group of one item. The variance is the population's, computed in two passes.
    * See {@link groupNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `groups` does not divide C, or `eps` is negative or not finite
    */
   groupNorm(
     x: Handle,
     w: Handle,
     params: {
-      /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
+      /** Number of groups of adjacent channels: 1 normalises over all C channels, C gives an instance norm. */
       readonly groups: number;
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly bias?: Handle;
     },
   ): Result;
 
   /**
-   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3 (Howard et al., 2019). `x [...] -> y [...]`.
+   * Hard swish (Howard et al., 2019): `y = x * min(max(x + 3, 0), 6) / 6`. The result is 0 up to -3 and x from 3.
+   * `x [...] -> y [...]`, f32.
    * See {@link hardswish}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   hardswish(x: Handle): Result;
 
   /**
-   * Stores keys and values of T tokens in a cache: `cache[slots[t], h] = [k[t, h], v[t, h]]`, and returns its next version.
-   * `cache [S, Hkv, dK + dV] f32 | f16 | q8_0, k [T, Hkv, dK], v [T, Hkv, dV], slots [T] i32 -> cache`. Slots of one call
-   * should differ; of equal ones, which token stays is not defined.
+   * Stores the keys and values of T tokens in a cache and returns the cache's next version: `cache[slots[t], h] = [k[t, h], v[t, h]]`.
+   * `cache [S, Hkv, dK + dV] f32 | f16 | q8_0, k [T, Hkv, dK] f32, v [T, Hkv, dV] f32, slots [T] i32 -> cache`.
    *
-   * A slot outside `[0, S)` is an error on the scalar reference; other backends skip the token.
+   * Slots of one call should differ: which of two tokens with the same slot is kept is undefined. A slot outside `[0, S)` is an error on the
+   * scalar reference; other backends skip the token.
    * See {@link kvWrite}.
-   * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ProgramError} unless `cache` is the newest version of a persistent
+   * @throws {ArgumentError} for a slot out of range, when the reference runs
    */
   kvWrite(cache: Handle, k: Handle, v: Handle, slots: Handle): Result;
 
   /**
-   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
-   * variance, computed in two passes.
-   * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
+   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`.
+   * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32. The variance is the population's, computed in two passes.
    * See {@link layerNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   layerNorm(
     x: Handle,
     w: Handle,
     params: {
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly bias?: Handle;
     },
   ): Result;
 
   /**
-   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Leaky rectified linear unit: `y = x` for `x >= 0`, else `slope * x`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link leakyRelu}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `slope` is not finite
    */
   leakyRelu(
     x: Handle,
     params?: {
-      /** Factor of negative values. @defaultValue 0.01 */
+      /** Factor of negative inputs. @defaultValue 0.01 */
       readonly slope?: number;
     },
   ): Result;
 
   /**
-   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may be outside [0, 1].
-   * `a [...], b [...], t [...] -> y [...]`.
+   * Linear interpolation: `y = a + t * (b - a)`. `t` may be outside [0, 1].
+   * `a [...], b [...], t [...] -> y [...]` with broadcasting, f32.
    * See {@link lerp}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless all inputs are f32
    */
   lerp(a: Handle, b: Handle, t: Handle): Result;
 
   /**
-   * `y = a < b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is smaller: `y = a < b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link less}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   less(a: Handle, b: Handle): Result;
 
   /**
-   * `y = a <= b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is at most as large: `y = a <= b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link lessEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   lessEqual(a: Handle, b: Handle): Result;
 
   /**
-   * `y = log(x)`: the natural logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Natural logarithm: `y = log(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * See {@link log}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log(x: Handle): Result;
 
   /**
-   * `y = log10(x)`: the base-10 logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Base-10 logarithm: `y = log10(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * See {@link log10}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log10(x: Handle): Result;
 
   /**
-   * `y = log2(x)`: the base-2 logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Base-2 logarithm: `y = log2(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * See {@link log2}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log2(x: Handle): Result;
 
   /**
-   * `y = x - max(x) - log(sum(exp(x - max(x))))` along an axis. `x [...] -> y [...]`, f32. A row of nothing but -Infinity
-   * gives NaN, as in PyTorch.
+   * Logarithm of the softmax along an axis: `y = x - max(x) - log(sum(exp(x - max(x))))`.
+   * `x [...] -> y [...]`, f32. As in PyTorch, a line of only -Infinity gives NaN.
    * See {@link logSoftmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   logSoftmax(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis that the softmax normalises. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * `y = a && b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Logical and: `y = a && b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * See {@link logicalAnd}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalAnd(a: Handle, b: Handle): Result;
 
   /**
-   * `y = !x`. `x [...] bool -> y [...] bool`.
+   * Logical negation: `y = !x`.
+   * `x [...] bool -> y [...] bool`.
    * See {@link logicalNot}.
-   * @throws {DTypeError} unless bool
+   * @throws {DTypeError} unless x is bool
    */
   logicalNot(x: Handle): Result;
 
   /**
-   * `y = a || b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Logical or: `y = a || b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * See {@link logicalOr}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalOr(a: Handle, b: Handle): Result;
 
   /**
-   * `y = a != b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Exclusive or: `y = a != b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * See {@link logicalXor}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalXor(a: Handle, b: Handle): Result;
 
   /**
-   * Matrix product with broadcast batch axes: `a [..., m, k] x b [..., k, n] -> y [..., m, n]`, f32.
-   * `a` is f32; `b` is f32, f16, bf16 or a block type (then `transposeB`, blocks along k).
+   * Matrix product with broadcast batch axes.
+   * `a [..., m, k], b [..., k, n] -> y [..., m, n]`, f32. `b` may also be f16, bf16 or a block type; a block type needs `transposeB`,
+   * because its blocks run along k.
    * See {@link matmul}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the inner extents differ, a rank is below 2, or the batch axes do not broadcast
+   * @throws {DTypeError} if `a` is not f32, or `b` is an integer or bool
+   * @throws {ArgumentError} for an unknown option, and for a quantised `b` without `transposeB`
    */
   matmul(
     a: Handle,
     b: Handle,
     params?: {
-      /** `a` is stored as `[..., k, m]`. @defaultValue false */
+      /** Whether `a` is stored as `[..., k, m]`. @defaultValue false */
       readonly transposeA?: boolean;
-      /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. @defaultValue false */
+      /** Whether `b` is stored as `[..., n, k]`, as weights are in GGUF files. A quantised `b` must be. @defaultValue false */
       readonly transposeB?: boolean;
       /**
        * Precision of the operands. Sums are f32 in every mode.
        *
        * - "f32" multiplies exact activations with the dequantised weights.
-       * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
-       *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+       * - "half" permits a backend to round both operands to f16, or to bf16 for bf16 weights, as tensor cores do. Rows that would overflow
+       *   are scaled by a power of two. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
-       * - "ggml" first rounds each row of `a` as ggml's CPU code does: for a quantised `b` to the 8-bit blocks that it pairs with that type,
-       *   which changes results by about 1e-2 relative, and for f16 and bf16 to the type of `b`. With f32 it is "f32".
+       * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
+       *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -873,100 +984,117 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Largest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives -Infinity.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Largest value along an axis; NaN if any element is NaN. A symbolic axis that is empty in a run gives -Infinity.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link max}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   max(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Largest value of each window; padding never counts, NaN does.
-   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
+   * Max pooling: the largest value of each window, NaN if the window contains NaN. Padding never counts.
+   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
    * See {@link maxPool2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+   * @throws {ArgumentError} if an option is out of range
    */
   maxPool2d(
     x: Handle,
     params: {
       /** Extents of a window. */
       readonly kernel: Pair;
-      /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
+      /** Distance between windows; null means the kernel's size, so that windows do not overlap. @defaultValue null */
       readonly stride?: Pair | null;
-      /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
+      /** Elements added on each of the two sides of an axis, at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
       readonly padding?: Pair;
     },
   ): Result;
 
   /**
-   * The larger of two with broadcasting, f32 or i32; NaN if either is. `a [...], b [...] -> y [...]`.
+   * The larger of two elements: `y = max(a, b)`; NaN if either is NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * See {@link maximum}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   maximum(a: Handle, b: Handle): Result;
 
   /**
-   * Mean over an axis: `sum(x) / n`. An axis that is empty only in a run gives NaN.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Mean along an axis: `sum(x) / n`. A symbolic axis that is empty in a run gives NaN.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link mean}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   mean(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Smallest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives Infinity.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Smallest value along an axis; NaN if any element is NaN. A symbolic axis that is empty in a run gives Infinity.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link min}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   min(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * The smaller of two with broadcasting, f32 or i32; NaN if either is. `a [...], b [...] -> y [...]`.
+   * The smaller of two elements: `y = min(a, b)`; NaN if either is NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * See {@link minimum}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   minimum(a: Handle, b: Handle): Result;
 
   /**
-   * `y = x * tanh(log(1 + exp(x)))` (Misra, 2019). `x [...] -> y [...]`.
+   * Mish activation (Misra, 2019): `y = x * tanh(log(1 + exp(x)))`.
+   * `x [...] -> y [...]`, f32.
    * See {@link mish}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   mish(x: Handle): Result;
 
   /**
-   * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
-   * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
-   * `ids [T, k] i32 -> y [T, k, N]`.
+   * Multiplies each token by the matrices of its chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`.
+   * `x [T, K] or [T, k, K], experts [E, N, K], ids [T, k] i32 -> y [T, k, N]`, f32. `x [T, K]` has one vector for all experts of a token.
+   * `experts` may also be f16, bf16 or a block type.
    *
    * An id outside `[0, E)` is an error on the scalar reference; other backends give zeros.
    * See {@link moeMatmul}.
-   * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an unknown option, and for an id out of range when the reference runs
    */
   moeMatmul(
     x: Handle,
@@ -979,227 +1107,271 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Chooses experts: the `k` with the largest scores, best first, the lower index first among equals. `logits [T, E]`, optional
-   * `bias [E] -> ids [T, k] i32`. The score of an expert is its gate (see `moeWeights`) plus the bias, which takes no part in the weights
-   * (DeepSeek-AI, 2024, "DeepSeek-V3", section 2.1.2). A NaN counts as the smallest score.
+   * Chooses the `k` experts with the highest scores for each token, best first. The lower index comes first among equals; NaN counts as the
+   * lowest score.
+   * `logits [T, E], bias [E]? -> ids [T, k] i32`, with f32 inputs.
+   *
+   * An expert's score is its gate (see `moeWeights`) plus the bias. The bias has no part in the weights (DeepSeek-AI, 2024, "DeepSeek-V3",
+   * section 2.1.2).
    * See {@link moeRoute}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or `groups` does not divide E
+   * @throws {ArgumentError} if an option is out of range
    */
   moeRoute(
     logits: Handle,
     params: {
-      /** Experts for each token. */
+      /** Number of experts per token. */
       readonly k: number;
-      /** What scores are made of logits before the bias is added. @defaultValue "softmax" */
+      /** How logits become scores, before the bias is added. @defaultValue "softmax" */
       readonly gating?: Gating;
-      /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. @defaultValue 1 */
+      /** Number of equal groups of experts, of which a token uses `topKGroups`. 1 means no groups. @defaultValue 1 */
       readonly groups?: number;
-      /** Groups that a token uses: those with the largest sums of their two best scores. @defaultValue 1 */
+      /** Number of groups that a token uses: those whose two best scores have the largest sums. @defaultValue 1 */
       readonly topKGroups?: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly bias?: Handle;
     },
   ): Result;
 
   /**
-   * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`. `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
+   * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`.
+   * `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
    *
-   * An id outside `[0, E)` is an error on the scalar reference; elsewhere its weight is not defined.
+   * An id outside `[0, E)` is an error on the scalar reference; on other backends its weight is undefined.
    * See {@link moeWeights}.
-   * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for an id out of range when the reference runs
    */
   moeWeights(
     logits: Handle,
     ids: Handle,
     params?: {
-      /** See {@link Gating}: the same as of `moeRoute`. @defaultValue "softmax" */
+      /** How logits become gates, the same as in `moeRoute`; see {@link Gating}. @defaultValue "softmax" */
       readonly gating?: Gating;
-      /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). @defaultValue false */
+      /** Whether a token's weights are divided by their sum, or by 2^-14 if the sum is less (ggml's guard against division by zero). @defaultValue false */
       readonly normalize?: boolean;
-      /** Multiplies the weights in the last step. @defaultValue 1 */
+      /** Factor of the weights, applied last. @defaultValue 1 */
       readonly scale?: number;
     },
   ): Result;
 
   /**
-   * Product with broadcasting: `y = a * b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Product with broadcasting: `y = a * b`. i32 products wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * See {@link mul}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   mul(a: Handle, b: Handle): Result;
 
   /**
-   * `y = -x`. `x [...] -> y [...]`.
+   * Negation: `y = -x`.
+   * `x [...] -> y [...]`, f32.
    * See {@link neg}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   neg(x: Handle): Result;
 
   /**
-   * L1 norm over an axis: `sum(|x|)`; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * L1 norm along an axis: `sum(|x|)`. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link normL1}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normL1(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * L2 norm over an axis: `sqrt(sum(x^2))`; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * L2 norm along an axis: `sqrt(sum(x^2))`. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link normL2}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normL2(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Maximum norm over an axis: `max(|x|)`; NaN if any element is NaN, 0 for an empty axis.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Maximum norm along an axis: `max(|x|)`; NaN if any element is NaN. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link normLinf}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normLinf(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * `y = a != b`; true where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether elements differ: `y = a != b`; true if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * See {@link notEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   notEqual(a: Handle, b: Handle): Result;
 
   /**
-   * Puts a constant around a tensor. `x [n, ...] -> y [before + n + after, ...]`, any plain dtype.
+   * Adds elements of a constant value before and after each axis.
+   * `x [n, ...] -> y [before + n + after, ...]`, any plain dtype.
    * See {@link pad}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ShapeError} if a padded axis is symbolic
+   * @throws {ArgumentError} unless `pads` has one pair per axis and the dtype can hold the value
    */
   pad(
     x: Handle,
     params: {
-      /** One pair per axis: how many elements to add before and after it. */
+      /** One pair per axis: the number of elements to add before and after. */
       readonly pads: readonly (readonly [before: number, after: number])[];
-      /** The constant, a value that the dtype of `x` can represent. @defaultValue 0 */
+      /** Value of the added elements, which the dtype of `x` must be able to represent. @defaultValue 0 */
       readonly value?: number;
     },
   ): Result;
 
   /**
-   * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
+   * Power with a constant exponent: `y = x^exponent`, by the rules of IEEE 754. `power` takes a tensor of exponents.
    * `x [...] -> y [...]`, f32.
    * See {@link pow}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `exponent` is NaN
    */
   pow(
     x: Handle,
     params: {
-      /** The exponent. It may be infinite. */
+      /** Exponent, which may be infinite. */
       readonly exponent: number;
     },
   ): Result;
 
   /**
-   * `y = a^b` with broadcasting, f32, as IEEE 754 defines it: NaN for a negative base with an exponent that is no whole number,
-   * 1 for `a = 1` or `b = 0` whatever the other is. `pow` has a fixed exponent. `a [...], b [...] -> y [...]`.
+   * Power of two tensors: `y = a^b`, by the rules of IEEE 754. `pow` has a constant exponent.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
+   *
+   * A negative base with a fractional exponent gives NaN. `a = 1` or `b = 0` gives 1, even if the other is NaN.
    * See {@link power}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   power(a: Handle, b: Handle): Result;
 
   /**
-   * Product over an axis; 1 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Product along an axis. An empty axis gives 1.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link prod}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   prod(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Rounds to blocks along the last axis, bit for bit as ggml does. `x [..., n] f32 -> y [..., n]` of a block type, n a multiple of its
-   * block. Values must be finite: the scalar reference throws, elsewhere a block with one that is not has NaN as its scale. The other block
-   * types are read (`dequantize`), not made; `cast` makes f16 and bf16.
+   * Rounds values to quantised blocks along the last axis, bit for bit as ggml does.
+   * `x [..., n] f32 -> y [..., n]` of a block type, with n a multiple of the block's elements. For f16 and bf16 use `cast`.
+   *
+   * Values must be finite: the scalar reference throws, and other backends store NaN as the scale of an affected block. The remaining block
+   * types can only be read, with `dequantize`.
    * See {@link quantize}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if the last axis does not hold whole blocks
+   * @throws {ArgumentError} if `dtype` cannot be written, and for values that are not finite when the reference runs
    */
   quantize(
     x: Handle,
     params?: {
-      /** The block type. @defaultValue "q8_0" */
+      /** Block type of the result. @defaultValue "q8_0" */
       readonly dtype?: QuantizedType;
     },
   ): Result;
 
   /**
-   * Random numbers, counter-based: element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key
-   * `seed` and the counter `[floor(i / 4) low, floor(i / 4) high, draw, 0]`. Uniform: `(word >>> 8) * 2^-24`. Normal: pairs of words by Box
-   * and Muller, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`. A plan gives the same numbers at every run, unless `draw` (an i32 scalar, 0
-   * if left out) changes. `draw []? -> y [...shape]`, f32.
+   * Random numbers from a counter: the same seed gives the same numbers on every backend.
+   * `draw []? -> y [...shape]`, f32. `draw` is an i32 scalar, 0 if left out. A plan repeats its numbers in every run unless `draw` changes.
+   *
+   * Element i is made from word `i % 4` of Philox4x32-10 (Salmon et al., 2011) with the 64-bit key `seed` and the counter
+   * `[floor(i / 4) low, floor(i / 4) high, draw, 0]`.
+   *
+   * - Uniform: `(word >>> 8) * 2^-24`.
+   * - Normal: pairs of words by the Box–Muller transform, `sqrt(-2 log(u + 2^-24)) * (cos, sin)(2 pi v)`.
    * See {@link random}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} unless `draw` is an i32 scalar
+   * @throws {ArgumentError} if an option is out of range
    */
   random(params: {
     /** Shape of the result. */
     readonly shape: Shape;
-    /** A whole number from 0; the same seed gives the same numbers everywhere. */
+    /** Whole number from 0. The same seed gives the same numbers everywhere. */
     readonly seed: number;
     /** "uniform": multiples of 2^-24 in [0, 1). "normal": mean 0 and variance 1. @defaultValue "uniform" */
     readonly distribution?: "uniform" | "normal";
-    /** Optional tensor; the op describes it. */
+    /** Optional tensor; see the shapes above. */
     readonly draw?: Handle;
   }): Result;
 
   /**
-   * `y = 1 / x`; an infinity at 0. `x [...] -> y [...]`.
+   * Reciprocal: `y = 1 / x`; infinite at 0.
+   * `x [...] -> y [...]`, f32.
    * See {@link reciprocal}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   reciprocal(x: Handle): Result;
 
   /**
-   * `y = max(x, 0)`; NaN stays NaN. `x [...] -> y [...]`.
+   * Rectified linear unit: `y = max(x, 0)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link relu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   relu(x: Handle): Result;
 
   /**
-   * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
+   * The same elements, in row-major order, with another shape. Nothing is copied or computed.
+   * `x [...] -> y [...shape]`, any plain dtype.
    * See {@link reshape}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the number of elements would change
+   * @throws {DTypeError} if x has a block type
+   * @throws {ArgumentError} if `shape` is not a list of extents
    */
   reshape(
     x: Handle,
     params: {
-      /** Symbolic dims of `x` must all appear; the product of the other extents must stay. */
+      /** Shape of the result. It has the symbolic dims of `x` and the same product of the remaining extents. */
       readonly shape: Shape;
     },
   ): Result;
@@ -1208,280 +1380,321 @@ export interface OpMethods<Handle, Result> {
    * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
    * `x [..., n], w [n] -> y [..., n]`, f32.
    * See {@link rmsNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   rmsNorm(
     x: Handle,
     w: Handle,
     params: {
-      /** Added to the mean of squares. */
+      /** Added to the mean of squares, which avoids a division by zero. */
       readonly eps: number;
     },
   ): Result;
 
   /**
-   * Rotary position embedding (Su et al., 2021): rotates pair `i` of head vectors by
-   * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
-   * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
-   * `freqFactors` they are 1.
+   * Rotary position embedding (Su et al., 2021): rotates pair `i` of each head by
+   * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, which maps `(p, q)` to `(p cos - q sin, p sin + q cos)`.
+   * `x [T, H, D], positions [T] i32, freqFactors [dims / 2]? -> y [T, H, D]`, f32. Elements from `dims` on are copied. Without `freqFactors`
+   * every factor is 1.
    * See {@link rope}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, or `dims` is odd
    */
   rope(
     x: Handle,
     positions: Handle,
     params: {
-      /** How many leading elements of each head are rotated, an even number; 0 means all. @defaultValue 0 */
+      /** Number of leading elements of each head to rotate, an even number; 0 means all. @defaultValue 0 */
       readonly dims?: number;
       /** Base of the geometric series of frequencies. @defaultValue 10000 */
       readonly base?: number;
-      /** Elements that form a pair, in the names of llama.cpp: (2i, 2i + 1) for "norm", (i, i + dims / 2) for "neox". */
+      /** Elements that form pair `i`, with llama.cpp's names: `2i` and `2i + 1` for "norm", `i` and `i + dims / 2` for "neox". */
       readonly ropeType: "norm" | "neox";
-      /** Multiplies the position: linear context scaling by 2 is 0.5. @defaultValue 1 */
+      /** Factor of the positions: 0.5 doubles the context by linear scaling. @defaultValue 1 */
       readonly scale?: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly freqFactors?: Handle;
     },
   ): Result;
 
   /**
-   * Nearest whole number, halves to the even one, as numpy and IEEE 754 do. `x [...] -> y [...]`.
+   * Rounds to the nearest whole number, ties to even, as in numpy and IEEE 754.
+   * `x [...] -> y [...]`, f32.
    * See {@link round}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   round(x: Handle): Result;
 
   /**
-   * `y = 1 / sqrt(x)`; Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Reciprocal square root: `y = 1 / sqrt(x)`; Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * See {@link rsqrt}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   rsqrt(x: Handle): Result;
 
   /**
-   * Chooses an index of each row by its probability, `softmax` of the row over `temperature`, after top-k, top-p and min-p in this
-   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates are
-   * in order of descending logits (equal ones by index) if top-k or top-p sorts them, else by index. The random number is
-   * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
-   * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
-   * finite logit is an error on the scalar reference, and gives -1 on the others.
+   * Draws an index from each row by its probability: the softmax of the row divided by `temperature`, after top-k, top-p and min-p in this
+   * order, as in llama.cpp.
+   * `logits [..., n] f32, position [...] i32 -> y [...] i32`.
+   *
+   * The result is the first candidate at which the running sum of probabilities exceeds the random number. Candidates are ordered by
+   * descending logits, ties by index, if top-k or top-p sorts them, else by index. The random number is {@link uniformAt} of the seed and
+   * the row's position, so any step can be repeated on its own.
+   *
+   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a finite logit is an error on the scalar reference and gives -1 on
+   * other backends.
    * See {@link sample}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for bad logits when the reference runs
    */
   sample(
     logits: Handle,
     position: Handle,
     params: {
-      /** A whole number from 0; the same seed, position and logits give the same choice everywhere. */
+      /** Whole number from 0. The same seed, position and logits give the same choice everywhere. */
       readonly seed: number;
-      /** Divides the logits; 0 always takes the greatest. @defaultValue 1 */
+      /** Divisor of the logits. 0 always chooses the greatest one. @defaultValue 1 */
       readonly temperature?: number;
-      /** Keeps the k greatest logits; 0 keeps all. @defaultValue 0 */
+      /** Keeps the `topK` greatest logits; 0 keeps all. @defaultValue 0 */
       readonly topK?: number;
-      /** Keeps the most likely candidates whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
+      /** Keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 keeps all. @defaultValue 1 */
       readonly topP?: number;
-      /** Keeps candidates that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
+      /** Keeps candidates that are at least `minP` times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
       readonly minP?: number;
     },
   ): Result;
 
   /**
-   * `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32.
+   * Multiplies by a constant: `y = x * by`.
+   * `x [...] -> y [...]`, f32.
    * See {@link scale}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `by` is not finite
    */
   scale(
     x: Handle,
     params: {
-      /** The factor, a finite number. */
+      /** Factor, a finite number. */
       readonly by: number;
     },
   ): Result;
 
   /**
-   * A copy of `x` with slices along an axis written: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`. The inverse of `gather`.
-   * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype.
+   * Copies `x` and writes slices along an axis, the inverse of `gather`: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`.
+   * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype; mode "add" takes f32 or i32.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * See {@link scatter}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an unknown mode or axis, and for an index out of range when the reference runs
    */
   scatter(
     x: Handle,
     indices: Handle,
     updates: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue 0 */
+      /** Axis to write along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
-      /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). @defaultValue "replace" */
+      /** "replace" keeps the last update of equal indices. "add" adds every update to the element of `x` (f32, or wrapping i32). @defaultValue "replace" */
       readonly mode?: "replace" | "add";
     },
   ): Result;
 
   /**
-   * `y = lambda * x` above 0, `lambda * alpha * (exp(x) - 1)` below: the self-normalising unit (Klambauer et al., 2017). `x [...] -> y [...]`.
+   * Scaled exponential linear unit (Klambauer et al., 2017): `y = lambda * x` for `x > 0`, else `lambda * alpha * (exp(x) - 1)`, with lambda
+   * 1.0507 and alpha 1.6733.
+   * `x [...] -> y [...]`, f32.
    * See {@link selu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   selu(x: Handle): Result;
 
   /**
-   * `y = 1 / (1 + exp(-x))`. `x [...] -> y [...]`.
+   * Logistic function: `y = 1 / (1 + exp(-x))`.
+   * `x [...] -> y [...]`, f32.
    * See {@link sigmoid}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sigmoid(x: Handle): Result;
 
   /**
-   * `y = 1` above 0, `-1` below, `0` at 0; NaN stays NaN. `x [...] -> y [...]`.
+   * Sign: `y` is 1 above 0, -1 below, and 0 at 0. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * See {@link sign}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sign(x: Handle): Result;
 
   /**
-   * `y = x / (1 + exp(-x))`, also called swish (Ramachandran et al., 2017). `x [...] -> y [...]`.
+   * Sigmoid linear unit, also called swish (Ramachandran et al., 2017): `y = x / (1 + exp(-x))`.
+   * `x [...] -> y [...]`, f32.
    * See {@link silu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   silu(x: Handle): Result;
 
   /**
-   * `y = sin(x)`, x in radians. `x [...] -> y [...]`.
+   * Sine: `y = sin(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * See {@link sin}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sin(x: Handle): Result;
 
   /**
-   * `y = (exp(x) - exp(-x)) / 2`. `x [...] -> y [...]`.
+   * Hyperbolic sine: `y = (exp(x) - exp(-x)) / 2`.
+   * `x [...] -> y [...]`, f32.
    * See {@link sinh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sinh(x: Handle): Result;
 
   /**
-   * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]`, for indices below `end`. Bounds outside of the axis are errors,
-   * not clipped. A symbolic axis can only be taken whole; a symbolic `end` needs `start: 0` and `step: 1`.
-   * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype. Several slices split a tensor.
+   * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]` for indices below `end`. Several slices split a tensor.
+   * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype.
+   *
+   * Bounds outside the axis are errors; they are not clipped. A symbolic axis can only be taken whole. A symbolic `end` needs `start: 0` and
+   * `step: 1`.
    * See {@link slice}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ShapeError} if x is a scalar
+   * @throws {ArgumentError} if the axis or a bound is out of range
    */
   slice(
     x: Handle,
     params: {
-      /** The axis. A negative axis counts from the end. */
+      /** Axis to cut. A negative axis counts from the end. */
       readonly axis: number;
       /** First index. A negative index counts from the end. @defaultValue 0 */
       readonly start?: number;
       /**
-       * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
-       * it has in a run.
+       * Index after the last one. A negative index counts from the end; null takes the rest of the axis. A symbolic dim takes the number
+       * of elements that the run binds it to.
        * @defaultValue null
        */
       readonly end?: Dim | null;
-      /** Distance between the indices that are taken, from 1. @defaultValue 1 */
+      /** Distance between the taken indices, a whole number from 1. @defaultValue 1 */
       readonly step?: number;
     },
   ): Result;
 
   /**
-   * `y = exp(x - max(x)) / sum(exp(x - max(x)))` along an axis. `x [...] -> y [...]`, f32. A row of nothing but -Infinity
-   * gives NaN, as in PyTorch.
+   * Softmax along an axis: `y = exp(x - max(x)) / sum(exp(x - max(x)))`.
+   * `x [...] -> y [...]`, f32. As in PyTorch, a line of only -Infinity gives NaN.
    * See {@link softmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   softmax(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis that the softmax normalises. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * `y = log(1 + exp(x))`, without overflow. `x [...] -> y [...]`.
+   * Softplus: `y = log(1 + exp(x))`, without overflow.
+   * `x [...] -> y [...]`, f32.
    * See {@link softplus}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   softplus(x: Handle): Result;
 
   /**
-   * Values in ascending or descending order along an axis; a NaN counts as the largest. `x [...] -> y [...]`, f32.
+   * Sorts the values along an axis, in ascending or descending order. NaN counts as the largest value.
+   * `x [...] -> y [...]`, f32.
    * See {@link sort}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   sort(
     x: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to sort. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** True puts the largest value first. @defaultValue false */
+      /** Whether the largest value comes first. @defaultValue false */
       readonly descending?: boolean;
     },
   ): Result;
 
   /**
-   * `y = sqrt(x)`; NaN below 0. `x [...] -> y [...]`.
+   * Square root: `y = sqrt(x)`; NaN below 0.
+   * `x [...] -> y [...]`, f32.
    * See {@link sqrt}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sqrt(x: Handle): Result;
 
   /**
-   * Causal convolution of each channel with a filter of its own over the latest K tokens of a sequence (Gu & Dao, 2023, "Mamba",
-   * section 3.4; with K = 3 the short convolution of LFM2): `y[t, c] = Σ_j filter[c, j] · x[t - K + 1 + j, c]`.
+   * Causal convolution of each channel with its own filter over the latest K tokens of a sequence (Gu & Dao, 2023, "Mamba", section 3.4):
+   * `y[t, c] = Σ_j filter[c, j] · x[t - K + 1 + j, c]`. With K = 3 it is the short convolution of LFM2.
    * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
    *
-   * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
-   * count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
+   * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` stored them. Tokens before
+   * position 0 count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
    *
-   * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
    * See {@link ssmConv}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmConv(x: Handle, filter: Handle, state: Handle, positions: Handle, rows: Handle): Result;
 
   /**
-   * Keeps the latest tokens of each sequence for the next `ssmConv`, and returns the state's next version.
-   * `state [S, K - 1, C], x [T, C], positions [T] i32, rows [T] i32 -> state`, f32; places before position 0 become 0.
+   * Stores the latest tokens of each sequence for the next `ssmConv` and returns the state's next version.
+   * `state [S, K - 1, C], x [T, C], positions [T] i32, rows [T] i32 -> state`, f32. Places before position 0 become 0.
    *
-   * Rows must differ between sequences. One outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
+   * Sequences must have different rows. A row outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
    * See {@link ssmConvWrite}.
-   * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ProgramError} unless `state` is the newest version of a persistent
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmConvWrite(state: Handle, x: Handle, positions: Handle, rows: Handle): Result;
 
   /**
-   * Selective state spaces (Gu & Dao, 2023, "Mamba", algorithm 2; heads and groups as in Dao & Gu, 2024, "Mamba-2"). For each head h with
-   * channels p, in group g = h · G / H, the state s of N elements goes from token to token:
-   * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]` and `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
-   * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H, P]`,
-   * f32. (Mamba: P = 1, G = 1.)
+   * Selective state space (Gu & Dao, 2023, "Mamba", algorithm 2), with heads and groups as in Mamba-2 (Dao & Gu, 2024). Head h with channels
+   * p is in group g = h · G / H; its state s has N elements per channel. Each token updates the state, then reads it:
+   * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]`,
+   * `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
    *
-   * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
-   * The tokens of a sequence must be adjacent and in order of position.
+   * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H,
+   * P]`, f32. Mamba has P = 1 and G = 1.
    *
-   * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+   * A sequence continues from row `rows[t]` of the state, where `ssmScanWrite` left it. At position 0 it starts from 0, so a state needs no
+   * reset. The tokens of a sequence must be adjacent and in order of position.
+   *
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
    * See {@link ssmScan}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmScan(x: Handle, dt: Handle, a: Handle, b: Handle, c: Handle, state: Handle, positions: Handle, rows: Handle): Result;
 
   /**
-   * Takes the states of sequences over some tokens, as `ssmScan` does, and returns their next version.
+   * Advances the states of sequences over the given tokens, as `ssmScan` does, and returns the state's next version.
    * `state [S, H, P, N], x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], positions [T] i32, rows [T] i32 -> state`, f32.
    *
-   * Rows must differ between sequences. One outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
+   * Sequences must have different rows. A row outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
    * See {@link ssmScanWrite}.
-   * @throws {ShapeError | DTypeError | ProgramError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ProgramError} unless `state` is the newest version of a persistent
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmScanWrite(state: Handle, x: Handle, dt: Handle, a: Handle, b: Handle, positions: Handle, rows: Handle): Result;
 
   /**
-   * Tensors along a new axis, whose extent is their number. `n tensors [...] -> y [..., n, ...]`, of one shape and plain dtype.
+   * Joins n tensors along a new axis.
+   * `tensors[i] [...] -> y [..., n, ...]`, of one shape and one plain dtype.
    * See {@link stack}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the shapes differ
+   * @throws {DTypeError} unless all tensors have one plain dtype
+   * @throws {ArgumentError} if the result has no such axis
    */
   stack(
     tensors: readonly Handle[],
@@ -1492,117 +1705,136 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * Difference with broadcasting: `y = a - b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Difference with broadcasting: `y = a - b`. i32 differences wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * See {@link sub}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   sub(a: Handle, b: Handle): Result;
 
   /**
-   * Sum over an axis; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Sum along an axis. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link sum}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   sum(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
-   * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Sum along an axis with compensation (Kahan, 1965; Neumaier, 1974). An empty axis gives 0.
+   *
+   * The result is as accurate as a sum in twice the precision: small terms survive between large terms of opposite signs. `sum` is faster.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link sumKahan}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   sumKahan(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
     },
   ): Result;
 
   /**
-   * Picks along an axis, for each line by indices of its own: `y[o, i, k] = x[o, indices[o, i, k], k]` (numpy's `take_along_axis`), which
-   * takes what `argsort`, `argmax` or `topKIndices` gave. `x [p..., n, q...], indices [p..., m, q...] i32 -> y [p..., m, q...]`, any plain
-   * dtype; `gather` picks whole slices.
+   * Picks along an axis by each line's own indices, like numpy's `take_along_axis`: `y[o, i, k] = x[o, indices[o, i, k], k]`. Takes the
+   * indices that `argsort` and `topKIndices` return; `gather` picks whole slices.
+   * `x [p..., n, q...], indices [p..., m, q...] i32 -> y [p..., m, q...]`, any plain dtype.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * See {@link takeAlongAxis}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
+   * @throws {ShapeError} if x is a scalar, or the shapes differ in another axis
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
    */
   takeAlongAxis(
     x: Handle,
     indices: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to pick along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Result;
 
   /**
-   * `y = tan(x)`, x in radians. `x [...] -> y [...]`.
+   * Tangent: `y = tan(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * See {@link tan}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   tan(x: Handle): Result;
 
   /**
-   * `y = tanh(x)`. `x [...] -> y [...]`.
+   * Hyperbolic tangent: `y = tanh(x)`.
+   * `x [...] -> y [...]`, f32.
    * See {@link tanh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   tanh(x: Handle): Result;
 
   /**
-   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` returns their indices.
+   * The k largest (or smallest) values along an axis, in order. NaN counts as the largest value. `topKIndices` returns their indices.
    * `x [..., n, ...] -> y [..., k, ...]`, f32.
    * See {@link topK}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is symbolic
+   * @throws {ArgumentError} if x has no such axis or fewer than k elements along it
    */
   topK(
     x: Handle,
     params: {
-      /** How many values to take. */
+      /** Number of values to take, from 0 to the axis's extent. */
       readonly k: number;
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to take values along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
+      /** True takes the largest values, largest first. False takes the smallest, smallest first. @defaultValue true */
       readonly largest?: boolean;
     },
   ): Result;
 
   /**
-   * Where along an axis the k largest (or smallest) values are, in the order of `topK`; of equal values the first come first.
+   * Indices of the k largest (or smallest) values along an axis, in the order of `topK`. Among equal values the first ones come first.
    * `x [..., n, ...] f32 -> y [..., k, ...] i32`.
    * See {@link topKIndices}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is symbolic
+   * @throws {ArgumentError} if x has no such axis or fewer than k elements along it
    */
   topKIndices(
     x: Handle,
     params: {
-      /** How many values to take. */
+      /** Number of values to take, from 0 to the axis's extent. */
       readonly k: number;
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to take values along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
-      /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
+      /** True takes the largest values, largest first. False takes the smallest, smallest first. @defaultValue true */
       readonly largest?: boolean;
     },
   ): Result;
 
   /**
-   * Permutes the axes: a matrix transpose, or any other order. `x [...] -> y [...]`, any plain dtype.
+   * Permutes the axes; by default it reverses them, which transposes a matrix.
+   * `x [...] -> y [...]`, any plain dtype.
    * See {@link transpose}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ArgumentError} unless `axes` names each axis once
    */
   transpose(
     x: Handle,
@@ -1613,36 +1845,42 @@ export interface OpMethods<Handle, Result> {
   ): Result;
 
   /**
-   * The whole part: toward zero. `x [...] -> y [...]`.
+   * Rounds toward zero to a whole number: `y = trunc(x)`.
+   * `x [...] -> y [...]`, f32.
    * See {@link trunc}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   trunc(x: Handle): Result;
 
   /**
-   * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
-   * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Variance along an axis: `sum((x - mean(x))^2) / (n - correction)`. Two passes keep the precision of values that are close to a large
+   * mean.
+   * A symbolic axis gives NaN in a run where it has at most `correction` elements.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * See {@link variance}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or there are at most `correction` elements to reduce
+   * @throws {ArgumentError} if x has no such axis, or `correction` is negative
    */
   variance(
     x: Handle,
     params?: {
-      /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+      /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
       readonly axis?: number | null;
-      /** Keep reduced axes with extent 1. @defaultValue false */
+      /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
       readonly keepDims?: boolean;
-      /** Subtracted from the count that the sum is divided by: 0 for the population's variance, 1 for a sample's. @defaultValue 0 */
+      /** Subtracted from n in the divisor: 0 for the variance of a population, 1 for that of a sample. @defaultValue 0 */
       readonly correction?: number;
     },
   ): Result;
 
   /**
-   * `y = condition ? a : b` element by element, with broadcasting. `condition [...] bool, a [...], b [...] -> y [...]`; `a` and `b`
-   * of one plain dtype.
+   * Selects elements by a condition: `y = condition ? a : b`.
+   * `condition [...] bool, a [...], b [...] -> y [...]` with broadcasting; `a` and `b` share one plain dtype.
    * See {@link where}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless `condition` is bool, and `a` and `b` have one plain dtype
    */
   where(condition: Handle, a: Handle, b: Handle): Result;
 }
@@ -1650,134 +1888,162 @@ export interface OpMethods<Handle, Result> {
 /** The ops as methods of their first tensor: `a.matmul(b, { transposeB: true })`, `a.concat([b, c], { axis: 0 })`. */
 export interface ChainMethods<Handle> {
   /**
-   * `y = |x|`. `x [...] -> y [...]`.
+   * Absolute value: `y = |x|`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link abs}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   abs(): Handle;
 
   /**
-   * `y = acos(x)` in radians; NaN outside of [-1, 1]. `x [...] -> y [...]`.
+   * Arc cosine in radians: `y = acos(x)`; NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link acos}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   acos(): Handle;
 
   /**
-   * `y = log(x + sqrt(x^2 - 1))`; NaN below 1. `x [...] -> y [...]`.
+   * Inverse hyperbolic cosine: `y = log(x + sqrt(x^2 - 1))`; NaN below 1.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link acosh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   acosh(): Handle;
 
   /**
-   * Sum with broadcasting: `y = a + b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Sum with broadcasting: `y = a + b`. i32 sums wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * `a` is this tensor. See {@link add}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   add(b: Handle): Handle;
 
   /**
-   * Whether every element of an axis is true; true for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Whether every element along an axis is true. An empty axis gives true.
+   *
+   * `x [...] bool -> y [...] bool`. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1
+   * (`keepDims`).
    * `x` is this tensor. See {@link all}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is bool
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   all(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Whether an axis has a true element; false for an empty one.
-   * `x [...] bool -> y [...] bool` without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Whether at least one element along an axis is true. An empty axis gives false.
+   *
+   * `x [...] bool -> y [...] bool`. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1
+   * (`keepDims`).
    * `x` is this tensor. See {@link any}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is bool
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   any(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Index of the largest value along an axis, the first of equals; a NaN counts as the largest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
+   * Index of the largest value along an axis, the first one among equals. As in numpy, NaN counts as the largest.
+   * `x [...] f32 -> y [...] i32` without the axis. A symbolic axis that is empty in a run gives 0.
    * `x` is this tensor. See {@link argmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   argmax(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to search. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * Index of the smallest value along an axis, the first of equals; a NaN counts as the smallest (numpy's rule).
-   * `x [...] f32 -> y [...] i32` without the axis. An axis that is empty only in a run gives 0.
+   * Index of the smallest value along an axis, the first one among equals. As in numpy, NaN counts as the smallest.
+   * `x [...] f32 -> y [...] i32` without the axis. A symbolic axis that is empty in a run gives 0.
    * `x` is this tensor. See {@link argmin}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   argmin(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to search. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * Indices that sort along an axis; equal values keep their order, a NaN counts as the largest. `x [...] f32 -> y [...] i32`.
+   * Indices that sort the values along an axis. Equal values keep their order; NaN counts as the largest value.
+   * `x [...] f32 -> y [...] i32`.
    * `x` is this tensor. See {@link argsort}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   argsort(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to sort. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** True puts the largest value first. @defaultValue false */
+    /** Whether the largest value comes first. @defaultValue false */
     readonly descending?: boolean;
   }): Handle;
 
   /**
-   * `y = asin(x)` in radians; NaN outside of [-1, 1]. `x [...] -> y [...]`.
+   * Arc sine in radians: `y = asin(x)`; NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link asin}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   asin(): Handle;
 
   /**
-   * `y = log(x + sqrt(x^2 + 1))`. `x [...] -> y [...]`.
+   * Inverse hyperbolic sine: `y = log(x + sqrt(x^2 + 1))`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link asinh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   asinh(): Handle;
 
   /**
-   * `y = atan(x)` in radians. `x [...] -> y [...]`.
+   * Arc tangent in radians: `y = atan(x)`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link atan}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   atan(): Handle;
 
   /**
-   * `y = log((1 + x) / (1 - x)) / 2`; infinite at 1 and -1, NaN outside. `x [...] -> y [...]`.
+   * Inverse hyperbolic tangent: `y = log((1 + x) / (1 - x)) / 2`; infinite at 1 and -1, NaN outside [-1, 1].
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link atanh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   atanh(): Handle;
 
   /**
-   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled. Query `t` of sequence `s = seqOf[t]` sees
-   * the positions `j` in `[0, seqLens[s])` that are not after `positions[t]` (if causal) and are `> positions[t] - window` (if there is a
-   * window); position `j` is in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`. Head `h` reads head
-   * `floor(h * Hkv / H)` of the cache: `score = scale * q . k`, soft-capped, plus `slope(h) * (j - positions[t])` with ALiBi;
-   * `y = sum(softmax(score) * v)`. `sinks[h]` is one more logit in the softmax, without a value. A query that sees nothing gives 0.
+   * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
    *
-   * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T], seqOf [T], blockTable [nSeq, maxBlocks],
-   * seqLens [nSeq] i32, sinks [H] -> y [T, H, dV]`. One sequence is the table `[[0]]` with `blockSize = S`.
+   * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
+   * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+   *
+   * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
+   *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
+   * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
+   * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
+   * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+   * - `sinks[h]` is an additional logit of the softmax, without a value.
    *
    * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
    * `q` is this tensor. See {@link attention}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for bad indices when the reference runs
    */
   attention(
     cache: Handle,
@@ -1786,48 +2052,51 @@ export interface ChainMethods<Handle> {
     blockTable: Handle,
     seqLens: Handle,
     params: {
-      /** Multiplies `q . k`, usually `1 / sqrt(dK)`. */
+      /** Factor of `q . k`, usually `1 / sqrt(dK)`. */
       readonly scale: number;
       /** Positions per block of the block table. */
       readonly blockSize: number;
-      /** A query sees no position after its own. @defaultValue true */
+      /** Whether a query sees no position after its own. @defaultValue true */
       readonly causal?: boolean;
-      /** A query sees its own and the `window - 1` positions before; 0 means all. @defaultValue 0 */
+      /** Number of positions that a query sees, up to and including its own; 0 means all. @defaultValue 0 */
       readonly window?: number;
-      /** Scores become `softcap * tanh(score / softcap)`; 0 leaves the scores unchanged. @defaultValue 0 */
+      /** Soft cap: scores become `softcap * tanh(score / softcap)`. 0 means no cap. @defaultValue 0 */
       readonly softcap?: number;
       /** Largest bias of ALiBi (ggml's `max_bias`); 0 means none. @defaultValue 0 */
       readonly alibi?: number;
-      /** "half" permits a backend to round the operands of both products to f16, as for `matmul`. @defaultValue "f32" */
+      /** Precision of the operands of both products: "half" permits a backend to round them to f16, as in `matmul`. @defaultValue "f32" */
       readonly activations?: "f32" | "half";
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly sinks?: Handle;
     },
   ): Handle;
 
   /**
-   * Mean of each window.
-   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
+   * Average pooling: the mean of each window.
+   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
    * `x` is this tensor. See {@link avgPool2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+   * @throws {ArgumentError} if an option is out of range
    */
   avgPool2d(params: {
     /** Extents of a window. */
     readonly kernel: Pair;
-    /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
+    /** Distance between windows; null means the kernel's size, so that windows do not overlap. @defaultValue null */
     readonly stride?: Pair | null;
-    /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
+    /** Elements added on each of the two sides of an axis, at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
     readonly padding?: Pair;
-    /** Divide by the kernel's size everywhere, the zeros of the padding included, as PyTorch does unless told otherwise. @defaultValue true */
+    /** Whether the padding's zeros count: true divides by the kernel's size everywhere, as PyTorch does by default. @defaultValue true */
     readonly countPadding?: boolean;
   }): Handle;
 
   /**
-   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as at inference:
+   * Batch norm (Ioffe & Szegedy, 2015) with stored statistics, as in inference:
    * `y = (x - mean[c]) / sqrt(variance[c] + eps) * w[c] + bias[c]`.
    * `x [N, C, ...], mean [C], variance [C], w [C], bias [C] -> y [N, C, ...]`, f32.
    * `x` is this tensor. See {@link batchNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   batchNorm(
     mean: Handle,
@@ -1835,17 +2104,21 @@ export interface ChainMethods<Handle> {
     w: Handle,
     bias: Handle,
     params: {
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
     },
   ): Handle;
 
   /**
-   * The same values in another plain dtype. A float to an integer truncates toward zero and saturates, NaN becomes 0; integers to
-   * integers keep the low bits; to bool it is `x != 0` (NaN is true), from bool 0 or 1. To f16 and bf16 it rounds to the nearest f32
-   * first, then to the nearest of the type, ties to even. `x [...] -> y [...]`. Block types: `quantize`, `dequantize`.
+   * Converts values to another plain dtype.
+   * `x [...] -> y [...]`, from and to any plain dtype. For block types use `quantize` and `dequantize`.
+   *
+   * - Float to integer truncates toward zero and saturates; NaN becomes 0.
+   * - Integer to integer keeps the low bits.
+   * - To bool: `x != 0`, so NaN is true. From bool: 0 or 1.
+   * - To f16 and bf16 rounds to the nearest f32 first, then to the nearest value of the type, ties to even.
    * `x` is this tensor. See {@link cast}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError | ArgumentError} if x or `dtype` is not a plain dtype
    */
   cast(params: {
     /** The dtype of the result. */
@@ -1853,16 +2126,19 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * Smallest whole number from x. `x [...] -> y [...]`.
+   * Rounds up to a whole number: `y = ceil(x)`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link ceil}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   ceil(): Handle;
 
   /**
-   * `y = min(max(x, min), max)`; NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Limits values to a range: `y = min(max(x, min), max)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link clip}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if a bound is NaN, or `min` is above `max`
    */
   clip(params: {
     /** Lower bound. */
@@ -1872,31 +2148,35 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * Joins tensors along an axis. `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, one or more of one plain
-   * dtype; the other extents are the same.
+   * Joins one or more tensors along an axis.
+   * `tensors[i] [..., n_i, ...] -> y [..., n_0 + n_1 + ..., ...]`, of one plain dtype. All other extents must be equal.
    * The first of `tensors` is this tensor. See {@link concat}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if other extents differ, the joined axis is symbolic, or the tensors are scalars
+   * @throws {DTypeError} unless all tensors have one plain dtype
+   * @throws {ArgumentError} if the tensors have no such axis
    */
   concat(
     others: readonly Handle[],
     params: {
-      /** The axis. A negative axis counts from the end. */
+      /** Axis to join along. A negative axis counts from the end. */
       readonly axis: number;
     },
   ): Handle;
 
   /**
-   * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`, outside of
-   * `x` is 0. `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
+   * Cross-correlation along one axis: `y[n, o, i] = sum(c, p) x[n, c, i * stride + p * dilation - padding] * w[o, c, p]`. Outside `x` the
+   * values are 0.
+   * `x [N, C, L], w [O, C / groups, k] -> y [N, O, L']`, f32, with `L' = floor((L + 2 padding - dilation (k - 1) - 1) / stride) + 1`.
    * `x` is this tensor. See {@link conv1d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+   * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
    */
   conv1d(
     w: Handle,
     params?: {
       /** Distance between windows. @defaultValue 1 */
       readonly stride?: number;
-      /** Zeros added on each of the two sides. For different sides, e.g. a causal convolution, use `pad` first. @defaultValue 0 */
+      /** Zeros added on each of the two sides. For unequal sides, e.g. in a causal convolution, use `pad` first. @defaultValue 0 */
       readonly padding?: number;
       /** Distance between the elements of `x` that one window reads. @defaultValue 1 */
       readonly dilation?: number;
@@ -1906,11 +2186,13 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Cross-correlation, as deep-learning libraries call convolution:
-   * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`, outside of `x` is 0.
-   * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`.
+   * Cross-correlation over two axes, which deep-learning libraries call convolution:
+   * `y[n, o, i, j] = sum(c, p, q) x[n, c, i * stride + p * dilation - padding, ...] * w[o, c, p, q]`. Outside `x` the values are 0.
+   * `x [N, C, H, W], w [O, C / groups, kh, kw] -> y [N, O, H', W']`, f32, with
+   * `H' = floor((H + 2 padding - dilation (kh - 1) - 1) / stride) + 1`, and `W'` likewise.
    * `x` is this tensor. See {@link conv2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or the kernel does not fit into the padded x
+   * @throws {ArgumentError} if an option is out of range, or `groups` does not divide C and O
    */
   conv2d(
     w: Handle,
@@ -1927,72 +2209,87 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * The magnitude of `a` with the sign of `b`, its sign bit: -0 counts as negative. With broadcasting, f32. `a [...], b [...] -> y [...]`.
+   * Magnitude of `a` with the sign bit of `b`: a `b` of -0 makes the result negative.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
    * `a` is this tensor. See {@link copysign}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   copysign(b: Handle): Handle;
 
   /**
-   * `y = cos(x)`, x in radians. `x [...] -> y [...]`.
+   * Cosine: `y = cos(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link cos}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   cos(): Handle;
 
   /**
-   * `y = (exp(x) + exp(-x)) / 2`. `x [...] -> y [...]`.
+   * Hyperbolic cosine: `y = (exp(x) + exp(-x)) / 2`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link cosh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   cosh(): Handle;
 
   /**
-   * Running product along an axis, the element itself included. `x [...] -> y [...]`, f32.
+   * Cumulative product along an axis: `y[i] = x[0] * ... * x[i]`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link cumprod}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   cumprod(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to accumulate along. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * Running sum along an axis, the element itself included. `x [...] -> y [...]`, f32.
+   * Cumulative sum along an axis: `y[i] = x[0] + ... + x[i]`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link cumsum}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   cumsum(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to accumulate along. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * The values of a storage type: `x [...]` of a block type, f16 or bf16 `-> y [...]` f32, exact.
+   * Decodes a block type, f16 or bf16 to f32. The result is exact.
+   * `x [...] -> y [...] f32`.
    * `x` is this tensor. See {@link dequantize}.
-   * @throws {DTypeError}
+   * @throws {DTypeError} if x is f32, an integer or bool
    */
   dequantize(): Handle;
 
   /**
-   * Quotient with broadcasting: `y = a / b`, f32; a zero divisor gives an infinity or NaN. `a [...], b [...] -> y [...]`.
+   * Quotient with broadcasting: `y = a / b`. Division by zero gives an infinity or NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
    * `a` is this tensor. See {@link div}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   div(b: Handle): Handle;
 
   /**
-   * Inner product: `y = sum(a * b)`. `a [n], b [n] -> y []`, f32.
+   * Inner product of two vectors: `y = sum(a * b)`.
+   * `a [n], b [n] -> y []`, f32.
    * `a` is this tensor. See {@link dot}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError | DTypeError} unless both are f32 vectors of one length
    */
   dot(b: Handle): Handle;
 
   /**
-   * One element as a scalar that later ops take: `y = x.flat[index]`. `x [...] -> y []`, f32 or i32. It is a copy, so it keeps
-   * its value when `x` is written later.
+   * One element of a tensor as a scalar that later ops can read: `y = x.flat[index]`.
+   * `x [...] -> y []`, f32 or i32. The scalar is a copy: it keeps its value when `x` is written later.
    * `x` is this tensor. See {@link element}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32 or i32
+   * @throws {ArgumentError} if `index` is outside x, for symbolic extents when the program runs
    */
   element(params: {
     /** Row-major index of the element. */
@@ -2000,273 +2297,318 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * `y = x` from 0, `alpha * (exp(x) - 1)` below (Clevert et al., 2015); NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Exponential linear unit (Clevert et al., 2015): `y = x` for `x >= 0`, else `alpha * (exp(x) - 1)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link elu}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `alpha` is not finite
    */
   elu(params?: {
-    /** Large negative values approach `-alpha`. @defaultValue 1 */
+    /** Scale of negative values: large negative inputs approach `-alpha`. @defaultValue 1 */
     readonly alpha?: number;
   }): Handle;
 
   /**
-   * Rows of a table: `y[..., :] = table[ids[...], :]`. `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16,
-   * bf16 or a block type. It also picks rows of activations.
+   * Looks up rows of a table: `y[..., :] = table[ids[...], :]`.
+   * `table [V, d], ids [...] i32 -> y [..., d] f32`. The table is f32, f16, bf16 or a block type; it may also be a tensor of activations.
    *
    * An id outside `[0, V)` is an error on the scalar reference; other backends write a row of zeros and never read outside the table.
    * `table` is this tensor. See {@link embedding}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an id out of range, when the reference runs
    */
   embedding(ids: Handle): Handle;
 
   /**
-   * `y = a == b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether elements are equal: `y = a == b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link equal}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   equal(b: Handle): Handle;
 
   /**
-   * `y = e^x`. `x [...] -> y [...]`.
+   * Exponential function: `y = e^x`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link exp}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   exp(): Handle;
 
   /**
-   * Repeats `x` to a larger shape by the rule of broadcasting. `x [...] -> y [...shape]`, any plain dtype.
+   * Repeats `x` to a larger shape by the broadcasting rule.
+   * `x [...] -> y [...shape]`, any plain dtype.
    * `x` is this tensor. See {@link expand}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if x does not broadcast to `shape`
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ArgumentError} if `shape` is not a list of extents
    */
   expand(params: {
-    /** What `x` broadcasts to: its axes, aligned at the last, with extents of 1 stretched, and any new axes before them. */
+    /** Shape of the result. Axes align at the last one; an extent of 1 of `x` may grow, and axes may be added in front. */
     readonly shape: Shape;
   }): Handle;
 
   /**
-   * Largest whole number up to x. `x [...] -> y [...]`.
+   * Rounds down to a whole number: `y = floor(x)`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link floor}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   floor(): Handle;
 
   /**
-   * `y = a * b + c` with broadcasting, f32. Backends may round the product before they add.
-   * `a [...], b [...], c [...] -> y [...]`.
+   * Multiplies and adds: `y = a * b + c`. Backends may round the product before they add.
+   * `a [...], b [...], c [...] -> y [...]` with broadcasting, f32.
    * `a` is this tensor. See {@link fma}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless all inputs are f32
    */
   fma(b: Handle, c: Handle): Handle;
 
   /**
-   * `y = x - floor(x)`, from 0 up to 1, as in shading languages; NaN for the infinities. `x [...] -> y [...]`.
+   * Fractional part as in shading languages: `y = x - floor(x)`, in [0, 1). Infinities give NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link fract}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   fract(): Handle;
 
   /**
-   * Picks along an axis: `y[..., i..., ...] = x[..., indices[i...], ...]` (numpy's `take`). `x [p..., n, q...], indices [i...] i32 ->
-   * y [p..., i..., q...]`, any plain dtype; `embedding` picks rows of quantised tables.
+   * Picks slices along an axis by index, like numpy's `take`: `y[..., i..., ...] = x[..., indices[i...], ...]`.
+   * `x [p..., n, q...], indices [i...] i32 -> y [p..., i..., q...]`, any plain dtype. To pick rows of a quantised table use `embedding`.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * `x` is this tensor. See {@link gather}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
+   * @throws {ShapeError} if x is a scalar
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
    */
   gather(
     indices: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue 0 */
+      /** Axis to pick along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
     },
   ): Handle;
 
   /**
-   * `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`: the tanh form of the Gaussian error linear unit
-   * (Hendrycks & Gimpel, 2016). `x [...] -> y [...]`.
+   * Gaussian error linear unit (Hendrycks & Gimpel, 2016), tanh form: `y = 0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`.
+   * `x [...] -> y [...]`, f32. `geluErf` is the exact form.
    * `x` is this tensor. See {@link gelu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   gelu(): Handle;
 
   /**
-   * `y = 0.5 * x * (1 + erf(x / sqrt(2)))`: the exact form of the Gaussian error linear unit (Hendrycks & Gimpel, 2016); `gelu` is the
-   * tanh form. `x [...] -> y [...]`.
+   * Gaussian error linear unit (Hendrycks & Gimpel, 2016), exact form: `y = 0.5 * x * (1 + erf(x / sqrt(2)))`.
+   * `x [...] -> y [...]`, f32. `gelu` is the tanh form.
    * `x` is this tensor. See {@link geluErf}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   geluErf(): Handle;
 
   /**
-   * `y = a > b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is larger: `y = a > b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link greater}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   greater(b: Handle): Handle;
 
   /**
-   * `y = a >= b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is at least as large: `y = a >= b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link greaterEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   greaterEqual(b: Handle): Handle;
 
   /**
-   * Group norm (Wu & He, 2018): each group of channels of each item gets mean 0 and variance 1, then `y = ... * w[c] + bias[c]`. Population
-   * variance in two passes. `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   * Group norm (Wu & He, 2018): normalises each group of channels to mean 0 and variance 1, then scales and shifts each channel:
+   * `y = (x - mean) / sqrt(variance + eps) * w[c] + bias[c]`.
+   * `x [N, C, ...], w [C], bias [C]? -> y [N, C, ...]`, f32.
+   *
+   * Mean and variance are taken over one group of one item. The variance is the population's, computed in two passes.
    * `x` is this tensor. See {@link groupNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `groups` does not divide C, or `eps` is negative or not finite
    */
   groupNorm(
     w: Handle,
     params: {
-      /** Number of groups of adjacent channels. 1 normalises over all C channels, C is an instance norm. */
+      /** Number of groups of adjacent channels: 1 normalises over all C channels, C gives an instance norm. */
       readonly groups: number;
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly bias?: Handle;
     },
   ): Handle;
 
   /**
-   * `y = x * min(max(x + 3, 0), 6) / 6`; 0 up to -3, x from 3 (Howard et al., 2019). `x [...] -> y [...]`.
+   * Hard swish (Howard et al., 2019): `y = x * min(max(x + 3, 0), 6) / 6`. The result is 0 up to -3 and x from 3.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link hardswish}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   hardswish(): Handle;
 
   /**
-   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`, with the population
-   * variance, computed in two passes.
-   * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32.
+   * Layer norm over the last axis (Ba et al., 2016): `y = (x - mean(x)) / sqrt(variance(x) + eps) * w + bias`.
+   * `x [..., n], w [n], bias [n]? -> y [..., n]`, f32. The variance is the population's, computed in two passes.
    * `x` is this tensor. See {@link layerNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   layerNorm(
     w: Handle,
     params: {
-      /** Added to the variance. */
+      /** Added to the variance, which avoids a division by zero. */
       readonly eps: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly bias?: Handle;
     },
   ): Handle;
 
   /**
-   * `y = x` from 0, `slope * x` below; NaN stays NaN. `x [...] -> y [...]`, f32.
+   * Leaky rectified linear unit: `y = x` for `x >= 0`, else `slope * x`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link leakyRelu}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `slope` is not finite
    */
   leakyRelu(params?: {
-    /** Factor of negative values. @defaultValue 0.01 */
+    /** Factor of negative inputs. @defaultValue 0.01 */
     readonly slope?: number;
   }): Handle;
 
   /**
-   * Linear interpolation `y = a + t * (b - a)` with broadcasting, f32; `t` may be outside [0, 1].
-   * `a [...], b [...], t [...] -> y [...]`.
+   * Linear interpolation: `y = a + t * (b - a)`. `t` may be outside [0, 1].
+   * `a [...], b [...], t [...] -> y [...]` with broadcasting, f32.
    * `a` is this tensor. See {@link lerp}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless all inputs are f32
    */
   lerp(b: Handle, t: Handle): Handle;
 
   /**
-   * `y = a < b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is smaller: `y = a < b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link less}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   less(b: Handle): Handle;
 
   /**
-   * `y = a <= b`; false where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether `a` is at most as large: `y = a <= b`; false if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link lessEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   lessEqual(b: Handle): Handle;
 
   /**
-   * `y = log(x)`: the natural logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Natural logarithm: `y = log(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link log}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log(): Handle;
 
   /**
-   * `y = log10(x)`: the base-10 logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Base-10 logarithm: `y = log10(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link log10}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log10(): Handle;
 
   /**
-   * `y = log2(x)`: the base-2 logarithm; -Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Base-2 logarithm: `y = log2(x)`; -Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link log2}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   log2(): Handle;
 
   /**
-   * `y = x - max(x) - log(sum(exp(x - max(x))))` along an axis. `x [...] -> y [...]`, f32. A row of nothing but -Infinity
-   * gives NaN, as in PyTorch.
+   * Logarithm of the softmax along an axis: `y = x - max(x) - log(sum(exp(x - max(x))))`.
+   * `x [...] -> y [...]`, f32. As in PyTorch, a line of only -Infinity gives NaN.
    * `x` is this tensor. See {@link logSoftmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   logSoftmax(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis that the softmax normalises. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * `y = a && b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Logical and: `y = a && b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * `a` is this tensor. See {@link logicalAnd}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalAnd(b: Handle): Handle;
 
   /**
-   * `y = !x`. `x [...] bool -> y [...] bool`.
+   * Logical negation: `y = !x`.
+   * `x [...] bool -> y [...] bool`.
    * `x` is this tensor. See {@link logicalNot}.
-   * @throws {DTypeError} unless bool
+   * @throws {DTypeError} unless x is bool
    */
   logicalNot(): Handle;
 
   /**
-   * `y = a || b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Logical or: `y = a || b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * `a` is this tensor. See {@link logicalOr}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalOr(b: Handle): Handle;
 
   /**
-   * `y = a != b` with broadcasting. `a [...], b [...] -> y [...]`, all bool.
+   * Exclusive or: `y = a != b`.
+   * `a [...], b [...] -> y [...]` with broadcasting, all bool.
    * `a` is this tensor. See {@link logicalXor}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are bool
    */
   logicalXor(b: Handle): Handle;
 
   /**
-   * Matrix product with broadcast batch axes: `a [..., m, k] x b [..., k, n] -> y [..., m, n]`, f32.
-   * `a` is f32; `b` is f32, f16, bf16 or a block type (then `transposeB`, blocks along k).
+   * Matrix product with broadcast batch axes.
+   * `a [..., m, k], b [..., k, n] -> y [..., m, n]`, f32. `b` may also be f16, bf16 or a block type; a block type needs `transposeB`,
+   * because its blocks run along k.
    * `a` is this tensor. See {@link matmul}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the inner extents differ, a rank is below 2, or the batch axes do not broadcast
+   * @throws {DTypeError} if `a` is not f32, or `b` is an integer or bool
+   * @throws {ArgumentError} for an unknown option, and for a quantised `b` without `transposeB`
    */
   matmul(
     b: Handle,
     params?: {
-      /** `a` is stored as `[..., k, m]`. @defaultValue false */
+      /** Whether `a` is stored as `[..., k, m]`. @defaultValue false */
       readonly transposeA?: boolean;
-      /** `b` is stored as `[..., n, k]`: how GGUF stores weights. Quantised `b` must be stored so. @defaultValue false */
+      /** Whether `b` is stored as `[..., n, k]`, as weights are in GGUF files. A quantised `b` must be. @defaultValue false */
       readonly transposeB?: boolean;
       /**
        * Precision of the operands. Sums are f32 in every mode.
        *
        * - "f32" multiplies exact activations with the dequantised weights.
-       * - "half" permits a backend to round both operands to f16, with rows scaled by a power of two where they would overflow, or to bf16
-       *   for bf16 weights, as tensor cores do. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
+       * - "half" permits a backend to round both operands to f16, or to bf16 for bf16 weights, as tensor cores do. Rows that would overflow
+       *   are scaled by a power of two. A result differs from the exact one by at most `2^-10` (bf16: `2^-7`) times the sum of the
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
-       * - "ggml" first rounds each row of `a` as ggml's CPU code does: for a quantised `b` to the 8-bit blocks that it pairs with that type,
-       *   which changes results by about 1e-2 relative, and for f16 and bf16 to the type of `b`. With f32 it is "f32".
+       * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
+       *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -2274,88 +2616,105 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Largest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives -Infinity.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Largest value along an axis; NaN if any element is NaN. A symbolic axis that is empty in a run gives -Infinity.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link max}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   max(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Largest value of each window; padding never counts, NaN does.
-   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, `H' = floor((H + 2 padding - kernel) / stride) + 1`.
+   * Max pooling: the largest value of each window, NaN if the window contains NaN. Padding never counts.
+   * `x [N, C, H, W] -> y [N, C, H', W']`, f32, with `H' = floor((H + 2 padding - kernel) / stride) + 1`, and `W'` likewise.
    * `x` is this tensor. See {@link maxPool2d}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} unless x has four axes and the kernel fits into the padded image
+   * @throws {ArgumentError} if an option is out of range
    */
   maxPool2d(params: {
     /** Extents of a window. */
     readonly kernel: Pair;
-    /** null: the kernel's size, so that windows do not overlap. @defaultValue null */
+    /** Distance between windows; null means the kernel's size, so that windows do not overlap. @defaultValue null */
     readonly stride?: Pair | null;
-    /** Added on each of the two sides; at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
+    /** Elements added on each of the two sides of an axis, at most half the kernel, so that no window is all padding. @defaultValue [0,0] */
     readonly padding?: Pair;
   }): Handle;
 
   /**
-   * The larger of two with broadcasting, f32 or i32; NaN if either is. `a [...], b [...] -> y [...]`.
+   * The larger of two elements: `y = max(a, b)`; NaN if either is NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * `a` is this tensor. See {@link maximum}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   maximum(b: Handle): Handle;
 
   /**
-   * Mean over an axis: `sum(x) / n`. An axis that is empty only in a run gives NaN.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Mean along an axis: `sum(x) / n`. A symbolic axis that is empty in a run gives NaN.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link mean}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   mean(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Smallest value over an axis; NaN if any element is NaN. An axis that is empty only in a run gives Infinity.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Smallest value along an axis; NaN if any element is NaN. A symbolic axis that is empty in a run gives Infinity.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link min}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or if the reduced axis is empty
+   * @throws {ArgumentError} if x has no such axis
    */
   min(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * The smaller of two with broadcasting, f32 or i32; NaN if either is. `a [...], b [...] -> y [...]`.
+   * The smaller of two elements: `y = min(a, b)`; NaN if either is NaN.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * `a` is this tensor. See {@link minimum}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   minimum(b: Handle): Handle;
 
   /**
-   * `y = x * tanh(log(1 + exp(x)))` (Misra, 2019). `x [...] -> y [...]`.
+   * Mish activation (Misra, 2019): `y = x * tanh(log(1 + exp(x)))`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link mish}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   mish(): Handle;
 
   /**
-   * Products of tokens with their chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`, f32.
-   * `x [T, K]` (one vector for all experts of a token) or `[T, k, K]` (one for each), `experts [E, N, K]` f32, f16, bf16 or a block type,
-   * `ids [T, k] i32 -> y [T, k, N]`.
+   * Multiplies each token by the matrices of its chosen experts: `y[t, i] = experts[ids[t, i]] · x[t, i]`.
+   * `x [T, K] or [T, k, K], experts [E, N, K], ids [T, k] i32 -> y [T, k, N]`, f32. `x [T, K]` has one vector for all experts of a token.
+   * `experts` may also be f16, bf16 or a block type.
    *
    * An id outside `[0, E)` is an error on the scalar reference; other backends give zeros.
    * `x` is this tensor. See {@link moeMatmul}.
-   * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an unknown option, and for an id out of range when the reference runs
    */
   moeMatmul(
     experts: Handle,
@@ -2367,181 +2726,220 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Chooses experts: the `k` with the largest scores, best first, the lower index first among equals. `logits [T, E]`, optional
-   * `bias [E] -> ids [T, k] i32`. The score of an expert is its gate (see `moeWeights`) plus the bias, which takes no part in the weights
-   * (DeepSeek-AI, 2024, "DeepSeek-V3", section 2.1.2). A NaN counts as the smallest score.
+   * Chooses the `k` experts with the highest scores for each token, best first. The lower index comes first among equals; NaN counts as the
+   * lowest score.
+   * `logits [T, E], bias [E]? -> ids [T, k] i32`, with f32 inputs.
+   *
+   * An expert's score is its gate (see `moeWeights`) plus the bias. The bias has no part in the weights (DeepSeek-AI, 2024, "DeepSeek-V3",
+   * section 2.1.2).
    * `logits` is this tensor. See {@link moeRoute}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32, or `groups` does not divide E
+   * @throws {ArgumentError} if an option is out of range
    */
   moeRoute(params: {
-    /** Experts for each token. */
+    /** Number of experts per token. */
     readonly k: number;
-    /** What scores are made of logits before the bias is added. @defaultValue "softmax" */
+    /** How logits become scores, before the bias is added. @defaultValue "softmax" */
     readonly gating?: Gating;
-    /** Groups of equal size that the experts are in, of which a token uses only some. 1: no groups. @defaultValue 1 */
+    /** Number of equal groups of experts, of which a token uses `topKGroups`. 1 means no groups. @defaultValue 1 */
     readonly groups?: number;
-    /** Groups that a token uses: those with the largest sums of their two best scores. @defaultValue 1 */
+    /** Number of groups that a token uses: those whose two best scores have the largest sums. @defaultValue 1 */
     readonly topKGroups?: number;
-    /** Optional tensor; the op describes it. */
+    /** Optional tensor; see the shapes above. */
     readonly bias?: Handle;
   }): Handle;
 
   /**
-   * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`. `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
+   * Weights of chosen experts: `y[t, i]` is the gate of expert `ids[t, i]`.
+   * `logits [T, E], ids [T, k] i32 -> y [T, k]`, f32.
    *
-   * An id outside `[0, E)` is an error on the scalar reference; elsewhere its weight is not defined.
+   * An id outside `[0, E)` is an error on the scalar reference; on other backends its weight is undefined.
    * `logits` is this tensor. See {@link moeWeights}.
-   * @throws {ShapeError | DTypeError | ArgumentError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for an id out of range when the reference runs
    */
   moeWeights(
     ids: Handle,
     params?: {
-      /** See {@link Gating}: the same as of `moeRoute`. @defaultValue "softmax" */
+      /** How logits become gates, the same as in `moeRoute`; see {@link Gating}. @defaultValue "softmax" */
       readonly gating?: Gating;
-      /** Whether the weights of a token are divided by their sum, of which 2^-14 is the least (ggml's guard against division by zero). @defaultValue false */
+      /** Whether a token's weights are divided by their sum, or by 2^-14 if the sum is less (ggml's guard against division by zero). @defaultValue false */
       readonly normalize?: boolean;
-      /** Multiplies the weights in the last step. @defaultValue 1 */
+      /** Factor of the weights, applied last. @defaultValue 1 */
       readonly scale?: number;
     },
   ): Handle;
 
   /**
-   * Product with broadcasting: `y = a * b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Product with broadcasting: `y = a * b`. i32 products wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * `a` is this tensor. See {@link mul}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   mul(b: Handle): Handle;
 
   /**
-   * `y = -x`. `x [...] -> y [...]`.
+   * Negation: `y = -x`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link neg}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   neg(): Handle;
 
   /**
-   * L1 norm over an axis: `sum(|x|)`; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * L1 norm along an axis: `sum(|x|)`. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link normL1}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normL1(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * L2 norm over an axis: `sqrt(sum(x^2))`; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * L2 norm along an axis: `sqrt(sum(x^2))`. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link normL2}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normL2(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Maximum norm over an axis: `max(|x|)`; NaN if any element is NaN, 0 for an empty axis.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Maximum norm along an axis: `max(|x|)`; NaN if any element is NaN. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link normLinf}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   normLinf(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * `y = a != b`; true where either is NaN. With broadcasting, of two of one number dtype: `a [...], b [...] -> y [...]` bool.
+   * Whether elements differ: `y = a != b`; true if either is NaN.
+   * `a [...], b [...] -> y [...] bool` with broadcasting; `a` and `b` share one number dtype.
    * `a` is this tensor. See {@link notEqual}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} if the dtypes differ or are not numbers
    */
   notEqual(b: Handle): Handle;
 
   /**
-   * Puts a constant around a tensor. `x [n, ...] -> y [before + n + after, ...]`, any plain dtype.
+   * Adds elements of a constant value before and after each axis.
+   * `x [n, ...] -> y [before + n + after, ...]`, any plain dtype.
    * `x` is this tensor. See {@link pad}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ShapeError} if a padded axis is symbolic
+   * @throws {ArgumentError} unless `pads` has one pair per axis and the dtype can hold the value
    */
   pad(params: {
-    /** One pair per axis: how many elements to add before and after it. */
+    /** One pair per axis: the number of elements to add before and after. */
     readonly pads: readonly (readonly [before: number, after: number])[];
-    /** The constant, a value that the dtype of `x` can represent. @defaultValue 0 */
+    /** Value of the added elements, which the dtype of `x` must be able to represent. @defaultValue 0 */
     readonly value?: number;
   }): Handle;
 
   /**
-   * `y = x^exponent`, with a constant exponent; `power` takes a tensor of exponents. IEEE 754's rules.
+   * Power with a constant exponent: `y = x^exponent`, by the rules of IEEE 754. `power` takes a tensor of exponents.
    * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link pow}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `exponent` is NaN
    */
   pow(params: {
-    /** The exponent. It may be infinite. */
+    /** Exponent, which may be infinite. */
     readonly exponent: number;
   }): Handle;
 
   /**
-   * `y = a^b` with broadcasting, f32, as IEEE 754 defines it: NaN for a negative base with an exponent that is no whole number,
-   * 1 for `a = 1` or `b = 0` whatever the other is. `pow` has a fixed exponent. `a [...], b [...] -> y [...]`.
+   * Power of two tensors: `y = a^b`, by the rules of IEEE 754. `pow` has a constant exponent.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32.
+   *
+   * A negative base with a fractional exponent gives NaN. `a = 1` or `b = 0` gives 1, even if the other is NaN.
    * `a` is this tensor. See {@link power}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32
    */
   power(b: Handle): Handle;
 
   /**
-   * Product over an axis; 1 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Product along an axis. An empty axis gives 1.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link prod}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   prod(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Rounds to blocks along the last axis, bit for bit as ggml does. `x [..., n] f32 -> y [..., n]` of a block type, n a multiple of its
-   * block. Values must be finite: the scalar reference throws, elsewhere a block with one that is not has NaN as its scale. The other block
-   * types are read (`dequantize`), not made; `cast` makes f16 and bf16.
+   * Rounds values to quantised blocks along the last axis, bit for bit as ggml does.
+   * `x [..., n] f32 -> y [..., n]` of a block type, with n a multiple of the block's elements. For f16 and bf16 use `cast`.
+   *
+   * Values must be finite: the scalar reference throws, and other backends store NaN as the scale of an affected block. The remaining block
+   * types can only be read, with `dequantize`.
    * `x` is this tensor. See {@link quantize}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if the last axis does not hold whole blocks
+   * @throws {ArgumentError} if `dtype` cannot be written, and for values that are not finite when the reference runs
    */
   quantize(params?: {
-    /** The block type. @defaultValue "q8_0" */
+    /** Block type of the result. @defaultValue "q8_0" */
     readonly dtype?: QuantizedType;
   }): Handle;
 
   /**
-   * `y = 1 / x`; an infinity at 0. `x [...] -> y [...]`.
+   * Reciprocal: `y = 1 / x`; infinite at 0.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link reciprocal}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   reciprocal(): Handle;
 
   /**
-   * `y = max(x, 0)`; NaN stays NaN. `x [...] -> y [...]`.
+   * Rectified linear unit: `y = max(x, 0)`. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link relu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   relu(): Handle;
 
   /**
-   * The same elements in row-major order, with another shape; nothing is computed. `x [...] -> y [...shape]`, any plain dtype.
+   * The same elements, in row-major order, with another shape. Nothing is copied or computed.
+   * `x [...] -> y [...shape]`, any plain dtype.
    * `x` is this tensor. See {@link reshape}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the number of elements would change
+   * @throws {DTypeError} if x has a block type
+   * @throws {ArgumentError} if `shape` is not a list of extents
    */
   reshape(params: {
-    /** Symbolic dims of `x` must all appear; the product of the other extents must stay. */
+    /** Shape of the result. It has the symbolic dims of `x` and the same product of the remaining extents. */
     readonly shape: Shape;
   }): Handle;
 
@@ -2549,244 +2947,281 @@ export interface ChainMethods<Handle> {
    * Root-mean-square norm over the last axis (Zhang & Sennrich, 2019): `y = x / sqrt(mean(x^2) + eps) * w`.
    * `x [..., n], w [n] -> y [..., n]`, f32.
    * `x` is this tensor. See {@link rmsNorm}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes or are not f32
+   * @throws {ArgumentError} if `eps` is negative or not finite
    */
   rmsNorm(
     w: Handle,
     params: {
-      /** Added to the mean of squares. */
+      /** Added to the mean of squares, which avoids a division by zero. */
       readonly eps: number;
     },
   ): Handle;
 
   /**
-   * Rotary position embedding (Su et al., 2021): rotates pair `i` of head vectors by
-   * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, `(p, q) -> (p cos - q sin, p sin + q cos)`.
-   * `x [T, H, D], positions [T] i32, freqFactors [dims / 2] -> y [T, H, D]`, f32. Elements from `dims` on are copied; without
-   * `freqFactors` they are 1.
+   * Rotary position embedding (Su et al., 2021): rotates pair `i` of each head by
+   * `angle(t, i) = positions[t] * scale * base^(-2i / dims) / freqFactors[i]`, which maps `(p, q)` to `(p cos - q sin, p sin + q cos)`.
+   * `x [T, H, D], positions [T] i32, freqFactors [dims / 2]? -> y [T, H, D]`, f32. Elements from `dims` on are copied. Without `freqFactors`
+   * every factor is 1.
    * `x` is this tensor. See {@link rope}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, or `dims` is odd
    */
   rope(
     positions: Handle,
     params: {
-      /** How many leading elements of each head are rotated, an even number; 0 means all. @defaultValue 0 */
+      /** Number of leading elements of each head to rotate, an even number; 0 means all. @defaultValue 0 */
       readonly dims?: number;
       /** Base of the geometric series of frequencies. @defaultValue 10000 */
       readonly base?: number;
-      /** Elements that form a pair, in the names of llama.cpp: (2i, 2i + 1) for "norm", (i, i + dims / 2) for "neox". */
+      /** Elements that form pair `i`, with llama.cpp's names: `2i` and `2i + 1` for "norm", `i` and `i + dims / 2` for "neox". */
       readonly ropeType: "norm" | "neox";
-      /** Multiplies the position: linear context scaling by 2 is 0.5. @defaultValue 1 */
+      /** Factor of the positions: 0.5 doubles the context by linear scaling. @defaultValue 1 */
       readonly scale?: number;
-      /** Optional tensor; the op describes it. */
+      /** Optional tensor; see the shapes above. */
       readonly freqFactors?: Handle;
     },
   ): Handle;
 
   /**
-   * Nearest whole number, halves to the even one, as numpy and IEEE 754 do. `x [...] -> y [...]`.
+   * Rounds to the nearest whole number, ties to even, as in numpy and IEEE 754.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link round}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   round(): Handle;
 
   /**
-   * `y = 1 / sqrt(x)`; Infinity at 0, NaN below. `x [...] -> y [...]`.
+   * Reciprocal square root: `y = 1 / sqrt(x)`; Infinity at 0, NaN below.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link rsqrt}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   rsqrt(): Handle;
 
   /**
-   * Chooses an index of each row by its probability, `softmax` of the row over `temperature`, after top-k, top-p and min-p in this
-   * order (llama.cpp's): the first candidate at which the running sum of probabilities exceeds the random number. Candidates are
-   * in order of descending logits (equal ones by index) if top-k or top-p sorts them, else by index. The random number is
-   * {@link uniformAt} of the seed and the row's position, so that any step can be repeated alone.
-   * `logits [..., n] f32, position [...] i32 -> y [...] i32`. Logits at -Infinity are never chosen; NaN, +Infinity or a row without a
-   * finite logit is an error on the scalar reference, and gives -1 on the others.
+   * Draws an index from each row by its probability: the softmax of the row divided by `temperature`, after top-k, top-p and min-p in this
+   * order, as in llama.cpp.
+   * `logits [..., n] f32, position [...] i32 -> y [...] i32`.
+   *
+   * The result is the first candidate at which the running sum of probabilities exceeds the random number. Candidates are ordered by
+   * descending logits, ties by index, if top-k or top-p sorts them, else by index. The random number is {@link uniformAt} of the seed and
+   * the row's position, so any step can be repeated on its own.
+   *
+   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a finite logit is an error on the scalar reference and gives -1 on
+   * other backends.
    * `logits` is this tensor. See {@link sample}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} if an option is out of range, and for bad logits when the reference runs
    */
   sample(
     position: Handle,
     params: {
-      /** A whole number from 0; the same seed, position and logits give the same choice everywhere. */
+      /** Whole number from 0. The same seed, position and logits give the same choice everywhere. */
       readonly seed: number;
-      /** Divides the logits; 0 always takes the greatest. @defaultValue 1 */
+      /** Divisor of the logits. 0 always chooses the greatest one. @defaultValue 1 */
       readonly temperature?: number;
-      /** Keeps the k greatest logits; 0 keeps all. @defaultValue 0 */
+      /** Keeps the `topK` greatest logits; 0 keeps all. @defaultValue 0 */
       readonly topK?: number;
-      /** Keeps the most likely candidates whose probabilities add up to p, at least one; 1 keeps all. @defaultValue 1 */
+      /** Keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 keeps all. @defaultValue 1 */
       readonly topP?: number;
-      /** Keeps candidates that are at least p times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
+      /** Keeps candidates that are at least `minP` times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
       readonly minP?: number;
     },
   ): Handle;
 
   /**
-   * `y = x * by`, with a constant factor. `x [...] -> y [...]`, f32.
+   * Multiplies by a constant: `y = x * by`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link scale}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ArgumentError} if `by` is not finite
    */
   scale(params: {
-    /** The factor, a finite number. */
+    /** Factor, a finite number. */
     readonly by: number;
   }): Handle;
 
   /**
-   * A copy of `x` with slices along an axis written: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`. The inverse of `gather`.
-   * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype.
+   * Copies `x` and writes slices along an axis, the inverse of `gather`: `y[..., indices[i], ...] = updates[..., i, ...]`, or `+=`.
+   * `x [p..., n, q...], indices [m] i32, updates [p..., m, q...] -> y [p..., n, q...]`, any plain dtype; mode "add" takes f32 or i32.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * `x` is this tensor. See {@link scatter}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for an unknown mode or axis, and for an index out of range when the reference runs
    */
   scatter(
     indices: Handle,
     updates: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue 0 */
+      /** Axis to write along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
-      /** "replace": the last of equal indices wins. "add": all are added to the element of `x` (f32 or wrapping i32). @defaultValue "replace" */
+      /** "replace" keeps the last update of equal indices. "add" adds every update to the element of `x` (f32, or wrapping i32). @defaultValue "replace" */
       readonly mode?: "replace" | "add";
     },
   ): Handle;
 
   /**
-   * `y = lambda * x` above 0, `lambda * alpha * (exp(x) - 1)` below: the self-normalising unit (Klambauer et al., 2017). `x [...] -> y [...]`.
+   * Scaled exponential linear unit (Klambauer et al., 2017): `y = lambda * x` for `x > 0`, else `lambda * alpha * (exp(x) - 1)`, with lambda
+   * 1.0507 and alpha 1.6733.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link selu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   selu(): Handle;
 
   /**
-   * `y = 1 / (1 + exp(-x))`. `x [...] -> y [...]`.
+   * Logistic function: `y = 1 / (1 + exp(-x))`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sigmoid}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sigmoid(): Handle;
 
   /**
-   * `y = 1` above 0, `-1` below, `0` at 0; NaN stays NaN. `x [...] -> y [...]`.
+   * Sign: `y` is 1 above 0, -1 below, and 0 at 0. NaN stays NaN.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sign}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sign(): Handle;
 
   /**
-   * `y = x / (1 + exp(-x))`, also called swish (Ramachandran et al., 2017). `x [...] -> y [...]`.
+   * Sigmoid linear unit, also called swish (Ramachandran et al., 2017): `y = x / (1 + exp(-x))`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link silu}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   silu(): Handle;
 
   /**
-   * `y = sin(x)`, x in radians. `x [...] -> y [...]`.
+   * Sine: `y = sin(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sin}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sin(): Handle;
 
   /**
-   * `y = (exp(x) - exp(-x)) / 2`. `x [...] -> y [...]`.
+   * Hyperbolic sine: `y = (exp(x) - exp(-x)) / 2`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sinh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sinh(): Handle;
 
   /**
-   * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]`, for indices below `end`. Bounds outside of the axis are errors,
-   * not clipped. A symbolic axis can only be taken whole; a symbolic `end` needs `start: 0` and `step: 1`.
-   * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype. Several slices split a tensor.
+   * Part of an axis: `y[..., i, ...] = x[..., start + i * step, ...]` for indices below `end`. Several slices split a tensor.
+   * `x [..., n, ...] -> y [..., ceil((end - start) / step), ...]`, any plain dtype.
+   *
+   * Bounds outside the axis are errors; they are not clipped. A symbolic axis can only be taken whole. A symbolic `end` needs `start: 0` and
+   * `step: 1`.
    * `x` is this tensor. See {@link slice}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ShapeError} if x is a scalar
+   * @throws {ArgumentError} if the axis or a bound is out of range
    */
   slice(params: {
-    /** The axis. A negative axis counts from the end. */
+    /** Axis to cut. A negative axis counts from the end. */
     readonly axis: number;
     /** First index. A negative index counts from the end. @defaultValue 0 */
     readonly start?: number;
     /**
-     * Index after the last one. A negative index counts from the end; null takes the rest. A symbolic dim takes as many elements as
-     * it has in a run.
+     * Index after the last one. A negative index counts from the end; null takes the rest of the axis. A symbolic dim takes the number
+     * of elements that the run binds it to.
      * @defaultValue null
      */
     readonly end?: Dim | null;
-    /** Distance between the indices that are taken, from 1. @defaultValue 1 */
+    /** Distance between the taken indices, a whole number from 1. @defaultValue 1 */
     readonly step?: number;
   }): Handle;
 
   /**
-   * `y = exp(x - max(x)) / sum(exp(x - max(x)))` along an axis. `x [...] -> y [...]`, f32. A row of nothing but -Infinity
-   * gives NaN, as in PyTorch.
+   * Softmax along an axis: `y = exp(x - max(x)) / sum(exp(x - max(x)))`.
+   * `x [...] -> y [...]`, f32. As in PyTorch, a line of only -Infinity gives NaN.
    * `x` is this tensor. See {@link softmax}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   softmax(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis that the softmax normalises. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
 
   /**
-   * `y = log(1 + exp(x))`, without overflow. `x [...] -> y [...]`.
+   * Softplus: `y = log(1 + exp(x))`, without overflow.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link softplus}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   softplus(): Handle;
 
   /**
-   * Values in ascending or descending order along an axis; a NaN counts as the largest. `x [...] -> y [...]`, f32.
+   * Sorts the values along an axis, in ascending or descending order. NaN counts as the largest value.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sort}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar, which has no axes
+   * @throws {ArgumentError} if x has no such axis
    */
   sort(params?: {
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to sort. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** True puts the largest value first. @defaultValue false */
+    /** Whether the largest value comes first. @defaultValue false */
     readonly descending?: boolean;
   }): Handle;
 
   /**
-   * `y = sqrt(x)`; NaN below 0. `x [...] -> y [...]`.
+   * Square root: `y = sqrt(x)`; NaN below 0.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link sqrt}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   sqrt(): Handle;
 
   /**
-   * Causal convolution of each channel with a filter of its own over the latest K tokens of a sequence (Gu & Dao, 2023, "Mamba",
-   * section 3.4; with K = 3 the short convolution of LFM2): `y[t, c] = Σ_j filter[c, j] · x[t - K + 1 + j, c]`.
+   * Causal convolution of each channel with its own filter over the latest K tokens of a sequence (Gu & Dao, 2023, "Mamba", section 3.4):
+   * `y[t, c] = Σ_j filter[c, j] · x[t - K + 1 + j, c]`. With K = 3 it is the short convolution of LFM2.
    * `x [T, C], filter [C, K], state [S, K - 1, C], positions [T] i32, rows [T] i32 -> y [T, C]`, f32.
    *
-   * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` put them; those before position 0
-   * count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
+   * Tokens before those of the call are in row `rows[t]` of the state, oldest first, where `ssmConvWrite` stored them. Tokens before
+   * position 0 count as 0, so a state needs no reset. The tokens of a sequence must be adjacent and in order of position.
    *
-   * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
    * `x` is this tensor. See {@link ssmConv}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmConv(filter: Handle, state: Handle, positions: Handle, rows: Handle): Handle;
 
   /**
-   * Selective state spaces (Gu & Dao, 2023, "Mamba", algorithm 2; heads and groups as in Dao & Gu, 2024, "Mamba-2"). For each head h with
-   * channels p, in group g = h · G / H, the state s of N elements goes from token to token:
-   * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]` and `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
-   * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H, P]`,
-   * f32. (Mamba: P = 1, G = 1.)
+   * Selective state space (Gu & Dao, 2023, "Mamba", algorithm 2), with heads and groups as in Mamba-2 (Dao & Gu, 2024). Head h with channels
+   * p is in group g = h · G / H; its state s has N elements per channel. Each token updates the state, then reads it:
+   * `s[h, p, n] = exp(dt[t, h] · a[h, n]) · s[h, p, n] + dt[t, h] · b[t, g, n] · x[t, h, p]`,
+   * `y[t, h, p] = Σ_n c[t, g, n] · s[h, p, n]`.
    *
-   * A sequence goes on from row `rows[t]` of the state, where `ssmScanWrite` left it, and from 0 at position 0, so a state needs no reset.
-   * The tokens of a sequence must be adjacent and in order of position.
+   * `x [T, H, P], dt [T, H], a [H, N] or [H, 1], b [T, G, N], c [T, G, N], state [S, H, P, N], positions [T] i32, rows [T] i32 -> y [T, H,
+   * P]`, f32. Mamba has P = 1 and G = 1.
    *
-   * A row outside `[0, S)` is an error on the scalar reference; elsewhere results of its tokens are not defined.
+   * A sequence continues from row `rows[t]` of the state, where `ssmScanWrite` left it. At position 0 it starts from 0, so a state needs no
+   * reset. The tokens of a sequence must be adjacent and in order of position.
+   *
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
    * `x` is this tensor. See {@link ssmScan}.
-   * @throws {ShapeError | DTypeError} and, when the reference runs, {ArgumentError}
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
    */
   ssmScan(dt: Handle, a: Handle, b: Handle, c: Handle, state: Handle, positions: Handle, rows: Handle): Handle;
 
   /**
-   * Tensors along a new axis, whose extent is their number. `n tensors [...] -> y [..., n, ...]`, of one shape and plain dtype.
+   * Joins n tensors along a new axis.
+   * `tensors[i] [...] -> y [..., n, ...]`, of one shape and one plain dtype.
    * The first of `tensors` is this tensor. See {@link stack}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {ShapeError} if the shapes differ
+   * @throws {DTypeError} unless all tensors have one plain dtype
+   * @throws {ArgumentError} if the result has no such axis
    */
   stack(
     others: readonly Handle[],
@@ -2797,104 +3232,123 @@ export interface ChainMethods<Handle> {
   ): Handle;
 
   /**
-   * Difference with broadcasting: `y = a - b`, f32 or wrapping i32. `a [...], b [...] -> y [...]`.
+   * Difference with broadcasting: `y = a - b`. i32 differences wrap.
+   * `a [...], b [...] -> y [...]` with broadcasting, f32 or i32.
    * `a` is this tensor. See {@link sub}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless both inputs are f32 or both are i32
    */
   sub(b: Handle): Handle;
 
   /**
-   * Sum over an axis; 0 for an empty one.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Sum along an axis. An empty axis gives 0.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link sum}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   sum(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Sum over an axis with compensation (Kahan, 1965, as improved by Neumaier, 1974): as good as a sum in twice the precision, so that
-   * large terms of opposite signs leave the small ones between them. 0 for an empty axis; `sum` is faster.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Sum along an axis with compensation (Kahan, 1965; Neumaier, 1974). An empty axis gives 0.
+   *
+   * The result is as accurate as a sum in twice the precision: small terms survive between large terms of opposite signs. `sum` is faster.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link sumKahan}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar
+   * @throws {ArgumentError} if x has no such axis
    */
   sumKahan(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
   }): Handle;
 
   /**
-   * Picks along an axis, for each line by indices of its own: `y[o, i, k] = x[o, indices[o, i, k], k]` (numpy's `take_along_axis`), which
-   * takes what `argsort`, `argmax` or `topKIndices` gave. `x [p..., n, q...], indices [p..., m, q...] i32 -> y [p..., m, q...]`, any plain
-   * dtype; `gather` picks whole slices.
+   * Picks along an axis by each line's own indices, like numpy's `take_along_axis`: `y[o, i, k] = x[o, indices[o, i, k], k]`. Takes the
+   * indices that `argsort` and `topKIndices` return; `gather` picks whole slices.
+   * `x [p..., n, q...], indices [p..., m, q...] i32 -> y [p..., m, q...]`, any plain dtype.
    *
    * An index outside `[0, n)` is an error on the scalar reference.
    * `x` is this tensor. See {@link takeAlongAxis}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
+   * @throws {ShapeError} if x is a scalar, or the shapes differ in another axis
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
    */
   takeAlongAxis(
     indices: Handle,
     params?: {
-      /** The axis. A negative axis counts from the end. @defaultValue -1 */
+      /** Axis to pick along. A negative axis counts from the end. @defaultValue -1 */
       readonly axis?: number;
     },
   ): Handle;
 
   /**
-   * `y = tan(x)`, x in radians. `x [...] -> y [...]`.
+   * Tangent: `y = tan(x)`, with x in radians.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link tan}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   tan(): Handle;
 
   /**
-   * `y = tanh(x)`. `x [...] -> y [...]`.
+   * Hyperbolic tangent: `y = tanh(x)`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link tanh}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   tanh(): Handle;
 
   /**
-   * The k largest (or smallest) values along an axis, in order; a NaN counts as the largest. `topKIndices` returns their indices.
+   * The k largest (or smallest) values along an axis, in order. NaN counts as the largest value. `topKIndices` returns their indices.
    * `x [..., n, ...] -> y [..., k, ...]`, f32.
    * `x` is this tensor. See {@link topK}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is symbolic
+   * @throws {ArgumentError} if x has no such axis or fewer than k elements along it
    */
   topK(params: {
-    /** How many values to take. */
+    /** Number of values to take, from 0 to the axis's extent. */
     readonly k: number;
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to take values along. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
+    /** True takes the largest values, largest first. False takes the smallest, smallest first. @defaultValue true */
     readonly largest?: boolean;
   }): Handle;
 
   /**
-   * Where along an axis the k largest (or smallest) values are, in the order of `topK`; of equal values the first come first.
+   * Indices of the k largest (or smallest) values along an axis, in the order of `topK`. Among equal values the first ones come first.
    * `x [..., n, ...] f32 -> y [..., k, ...] i32`.
    * `x` is this tensor. See {@link topKIndices}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if x is a scalar or the axis is symbolic
+   * @throws {ArgumentError} if x has no such axis or fewer than k elements along it
    */
   topKIndices(params: {
-    /** How many values to take. */
+    /** Number of values to take, from 0 to the axis's extent. */
     readonly k: number;
-    /** The axis. A negative axis counts from the end. @defaultValue -1 */
+    /** Axis to take values along. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
-    /** True takes the largest values, largest first; false the smallest, smallest first. @defaultValue true */
+    /** True takes the largest values, largest first. False takes the smallest, smallest first. @defaultValue true */
     readonly largest?: boolean;
   }): Handle;
 
   /**
-   * Permutes the axes: a matrix transpose, or any other order. `x [...] -> y [...]`, any plain dtype.
+   * Permutes the axes; by default it reverses them, which transposes a matrix.
+   * `x [...] -> y [...]`, any plain dtype.
    * `x` is this tensor. See {@link transpose}.
-   * @throws {DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x has a plain dtype
+   * @throws {ArgumentError} unless `axes` names each axis once
    */
   transpose(params?: {
     /** Axis i of the result is axis `axes[i]` of the input. A negative axis counts from the end; null reverses all axes. @defaultValue null */
@@ -2902,33 +3356,39 @@ export interface ChainMethods<Handle> {
   }): Handle;
 
   /**
-   * The whole part: toward zero. `x [...] -> y [...]`.
+   * Rounds toward zero to a whole number: `y = trunc(x)`.
+   * `x [...] -> y [...]`, f32.
    * `x` is this tensor. See {@link trunc}.
-   * @throws {DTypeError} unless f32
+   * @throws {DTypeError} unless x is f32
    */
   trunc(): Handle;
 
   /**
-   * Variance over an axis, `sum((x - mean(x))^2) / (n - correction)`, in two passes: values of one size with a large mean keep their
-   * digits. An axis that a run makes empty, or as short as `correction`, gives NaN.
-   * `x [...] -> y [...]`, f32, without the axis (all axes if it is null), or with extents of 1 in its place.
+   * Variance along an axis: `sum((x - mean(x))^2) / (n - correction)`. Two passes keep the precision of values that are close to a large
+   * mean.
+   * A symbolic axis gives NaN in a run where it has at most `correction` elements.
+   *
+   * `x [...] -> y [...]`, f32. The result lacks the reduced axis (every axis if `axis` is null), or keeps it with extent 1 (`keepDims`).
    * `x` is this tensor. See {@link variance}.
-   * @throws {ShapeError | DTypeError | ArgumentError}
+   * @throws {DTypeError} unless x is f32
+   * @throws {ShapeError} if `axis` is given for a scalar, or there are at most `correction` elements to reduce
+   * @throws {ArgumentError} if x has no such axis, or `correction` is negative
    */
   variance(params?: {
-    /** The axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
+    /** Axis to reduce. A negative axis counts from the end; null reduces all axes. @defaultValue null */
     readonly axis?: number | null;
-    /** Keep reduced axes with extent 1. @defaultValue false */
+    /** Whether the result keeps reduced axes, with extent 1. @defaultValue false */
     readonly keepDims?: boolean;
-    /** Subtracted from the count that the sum is divided by: 0 for the population's variance, 1 for a sample's. @defaultValue 0 */
+    /** Subtracted from n in the divisor: 0 for the variance of a population, 1 for that of a sample. @defaultValue 0 */
     readonly correction?: number;
   }): Handle;
 
   /**
-   * `y = condition ? a : b` element by element, with broadcasting. `condition [...] bool, a [...], b [...] -> y [...]`; `a` and `b`
-   * of one plain dtype.
+   * Selects elements by a condition: `y = condition ? a : b`.
+   * `condition [...] bool, a [...], b [...] -> y [...]` with broadcasting; `a` and `b` share one plain dtype.
    * `condition` is this tensor. See {@link where}.
-   * @throws {ShapeError | DTypeError}
+   * @throws {ShapeError} if the shapes do not broadcast
+   * @throws {DTypeError} unless `condition` is bool, and `a` and `b` have one plain dtype
    */
   where(a: Handle, b: Handle): Handle;
 }

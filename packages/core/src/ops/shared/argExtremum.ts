@@ -5,11 +5,11 @@ import { resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
 export interface ArgmaxParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to search. A negative axis counts from the end. */
   readonly axis: number;
 }
 
-/** Index along an axis of the value that is `better` than all before and no worse than those after it; the first NaN wins. */
+/** Op that returns the index of the best value along an axis by `better`: the first one among equals, or the first NaN. */
 export function argExtremum(name: string, better: (value: number, best: number) => boolean): Op<["x"], ArgmaxParams, "axis"> {
   return {
     name,

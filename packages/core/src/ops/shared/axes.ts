@@ -6,20 +6,20 @@ import { requireBoolean, resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
 export interface ReduceParams {
-  /** The axis to reduce. A negative axis counts from the end; null reduces all axes. */
+  /** Axis to reduce. A negative axis counts from the end; null reduces all axes. */
   readonly axis: number | null;
-  /** Keep reduced axes with extent 1. */
+  /** Whether the result keeps reduced axes, with extent 1. */
   readonly keepDims: boolean;
 }
 
-/** A tensor seen as `[outer, n, inner]` around one axis: element `(o, i, k)` lies at `(o * n + i) * inner + k`. */
+/** View of a tensor as `[outer, n, inner]` around one axis: element `(o, i, k)` has the flat index `(o * n + i) * inner + k`. */
 export interface AxisView {
   readonly outer: number;
   readonly n: number;
   readonly inner: number;
 }
 
-/** Splits a shape at `axis`; null takes all axes as one. */
+/** Splits a shape at `axis`; null treats all axes as one. */
 export function axisView(op: string, shape: readonly number[], axis: number | null): AxisView {
   if (axis === null) return { outer: 1, n: elementCount(shape), inner: 1 };
   const at = resolveAxis(op, axis, shape.length);
@@ -27,13 +27,13 @@ export function axisView(op: string, shape: readonly number[], axis: number | nu
 }
 
 /**
- * A reduction of one dtype over one axis or all. `fold` reduces the `n` elements from `at` in steps of `stride`; it is called
- * with `n = 0` only where `empty` allows it or where a symbolic extent is 0 in a run.
+ * Op that reduces one axis, or all, of a tensor of one dtype. `fold` reduces the `n` elements from `at` in steps of `stride`. It is
+ * called with `n = 0` only if `empty` allows it, or if a run binds a symbolic extent to 0.
  */
 export function reduction(definition: {
   readonly name: string;
   readonly dtype?: "f32" | "bool";
-  /** Whether reducing nothing has a value. */
+  /** Whether the reduction of an empty axis has a value. */
   readonly empty: boolean;
   readonly fold: (x: TypedArray, at: number, stride: number, n: number) => number;
 }): Op<["x"], ReduceParams, keyof ReduceParams> {
@@ -61,18 +61,18 @@ export function reduction(definition: {
   };
 }
 
-/** Bytes of one index of the first axis; 0 for an empty tensor. */
+/** Bytes per index of the first axis; 0 for an empty tensor. */
 export function bytesPerRow(spec: ConcreteSpec): number {
   const [rows = 0] = spec.shape;
   return rows === 0 ? 0 : byteLength(spec) / rows;
 }
 
-/** `shape` without `axis` (null: without any), or with extents of 1 in its place. */
+/** `shape` without `axis` (null removes every axis), or with extent 1 in its place. */
 export function reducedShape(shape: Shape, axis: number | null, keepDims: boolean): Shape {
   const isReduced = (index: number): boolean => axis === null || index === axis;
   return keepDims ? shape.map((dim, index) => (isReduced(index) ? 1 : dim)) : shape.filter((_, index) => !isReduced(index));
 }
 
 export function emptyAxis(op: string, x: TensorSpec): ShapeError {
-  return new ShapeError(op, "at least one element to reduce", formatSpec(x), "an empty axis has no such value");
+  return new ShapeError(op, "at least one element to reduce", formatSpec(x), "an empty axis has no result");
 }

@@ -46,14 +46,14 @@ function requireKind(op: string, option: string, value: number, expected: Kind):
   check(op, option, value, expected, typeof value === "number" ? `choose another ${option}` : "pass a number");
 }
 
-/** The axis counted from the front. Negative ones count from the end. @throws {ArgumentError} if a tensor of `rank` has no such axis. */
+/** `axis` counted from the front, also if it is negative. @throws {ShapeError | ArgumentError} if a tensor of `rank` has no such axis. */
 export function resolveAxis(op: string, axis: number, rank: number): number {
   if (rank === 0) throw new ShapeError(op, "a tensor of rank 1 or more", "[]", "a scalar has no axes");
   requireNumber(op, "axis", axis, `a whole number from ${-rank} to ${rank - 1}`, (n) => Number.isInteger(n) && n >= -rank && n < rank);
   return axis < 0 ? axis + rank : axis;
 }
 
-/** @throws {ShapeError} unless the tensor has as many axes as `axes` names, e.g. `["T", "H", "D"]`. */
+/** Extents of a tensor. @throws {ShapeError} unless it has exactly the named axes, e.g. `["T", "H", "D"]`. */
 export function requireAxes<const A extends readonly string[]>(
   op: string,
   name: string,
@@ -67,17 +67,17 @@ export function requireAxes<const A extends readonly string[]>(
 /** @throws {ShapeError} unless the tensor has exactly this shape. */
 export function requireShape(op: string, name: string, spec: TensorSpec, shape: Shape): void {
   if (spec.shape.length !== shape.length || !spec.shape.every((dim, axis) => sameDim(dim, shape[axis]!)))
-    throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec), "reshape it, or change what it must fit");
+    throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec), "reshape it, or change the tensor that it must fit");
 }
 
-/** @throws {ShapeError} if the extent is symbolic: kernels are specialised on it. */
+/** The extent as a number. @throws {ShapeError} if it is symbolic, because kernels are specialised on it. */
 export function requireExtent(op: string, name: string, dim: Dim): number {
   if (typeof dim !== "number")
     throw new ShapeError(op, `${name} to be a number`, `the symbolic dim ${dim.name}`, "only outer axes may be symbolic here");
   return dim;
 }
 
-/** {@link requireAxes} where every extent must be a number. */
+/** {@link requireAxes} for tensors whose extents must all be numbers. */
 export function requireExtents<const A extends readonly string[]>(
   op: string,
   name: string,
@@ -103,7 +103,7 @@ export function requirePair(op: string, option: string, pair: readonly [number, 
   for (const value of pair) requireWhole(op, option, value, min);
 }
 
-/** Whether a value is an extent, a number or a symbolic dim. */
+/** Whether a value is an extent: a number or a symbolic dim. */
 export function isDim(dim: unknown): dim is Dim {
   return typeof dim === "number" || isSymbolic(dim);
 }

@@ -1,13 +1,13 @@
 import type { ScalarType } from "../../dtype.ts";
 
 /**
- * Which dtypes ops take and give. There is no promotion: the tensors of one call have one dtype, and `cast` states every change.
+ * Dtypes that ops take and return. Nothing is promoted: the tensors of one call have one dtype, and `cast` makes every change explicit.
  *
- * | ops                                                        | takes                                    | gives          |
+ * | ops                                                        | takes                                    | returns        |
  * | ---------------------------------------------------------- | ---------------------------------------- | -------------- |
  * | add, sub, mul, minimum, maximum                            | f32 or i32                               | the same       |
  * | any, all                                                   | bool                                     | bool           |
- * | other arithmetic, functions, reductions, norms, pools      | f32                                      | f32            |
+ * | remaining arithmetic, functions, reductions, norms, pools  | f32                                      | f32            |
  * | matmul, embedding                                          | f32; the weight f16, bf16 or blocks too  | f32            |
  * | equal, notEqual, less, lessEqual, greater, greaterEqual    | any plain number                         | bool           |
  * | logicalAnd, logicalOr, logicalXor, logicalNot              | bool                                     | bool           |
@@ -19,11 +19,13 @@ import type { ScalarType } from "../../dtype.ts";
  * | cast                                                       | any plain dtype                          | any plain dtype |
  * | quantize, dequantize                                       | f32; a block type, f16 or bf16           | a block type; f32 |
  *
- * Integers: i32 sums, differences and products wrap modulo 2^32 (two's complement). `cast` from a float to an integer truncates
- * toward zero and saturates, NaN becomes 0; between integers it keeps the low bits, as numpy does; to bool it is `x != 0`
- * (NaN is true), from bool 0 or 1. Floats round to the nearest, ties to even. Comparisons with NaN are false, `notEqual` is true.
+ * - i32 sums, differences and products wrap modulo 2^32 (two's complement).
+ * - `cast` from a float to an integer truncates toward zero and saturates; NaN becomes 0. Between integers it keeps the low bits, as
+ *   numpy does. To bool it is `x != 0` (NaN is true); from bool it is 0 or 1.
+ * - Floats round to the nearest value, ties to even.
+ * - Comparisons with NaN are false, except `notEqual`, which is true.
  */
 export const numberTypes: readonly ScalarType[] = ["f32", "f16", "bf16", "i32", "u32", "i8", "u8"];
 
-/** Every dtype but the block types. */
+/** Every dtype except the block types. */
 export const plainTypes: readonly ScalarType[] = [...numberTypes, "bool"];

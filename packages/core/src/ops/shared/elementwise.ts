@@ -13,12 +13,12 @@ import {
   type TensorSpec,
 } from "../../spec.ts";
 
-/** A unary elementwise op on f32: `y[i] = f(x[i])`, `x [...] -> y [...]`. */
+/** Unary elementwise op on f32: `y[i] = f(x[i])`, `x [...] -> y [...]`. */
 export function unary<P extends object = NoParams, D extends keyof P = never>(definition: {
   readonly name: string;
   readonly defaults: Pick<P, D>;
   readonly required?: readonly Exclude<keyof P, D>[];
-  /** Flops per element, counting a transcendental function as one. */
+  /** Flops per element. A transcendental function counts as one. */
   readonly flops: number;
   readonly check?: (params: P) => void;
   readonly f: (x: number, params: P) => number;
@@ -42,11 +42,11 @@ export function unary<P extends object = NoParams, D extends keyof P = never>(de
   };
 }
 
-/** A binary elementwise op with numpy broadcasting, on f32 or i32 (wrapping): `a [...], b [...] -> y [...]`. */
+/** Binary elementwise op with numpy broadcasting, on f32 or wrapping i32: `a [...], b [...] -> y [...]`. */
 export function binary(definition: {
   readonly name: string;
   readonly f: (a: number, b: number) => number;
-  /** The same on i32, wrapping; absent where the op is for f32 alone. */
+  /** The same function on i32, wrapping. Without it the op takes f32 only. */
   readonly i32?: (a: number, b: number) => number;
 }): Op<["a", "b"]> {
   const { name, f, i32 } = definition;
@@ -66,7 +66,7 @@ export function binary(definition: {
   };
 }
 
-/** `y = f(a, b)` element by element, `a` and `b` broadcast to `y`. */
+/** Computes `y = f(a, b)` element by element, with `a` and `b` broadcast to `y`. */
 export function combine(a: HostTensor, b: HostTensor, y: HostTensor, f: (a: number, b: number) => number): void {
   const { shape } = y.spec;
   const [p, q, to] = [a.data, b.data, y.data];
@@ -80,7 +80,7 @@ export function combine(a: HostTensor, b: HostTensor, y: HostTensor, f: (a: numb
   }
 }
 
-/** A ternary elementwise op on f32 with numpy broadcasting over all three inputs. */
+/** Ternary elementwise op on f32 with numpy broadcasting of all three inputs. */
 export function ternary<I extends readonly [string, string, string]>(definition: {
   readonly name: string;
   readonly inputs: I;
@@ -102,7 +102,7 @@ export function ternary<I extends readonly [string, string, string]>(definition:
   };
 }
 
-/** `y = f(a, b, c)` element by element, the inputs broadcast to `y`. */
+/** Computes `y = f(a, b, c)` element by element, with the inputs broadcast to `y`. */
 export function combineThree(
   a: HostTensor,
   b: HostTensor,
@@ -115,12 +115,12 @@ export function combineThree(
   for (let i = 0; i < y.data.length; i++) y.data[i] = f(a.data[ofA(i)]!, b.data[ofB(i)]!, c.data[ofC(i)]!);
 }
 
-/** {@link broadcast} of all inputs. */
+/** Shape that all inputs broadcast to. @throws {ShapeError} */
 export function broadcastAll(op: string, inputs: readonly TensorSpec[]): Shape {
   return inputs.reduce<Shape>((shape, spec) => broadcast(op, shape, spec.shape), []);
 }
 
-/** The broadcast of two shapes, numpy's rule: aligned at the last axis, an extent of 1 stretches. @throws {ShapeError} */
+/** Shape that two shapes broadcast to by numpy's rule: axes align at the last one, and an extent of 1 stretches. @throws {ShapeError} */
 export function broadcast(op: string, a: Shape, b: Shape): Shape {
   const rank = Math.max(a.length, b.length);
   return Array.from({ length: rank }, (_, axis): Dim => {
@@ -137,7 +137,7 @@ export function broadcast(op: string, a: Shape, b: Shape): Shape {
   });
 }
 
-/** Maps a flat index of a broadcast shape to the flat index of one of its inputs. */
+/** Returns a function from flat indices of the broadcast shape `output` to flat indices of `input`. */
 export function broadcastIndex(input: readonly number[], output: readonly number[]): (index: number) => number {
   if (input.length === output.length && input.every((dim, axis) => dim === output[axis])) return (index) => index;
   const strides = broadcastStrides(input, output);
@@ -153,7 +153,7 @@ export function broadcastIndex(input: readonly number[], output: readonly number
   };
 }
 
-/** Element strides of `input` along the axes of the broadcast shape `output`; 0 where it stretches. */
+/** Element strides of `input` along the axes of the broadcast shape `output`; 0 on axes that stretch. */
 export function broadcastStrides(input: readonly number[], output: readonly number[]): readonly number[] {
   const lead = output.length - input.length;
   const strides = new Array<number>(output.length).fill(0);
@@ -165,7 +165,7 @@ export function broadcastStrides(input: readonly number[], output: readonly numb
   return strides;
 }
 
-/** @throws {DTypeError} unless `spec` has one of `dtypes`; returns it otherwise. */
+/** Returns `spec`. @throws {DTypeError} unless it has one of `dtypes` */
 export function requireDType(op: string, name: string, spec: TensorSpec, dtypes: readonly string[]): TensorSpec {
   if (!dtypes.includes(spec.dtype)) {
     const fix = isQuantized(spec.dtype) ? "dequantise it first" : "cast it";
@@ -174,14 +174,14 @@ export function requireDType(op: string, name: string, spec: TensorSpec, dtypes:
   return spec;
 }
 
-/** @throws {DTypeError} unless all tensors of a list have the first one's dtype. */
+/** @throws {DTypeError} unless all tensors have the first one's dtype */
 export function requireOneDType(op: string, tensors: readonly [TensorSpec, ...TensorSpec[]]): void {
   const [first] = tensors;
   const other = tensors.find((tensor) => tensor.dtype !== first.dtype);
   if (other !== undefined) throw new DTypeError(op, "tensors of one dtype", `${first.dtype} and ${other.dtype}`, "cast one of them");
 }
 
-/** Cost of an op that does `flopsPerElement` on each output element and touches inputs and output once. */
+/** Cost of an op with `flopsPerElement` per output element that reads each input once and writes the output once. */
 export function elementwiseCost(flopsPerElement: number, inputs: readonly (ConcreteSpec | undefined)[], output: ConcreteSpec): Cost {
   const bytes = [...inputs, output].reduce((sum, spec) => sum + (spec === undefined ? 0 : byteLength(spec)), 0);
   return { flops: flopsPerElement * elementCount(output.shape), bytes };

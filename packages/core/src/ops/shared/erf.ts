@@ -1,10 +1,10 @@
 /**
- * Gauss error function `2 / sqrt(pi) * integral(exp(-t^2), 0..x)`, to about 1e-15: the series
- * `2 / sqrt(pi) * exp(-x^2) * sum(2^n x^(2n+1) / (2n+1)!!)`, whose terms have one sign (Abramowitz and Stegun, 7.1.6).
+ * Gauss error function `2 / sqrt(pi) * integral(exp(-t^2), 0..x)`, accurate to about 1e-15. Sums the series
+ * `2 / sqrt(pi) * exp(-x^2) * sum(2^n x^(2n+1) / (2n+1)!!)` (Abramowitz and Stegun, 7.1.6), whose terms all have the sign of x.
  */
 export function erf(x: number): number {
   if (Number.isNaN(x)) return x;
-  // From here on f64 does not tell it from 1.
+  // Beyond 6, erf rounds to 1 in f64.
   if (Math.abs(x) > 6) return Math.sign(x);
   let term = x;
   let sum = x;

@@ -1,12 +1,12 @@
 /**
- * How logits of experts become their gates: "softmax" over all experts, "sigmoid" of each, or "softmaxOfChosen", which chooses by the
- * logits themselves and takes the softmax over the chosen ones.
+ * How logits of experts become gates: "softmax" over all experts, or "sigmoid" of each. "softmaxOfChosen" chooses experts by their logits
+ * and takes the softmax over the chosen ones.
  */
 export type Gating = "softmax" | "sigmoid" | "softmaxOfChosen";
 
 export const gatings: readonly Gating[] = ["softmax", "sigmoid", "softmaxOfChosen"];
 
-/** Gates of all experts of one token, as experts are chosen by them. */
+/** Values by which the experts of one token are chosen. */
 export function gate(logits: Float32Array, gating: Gating): Float64Array {
   const row = Float64Array.from(logits);
   switch (gating) {

@@ -3,12 +3,12 @@ import type { Op } from "../../program/op.ts";
 import { numberTypes } from "./dtypes.ts";
 import { broadcast, combine, elementwiseCost, requireDType } from "./elementwise.ts";
 
-/** A comparison with numpy broadcasting: `a [...], b [...]` of one plain number dtype `-> y [...]` bool. */
+/** Comparison with numpy broadcasting: `a [...], b [...] -> y [...] bool`, where `a` and `b` share one number dtype. */
 export function comparison(name: string, holds: (a: number, b: number) => boolean): Op<["a", "b"]> {
   return relation(name, numberTypes, holds);
 }
 
-/** A function of two truth values with numpy broadcasting: `a [...], b [...] -> y [...]`, all bool. */
+/** Function of two truth values with numpy broadcasting: `a [...], b [...] -> y [...]`, all bool. */
 export function logical(name: string, holds: (a: boolean, b: boolean) => boolean): Op<["a", "b"]> {
   return relation(name, ["bool"], (a, b) => holds(a !== 0, b !== 0));
 }

@@ -6,25 +6,25 @@ import { requireBoolean, requireExtent, requireWhole, resolveAxis } from "./chec
 import { requireDType } from "./elementwise.ts";
 
 export interface SortParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to sort. A negative axis counts from the end. */
   readonly axis: number;
-  /** True puts the largest value first. */
+  /** Whether the largest value comes first. */
   readonly descending: boolean;
 }
 
 export interface TopKParams {
-  /** How many values to take. */
+  /** Number of values to take, from 0 to the axis's extent. */
   readonly k: number;
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to take values along. A negative axis counts from the end. */
   readonly axis: number;
-  /** True takes the largest values, largest first; false the smallest, smallest first. */
+  /** True takes the largest values, largest first. False takes the smallest, smallest first. */
   readonly largest: boolean;
 }
 
-/** What a node gives of an order: each node has one output, so values and indices are two ops. */
+/** Result of a sort: a node has one output, so values and indices are two ops. */
 type Give = "values" | "indices";
 
-/** A stable sort along an axis; a NaN counts as the largest value. */
+/** Op that sorts stably along an axis. NaN counts as the largest value. */
 export function sorting(name: string, give: Give): Op<["x"], SortParams, keyof SortParams> {
   return {
     name,
@@ -41,7 +41,7 @@ export function sorting(name: string, give: Give): Op<["x"], SortParams, keyof S
   };
 }
 
-/** The first `k` of a stable sort along an axis. */
+/** Op that takes the first `k` of a stable sort along an axis. */
 export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis" | "largest"> {
   return {
     name,
@@ -54,7 +54,7 @@ export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis
       const axis = resolveAxis(name, given, x.shape.length);
       const n = requireExtent(name, `axis ${axis} of x`, x.shape[axis]!);
       requireWhole(name, "k", k, 0);
-      if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k), "choose fewer");
+      if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k), "lower k");
       return { dtype: give === "values" ? "f32" : "i32", shape: x.shape.with(axis, k) };
     },
     cost: ([x], _params, y) => cost(x, y),
@@ -67,7 +67,7 @@ function cost(x: ConcreteSpec, y: ConcreteSpec): { readonly flops: number; reado
   return { flops: count * Math.ceil(Math.log2(Math.max(2, count))), bytes: byteLength(x) + byteLength(y) };
 }
 
-/** Writes as much of each sorted line as `y` holds. */
+/** Sorts each line of `x` along the axis and writes the first elements, as many as `y` holds per line. */
 function order(name: string, x: HostTensor, axis: number, descending: boolean, give: Give, y: HostTensor): void {
   const { outer, n, inner } = axisView(name, x.spec.shape, axis);
   const kept = axisView(name, y.spec.shape, axis).n;

@@ -2,8 +2,8 @@
 export type Words = readonly [number, number, number, number];
 
 /**
- * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011): any of its
- * numbers can be had without those before it, so that every backend and every order gives the same ones.
+ * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011). Each number is
+ * computed independently of those before it, so every backend gives the same numbers in any order.
  */
 export function philox4x32([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, number]): Words {
   for (let round = 0; round < 10; round++) {
@@ -21,8 +21,9 @@ export function philox4x32([c0, c1, c2, c3]: Words, [k0, k1]: readonly [number, 
 }
 
 /**
- * A number in [0, 1) with 53 random bits that depends on the seed and the position only, so any step of a run can be repeated on its
- * own: Philox with the seed's two halves as key and the position's as counter. Streams of one position are independent of each other.
+ * Number in [0, 1) with 53 random bits that depends only on seed, position and stream, so any step of a run can be repeated on its own.
+ * It comes from Philox with the seed's two halves as the key and the position's two halves as the counter. Streams of one position are
+ * independent of each other.
  */
 export function uniformAt(seed: number, position: number, stream: number = 0): number {
   const [a, b] = philox4x32([position >>> 0, Math.floor(position / 2 ** 32), stream, 0], [seed >>> 0, Math.floor(seed / 2 ** 32)]);

@@ -5,17 +5,17 @@ import { requireAxes, requireExtent, requirePair } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 import { type Pair, windowCount } from "./windows.ts";
 
-/** Pairs are `[vertical, horizontal]`. */
+/** Parameters of pooling. Pairs are `[vertical, horizontal]`. */
 export interface PoolParams {
   /** Extents of a window. */
   readonly kernel: Pair;
-  /** null: the kernel's size, so that windows do not overlap. */
+  /** Distance between windows; null means the kernel's size, so that windows do not overlap. */
   readonly stride: Pair | null;
-  /** Added on each of the two sides; at most half the kernel, so that no window is all padding. */
+  /** Elements added on each of the two sides of an axis, at most half the kernel, so that no window is all padding. */
   readonly padding: Pair;
 }
 
-/** The output of pooling `x [N, C, H, W]`. @throws {ShapeError | DTypeError | ArgumentError} */
+/** Spec of the result of pooling `x [N, C, H, W]`. @throws {ShapeError | DTypeError | ArgumentError} */
 export function inferPool(name: string, x: TensorSpec, params: PoolParams): TensorSpec {
   requireDType(name, "x", x, ["f32"]);
   const [batch, channels, H, W] = requireAxes(name, "x", x, ["N", "C", "H", "W"]);
@@ -26,7 +26,7 @@ export function inferPool(name: string, x: TensorSpec, params: PoolParams): Tens
   requirePair(name, "padding", padding, 0);
   if (padding[0] > kernel[0] / 2 || padding[1] > kernel[1] / 2) {
     const got = `padding ${formatShape(padding)} with kernel ${formatShape(kernel)}`;
-    throw new ArgumentError(name, "padding of at most half the kernel", got, "a window of nothing but padding has no value");
+    throw new ArgumentError(name, "padding of at most half the kernel", got, "a window of only padding has no value");
   }
   const windows = windowsOf(params);
   const extents = [windowCount(windows, 0, height, kernel[0]), windowCount(windows, 1, width, kernel[1])];
@@ -35,7 +35,7 @@ export function inferPool(name: string, x: TensorSpec, params: PoolParams): Tens
   return { dtype: "f32", shape: [batch, channels, ...extents] };
 }
 
-/** Calls `fold` with the flat indices into `x` of each window's elements (those that are no padding) and stores what it returns. */
+/** Calls `fold` for each window with the flat indices into `x` of its elements, without padding, and stores the returned value in `y`. */
 export function forEachWindow(x: HostTensor, params: PoolParams, y: HostTensor, fold: (window: readonly number[]) => number): void {
   const [height, width] = x.spec.shape.slice(2) as [number, number];
   const [rows, columns] = y.spec.shape.slice(2) as [number, number];

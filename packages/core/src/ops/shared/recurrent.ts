@@ -12,21 +12,26 @@ export function requireTokens(op: string, tokens: TensorSpec["shape"][number], p
   }
 }
 
-/** Tokens `first` to `end` of one sequence, whose state is in a row of the persistent. */
+/** Tokens from `first` up to `end` of one sequence, whose recurrent state is in row `row` of the persistent. */
 export interface Run {
   readonly row: number;
   readonly first: number;
   readonly end: number;
 }
 
-/** The runs of tokens with equal rows. @throws {ArgumentError} for a row outside `[0, states)` */
+/** Runs of adjacent tokens with equal rows. @throws {ArgumentError} for a row outside `[0, states)` */
 export function runsOf(op: string, rows: HostTensor, states: number): Run[] {
   const runs: Run[] = [];
   const values = rows.data;
   for (let first = 0, end = 0; first < values.length; first = end) {
     const row = values[first]!;
     if (row < 0 || row >= states)
-      throw new ArgumentError(op, `rows from 0 to ${states - 1}`, `${row} at ${first}`, "correct the rows, or make a state of more");
+      throw new ArgumentError(
+        op,
+        `rows from 0 to ${states - 1}`,
+        `${row} at ${first}`,
+        "correct the rows, or declare a state with more rows",
+      );
     do end++;
     while (end < values.length && values[end] === row);
     runs.push({ row, first, end });

@@ -4,11 +4,11 @@ import { resolveAxis } from "./checks.ts";
 import { elementwiseCost, requireDType } from "./elementwise.ts";
 
 export interface ScanParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis to accumulate along. A negative axis counts from the end. */
   readonly axis: number;
 }
 
-/** Running combination along an axis: `y[i] = f(y[i - 1], x[i])`, accumulated in f64. `x [...] -> y [...]`, f32. */
+/** Op that accumulates along an axis in f64: `y[i] = f(y[i - 1], x[i])`. `x [...] -> y [...]`, f32. */
 export function scan(name: string, start: number, f: (sum: number, x: number) => number): Op<["x"], ScanParams, "axis"> {
   return {
     name,

@@ -4,11 +4,11 @@ import { resolveAxis } from "./checks.ts";
 import { elementwiseCost, requireDType } from "./elementwise.ts";
 
 export interface SoftmaxParams {
-  /** The axis. A negative axis counts from the end. */
+  /** Axis that the softmax normalises. A negative axis counts from the end. */
   readonly axis: number;
 }
 
-/** softmax and its logarithm share all but the last step. */
+/** Softmax along an axis, or its logarithm: they share all but the last step. */
 export function softmaxLike(name: string, log: boolean): Op<["x"], SoftmaxParams, "axis"> {
   return {
     name,

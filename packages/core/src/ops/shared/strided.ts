@@ -1,12 +1,12 @@
 import type { HostTensor } from "../../program/op.ts";
 
-/** Where the elements of a block lie in an array: element `(i, j, ...)` at `start + i * strides[0] + j * strides[1] + ...`. */
+/** Place of a block in an array: element `(i, j, ...)` is at `start + i * strides[0] + j * strides[1] + ...`. */
 export interface Place {
   readonly start: number;
   readonly strides: readonly number[];
 }
 
-/** Distances between neighbours along each axis of a row-major shape. */
+/** Element strides of a row-major shape. */
 export function rowMajor(shape: readonly number[]): readonly number[] {
   const strides = new Array<number>(shape.length);
   let stride = 1;

@@ -5,7 +5,6 @@ import type { HostTensor } from "../../program/op.ts";
 /** Precision of a product's activations; see the `matmul` op. */
 export type Activations = "f32" | "half" | "ggml";
 
-/** All of them. */
 export const activationModes: readonly Activations[] = ["f32", "half", "ggml"];
 
 /** Rounds a row in place, as the mode demands for weights of the type. Undefined if the row stays exact, as mode "half" permits. */
@@ -15,8 +14,8 @@ export function roundingOf(dtype: DType, activations: Activations): ((row: Float
 }
 
 /**
- * `sums[j] = row [k] . b[j, :]` with the matrix `[n, k]` that starts at element `at` of `b`. The row is rounded in place where the
- * mode asks for it.
+ * Returns a function that computes `sums[j] = row [k] . b[j, :]` for the matrix `[n, k]` that starts at element `at` of `b`. Mode
+ * "ggml" rounds the row in place.
  */
 export function transposedProduct(b: HostTensor, activations: Activations): (row: Float32Array, at: number, sums: Float64Array) => void {
   const { dtype } = b.spec;
@@ -45,7 +44,7 @@ function multiply(row: Float32Array, b: Float32Array, at: number, sums: Float64A
   }
 }
 
-/** `sums[j] += sumErrors [k / 32] . minima[j, :]`: ggml's stored sums of activations, for the weights `[n, k]` from `at`. */
+/** Computes `sums[j] += sumErrors [k / 32] . minima[j, :]` for the weights `[n, k]` from `at`: ggml stores rounded sums of activations. */
 function addMinima(sumErrors: Float32Array, minima: Float32Array, at: number, sums: Float64Array): void {
   const blocks = sumErrors.length;
   for (let j = 0; j < sums.length; j++) {

@@ -3,7 +3,7 @@ import { roundTo } from "../../backend/decode.ts";
 import { type DType, decodedArrayOf, isInteger } from "../../dtype.ts";
 import { ArgumentError } from "../../errors.ts";
 
-/** @throws {ArgumentError} unless `value` is a number that `dtype` can hold; floats are rounded, so only their range counts. */
+/** @throws {ArgumentError} unless `dtype` can hold `value`. A float dtype takes any number but NaN, since it rounds. */
 export function requireValue(op: string, dtype: DType, value: number): void {
   if (!isHeld(dtype, value)) throw new ArgumentError(op, `a value that ${dtype} can hold`, describe(value), "use another value or dtype");
 }
