@@ -28,7 +28,7 @@ async function runOn(x: Float32Array, body: (k: PtxEmitter) => void, { threads =
 const op =
   (name: "cos" | "elu" | "exp" | "log" | "sigmoid" | "sin" | "tanh") =>
   (k: PtxEmitter, x: F32): F32 =>
-    gpuKernels[name]!.element!.of(k, [x], () => k.constant("f32", 1));
+    gpuKernels[name]!.element!.of(k, [x], () => k.constant("f32", 1), "f32");
 
 /** `y[i] = f(x[i])` for any number of values. */
 function map(x: Float32Array, f: (k: PtxEmitter, x: F32) => F32): Promise<Float32Array> {

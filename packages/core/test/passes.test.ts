@@ -163,6 +163,23 @@ describe("foldConstants", () => {
     expect(folded.outputs[1]!.value).toBe(program.inputs.get("x"));
   });
 
+  test("a constant of 16 bits is folded in its stored form", () => {
+    for (const [dtype, bits] of [
+      ["f16", 0x2e66],
+      ["bf16", 0x3dcd],
+    ] as const) {
+      const program = createProgram();
+      const stored = program.cast(scalar(program, 0.1), { dtype });
+      program.output("stored", stored);
+      const folded = foldConstants(program);
+      expect(opsOf(folded)).toEqual([]);
+      expect(folded.values[folded.outputs[0]!.value]!.definition).toEqual({ kind: "constant", data: Uint16Array.of(bits) });
+      // Constants of 16 bits are no operands of a fold.
+      program.output("back", program.cast(stored, { dtype: "f32" }));
+      expect(opsOf(foldConstants(program))).toEqual(["cast"]);
+    }
+  });
+
   test("a copy of a persistent that is written later stays a copy", async () => {
     const program = createProgram();
     const first = state(program);

@@ -15,6 +15,7 @@ import {
 import type { F32, I32, U32 } from "./emitter.ts";
 import { gpuKernels } from "./gpuKernels.ts";
 import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";
+import { bitsOfFloat } from "./shared/dtypes.ts";
 import { broadcastIndices, computeElement, loadElement, numberOf } from "./shared/elementwise.ts";
 import { type Siblings, siblingsOf } from "./siblings.ts";
 
@@ -81,11 +82,16 @@ function isElementwise({ body }: FusedParams): boolean {
 function elementsUnsupported(inputs: Inputs, group: FusedParams, elements: ElementwiseGroup | undefined): string | undefined {
   if (elements === undefined) return undefined;
   const { places, params } = elements;
-  const apart = params.body.find(({ op }) => elementOf(op) === undefined);
-  if (apart !== undefined) return `${apart.op.name} cannot be fused here`;
-  const specs = [...places.map((place) => specAt(inputs, group, place)), ...params.body.map(({ output }) => output)];
-  const odd = specs.find((spec) => spec !== undefined && spec.dtype !== "f32" && spec.dtype !== "i32");
-  return odd && `${odd.dtype} is not computed with in fused groups`;
+  const specs = places.map((place) => specAt(inputs, group, place));
+  for (const { op, inputs: used, output } of params.body) {
+    const element = elementOf(op);
+    if (element === undefined) return `${op.name} cannot be fused here`;
+    const { dtypes = ["f32", "i32"] } = element;
+    const own = [...used.map((place) => (place === undefined ? undefined : specAt(specs, params, place))), output];
+    const odd = own.find((spec) => spec !== undefined && !dtypes.includes(spec.dtype));
+    if (odd !== undefined) return `${odd.dtype} is not computed with in fused groups`;
+  }
+  return undefined;
 }
 
 function elementOf(op: AnyOp): GpuElement | undefined {
@@ -103,7 +109,10 @@ function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
     args: { ...args, y: { kind: "output", dtype } },
     shape,
     to: "y",
-    body: (scope, index) => apply(scope, index, []),
+    body: (scope, index) => {
+      const value = apply(scope, index, []);
+      return dtype === "f16" || dtype === "bf16" ? bitsOfFloat(scope.k, dtype, value as F32) : value;
+    },
   };
 }
 

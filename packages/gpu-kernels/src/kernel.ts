@@ -112,11 +112,17 @@ export interface GpuKernel<P extends object = object, Inputs extends InputSpecs 
 /** The kernel of an op: its call has the op's inputs and parameters. */
 export type GpuKernelOf<N extends OpName> = GpuKernel<ParamsOf<N>, InputsOf<N, TensorSpec>>;
 
-/** An elementwise op on one element of each of its inputs; `number` gives a numeric parameter by its name. */
+/**
+ * An elementwise op on one element of each of its inputs; `number` gives a numeric parameter by its name. Elements of f16 and bf16 are
+ * f32 values that these types can represent.
+ */
 export interface GpuElement {
-  of(k: Emitter, inputs: readonly F32[], number: (name: string) => F32): F32;
+  /** Computes an element of the result, of dtype `dtype`. */
+  of(k: Emitter, inputs: readonly F32[], number: (name: string) => F32, dtype: DType): F32;
   /** For ops that also take i32. */
   ofIntegers?(k: Emitter, inputs: readonly I32[]): I32;
+  /** Dtypes of inputs and results in fused groups. Default: f32 and i32. */
+  readonly dtypes?: readonly DType[];
 }
 
 /** The argument that is input `index` of a call. */

@@ -4,7 +4,7 @@ import { cases } from "../cases/index.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";
-import { expectExplained, expectLikeReference, runOnce, withPlan } from "./scenario.ts";
+import { expectExplained, expectLikeReference, type Run, runOnce, withPlan } from "./scenario.ts";
 
 /** Each elementwise op with another one after it, so that it is computed inside a group. */
 async function everyOp(backend: Backend): Promise<void> {
@@ -207,6 +207,63 @@ async function integers(backend: Backend): Promise<void> {
   await expectLikeReference("a group of integers", backend, program, {}, [{ inputs }]);
 }
 
+/** Casts between float types in loops and after norms and products: each rounds where it is recorded. */
+async function casts(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 5);
+  const x = program.input("x", "f32", [T, 32]);
+  const [half, bfloat] = [program.input("half", "f16", [T, 32]), program.input("bfloat", "bf16", [32])];
+  const to = (value: Value, dtype: "f32" | "f16" | "bf16"): Value => program.cast(value, { dtype });
+  for (const dtype of ["f16", "bf16"] as const) {
+    program.output(`doubled ${dtype}`, program.scale(to(to(program.scale(x, { by: 0.5 }), dtype), "f32"), { by: 2 }));
+    program.output(`stored ${dtype}`, to(program.scale(x, { by: 4 }), dtype));
+  }
+  program.output("other type", to(program.scale(to(half, "f32"), { by: 2 }), "bf16"));
+  program.output("through", to(to(half, "bf16"), "f16"));
+  program.output("sum", program.add(to(half, "f32"), program.scale(to(bfloat, "f32"), { by: -1 })));
+  await expectLikeReference("casts in loops", backend, program, {}, [castInputs(5), castInputs(1), castInputs(2)], { rtol: 0, atol: 0 });
+
+  const model = createProgram();
+  const rows = model.input("x", "f32", [model.dim("T", 5), 32]);
+  const w = model.persistent("w", { dtype: "f16", shape: [32, 32] });
+  const v = model.persistent("v", { dtype: "bf16", shape: [32, 32] });
+  const rounded = (value: Value, { spec: { dtype } }: Value): Value =>
+    model.cast(model.cast(value, { dtype: dtype as "f16" | "bf16" }), { dtype: "f32" });
+  const times = (value: Value, weight: Value): Value => model.matmul(rounded(value, weight), weight, { transposeB: true });
+  const normed = model.rmsNorm(rows, model.constant(uniform(3, 32), "f32", [32]), { eps: 1e-5 });
+  const gated = model.mul(model.silu(times(normed, w)), times(normed, w));
+  model.output("y", model.add(times(gated, v), rows));
+  const weights = {
+    w: contentsOf({ dtype: "f16", shape: [32, 32] }, 1).stored,
+    v: contentsOf({ dtype: "bf16", shape: [32, 32] }, 2).stored,
+  };
+  const runs = [5, 1].map((count) => ({ inputs: { x: uniform(count, 32 * count) } }));
+  // A value whose last bit differs may be rounded to the neighbour.
+  await expectLikeReference("casts around norms and products", backend, model, weights, runs, { rtol: 0.02, atol: 0.1 });
+}
+
+/** Values that f16 and bf16 round: ties, overflows, denormals. */
+function castInputs(rows: number): Run {
+  const special = [
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    0,
+    -0,
+    1 + 2 ** -11,
+    1 + 3 * 2 ** -11,
+    1 + 2 ** -8,
+    65519,
+    65520,
+    -70000,
+    2 ** -24,
+    1e-7,
+  ];
+  const x = uniform(rows, 32 * rows);
+  x.set(special);
+  const half = contentsOf({ dtype: "f16", shape: [rows, 32] }, 4).stored;
+  return { inputs: { x, half, bfloat: contentsOf({ dtype: "bf16", shape: [32] }, 5).stored } };
+}
+
 /** More inputs than a kernel may bind, more calls than it may hold. */
 async function large(backend: Backend): Promise<void> {
   const program = createProgram();
@@ -249,6 +306,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("what norms, softmax and reductions read and others besides", residuals),
   programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),
+  programTest("a group with casts between float types", casts),
   programTest("groups beyond a kernel's limits", large),
   programTest("relu, scale, add: one submission", transfers),
 ];

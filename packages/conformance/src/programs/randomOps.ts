@@ -126,7 +126,7 @@ export function drawCall(
     error: slope * x.error + precision * Math.max(bound, 1e-3),
     record,
   });
-  switch (draw(22)) {
+  switch (draw(23)) {
     case 0:
     case 1:
       return unary(() => program.relu(x.ref), x.bound, 1, 0);
@@ -193,6 +193,18 @@ export function drawCall(
       // A view of the state is stale after the next write.
       if (elementAt(program.values, x.ref.id).persistent !== undefined) return impossible;
       return { ...x, record: () => program.reshape(x.ref, { shape: [1, ...x.ref.spec.shape].slice(x.ref.spec.shape.length > 3 ? 1 : 0) }) };
+    case 21: {
+      // Rounded values that were off differ by a step more.
+      const { dtype, step } = elementAt(
+        [
+          { dtype: "f16", step: 2 ** -10 },
+          { dtype: "bf16", step: 2 ** -7 },
+        ] as const,
+        draw(2),
+      );
+      const precision = x.error === 0 ? 0 : step;
+      return unary(() => program.cast(program.cast(x.ref, { dtype }), { dtype: "f32" }), (1 + step) * x.bound, 1, precision);
+    }
     default:
       if (x.ref.spec.shape.length === 0) return impossible;
       return { ...x, record: () => program.element(x.ref, { index: 0 }) };

@@ -2,10 +2,11 @@ import type { DType } from "@centella/core";
 import { isInteger } from "@centella/core/backend";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
 import type { GpuKernelOf } from "../kernel.ts";
-import { bitsOfFloat, computeType, loadNumber } from "../shared/dtypes.ts";
+import { bitsOfFloat, computeType, loadNumber, roundedTo } from "../shared/dtypes.ts";
 import { broadcastMap } from "../shared/elementwise.ts";
 
 export const cast: GpuKernelOf<"cast"> = {
+  element: { dtypes: ["f32", "f16", "bf16"], of: (k, [x], _number, dtype) => roundedTo(k, dtype, x as F32) },
   steps: (call, { dtype }) => [
     broadcastMap(call, ({ k }, [{ name, at }]) => {
       const from = call.inputs[0].dtype;

@@ -32,6 +32,13 @@ export function bitsOfFloat(k: Emitter, dtype: DType, x: F32): U32 {
   return dtype === "bf16" ? toBfloat(k, bits) : bits;
 }
 
+/** An f32 rounded to a float dtype: to the nearest, ties to even. */
+export function roundedTo(k: Emitter, dtype: DType, x: F32): F32 {
+  if (dtype === "f32") return x;
+  const bits = bitsOfFloat(k, dtype, x);
+  return dtype === "f16" ? k.fromHalf(bits) : k.bitcast("f32", k.shiftLeft(bits, 16));
+}
+
 /** The bf16 nearest to an f32, from bits to bits, ties to even; a NaN stays one. */
 export function toBfloat(k: Emitter, bits: U32): U32 {
   const high = k.shiftRight(bits, 16);

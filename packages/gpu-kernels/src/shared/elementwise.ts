@@ -40,7 +40,7 @@ export function elementwise<P extends object, const Inputs extends RequiredSpecs
   };
 }
 
-/** An element of an f32 or i32 argument. */
+/** An element of a float or i32 argument. */
 export function loadElement(k: Emitter, dtype: DType, name: string, index: U32 | number): F32 | I32 {
   return dtype === "i32" ? k.loadInteger(name, index) : k.load(name, index);
 }
@@ -53,7 +53,8 @@ export function computeElement(
   values: readonly (F32 | I32)[],
   number: (name: string) => F32,
 ): F32 | I32 {
-  return dtype === "i32" && ofIntegers !== undefined ? ofIntegers(k, values as readonly I32[]) : of(k, values as readonly F32[], number);
+  if (dtype === "i32" && ofIntegers !== undefined) return ofIntegers(k, values as readonly I32[]);
+  return of(k, values as readonly F32[], number, dtype);
 }
 
 /** A numeric parameter of a call, by its name. */

@@ -1,4 +1,5 @@
-import { type TypedArray, typedArrayOf } from "../../dtype.ts";
+import { encode } from "../../backend/decode.ts";
+import { decodedArrayOf, type TypedArray } from "../../dtype.ts";
 import { add } from "../../ops/add.ts";
 import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";
@@ -61,8 +62,9 @@ class Fold {
       if (id === undefined || data === undefined) return undefined;
       tensors.push({ spec: specOf(this, id) as ConcreteSpec, data });
     }
-    const data = new (typedArrayOf(spec.dtype))(1);
-    op.reference(tensors, params, { spec, data });
+    const result = decodedArrayOf(spec.dtype).of(0);
+    op.reference(tensors, params, { spec, data: result });
+    const data = encode(spec, result);
     const id = this.values.length;
     this.values.push({ id, spec, definition: { kind: "constant", data }, persistent: undefined });
     return id;
