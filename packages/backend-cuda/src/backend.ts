@@ -16,6 +16,7 @@ import {
   type Counters,
   checkData,
   compileOptions,
+  type DeviceMemory,
   elementCount,
   type FusionLimits,
   type Lowered,
@@ -114,6 +115,10 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
 
   memory(): MemoryReport {
     return this.#device.memory();
+  }
+
+  deviceMemory(): DeviceMemory {
+    return { free: this.#device.call((driver) => driver.memoryInfo().free) };
   }
 
   async idle(): Promise<void> {

@@ -17,6 +17,7 @@ import {
   type Counters,
   checkData,
   compileOptions,
+  type DeviceMemory,
   type FusionLimits,
   lower,
   type MemoryReport,
@@ -130,6 +131,10 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
       tensors: tensors.usedBytes,
       other: tensors.freeBytes + staging.usedBytes + staging.freeBytes,
     };
+  }
+
+  deviceMemory(): DeviceMemory {
+    return { largestTensor: this.#queue.device.limits.maxStorageBufferBindingSize };
   }
 
   async idle(): Promise<void> {

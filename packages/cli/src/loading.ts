@@ -34,7 +34,7 @@ export async function withModel(
   try {
     const { layersOnGpu, ...others } = given;
     const hasGpu = runtime.backends.some(({ device }) => device.kind === "gpu");
-    if (layersOnGpu !== undefined && !hasGpu)
+    if (typeof layersOnGpu === "number" && !hasGpu)
       output.warn("warning: --layers-on-gpu is ignored because no GPU can be used; centella gpu says why");
     const start = performance.now();
     output.status(`loading ${name}: preparing kernels`);

@@ -15,7 +15,7 @@ export const modelOptions: {
   readonly batch: OptionSpec<number>;
   readonly "cache-type": OptionSpec<CacheType>;
   readonly activations: OptionSpec<ActivationMode>;
-  readonly "layers-on-gpu": OptionSpec<number>;
+  readonly "layers-on-gpu": OptionSpec<number | "auto">;
   readonly lora: OptionSpec<readonly AdapterOptions[]>;
 } = grouped("Loading", {
   ...fileOptions,
@@ -29,15 +29,18 @@ export const modelOptions: {
     }),
   ),
   "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of the free memory)"),
-  batch: number("TOKENS", "prompt tokens computed at once (default: 512)", { short: "b", aliases: ["--batch-size"] }),
+  batch: number("TOKENS", "prompt tokens computed at once (default: 2048 on GPUs, else 512)", { short: "b", aliases: ["--batch-size"] }),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(
     ["ggml", "half", "f32"],
     "rounding of activations: as in ggml, to f16, or none (default: ggml on CPUs, half on GPUs)",
   ),
-  "layers-on-gpu": number("N", "keep the last N layers on the GPU and the rest on the CPU (default: all in one place)", {
-    aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
-  }),
+  "layers-on-gpu": numberOr(
+    "auto",
+    number("N", "keep the last N layers on the GPU and the rest on the CPU (default: auto, as many as fit)", {
+      aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
+    }),
+  ),
   lora: repeated("FILE[:SCALE]", "add a LoRA adapter", adapter),
 });
 

@@ -37,6 +37,14 @@ export interface MemoryReport {
   readonly other: number;
 }
 
+/** What a device reports of its memory, in bytes. */
+export interface DeviceMemory {
+  /** Bytes that are free now. Undefined if the device does not report them. */
+  readonly free?: number;
+  /** Bytes of the largest tensor that kernels can read. Undefined if there is no limit but the free memory. */
+  readonly largestTensor?: number;
+}
+
 /** A source of a tensor's stored form that can be read repeatedly: a file, a `Blob`, an array. */
 export interface TensorSource {
   /** Total bytes. */
@@ -133,6 +141,8 @@ export interface Backend {
   /** A tensor in this backend's memory. */
   upload(spec: ConcreteSpec, data: TypedArray): Tensor;
   memory(): MemoryReport;
+  /** Memory of a device that has its own. Undefined for backends that compute in the host's memory. */
+  deviceMemory?(): DeviceMemory;
   /** Resolves when all queued work is done. Errors of runs reach the readers of their outputs. */
   idle(): Promise<void>;
   /** Frees everything, including the device. Plans and tensors of the backend cannot be used afterwards. */

@@ -13,8 +13,14 @@ import type { BackendThresholds, Threshold, Thresholds, Transfer } from "./thres
 
 /** A requested backend: open, or not available with the reason. */
 export type Candidate =
-  | { readonly name: string; readonly backend: Backend; readonly unavailable?: undefined }
-  | { readonly name: string; readonly backend?: undefined; readonly unavailable: string };
+  | {
+      readonly name: string;
+      readonly backend: Backend;
+      readonly unavailable?: undefined;
+      /** See `BackendFactory.weightBytes`. */
+      readonly weightBytes?: NonNullable<BackendFactory["weightBytes"]>;
+    }
+  | { readonly name: string; readonly backend?: undefined; readonly unavailable: string; readonly weightBytes?: undefined };
 
 /** A backend that does not run a request, and why. */
 export interface Rejection {
@@ -166,9 +172,9 @@ export function programCost(program: ProgramGraph): Cost {
 /** Opens every factory. A backend that cannot be opened stays in the list with the reason. */
 export async function openCandidates(factories: readonly BackendFactory[]): Promise<readonly Candidate[]> {
   return Promise.all(
-    factories.map(async ({ name, open }): Promise<Candidate> => {
+    factories.map(async ({ name, open, weightBytes }): Promise<Candidate> => {
       try {
-        return { name, backend: await open() };
+        return { name, backend: await open(), ...(weightBytes && { weightBytes }) };
       } catch (error) {
         if (error instanceof UnsupportedError) return { name, unavailable: error.reason };
         throw error;

@@ -2,7 +2,7 @@ import { type Backend, type DType, type Runtime, UnsupportedError } from "@cente
 import { formatRejection, isQuantized } from "@centella/core/backend";
 import type { ActivationMode } from "../model/modelBuilder.ts";
 import type { RecordedModel } from "../model/recordModel.ts";
-import type { LayerSplit } from "./layersOnGpu.ts";
+import type { ModelPlace } from "./modelPlace.ts";
 
 /** A program and the mode that it was recorded in. */
 export interface RecordedProgram {
@@ -11,21 +11,21 @@ export interface RecordedProgram {
 }
 
 /**
- * Records a program in the wanted mode, or by default in the mode that the selected backend prefers for the type of most weights. The mode
+ * Records a program in the wanted mode, or by default in the mode that the place's backend prefers for the type of most weights. The mode
  * never changes which backend is selected: that is the one for exact arithmetic, which all of them have.
  * @throws {UnsupportedError} if a backend of the model does not have the wanted mode
  */
 export function chooseActivations(
   runtime: Runtime,
-  split: LayerSplit | undefined,
+  { split, backend }: ModelPlace,
   wanted: ActivationMode | undefined,
   record: (mode: ActivationMode) => RecordedModel,
 ): RecordedProgram {
   const exact: RecordedProgram = { program: record("f32"), activations: "f32" };
-  const mode = wanted ?? preferredMode(exact.program, split?.cpu ?? runtime.select(exact.program.program).backend);
+  const mode = wanted ?? preferredMode(exact.program, backend);
   if (mode === "f32") return exact;
   const rounded: RecordedProgram = { program: record(mode), activations: mode };
-  const reason = split === undefined ? refusal(runtime, exact, rounded) : split.unsupported(rounded.program);
+  const reason = split === undefined ? refusal(runtime, backend, rounded) : split.unsupported(rounded.program);
   if (reason === undefined) return rounded;
   if (wanted === undefined) return exact;
   throw new UnsupportedError(
@@ -34,7 +34,7 @@ export function chooseActivations(
   );
 }
 
-/** The mode that a backend prefers for the type of most weights. Of split layers, those on the CPU take the most time, so it decides. */
+/** The mode that a backend prefers for the type of most weights. */
 function preferredMode({ program, weights }: RecordedModel, backend: Backend): ActivationMode {
   const bytesOf = new Map<DType, number>();
   for (const { name, bytes } of weights) {
@@ -48,8 +48,7 @@ function preferredMode({ program, weights }: RecordedModel, backend: Backend): A
 }
 
 /** Why the backend that is selected for exact arithmetic cannot run the rounded program; undefined if it can. */
-function refusal(runtime: Runtime, exact: RecordedProgram, rounded: RecordedProgram): string | undefined {
-  const { backend } = runtime.select(exact.program.program);
+function refusal(runtime: Runtime, backend: Backend, rounded: RecordedProgram): string | undefined {
   const selection = runtime.select(rounded.program.program);
   if (selection.backend === backend) return undefined;
   const rejection = selection.rejected.find((rejected) => rejected.backend === backend.name);

@@ -7,11 +7,11 @@ import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
 import type { Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
-import type { LayerSplit } from "./layersOnGpu.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
+import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
+import { placeModel } from "./placeModel.ts";
 
-const defaultBatchSize = 512;
 /** Maximum bytes of the logits of one run. More rows take several runs. */
 const maxLogitBytes = 2 ** 26;
 
@@ -21,8 +21,6 @@ export interface ProgramSource {
   readonly file: GgufFile;
   readonly description: ModelDescription;
   readonly adapters: Adapters | undefined;
-  /** Undefined unless the layers are split over two backends. */
-  readonly split: LayerSplit | undefined;
 }
 
 /** A compiled model whose weights are loaded. */
@@ -30,11 +28,13 @@ export interface CompiledModel {
   readonly plan: CompiledPlan;
   readonly program: RecordedModel;
   readonly sizes: ModelSizes;
+  readonly place: ModelPlace;
   /** Reason for the length of the context. */
   readonly contextReason: string;
 }
 
-type WantedSizes = Omit<ModelSizes, "activations" | "isGeluRounded">;
+/** Sizes that do not depend on where the model is computed. */
+type CacheSizes = Pick<ModelSizes, "contextLength" | "sequences" | "cacheType">;
 
 /**
  * Compiles a model with the context that the options ask for and loads its weights. With the context "auto", shorter ones are tried if the
@@ -49,9 +49,9 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
   const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
-    const sizes = { contextLength, sequences, cacheType, ...runSizes(config, contextLength, options.batchSize) };
     try {
-      return { ...(await compileWith(source, sizes, samples, options)), contextReason: reason };
+      const compiled = await compileWith(source, { contextLength, sequences, cacheType }, samples, options);
+      return { ...compiled, contextReason: reason };
     } catch (error) {
       if (!(error instanceof OutOfMemoryError) || i === contexts.length - 1) throw error;
     }
@@ -62,7 +62,7 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
 function runSizes(
   { isEncoder, vocabSize }: ModelDescription["config"],
   contextLength: number,
-  wantedBatch = defaultBatchSize,
+  wantedBatch: number,
 ): Pick<ModelSizes, "batchSize" | "maxRows" | "result"> {
   if (isEncoder) return { batchSize: contextLength, maxRows: contextLength, result: "states" };
   const batchSize = Math.min(wantedBatch, contextLength);
@@ -70,21 +70,31 @@ function runSizes(
 }
 
 async function compileWith(
-  { runtime, file, description, adapters, split }: ProgramSource,
-  sizes: WantedSizes,
+  { runtime, file, description, adapters }: ProgramSource,
+  cacheSizes: CacheSizes,
   samples: ModelSamples,
   options: LoadModelOptions,
 ): Promise<Omit<CompiledModel, "contextReason">> {
-  const sizesIn = (activations: ActivationMode): ModelSizes => {
-    const isGeluRounded = activations !== "half" && options.activations !== "f32";
-    return { ...sizes, activations, isGeluRounded };
-  };
-  const { program, activations } = chooseActivations(runtime, split, options.activations, (mode) =>
-    recordModel(description, file, sizesIn(mode), adapters),
+  const { config } = description;
+  const sizesFor = (activations: ActivationMode, batchSize: number): ModelSizes => ({
+    ...cacheSizes,
+    ...runSizes(config, cacheSizes.contextLength, options.batchSize ?? batchSize),
+    activations,
+    isGeluRounded: activations !== "half" && options.activations !== "f32",
+  });
+  const record = (sizes: ModelSizes): RecordedModel => recordModel(description, file, sizes, adapters);
+  // The program decides which backend is selected, and the backend how many tokens a run has.
+  const draftSizes = sizesFor("f32", defaultBatchSize);
+  const draft = record(draftSizes);
+  const place = await placeModel(options, draft, config.layers);
+  const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize);
+  const isDraft = ({ activations, batchSize }: ModelSizes): boolean => activations === "f32" && batchSize === draftSizes.batchSize;
+  const { program, activations } = chooseActivations(runtime, place, options.activations, (mode) =>
+    isDraft(sizesIn(mode)) ? draft : record(sizesIn(mode)),
   );
   const plan = await runtime.compile(program.program, {
     ...(options.signal && { signal: options.signal }),
-    ...(split && { placement: split.place(program) }),
+    ...(place.split && { placement: place.split.place(program) }),
   });
   try {
     await loadWeights(plan, program, samples, options);
@@ -92,7 +102,7 @@ async function compileWith(
     plan.dispose();
     throw error;
   }
-  return { plan, program, sizes: sizesIn(activations) };
+  return { plan, program, sizes: sizesIn(activations), place };
 }
 
 async function loadWeights(

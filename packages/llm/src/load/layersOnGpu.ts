@@ -5,7 +5,10 @@ import type { RecordedModel } from "../model/recordModel.ts";
 import type { ModelPart } from "./weights.ts";
 
 /** How many of the last layers to keep on a GPU: on the first GPU that is open, or on a backend by name. */
-export type LayersOnGpu = number | { readonly count: number; readonly backend: string };
+export type LayerCount = number | { readonly count: number; readonly backend: string };
+
+/** "auto": on the GPU that the runtime selects, as many of the last layers as fit into its memory. */
+export type LayersOnGpu = LayerCount | "auto";
 
 /** A model's layers on two backends. */
 export interface LayerSplit {
@@ -23,21 +26,27 @@ export interface LayerSplit {
  * the number of layers. The token embeddings stay on the CPU, unless they are also the output matrix.
  * @throws {ArgumentError | UnsupportedError}
  */
-export function splitLayers(runtime: Runtime, wanted: LayersOnGpu, layers: number): LayerSplit {
+export function splitLayers(runtime: Runtime, wanted: LayerCount, layers: number): LayerSplit {
   const kinds = { count: whole(0), backend: string };
   const { count, backend } =
     typeof wanted === "number" ? { count: wanted, backend: undefined } : checkOptions("layersOnGpu", wanted, kinds);
-  const onGpu = Math.min(checkValue("layersOnGpu", count, whole(0)), layers + 1);
+  checkValue("layersOnGpu", count, whole(0));
   const gpu = gpuOf(runtime, backend);
   const cpu = runtime.backends.find(({ device, name }) => device.kind === "cpu" && name !== gpu.name);
   if (cpu === undefined)
     throw new UnsupportedError("layersOnGpu", `no backend but ${gpu.name} is open, which is forced or the only one given`);
+  return splitAt(cpu, gpu, count, layers, "as layersOnGpu asks");
+}
+
+/** Keeps the last `count` of a model's layers on the GPU, and the output matrix too if `count` exceeds the number of layers. */
+export function splitAt(cpu: Backend, gpu: Backend, count: number, layers: number, why: string): LayerSplit {
+  const onGpu = Math.min(count, layers + 1);
   const first = layers - Math.min(onGpu, layers);
   const tail = onGpu > layers ? gpu : cpu;
   const split: LayerSplit = {
     cpu,
     gpu,
-    reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, as layersOnGpu asks`,
+    reason: `${layers - first} of ${layers} layers${onGpu > layers ? " and the output" : ""} on ${gpu.name}, ${why}`,
     place({ parts }) {
       // All layers share the frequencies of rope, which are small.
       const devices = { input: cpu.name, output: tail.name, shared: [cpu.name, gpu.name] };

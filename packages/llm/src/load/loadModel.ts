@@ -1,4 +1,4 @@
-import { CentellaError } from "@centella/core";
+import { CentellaError, type Selection } from "@centella/core";
 import type { GgufFile, GgufInput, LocateOptions, Metadata } from "@centella/gguf";
 import { checkOptions, checkValue } from "@centella/quant/checks";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
@@ -45,10 +45,9 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   try {
     const description = await describeArchitecture(file);
     adapters = await openAdaptersOf(file, options, locate);
-    const split = await splitLayersOf(options, description.config.layers);
     const files = [file, ...(adapters?.files ?? [])];
     const samples = new ModelSamples(files);
-    const programSource = { runtime, file, description, adapters, split };
+    const programSource = { runtime, file, description, adapters };
     const compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
     const schedulers = createSchedulers(programSource, compiled);
@@ -63,7 +62,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         config: description.config,
         sizes: compiled.sizes,
         weights: compiled.program.weights,
-        chosen: split ?? compiled.plan.selection,
+        chosen: chosenFor(compiled),
         warnings: [...files.flatMap((one) => one.warnings), ...compiled.plan.warnings, ...warnings],
         contextReason: compiled.contextReason,
         sampling,
@@ -93,9 +92,9 @@ async function openAdaptersOf(
   return openAdapters(adapters, metadata.string("general.architecture"), locate);
 }
 
-async function splitLayersOf({ runtime, layersOnGpu }: LoadModelOptions, layers: number): Promise<LayerSplit | undefined> {
-  if (layersOnGpu === undefined) return undefined;
-  return (await import("./layersOnGpu.ts")).splitLayers(runtime, layersOnGpu, layers);
+/** Where a model is computed, and why. */
+function chosenFor({ place: { split, reason }, plan: { selection } }: CompiledModel): Selection | LayerSplit {
+  return split ?? (reason === undefined ? selection : { ...selection, reason: `${selection.reason}; ${reason}` });
 }
 
 /** The scheduler that generates, and one over the same weights and cache that outputs hidden states. For an encoder, both are the same. */

@@ -19,7 +19,7 @@ export interface LoadModelOptions {
   readonly memoryLimit?: number | undefined;
   /** Number of sequences in the cache, and so of generations that can run at the same time. Default 1. */
   readonly sequences?: number | undefined;
-  /** Maximum number of tokens of a prompt that one run computes. Default 512. */
+  /** Maximum number of tokens of a prompt that one run computes. Default: 2048 if the whole model is on a GPU, else 512; at most the context. */
   readonly batchSize?: number | undefined;
   /** Element type of the key-value cache. Default "f16". */
   readonly cacheType?: CacheType | undefined;
@@ -36,7 +36,9 @@ export interface LoadModelOptions {
   readonly activations?: ActivationMode | undefined;
   /**
    * How many of the last layers to keep on the GPU, for models that are larger than its memory. The remaining layers are computed on the CPU.
-   * One more than the model has moves the output matrix to the GPU, too. Default: all layers on the backend that the runtime selects.
+   * One more than the model has moves the output matrix to the GPU, too. "auto" keeps as many on the GPU that the runtime selects as fit
+   * into its free memory with their cache; `info.backendReason` explains the choice. If the GPU does not report its memory, or the runtime
+   * selects a CPU, all layers are there. Default: "auto".
    */
   readonly layersOnGpu?: LayersOnGpu | undefined;
   /** LoRA adapters. All of them are applied at run time; the model's weights stay unchanged. */
@@ -70,7 +72,7 @@ export const loadKinds: Kinds<LoadModelOptions> = {
   batchSize: whole(1),
   cacheType: oneOf("f32", "f16", "q8_0"),
   activations: oneOf("ggml", "half", "f32"),
-  layersOnGpu: either(whole(0), object),
+  layersOnGpu: either(either(whole(0), oneOf("auto")), object),
   adapters: list,
   cache: either(boolean, object),
   queue: object,

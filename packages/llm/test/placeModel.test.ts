@@ -1,0 +1,137 @@
+import { type Backend, type BackendFactory, createRuntime, reference } from "@centella/core";
+import type { DeviceMemory } from "@centella/core/backend";
+import { readGguf } from "@centella/gguf";
+import { beforeAll, describe, expect, test } from "vitest";
+import { loadModel, type Model } from "../src/index.ts";
+import { familyModel, readFamilyGolden } from "./familyFixture.ts";
+import { tiny } from "./modelFiles.ts";
+
+const ids = [0, 2817, 632, 263, 534];
+/** Exact, so that split models and whole ones have the same logits. */
+const options = { contextLength: 64, cacheType: "f32", activations: "f32" } as const;
+/** Share of the free memory that weights and cache may take. */
+const usableShare = 0.85;
+
+/** The scalar reference in the role of a GPU with some memory. */
+function fakeGpu(memory?: DeviceMemory): BackendFactory {
+  return {
+    name: "fakeGpu",
+    async open(): Promise<Backend> {
+      const backend = await reference().open();
+      return new Proxy(backend, {
+        get(target, key) {
+          if (key === "name") return "fakeGpu";
+          if (key === "device") return { kind: "gpu", name: "a fake GPU" };
+          if (key === "deviceMemory") return memory && (() => memory);
+          const value: unknown = Reflect.get(target, key, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        },
+      });
+    },
+  };
+}
+
+async function loadOn<T>(factories: readonly BackendFactory[], use: (model: Model) => T | Promise<T>, own: object = {}): Promise<T> {
+  await using runtime = await createRuntime({ backends: factories });
+  await using model = await loadModel(tiny, { runtime, ...options, ...own });
+  return await use(model);
+}
+
+describe("layers on a GPU", () => {
+  /** Bytes of the weights and the cache of a layer. */
+  let layer: number;
+  /** Bytes of all weights and caches. */
+  let all: number;
+  let want: Float32Array;
+  beforeAll(async () => {
+    await using file = await readGguf(tiny);
+    const bytesOf = (prefix: string): number =>
+      file.tensors.filter(({ name }) => name.startsWith(prefix)).reduce((sum, { bytes }) => sum + bytes, 0);
+    const cache = 64 * 2 * (64 + 64) * 4;
+    layer = bytesOf("blk.1.") + cache;
+    all = bytesOf("") + 2 * cache;
+    want = await loadOn([], (model) => model.logits(ids));
+  });
+
+  const placed = (memory?: DeviceMemory, own: object = {}) =>
+    loadOn(
+      [fakeGpu(memory)],
+      async (model) => {
+        expect(await model.logits(ids)).toEqual(want);
+        return model.info;
+      },
+      own,
+    );
+
+  test("are all of them if they fit, or if the device does not report its memory", async () => {
+    const fits = await placed({ free: Math.ceil(all / usableShare) + 1 });
+    expect(fits).toMatchObject({ backend: "fakeGpu", batchSize: 64 });
+    expect(fits.backendReason).toMatch(
+      /; all layers on fakeGpu, for \d+\.\d MiB of weights and cache, \d+\.\d MiB of its free memory can be used$/,
+    );
+    const unknown = await placed();
+    expect(unknown.backend).toBe("fakeGpu");
+    expect(unknown.backendReason).toMatch(/its free memory is unknown$/);
+  });
+
+  test("are as many of the last ones as fit", async () => {
+    const first = await placed({ free: Math.ceil((1.5 * layer) / usableShare) });
+    expect(first.backend).toBe("fakeGpu + reference");
+    expect(first.backendReason).toMatch(/^1 of 2 layers on fakeGpu, for \d+\.\d MiB of weights and cache, \d+\.\d MiB of its free memory/);
+    const none = await placed({ free: Math.floor((0.9 * layer) / usableShare) });
+    expect(none.backendReason).toMatch(/^0 of 2 layers on fakeGpu, for 0\.0 MiB/);
+    // The output matrix is the table of embeddings, too.
+    const most = await placed({ free: Math.floor((all - 1) / usableShare) });
+    expect(most.backendReason).toMatch(/^2 of 2 layers on fakeGpu/);
+  });
+
+  test("have no tensor that is over the device's limit", async () => {
+    // The embeddings have 4096 rows of 256, larger than any matrix of a layer.
+    const info = await placed({ largestTensor: 1_000_000 });
+    expect(info.backendReason).toMatch(/^2 of 2 layers on fakeGpu, .*its free memory is unknown$/);
+  });
+
+  test('a wanted number of them rules "auto" out', async () => {
+    const memory = { free: 2 * all };
+    expect((await placed(memory, { layersOnGpu: 1 })).backendReason).toBe("1 of 2 layers on fakeGpu, as layersOnGpu asks");
+    expect((await placed(memory, { layersOnGpu: "auto" })).backend).toBe("fakeGpu");
+  });
+
+  test("split ones take the CPU's default of activations and of the batch", async () => {
+    const own = { contextLength: 1024, activations: undefined, cacheType: "f16" };
+    const split = await loadOn([fakeGpu({ free: 1.2e6 })], ({ info }) => info, own);
+    expect(split).toMatchObject({ backend: "fakeGpu + reference", batchSize: 512, activations: "ggml" });
+  });
+});
+
+describe("the default number of prompt tokens per run", () => {
+  let long: Uint8Array<ArrayBuffer>;
+  beforeAll(() => {
+    const golden = readFamilyGolden("xverse");
+    const metadata = golden.metadata.map(([key, type, value]) => [key, type, key.endsWith(".context_length") ? 4096 : value] as const);
+    long = familyModel({ ...golden, metadata });
+  });
+
+  async function batchSize(factories: readonly BackendFactory[], own: object = {}): Promise<number> {
+    await using runtime = await createRuntime({ backends: factories });
+    await using model = await loadModel(long, { runtime, ...own });
+    return model.info.batchSize;
+  }
+
+  test("is 2048 on a GPU, at most the context, and 512 elsewhere", async () => {
+    expect(await batchSize([fakeGpu()])).toBe(2048);
+    expect(await batchSize([fakeGpu()], { contextLength: 1000 })).toBe(1000);
+    expect(await batchSize([fakeGpu()], { batchSize: 7 })).toBe(7);
+    expect(await batchSize([])).toBe(512);
+  });
+
+  test("is smaller where the tensors of a run would be over the device's limit", async () => {
+    const unlimited = await batchSize([fakeGpu({ largestTensor: 2 ** 40 })]);
+    const limits = [17, 18, 19, 20].map((bits) => 2 ** bits);
+    const sizes = [];
+    for (const largestTensor of limits) sizes.push(await batchSize([fakeGpu({ largestTensor })]));
+    expect(unlimited).toBe(2048);
+    expect(new Set(sizes)).toContain(1024);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => a - b));
+  });
+});
