@@ -27,6 +27,14 @@ test("products with weights below f32 are fastest with halves", () => {
   expect(types.map((type) => backend.preferredActivations(type))).toEqual(["f32", "half", "half", "half", "half"]);
 });
 
+test("the driver's free memory is the device's", async () => {
+  const { free } = driver.memoryInfo();
+  expect(backend.deviceMemory()).toEqual({ free });
+  const plan = await layer();
+  expect(backend.deviceMemory().free).toBeLessThan(free);
+  plan.dispose();
+});
+
 describe("a run", () => {
   test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
     const plan = await layer();

@@ -47,6 +47,11 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(types.map((type) => backend.preferredActivations?.(type))).toEqual(["f32", "half", "half", "half"]);
   });
 
+  test("the device reports its limit for one tensor, and not its free memory", async () => {
+    const { backend, device } = await open();
+    expect(backend.deviceMemory?.()).toEqual({ largestTensor: device.limits.maxStorageBufferBindingSize });
+  });
+
   test("a software adapter is named as one, and can be refused", async () => {
     const { backend } = await open();
     if (backend.device.kind !== "software-gpu") return;

@@ -1,9 +1,6 @@
-
 export type { CompileOptions, Counters, DeviceMemory, MemoryReport } from "../backend/backend.ts";
 export type { Binding } from "../backend/bind.ts";
 export { bucketOf, bucketsOf } from "../backend/buckets.ts";
-
-
 export { countStep, createCounters } from "../backend/counters.ts";
 export { decode, encode } from "../backend/decode.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
