@@ -33,14 +33,27 @@ test("uploads are what a runtime makes tensors of, and copied", async () => {
   await backend.dispose();
 });
 
-test("its results are freed with it, also where it is not executed to the end", async () => {
+test("a batch that is disposed of while it is compiled leaves no results", async () => {
   const backend = await reference().open();
   const batch = createBatch(backend);
   const y = batch.relu(batch.upload([1]));
   const executing = batch.execute();
   batch.dispose();
-  await executing.catch(() => undefined);
+  await expect(executing).rejects.toThrow(DisposedError);
+  await backend.idle();
+  expect(backend.memory().tensors).toBe(0);
   expect(() => batch.upload([1])).toThrow(DisposedError);
   await expect(batch.read(y)).rejects.toThrow(DisposedError);
+  await backend.dispose();
+});
+
+test("results are freed with their batch", async () => {
+  const backend = await reference().open();
+  const batch = createBatch(backend);
+  batch.relu(batch.upload([1]));
+  await batch.execute();
+  expect(backend.memory().tensors).toBe(4);
+  batch.dispose();
+  expect(backend.memory().tensors).toBe(0);
   await backend.dispose();
 });

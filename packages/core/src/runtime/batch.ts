@@ -109,6 +109,7 @@ export class BatchCore {
   /**
    * Computes everything that was recorded, once. Results are the values that no other op consumes, and those of {@link keep}.
    * @throws {ProgramError} at the second call, or where nothing was recorded
+   * @throws {DisposedError} if the batch was disposed of, also while its program is compiled
    */
   async execute(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     const recording = this.#recording;
@@ -124,7 +125,7 @@ export class BatchCore {
       await this.#run(program, signal === undefined ? {} : { signal });
       if (recording.state === "executing") recording.state = "executed";
     } catch (error) {
-      recording.state = "failed";
+      if (recording.state === "executing") recording.state = "failed";
       throw error;
     }
   }
@@ -156,6 +157,7 @@ export class BatchCore {
   async #run(program: OpRecorder, options: { readonly signal?: AbortSignal }): Promise<void> {
     const plan = await this.#backend.compile(program, options);
     try {
+      if (this.#recording.state === "disposed") throw new DisposedError("batch");
       const outputs = Object.entries(plan.run(this.#uploads, options));
       for (const [name, output] of outputs) this.#results.set(name, output);
       await Promise.all(outputs.map(([, output]) => output.ready()));
