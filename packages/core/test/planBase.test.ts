@@ -135,10 +135,12 @@ describe("shareWith", () => {
 });
 
 test("an LRU cache evicts what was used least recently", () => {
-  const cache = new LruCache<number>();
-  for (const key of ["a", "b", "c"]) cache.set(key, key.charCodeAt(0) - 96);
+  const cache = new LruCache<number>(3);
+  expect(["a", "b", "c"].map((key, i) => cache.set(key, i + 1))).toEqual([undefined, undefined, undefined]);
   expect(cache.get("a")).toBe(1);
+  expect(cache.set("b", 2)).toBeUndefined();
+  expect(cache.set("e", 5)).toBe(3);
   expect(cache.get("d")).toBeUndefined();
-  expect([cache.evict(), cache.evict(), cache.evict(), cache.evict()]).toEqual([2, 3, 1, undefined]);
+  expect([cache.evict(), cache.evict(), cache.evict(), cache.evict()]).toEqual([1, 2, 5, undefined]);
   expect(cache.size).toBe(0);
 });

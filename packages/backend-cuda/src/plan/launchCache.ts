@@ -18,7 +18,7 @@ interface CallKey {
 export class LaunchCache {
   readonly #slots: ReadonlyMap<string, number>;
   readonly #keys = new WeakMap<Step, CallKey>();
-  readonly #launches = new LruCache<readonly Launch[]>();
+  readonly #launches = new LruCache<readonly Launch[]>(maxCalls);
   /** Number of each different call, by its structure. */
   readonly #numbers = new Map<string, number>();
 
@@ -40,7 +40,6 @@ export class LaunchCache {
     const specs = inputs.map((operand) => operand?.spec);
     const launches = kernel.launches({ inputs: specs, output: output.spec, slots: this.#slots, bucket }, params);
     this.#launches.set(key, launches);
-    if (this.#launches.size > maxCalls) this.#launches.evict();
     return launches;
   }
 

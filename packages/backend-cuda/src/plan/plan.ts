@@ -50,7 +50,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #device: Device;
   readonly #source: VariantSource;
   readonly #usedDims: ReadonlySet<string>;
-  readonly #variants = new LruCache<VariantRunner>();
+  readonly #variants = new LruCache<VariantRunner>(maxVariants);
   readonly #memory: PlanMemory;
 
   private constructor(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, shared: CudaPlan | undefined) {
@@ -196,7 +196,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const plan = planVariant(this.#source, bucket, given);
     if (given.size > 0) this.#memory.take("given", this.#largestInputs());
     const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
-    const evicted = this.#keep(key, variant);
+    const evicted = this.#variants.set(key, variant);
     await evicted?.settled();
     evicted?.free();
     return variant;
@@ -209,14 +209,8 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     if (found !== undefined) return found;
     const plan = planVariant(this.#source, bucket, noneGiven);
     const variant = VariantRunner.createSync(this.#device, plan, this.#memory.addressOf);
-    this.#keep(key, variant)?.free();
+    this.#variants.set(key, variant)?.free();
     return variant;
-  }
-
-  /** Adds a variant. Returns the one that it displaces. */
-  #keep(key: string, variant: VariantRunner): VariantRunner | undefined {
-    this.#variants.set(key, variant);
-    return this.#variants.size > maxVariants ? this.#variants.evict() : undefined;
   }
 
   /** Queues a run on the device, with copies of given tensors before it and of device outputs after it. */

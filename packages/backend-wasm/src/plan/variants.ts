@@ -52,12 +52,12 @@ export class PlanVariants {
   readonly #tasks: readonly Task[];
   /** Steps that cannot be recorded. */
   readonly #hostSteps = new Set<number>();
-  /** By extents and addresses. */
-  readonly #variants = new LruCache<Variant>();
+  /** By extents and addresses. Bounded by their bytes. */
+  readonly #variants = new LruCache<Variant>(Infinity);
   #bytes = 0;
   #areShort = false;
   /** By extents, of runs that are awaited and of those that are not. */
-  readonly #choices = new LruCache<ThreadChoice>();
+  readonly #choices = new LruCache<ThreadChoice>(maxChoices);
 
   constructor(memory: WasmMemory, lowered: Lowered, tasks: readonly Task[]) {
     this.#memory = memory;
@@ -106,7 +106,6 @@ export class PlanVariants {
     for (const name in dims) key += `${name}=${dims[name]} `;
     const choice = this.#choices.get(key) ?? new ThreadChoice();
     this.#choices.set(key, choice);
-    if (this.#choices.size > maxChoices) this.#choices.evict();
     const isShared = choice.next();
     return { isShared, record: (time) => choice.record(isShared, time) };
   }

@@ -49,7 +49,7 @@ type Arrays = ReadonlyMap<string, TypedArray>;
 export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   readonly #parts: PlanParts;
   readonly #queue: DeviceQueue;
-  readonly #variants = new LruCache<Variant>();
+  readonly #variants = new LruCache<Variant>(maxVariants);
 
   constructor(owner: PlanOwner<WebgpuPersistentBuffer>, queue: DeviceQueue, parts: PlanParts) {
     super(owner, parts.lowered, parts.persistents);
@@ -136,7 +136,6 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const memory = { upload, bufferOf: (storage: Storage) => this.#bufferOf(storage) };
     const variant = createVariant(this.#queue, lowered, dispatches, memory, dims, (name) => onDevice.has(name));
     this.#variants.set(key, variant);
-    if (this.#variants.size > maxVariants) this.#variants.evict();
     return variant;
   }
 

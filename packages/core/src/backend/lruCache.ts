@@ -1,7 +1,12 @@
-/** Map that knows which of its entries was used least recently. The owner decides when one has to go. */
+/** Map of at most `maxEntries`, which evicts the least recently used one. */
 export class LruCache<V> {
+  readonly #maxEntries: number;
   /** Least recently used first. */
   readonly #entries = new Map<string, V>();
+
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -14,10 +19,11 @@ export class LruCache<V> {
     return value;
   }
 
-  /** Adds a value as the most recently used. */
-  set(key: string, value: V): void {
+  /** Adds a value as the most recently used. Returns the value that is evicted for it. */
+  set(key: string, value: V): V | undefined {
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    return this.size > this.#maxEntries ? this.evict() : undefined;
   }
 
   /** Removes and returns the value that was used least recently. */
