@@ -82,15 +82,15 @@ export type TypedArrayConstructor =
  * The default dtype of an array's elements; f16 for a `Uint16Array`, u8 for a `Uint8Array`.
  * @throws {DTypeError} for any other value
  */
-export function dtypeOf(data: TypedArray): ScalarType {
+export function dtypeOf(where: string, data: TypedArray): ScalarType {
   if (data instanceof Float32Array) return "f32";
   if (data instanceof Int32Array) return "i32";
   if (data instanceof Uint32Array) return "u32";
   if (data instanceof Int8Array) return "i8";
   if (data instanceof Uint16Array) return "f16";
   if (data instanceof Uint8Array) return "u8";
-  const expected = "a Float32Array, or an Int32Array, Uint32Array, Uint16Array (f16), Int8Array or Uint8Array";
-  throw new DTypeError("tensor", expected, describe(data), "make one with Float32Array.from()");
+  const expected = "a list of numbers, or a Float32Array, Int32Array, Uint32Array, Uint16Array (f16), Int8Array or Uint8Array";
+  throw new DTypeError(where, expected, describe(data), "convert other arrays with Float32Array.from()");
 }
 
 /** The array type of a dtype's values as numbers, which scalar references compute on: f16, bf16 and block types are f32. */

@@ -21,7 +21,7 @@ const maxAxes = 64;
 export function storedData(where: string, data: TensorData, shape?: readonly number[], dtype?: DType): [ConcreteSpec, TypedArray] {
   if (!Array.isArray(data)) {
     const array = data as TypedArray;
-    const spec = { dtype: dtype ?? dtypeOf(array), shape: shape ?? [array.length] };
+    const spec = { dtype: dtype ?? dtypeOf(where, array), shape: shape ?? [array.length] };
     checkData(where, spec, array);
     return [spec, array];
   }

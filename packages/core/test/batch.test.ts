@@ -30,6 +30,8 @@ test("uploads are what a runtime makes tensors of, and copied", async () => {
   data.fill(0);
   await batch.execute();
   expect([...(await batch.read(sum))]).toEqual([11, 12, 21, 22]);
+  using other = createBatch(backend);
+  expect(() => other.upload(3 as never)).toThrow(/^upload: expected a list of numbers, .+, got 3/);
   await backend.dispose();
 });
 

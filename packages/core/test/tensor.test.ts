@@ -10,8 +10,15 @@ endless.push(endless);
 
 /** Wrong in JavaScript, where no compiler helps. */
 const wrong: readonly (readonly [string, unknown, unknown, unknown, new (...args: never[]) => Error, RegExp])[] = [
-  ["f64", new Float64Array(2), undefined, undefined, DTypeError, /expected a Float32Array, or .+, got a Float64Array of 16 bytes/],
-  ["nothing", undefined, undefined, undefined, DTypeError, /got undefined/],
+  [
+    "f64",
+    new Float64Array(2),
+    undefined,
+    undefined,
+    DTypeError,
+    /expected a list of numbers, or a Float32Array, .+, got a Float64Array of 16 bytes; convert/,
+  ],
+  ["nothing", undefined, undefined, undefined, DTypeError, /expected a list of numbers, .+, got undefined/],
   [
     "data of another dtype",
     four,
