@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Backend } from "../src/backend/backend.ts";
 import { ArgumentError, type Calibration, createRuntime, reference } from "../src/index.ts";
 import { type CalibrationPoint, calibrate, crossoverOf } from "../src/runtime/calibrate.ts";
+import { checkThresholds } from "../src/runtime/checkThresholds.ts";
 import { programCost } from "../src/runtime/select.ts";
-import { checkThresholds } from "../src/runtime/thresholds.ts";
 import { type Fake, fakeBackend, fakeFactory } from "./support/fakeBackend.ts";
 
 /** Backends on a clock of their own: a run takes `latencyMs + flops / flopsPerMs + bytes / bytesPerMs`. */

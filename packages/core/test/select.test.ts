@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Backend } from "../src/backend/backend.ts";
 import { ArgumentError, createProgram, createRuntime, formatExplanation, type Thresholds, UnsupportedError } from "../src/index.ts";
 import { ops } from "../src/ops/index.ts";
+import { checkThresholds } from "../src/runtime/checkThresholds.ts";
 import { explainRequest } from "../src/runtime/explanation.ts";
 import { type Candidate, callRequest, type Policy, select, selectForProgram } from "../src/runtime/select.ts";
-import { checkThresholds } from "../src/runtime/thresholds.ts";
 import { fakeBackend } from "./support/fakeBackend.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;

@@ -75,11 +75,11 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 }
 
 /**
- * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, layers on
- * two backends, images, LoRA adapters, the context "auto", moving sessions, embeddings, perplexity, log probabilities, prompt lookup,
- * DRY and Mirostat, blocks that are quantized or multiplied
- * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server refuses. What stores a
- * model is a figure of its own: a model that the user has chosen needs none of it.
+ * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, thresholds
+ * of the app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
+ * embeddings, perplexity, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied without rounding
+ * activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server
+ * refuses. What stores a model is a figure of its own: a model that the user has chosen needs none of it.
  */
 const otherUses = [
   "adapters.js",
@@ -87,6 +87,7 @@ const otherUses = [
   "autoContext.js",
   "cacheTransfer.js",
   "calibrate.js",
+  "checkThresholds.js",
   "cors.js",
   "credentials.js",
   "diskStorage.js",
@@ -111,6 +112,7 @@ const otherUses = [
   "referencePlan.js",
   "samplingKernels.js",
   "savedSession.js",
+  "shortenPrompt.js",
   "splitPlan.js",
   "visionKernels.js",
   "writeGuards.js",

@@ -56,12 +56,13 @@ export function partIfLoaded<K extends PartName>(part: K): LazyParts[K] | undefi
 /** @throws {NotLoadedError} before the part is loaded */
 export function lazyPart<K extends PartName>(part: K): LazyParts[K] {
   const found = partIfLoaded(part);
-  if (found === undefined)
-    throw new NotLoadedError(
-      `wasm: ${part}`,
-      "its code is loaded asynchronously; compile a program that needs it first, or await the call",
-    );
+  if (found === undefined) throw notLoaded(part);
   return found;
+}
+
+/** The error of a call within which code of this name would have to be loaded. */
+export function notLoaded(name: string): NotLoadedError {
+  return new NotLoadedError(`wasm: ${name}`, "its code is loaded asynchronously; compile a program that needs it first, or await the call");
 }
 
 /** @throws {NotLoadedError} if a part that the program needs is not loaded */

@@ -20,9 +20,9 @@ export function convertedWarnings(backend: string, weights: Iterable<HeldWeight>
     byType.set(dtype, { count: sum.count + 1, stored: sum.stored + storedBytes, held: sum.held + bytes, form });
   }
   return [...byType].map(([dtype, { count, stored, held, form }]) => {
-    const weightsOf = `${count} weight${count === 1 ? "" : "s"} of ${dtype}`;
-    const reason = `having no kernel of ${count === 1 ? "its" : "their"} own`;
-    return `${backend}: ${weightsOf} held as ${form}, ${reason}: ${formatBytes(held)} in place of ${formatBytes(stored)}`;
+    const [what, whose] = count === 1 ? ["weight", "its"] : ["weights", "their"];
+    const size = `${formatBytes(held)} in place of ${formatBytes(stored)}`;
+    return `${backend}: ${count} ${what} of ${dtype} held as ${form}, having no kernel of ${whose} own: ${size}`;
   });
 }
 

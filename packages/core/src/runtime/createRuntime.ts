@@ -7,7 +7,6 @@ import { Engine } from "./engine.ts";
 import { type Runtime, RuntimeCore } from "./runtime.ts";
 import { backendFromEnvironment, checkedOptions, type RuntimeOptions } from "./runtimeOptions.ts";
 import { answersWithinCall, type Candidate, openCandidates } from "./select.ts";
-import { checkThresholds } from "./thresholds.ts";
 
 /**
  * Opens the backends that this machine has. `CENTELLA_BACKEND` in the environment forces one, as `policy.force` does.
@@ -21,7 +20,7 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   if (force !== undefined && !names.includes(force)) {
     throw new ArgumentError("backend", `one of ${names.join(", ")}`, force, "check the name, and that its package is installed");
   }
-  if (policy.thresholds !== undefined) checkThresholds(policy.thresholds);
+  if (policy.thresholds !== undefined) (await import("./checkThresholds.ts")).checkThresholds(policy.thresholds);
   const isWanted = (name: string): boolean => force === undefined || name === force;
   const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
   if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });

@@ -7,7 +7,7 @@ import type { ModelContext } from "../model/modelContext.ts";
 import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
-import { type FittedPrompt, fitPrompt, type ResolvedOverflow } from "./overflow.ts";
+import type { FittedPrompt, ResolvedOverflow, Shortening } from "./overflow.ts";
 
 /** A text with a gap to fill. */
 export interface Gap {
@@ -70,6 +70,13 @@ export async function preparePrompt(
   };
   const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
   return { fitted, messages, begun, warnings };
+}
+
+/** Applies the overflow policy to a prompt. @throws {ContextOverflowError} if the prompt leaves no room and the policy cannot shorten it */
+async function fitPrompt(ids: readonly number[], shortening: Shortening): Promise<FittedPrompt> {
+  if (ids.length < shortening.contextLength) return { ids, droppedMessages: 0, truncatedTokens: 0 };
+  const { shortenPrompt } = await import("./shortenPrompt.ts");
+  return shortenPrompt(ids, shortening);
 }
 
 function isMessages(prompt: Prompt): prompt is readonly ChatMessage[] {

@@ -1,8 +1,8 @@
-import { NotLoadedError } from "@centella/core";
 import { type AnyOp, ops, type ProgramGraph } from "@centella/core/backend";
 import { addExpressions } from "../../elementwise/expressions/index.ts";
 import type { ExpressionTable } from "../../elementwise/expressions/table.ts";
 import type { AnyKernel, Kernels } from "../../kernel.ts";
+import { notLoaded } from "../../linking/lazyParts.ts";
 import { kernels } from "../index.ts";
 import { type KernelFile, traitsOf } from "../traits.ts";
 
@@ -36,8 +36,7 @@ export function isLazy({ name, alias, kernels: own }: AnyOp): boolean {
  */
 export function lazyKernel({ name }: AnyOp): AnyKernel {
   const kernel = loaded.get(name);
-  if (kernel === undefined)
-    throw new NotLoadedError(`wasm: ${name}`, "its kernel is loaded asynchronously; compile a program with it first, or await the call");
+  if (kernel === undefined) throw notLoaded(name);
   return kernel;
 }
 
