@@ -159,6 +159,7 @@ const keywords: Readonly<Record<string, readonly Row[]>> = {
     { schema: { type: "string", pattern: "b+" }, valid: ["b", "abbc"], invalid: ["", "ac"] },
     { schema: { type: "string", pattern: '^[\\w"\\\\]$' }, valid: ["a", '"', "\\"], invalid: ["", "ab", "é"] },
     { schema: { type: "string", pattern: "^https\\:\\/\\/x\\-y$" }, valid: ["https://x-y"], invalid: ["https://xy"] },
+    { schema: { type: "string", pattern: "^a\\,[\\,\\-z]$" }, valid: ["a,,", "a,-", "a,z"], invalid: ["a", "a\\,,", "a,y"] },
   ],
   format: [
     {
@@ -376,6 +377,16 @@ const keywords: Readonly<Record<string, readonly Row[]>> = {
       invalid: [["a", null], [1]],
     },
     { schema: { type: "array", enum: [[1], []], unevaluatedItems: false }, valid: [[]], invalid: [[1]] },
+    {
+      schema: { type: "array", dependentSchemas: { a: { items: true } }, unevaluatedItems: false },
+      valid: [[]],
+      invalid: [[1], [{ a: 1 }]],
+    },
+    {
+      schema: { type: "array", not: { not: { prefixItems: [true], unevaluatedItems: false } } },
+      valid: [[], [1]],
+      invalid: [[1, 2]],
+    },
   ],
   "boolean schemas": [{ schema: { type: "object", properties: { a: true, b: false } }, valid: [{}, { a: 1 }], invalid: [{ b: 1 }] }],
 };

@@ -272,10 +272,12 @@ export class Clauses {
       const error = schemaError("GRAMMAR_UNSUPPORTED", node.parent, keyword, reason);
       return this.#read(any([not(body), atom({ type, node, kind: "refused", error })]), { ...mode, isNegated: false });
     }
-    const clauses = this.#read(body, { ...mode, isTracked: true });
+    // Inside a complement nothing counts as evaluated outside of it, but the keyword's own schema still sees what its parts evaluate.
+    const clauses = this.#read(body, { ...mode, isEvaluating: true, isTracked: true });
     return clauses.map((clause) => {
-      const added = type === "object" ? restOfMembers(clause, literal) : this.#restOfItems(clause, literal);
-      return added === undefined ? clause : [...clause, { atom: added, isEvaluating: mode.isEvaluating }];
+      const rest = type === "object" ? restOfMembers(clause, literal) : this.#restOfItems(clause, literal);
+      const whole = rest === undefined ? clause : [...clause, { atom: rest, isEvaluating: true }];
+      return mode.isEvaluating ? whole : whole.map(({ atom: each }) => ({ atom: each, isEvaluating: false }));
     });
   }
 

@@ -61,7 +61,7 @@ export class Documents {
   readonly #byUri = new Map<string, SchemaNode>();
   /** Whether some schema has `unevaluatedProperties` or `unevaluatedItems`. */
   hasUnevaluated = false;
-  /** Number of schemas per `$dynamicAnchor`. */
+  /** Number of schemas per `$dynamicAnchor`. The empty name stands for `$recursiveAnchor`. */
   readonly #dynamicAnchors = new Map<string, number>();
 
   constructor(schema: unknown, meter: Meter) {
@@ -109,10 +109,9 @@ export class Documents {
     return fragment.startsWith("/") ? this.#follow(found, fragment, node, keyword) : found;
   }
 
-  /** Returns whether `$dynamicRef` to `target` depends on the path by which it was reached. */
+  /** Returns whether `$dynamicRef` or `$recursiveRef` to `target` depends on the path by which it was reached. */
   isDynamic(target: SchemaNode): boolean {
-    const anchor = isObject(target.schema) ? target.schema.$dynamicAnchor : undefined;
-    return typeof anchor === "string" && (this.#dynamicAnchors.get(anchor) ?? 0) > 1;
+    return dynamicAnchorsOf(target.schema).some((anchor) => (this.#dynamicAnchors.get(anchor) ?? 0) > 1);
   }
 
   #follow(resource: SchemaNode, pointer: string, node: SchemaNode, keyword: string): SchemaNode {
@@ -171,8 +170,7 @@ export class Documents {
       const anchor = schema[keyword];
       if (typeof anchor === "string" && isEnforced(keyword, draft)) this.#byUri.set(`${resource}#${anchor}`, node);
     }
-    const dynamic = schema.$dynamicAnchor;
-    if (typeof dynamic === "string") this.#dynamicAnchors.set(dynamic, (this.#dynamicAnchors.get(dynamic) ?? 0) + 1);
+    for (const anchor of dynamicAnchorsOf(schema)) this.#dynamicAnchors.set(anchor, (this.#dynamicAnchors.get(anchor) ?? 0) + 1);
     this.hasUnevaluated ||= schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined;
     this.#warnOfUnknown(node, schema);
     return node;
@@ -202,6 +200,13 @@ function* childrenOf(node: SchemaNode): Generator<readonly [Readonly<Record<stri
       else for (const [name, child] of Object.entries(value)) if (isObject(child)) yield [child, [keyword, name]];
     }
   }
+}
+
+/** Returns the names by which references find a schema depending on the path: its `$dynamicAnchor`, and the empty name for `$recursiveAnchor`. */
+function dynamicAnchorsOf(schema: JsonSchema): string[] {
+  if (typeof schema === "boolean") return [];
+  const { $dynamicAnchor, $recursiveAnchor } = schema;
+  return [...(typeof $dynamicAnchor === "string" ? [$dynamicAnchor] : []), ...($recursiveAnchor === true ? [""] : [])];
 }
 
 /** Returns the `$id` of a schema. Up to draft 7, a `$ref` hides its siblings. */

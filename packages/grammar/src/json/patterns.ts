@@ -27,13 +27,17 @@ export function insideOf(source: string, isWhole: boolean): Regular {
   }
 }
 
-/** Removes backslashes before punctuation that means itself anyway. Many schemas have them, but Unicode expressions do not allow them. */
+/**
+ * Replaces escapes of punctuation that needs none. Many schemas have them, but Unicode expressions do not allow them. Outside a class they
+ * become a class: a mere comma would turn `{1\,2}` into a quantifier.
+ */
 function withoutNeedlessEscapes(source: string): string {
   let isInClass = false;
   return source.replaceAll(/\\?./gsu, (piece) => {
     if (piece === "[") isInClass = true;
     else if (piece === "]") isInClass = false;
     if (!/^\\[^\w\s^$\\.*+?()[\]{}|/]$/u.test(piece)) return piece;
-    return piece === "\\-" && isInClass ? piece : piece.slice(1);
+    if (!isInClass) return `[${piece.slice(1)}]`;
+    return piece === "\\-" ? piece : piece.slice(1);
   });
 }

@@ -143,7 +143,12 @@ export class Reader {
   #reference(node: SchemaNode, keyword: string, value: unknown): Formula {
     const target = this.#documents.resolve(node, keyword, value);
     if (keyword !== "$ref" && this.#documents.isDynamic(target)) {
-      throw schemaError("GRAMMAR_UNSUPPORTED", node, keyword, "several schemas have this dynamic anchor; name one of them with $ref");
+      throw schemaError(
+        "GRAMMAR_UNSUPPORTED",
+        node,
+        keyword,
+        "several schemas have this anchor, and the path decides which one is meant; name one of them with $ref",
+      );
     }
     return { kind: "schema", node: target };
   }
@@ -178,6 +183,7 @@ export class Reader {
     const parts: Formula[] = [];
     const byType = new Map<Kind, unknown[]>();
     for (const value of values) {
+      if (!isJsonValue(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values of JSON, got ${String(value)}`);
       // In a double complement, because the members of a constant do not count as evaluated.
       if (typeof value === "object" && value !== null)
         parts.push(not(not({ kind: "schema", node: this.#container(node, keyword, value) })));
@@ -252,7 +258,8 @@ export class Reader {
       const needed: Formula = isNames
         ? atom({ type: "object", node, kind: "required", names: namesOf(node, keyword, dependency) })
         : { kind: "schema", node: this.#documents.node(dependency, node, [keyword, name]) };
-      return any([atom({ type: "object", node, kind: "absent", name }), all([present, needed])]);
+      // Without the type, a dependency would count as applied to arrays, and evaluate their items.
+      return any([atom({ type: "object", node, kind: "absent", name }), all([objects, present, needed])]);
     });
     return all(parts);
   }
@@ -284,6 +291,7 @@ export class Reader {
   }
 }
 
+const objects: Formula = { kind: "types", types: new Set(["object"]) };
 const bounds = new Set(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"]);
 const lengths = new Set(["minLength", "maxLength"]);
 const memberKeywords = new Set(["properties", "patternProperties", "additionalProperties"]);
@@ -351,6 +359,11 @@ function numbers(language: Language): Formula {
 
 function strings(language: Language): Formula {
   return { kind: "scalar", type: "string", language };
+}
+
+/** Returns whether JSON has `value`. It has no infinite numbers, though `JSON.parse` reads `1e400` as one. */
+function isJsonValue(value: unknown): boolean {
+  return typeof value === "number" ? Number.isFinite(value) : kinds.has(typeof value);
 }
 
 function kindOf(value: unknown): Kind {
