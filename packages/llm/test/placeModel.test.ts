@@ -14,15 +14,20 @@ const usableShare = 0.85;
 
 /** The scalar reference in the role of a GPU with some memory. */
 function fakeGpu(memory?: DeviceMemory): BackendFactory {
+  return disguised({ name: "fakeGpu", device: { kind: "gpu", name: "a fake GPU" }, ...(memory && { deviceMemory: () => memory }) });
+}
+
+/** The scalar reference in the role of a CPU backend. */
+const fakeCpu = disguised({ name: "fakeCpu" });
+
+function disguised(own: Partial<Backend> & { readonly name: string }): BackendFactory {
   return {
-    name: "fakeGpu",
+    name: own.name,
     async open(): Promise<Backend> {
       const backend = await reference().open();
       return new Proxy(backend, {
         get(target, key) {
-          if (key === "name") return "fakeGpu";
-          if (key === "device") return { kind: "gpu", name: "a fake GPU" };
-          if (key === "deviceMemory") return memory && (() => memory);
+          if (Object.hasOwn(own, key)) return Reflect.get(own, key);
           const value: unknown = Reflect.get(target, key, target);
           return typeof value === "function" ? value.bind(target) : value;
         },
@@ -55,7 +60,7 @@ describe("layers on a GPU", () => {
 
   const placed = (memory?: DeviceMemory, own: object = {}) =>
     loadOn(
-      [fakeGpu(memory)],
+      [fakeGpu(memory), fakeCpu],
       async (model) => {
         expect(await model.logits(ids)).toEqual(want);
         return model.info;
@@ -76,7 +81,7 @@ describe("layers on a GPU", () => {
 
   test("are as many of the last ones as fit", async () => {
     const first = await placed({ free: Math.ceil((1.5 * layer) / usableShare) });
-    expect(first.backend).toBe("fakeGpu + reference");
+    expect(first.backend).toBe("fakeGpu + fakeCpu");
     expect(first.backendReason).toMatch(/^1 of 2 layers on fakeGpu, for \d+\.\d MiB of weights and cache, \d+\.\d MiB of its free memory/);
     const none = await placed({ free: Math.floor((0.9 * layer) / usableShare) });
     expect(none.backendReason).toMatch(/^0 of 2 layers on fakeGpu, for 0\.0 MiB/);
@@ -91,6 +96,12 @@ describe("layers on a GPU", () => {
     expect(info.backendReason).toMatch(/^2 of 2 layers on fakeGpu, .*its free memory is unknown$/);
   });
 
+  test("are all of them if the rest would be computed by the scalar reference", async () => {
+    const info = await loadOn([fakeGpu({ free: layer })], (model) => model.info);
+    expect(info.backend).toBe("fakeGpu");
+    expect(info.backendReason).toMatch(/; all layers on fakeGpu, although not all fit: no CPU backend but the reference is open$/);
+  });
+
   test('a wanted number of them rules "auto" out', async () => {
     const memory = { free: 2 * all };
     expect((await placed(memory, { layersOnGpu: 1 })).backendReason).toBe("1 of 2 layers on fakeGpu, as layersOnGpu asks");
@@ -99,8 +110,8 @@ describe("layers on a GPU", () => {
 
   test("split ones take the CPU's default of activations and of the batch", async () => {
     const own = { contextLength: 1024, activations: undefined, cacheType: "f16" };
-    const split = await loadOn([fakeGpu({ free: 1.2e6 })], ({ info }) => info, own);
-    expect(split).toMatchObject({ backend: "fakeGpu + reference", batchSize: 512, activations: "ggml" });
+    const split = await loadOn([fakeGpu({ free: 1.2e6 }), fakeCpu], ({ info }) => info, own);
+    expect(split).toMatchObject({ backend: "fakeGpu + fakeCpu", batchSize: 512, activations: "ggml" });
   });
 });
 

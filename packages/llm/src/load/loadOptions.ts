@@ -30,7 +30,7 @@ export interface LoadModelOptions {
    * - "f32" is exact on the dequantised weights.
    *
    * Default: what the selected backend prefers for the type of most weights, if it supports that mode for all of them, else "f32". GPUs
-   * prefer "half"; CPUs prefer "ggml" for block types and "f32" for other types. GELU is rounded to f16, as in llama.cpp's CPU code, unless
+   * prefer "half"; CPUs prefer "ggml" for block types and "f32" for other types. Layers on two backends follow the CPU. GELU is rounded to f16, as in llama.cpp's CPU code, unless
    * the mode is "half" or "f32" is asked for.
    */
   readonly activations?: ActivationMode | undefined;

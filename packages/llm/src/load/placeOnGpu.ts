@@ -31,8 +31,10 @@ export function fitLayers(runtime: Runtime, gpu: Backend, recorded: RecordedMode
   const room = free === undefined ? "its free memory is unknown" : `${mebibytes(usable)} of its free memory can be used`;
   const why = `for ${mebibytes(used)} of weights and cache, ${room}`;
   if (count === order.length) return { ...whole, reason: `all layers on ${gpu.name}, ${why}` };
-  const cpu = runtime.backends.find(({ device }) => device.kind === "cpu");
-  if (cpu === undefined) return { ...whole, reason: `all layers on ${gpu.name}, although not all fit: no CPU backend is open` };
+  // The scalar reference is so slow that an error for lack of memory helps more.
+  const cpu = runtime.backends.find(({ device, name }) => device.kind === "cpu" && name !== "reference");
+  if (cpu === undefined)
+    return { ...whole, reason: `all layers on ${gpu.name}, although not all fit: no CPU backend but the reference is open` };
   const split = splitAt(cpu, gpu, count, layers, why);
   const unsupported = split.unsupported(recorded);
   if (unsupported === undefined) return { backend: cpu, split, batchSize: defaultBatchSize };
