@@ -12,6 +12,7 @@ import {
   siblingsUnsupported,
   specAt,
 } from "@centella/core/backend";
+import { cacheWriteStep, cacheWriteUnsupported, isCacheWrite } from "./cacheWrite.ts";
 import type { F32, I32, U32 } from "./emitter.ts";
 import { gpuKernels } from "./gpuKernels.ts";
 import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";
@@ -25,6 +26,8 @@ type Inputs = readonly (TensorSpec | undefined)[];
 export type Group =
   /** Elementwise calls alone: one step. */
   | { readonly kind: "elementwise"; readonly step: GpuStep }
+  /** A `kvWrite` with the `rope` of its keys, and of queries: one step. */
+  | { readonly kind: "cacheWrite"; readonly step: GpuStep }
   | ({ readonly kind: "anchored" } & AnchoredCall)
   | ({ readonly kind: "siblings" } & Siblings);
 
@@ -44,6 +47,7 @@ export interface AnchoredCall {
 export function groupOf(inputs: Inputs, params: FusedParams): Group {
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, elementAt(results, 0)) };
+  if (isCacheWrite(params)) return { kind: "cacheWrite", step: cacheWriteStep(inputs, params) };
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
   const finished = results.map((result, i) => {
@@ -58,6 +62,7 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params))
     return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, elementAt(results, 0).elementwise);
+  if (isCacheWrite(params)) return cacheWriteUnsupported(inputs, params);
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) {
     const { call, isLast, elementwise: group } = anchored;

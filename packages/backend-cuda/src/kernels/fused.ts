@@ -7,7 +7,7 @@ import { input, type Kernel, type Launch, type Parameter } from "./shared/kernel
 /** Most calls in an epilogue: each thread of a product has 16 results, and the text repeats for each. */
 const maxEpilogue = 16;
 
-/** A group of calls: a loop over elements, a call with its prologue or epilogue, or products of one tensor. */
+/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. */
 export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Kernel<FusedParams> {
   return {
     unsupported(inputs, params) {
@@ -22,6 +22,7 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
       const group = groupOf(call.inputs, params);
       switch (group.kind) {
         case "elementwise":
+        case "cacheWrite":
           return [launchOf(call, "fused", group.step)];
         case "siblings":
           return siblingLaunches(call, group);

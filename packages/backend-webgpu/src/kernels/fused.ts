@@ -8,7 +8,7 @@ import { siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts"
 /** Storage buffers that a shader stage may bind on every device. */
 const maxBindings = 8;
 
-/** A group of calls: a loop over elements, a call with its prologue or epilogue, or products of one tensor. */
+/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. */
 export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Kernel<FusedParams> {
   return {
     unsupported(inputs, params) {
@@ -21,6 +21,7 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
       const group = groupOf(inputs, params);
       switch (group.kind) {
         case "elementwise":
+        case "cacheWrite":
           return [dispatchOf(group.step)];
         case "siblings":
           return siblingDispatches(group);
@@ -44,6 +45,8 @@ function bindingsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedPa
   switch (group.kind) {
     case "elementwise":
       return 0;
+    case "cacheWrite":
+      return Object.keys(group.step.args).length;
     case "siblings":
       return siblingBindings(group);
     case "anchored": {

@@ -4,6 +4,7 @@ import { cases } from "../cases/index.ts";
 import { expectThat } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";
+import type { Tolerance } from "../opCases.ts";
 import { expectExplained, expectLikeReference, type Run, runOnce, withPlan } from "./scenario.ts";
 
 /** Each elementwise op with another one after it, so that it is computed inside a group. */
@@ -242,6 +243,52 @@ async function casts(backend: Backend): Promise<void> {
   await expectLikeReference("casts around norms and products", backend, model, weights, runs, { rtol: 0.02, atol: 0.1 });
 }
 
+/** Ropes of keys before writes to caches, alone or with the rope of queries, in all layouts of caches and pairs. */
+async function cacheWrites(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 6);
+  const [positions, slots] = [program.input("positions", "i32", [T]), program.input("slots", "i32", [T])];
+  const factors = program.input("factors", "f32", [8]);
+  const layers = [
+    { dtype: "f32", dK: 16, dV: 5, params: { ropeType: "norm", freqFactors: factors }, queries: 3 },
+    { dtype: "f16", dK: 32, dV: 32, params: { ropeType: "neox", dims: 16, base: 500 }, queries: 4 },
+    { dtype: "f16", dK: 10, dV: 3, params: { ropeType: "neox" }, queries: 0 },
+    { dtype: "f16", dK: 20, dV: 6, params: { ropeType: "norm", dims: 16, scale: 0.5, freqFactors: factors }, queries: 1 },
+    { dtype: "q8_0", dK: 48, dV: 16, params: { ropeType: "norm", dims: 32 }, queries: 0 },
+    { dtype: "q8_0", dK: 32, dV: 32, params: { ropeType: "neox" }, queries: 2 },
+  ] as const;
+  layers.forEach(({ dtype, dK, dV, params, queries }, i) => {
+    const input = (name: string, heads: number, width: number): Value => program.input(`${name}${i}`, "f32", [T, heads, width]);
+    const q = queries === 0 ? undefined : program.rope(input("q", queries, dK), positions, params);
+    const cache = program.persistent(`cache${i}`, { dtype, shape: [9, 2, dK + dV] }, { init: "zeros" });
+    const k = program.rope(input("k", 2, dK), positions, params);
+    program.output(`written${i}`, program.kvWrite(cache, k, input("v", 2, dV), slots));
+    if (q !== undefined) program.output(`rotated${i}`, program.scale(q, { by: 2 }));
+  });
+  const runs = [6, 1, 4].map((rows, run): Run => {
+    const tensors = [...program.inputs].flatMap(([name, id], i) => {
+      const { dtype, shape } = elementAt(program.values, id).spec;
+      const [, heads, width] = shape as readonly number[];
+      return dtype === "i32" || name === "factors" ? [] : [[name, uniform(10 * run + i, rows * heads! * width!)] as const];
+    });
+    const indices = Array.from({ length: rows }, (_, t) => t);
+    const given = {
+      positions: Int32Array.from(indices, (t) => 1000 * run + 3 * t),
+      slots: Int32Array.from(indices, (t) => (2 * t + 5 * run) % 9),
+      factors: uniform(1, 8).map((x) => 2 + x),
+    };
+    return { inputs: { ...Object.fromEntries(tensors), ...given } };
+  });
+  const tolerance = (output: string): Tolerance => {
+    const { dtype } = elementAt(layers, Number(output.at(-1)));
+    if (output.startsWith("rotated") || dtype === "f32") return { rtol: 1e-4, atol: 2e-5 };
+    // A value whose last bit differs may be rounded to the neighbour.
+    return dtype === "f16" ? { rtol: 2 ** -10, atol: 2e-5 } : { rtol: 0, atol: 0.02 };
+  };
+  await expectLikeReference("ropes before writes to caches", backend, program, {}, runs, tolerance);
+  await expectExplained("ropes before writes to caches", backend, program, {}, elementAt(runs, 0));
+}
+
 /** Values that f16 and bf16 round: ties, overflows, denormals. */
 function castInputs(rows: number): Run {
   const special = [
@@ -307,6 +354,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),
   programTest("a group with casts between float types", casts),
+  programTest("groups that rotate keys and write them to a cache", cacheWrites),
   programTest("groups beyond a kernel's limits", large),
   programTest("relu, scale, add: one submission", transfers),
 ];

@@ -1,4 +1,5 @@
-import { mapTuple, tupleOf } from "@centella/core/backend";
+import type { Dim, TensorSpec } from "@centella/core";
+import { mapTuple } from "@centella/core/backend";
 import { blockLayout } from "@centella/quant";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
@@ -6,11 +7,22 @@ import { type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "..
 import { isSmaller, withSignOf } from "../shared/math.ts";
 import { dimAt } from "../shared/rows.ts";
 
-type Call = Parameters<GpuKernelOf<"kvWrite">["steps"]>[0];
-
 const { blockElements, blockBytes } = blockLayout("q8_0");
 
-/** A token's row of one head in the cache, in units of `perUnit` elements. */
+/** How tokens are stored in a cache: the row of a head is written in units, by a lane each. */
+export interface CacheRows {
+  /** Name of the layout. */
+  readonly name: string;
+  readonly slots: Dim;
+  readonly heads: Dim;
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Units of a row. */
+  readonly units: number;
+  readonly write: (scope: GpuScope, place: Place) => void;
+}
+
+/** A token's row of one head in the cache. */
 interface Place {
   /** Element `d` of key and value. */
   valueAt(d: U32): F32;
@@ -19,66 +31,86 @@ interface Place {
   readonly at: U32;
 }
 
-/** Where heads are odd in size and share words, halves are written one by one, otherwise whole words. */
 export const kvWrite: GpuKernelOf<"kvWrite"> = {
   unsupported: ([, k, v]) => {
     const isFixed = typeof k.shape[2] === "number" && typeof v.shape[2] === "number";
     return isFixed ? undefined : "no kernel for a symbolic head size";
   },
   steps: (call) => {
-    const [cache] = call.inputs;
-    const isOdd = (cache.shape[2] as number) % 2 === 1;
-    switch (cache.dtype) {
-      case "q8_0":
-        return [perUnit(call, blockElements, writeBlock)];
-      case "f16":
-        if (isOdd) return [perUnit(call, 1, ({ k }, { valueAt, unit, at }) => k.storeHalf("cache", at, k.toHalf(valueAt(unit))))];
-        return [
-          perUnit(call, 2, ({ k }, { valueAt, unit, at }) => {
-            const d = k.mul(unit, 2);
-            k.store("cache", at, k.or(k.toHalf(valueAt(d)), k.shiftLeft(k.toHalf(valueAt(k.add(d, 1))), 16)));
-          }),
-        ];
-      default:
-        return [perUnit(call, 1, ({ k }, { valueAt, unit, at }) => k.store("cache", at, valueAt(unit)))];
-    }
+    const [cache, keys, values] = call.inputs;
+    const rows = cacheRowsOf(cache, keys, values);
+    const write: GpuStep = {
+      kind: "each",
+      name: rows.name,
+      args: { cache: output(call), k: input(call, 1), v: input(call, 2), slots: input(call, 3) },
+      shape: [dimAt(keys, 0), rows.heads, rows.units],
+      body: (scope, index) => {
+        const { k } = scope;
+        const extents = [1, scope.extent(rows.heads), scope.whole(rows.units)] as const;
+        const [token, head, unit] = mapTuple(unflatten(k, index, extents), (each) => asValue(k, each));
+        const keyAt = (row: Extent, d: U32): F32 => k.load("k", plus(k, times(k, row, scope.whole(rows.keyWidth)), d));
+        writeUnit(scope, rows, { token, head, unit }, keyAt);
+      },
+    };
+    return [write];
   },
 };
 
-/** A lane per unit of a token's rows in the cache. */
-function perUnit(call: Call, elements: number, write: (scope: GpuScope, place: Place) => void): GpuStep {
-  const [cache, keys, values] = call.inputs;
+export function cacheRowsOf(cache: TensorSpec, keys: TensorSpec, values: TensorSpec): CacheRows {
   const [keyWidth, valueWidth] = [keys.shape[2] as number, values.shape[2] as number];
-  const units = (keyWidth + valueWidth) / elements;
-  const [tokens, headCount] = tupleOf(keys.shape, 3);
+  const { elements, write } = unitOf(cache);
   return {
-    kind: "each",
     name: `${cache.dtype}${elements === 1 ? "" : `_${elements}`}`,
-    args: { cache: output(call), k: input(call, 1), v: input(call, 2), slots: input(call, 3) },
-    shape: [tokens, headCount, units],
-    body: (scope, index) => {
-      const { k } = scope;
-      const [heads, perRow, dK, dV] = [scope.extent(headCount), scope.whole(units), scope.whole(keyWidth), scope.whole(valueWidth)];
-      const [token, head, unit] = mapTuple(unflatten(k, index, [1, heads, perRow]), (each) => asValue(k, each));
-      const row = timesPlus(k, token, heads, head);
-      // Unsigned: a negative slot is beyond the cache, too. Such tokens are not written.
-      const slot = k.bitcast("u32", k.loadInteger("slots", token));
-      const valueAt = (d: U32): F32 => {
-        const value = k.variable("f32", 0);
-        const load = (name: "k" | "v", width: Extent, at: Extent): void => value.set(k.load(name, plus(k, times(k, row, width), at)));
-        k.if(
-          k.compare("lt", d, dK),
-          () => load("k", dK, d),
-          () => load("v", dV, k.sub(d, dK)),
-        );
-        return value.get();
-      };
-      k.if(k.compare("lt", slot, scope.extent(dimAt(cache, 0))), () => {
-        const at = asValue(k, timesPlus(k, timesPlus(k, slot, heads, head), perRow, unit));
-        write(scope, { valueAt, unit, at });
-      });
+    slots: dimAt(cache, 0),
+    heads: dimAt(keys, 1),
+    keyWidth,
+    valueWidth,
+    units: (keyWidth + valueWidth) / elements,
+    write,
+  };
+}
+
+/** Where heads are odd in size and share words, halves are written one by one, otherwise whole words. */
+function unitOf({ dtype, shape }: TensorSpec): Pick<CacheRows, "write"> & { readonly elements: number } {
+  const isOdd = (shape[2] as number) % 2 === 1;
+  if (dtype === "q8_0") return { elements: blockElements, write: writeBlock };
+  if (dtype !== "f16") return { elements: 1, write: ({ k }, { valueAt, unit, at }) => k.store("cache", at, valueAt(unit)) };
+  if (isOdd) return { elements: 1, write: ({ k }, { valueAt, unit, at }) => k.storeHalf("cache", at, k.toHalf(valueAt(unit))) };
+  return {
+    elements: 2,
+    write: ({ k }, { valueAt, unit, at }) => {
+      const d = k.mul(unit, 2);
+      k.store("cache", at, k.or(k.toHalf(valueAt(d)), k.shiftLeft(k.toHalf(valueAt(k.add(d, 1))), 16)));
     },
   };
+}
+
+/** Writes a unit of a token's row of one head. `keyAt` gives an element of the keys, by the number of its row and its place in it. */
+export function writeUnit(
+  scope: GpuScope,
+  rows: CacheRows,
+  { token, head, unit }: { readonly token: U32; readonly head: U32; readonly unit: U32 },
+  keyAt: (row: Extent, d: U32) => F32,
+): void {
+  const { k } = scope;
+  const heads = scope.extent(rows.heads);
+  const [perRow, dK, dV] = [rows.units, rows.keyWidth, rows.valueWidth].map((value) => scope.whole(value)) as [Extent, Extent, Extent];
+  const row = timesPlus(k, token, heads, head);
+  // Unsigned: a negative slot is beyond the cache, too. Such tokens are not written.
+  const slot = k.bitcast("u32", k.loadInteger("slots", token));
+  const valueAt = (d: U32): F32 => {
+    const value = k.variable("f32", 0);
+    k.if(
+      k.compare("lt", d, dK),
+      () => value.set(keyAt(row, d)),
+      () => value.set(k.load("v", plus(k, times(k, row, dV), k.sub(d, dK)))),
+    );
+    return value.get();
+  };
+  k.if(k.compare("lt", slot, scope.extent(rows.slots)), () => {
+    const at = asValue(k, timesPlus(k, timesPlus(k, slot, heads, head), perRow, unit));
+    rows.write(scope, { valueAt, unit, at });
+  });
 }
 
 /** A block of q8_0: the scale in f16, then 32 quants, rounded as `quantizeRow` of `@centella/quant` does by default. */

@@ -1,12 +1,21 @@
-import type { ParamsOf } from "@centella/core";
+import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32, I32, U32 } from "../emitter.ts";
-import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
-import { type GpuArguments, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
+import { type GpuArgument, type GpuArguments, type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import { sinCosOf } from "../shared/math.ts";
 import { dimAt } from "../shared/rows.ts";
 
 /** Words of a pair's frequency, in turns per position: the whole part, then 64 bits of fraction, high word first. */
 const wordsPerPair = 3;
+
+/** How a `rope` turns the heads of its first input. */
+export interface Rotation {
+  /** Elements of a head, and how many of them are turned. */
+  readonly width: number;
+  readonly dims: number;
+  readonly ropeType: ParamsOf<"rope">["ropeType"];
+  readonly hasFactors: boolean;
+}
 
 /**
  * A lane per pair, and one per element that is only copied. Angles are fractions of a turn in fixed point: position times frequency is
@@ -16,45 +25,101 @@ export const rope: GpuKernelOf<"rope"> = {
   unsupported: ([x]) => (typeof x.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),
   steps: (call, params) => {
     const [x, , factors] = call.inputs;
-    const width = x.shape[2] as number;
-    const dims = params.dims === 0 ? width : params.dims;
-    const pairs = dims / 2;
-    const args: GpuArguments = {
-      ...{ x: input(call, 0), positions: input(call, 1), frequencies: { kind: "table", dtype: "u32", words: frequencies(dims, params) } },
-      ...(factors !== undefined && { factors: input(call, 2) }),
-      y: output(call),
-    };
+    const rotation = rotationOf(x, params, factors !== undefined);
+    const units = unitsOf(rotation);
+    const angles = angleArgs(rotation, params, input(call, 1), factors && input(call, 2));
     const rotate: GpuStep = {
       kind: "each",
       name: factors === undefined ? params.ropeType : `${params.ropeType}_factors`,
-      args,
-      shape: [...x.shape.slice(0, 2), pairs + width - dims],
+      args: { x: input(call, 0), ...angles, y: output(call) },
+      shape: [...x.shape.slice(0, 2), units],
       body: (scope, index) => {
         const { k } = scope;
-        const [heads, d, half] = [scope.extent(dimAt(x, 1)), scope.whole(width), scope.whole(pairs)];
-        const [token, head, unit] = unflatten(k, index, [1, heads, scope.whole(pairs + width - dims)]);
-        const row = times(k, timesPlus(k, token, heads, head), d);
-        const pair = asValue(k, unit);
-        const rotated = (): void => {
-          const isInterleaved = params.ropeType === "norm";
-          const first = plus(k, row, isInterleaved ? k.mul(pair, 2) : pair);
-          const second = plus(k, first, isInterleaved ? 1 : half);
-          const { sin, cos } = rotation(k, frequencyOf(k, pair, factors !== undefined), k.loadInteger("positions", asValue(k, token)));
-          const [a, b] = [k.load("x", first), k.load("x", second)];
-          k.store("y", first, k.fma(a, cos, k.neg(k.mul(b, sin))));
-          k.store("y", second, k.fma(a, sin, k.mul(b, cos)));
-        };
-        const copied = (): void => {
-          const at = plus(k, row, k.add(pair, half));
-          k.store("y", at, k.load("x", at));
-        };
-        if (width === dims) rotated();
-        else k.if(k.compare("lt", pair, half), rotated, copied);
+        const heads = scope.extent(dimAt(x, 1));
+        const [token, head, unit] = unflatten(k, index, [1, heads, scope.whole(units)]);
+        rotateUnit(scope, rotation, { token, row: timesPlus(k, token, heads, head), unit: asValue(k, unit) });
       },
     };
     return [rotate];
   },
 };
+
+/** The rotation of heads `[T, H, D]`. */
+export function rotationOf({ shape }: TensorSpec, { dims, ropeType }: ParamsOf<"rope">, hasFactors: boolean): Rotation {
+  const width = shape[2] as number;
+  return { width, dims: dims === 0 ? width : dims, ropeType, hasFactors };
+}
+
+/** Lanes that turn a head. */
+export function unitsOf({ width, dims }: Rotation): number {
+  return width - dims / 2;
+}
+
+/** The arguments that angles are computed from. */
+export function angleArgs(
+  { dims }: Rotation,
+  params: ParamsOf<"rope">,
+  positions: GpuArgument,
+  factors: GpuArgument | undefined,
+): GpuArguments {
+  return { positions, frequencies: { kind: "table", dtype: "u32", words: frequencies(dims, params) }, ...(factors && { factors }) };
+}
+
+/** Turns a pair of row `row` of `x`, or copies an element of it, into `y`. */
+export function rotateUnit(
+  scope: GpuScope,
+  rotation: Rotation,
+  { token, row, unit }: { readonly token: Extent; readonly row: Extent; readonly unit: U32 },
+): void {
+  const { k } = scope;
+  const { width, dims, ropeType } = rotation;
+  const [start, half] = [times(k, row, scope.whole(width)), scope.whole(dims / 2)];
+  const rotated = (): void => {
+    const isInterleaved = ropeType === "norm";
+    const first = plus(k, start, isInterleaved ? k.mul(unit, 2) : unit);
+    const second = plus(k, first, isInterleaved ? 1 : half);
+    const { sin, cos } = angleAt(k, rotation, unit, token);
+    const [a, b] = [k.load("x", first), k.load("x", second)];
+    k.store("y", first, k.fma(a, cos, k.neg(k.mul(b, sin))));
+    k.store("y", second, k.fma(a, sin, k.mul(b, cos)));
+  };
+  const copied = (): void => {
+    const at = plus(k, start, k.add(unit, half));
+    k.store("y", at, k.load("x", at));
+  };
+  if (width === dims) rotated();
+  else k.if(k.compare("lt", unit, half), rotated, copied);
+}
+
+/** Element `d` of row `row` of the argument `x` after the rotation, with the bits that {@link rotateUnit} stores. */
+export function rotatedElement(
+  scope: GpuScope,
+  rotation: Rotation,
+  { x, token, row, d }: { readonly x: string; readonly token: U32; readonly row: Extent; readonly d: U32 },
+): F32 {
+  const { k } = scope;
+  const { width, dims, ropeType } = rotation;
+  const [start, half] = [times(k, row, scope.whole(width)), scope.whole(dims / 2)];
+  const own = k.load(x, plus(k, start, d));
+  const rotated = (): F32 => {
+    const isInterleaved = ropeType === "norm";
+    const isSecond = isInterleaved ? k.compare("eq", k.and(d, 1), 1) : k.compare("ge", d, half);
+    const pair = isInterleaved ? k.shiftRight(d, 1) : k.select(isSecond, k.sub(d, half), d);
+    const partner = isInterleaved ? k.xor(d, 1) : k.select(isSecond, pair, k.add(d, half));
+    const { sin, cos } = angleAt(k, rotation, pair, token);
+    const other = k.load(x, plus(k, start, partner));
+    return k.select(isSecond, k.fma(other, sin, k.mul(own, cos)), k.fma(own, cos, k.neg(k.mul(other, sin))));
+  };
+  if (width === dims) return rotated();
+  const value = k.variable("f32", own);
+  k.if(k.compare("lt", d, scope.whole(dims)), () => value.set(rotated()));
+  return value.get();
+}
+
+/** Sine and cosine of a pair's angle at a token. */
+function angleAt(k: Emitter, { hasFactors }: Rotation, pair: U32, token: Extent): ReturnType<typeof sinCosAt> {
+  return sinCosAt(k, frequencyOf(k, pair, hasFactors), k.loadInteger("positions", asValue(k, token)));
+}
 
 function frequencies(dims: number, { base, scale }: ParamsOf<"rope">): Uint32Array {
   const words = new Uint32Array(wordsPerPair * (dims / 2));
@@ -74,7 +139,7 @@ function frequencyOf(k: Emitter, pair: U32, hasFactors: boolean): readonly [high
 }
 
 /** Sine and cosine of the angle at a position. */
-function rotation(k: Emitter, [high, low]: readonly [U32, U32], position: I32): { readonly sin: F32; readonly cos: F32 } {
+function sinCosAt(k: Emitter, [high, low]: readonly [U32, U32], position: I32): { readonly sin: F32; readonly cos: F32 } {
   const isBackwards = k.compare("lt", position, 0);
   const signed = k.bitcast("u32", position);
   const distance = k.select(isBackwards, negated(k, signed), signed);

@@ -1,4 +1,5 @@
 import type { ProgramGraph } from "../../program/programGraph.ts";
+import { fuseCacheWrites } from "./fuseCacheWrites.ts";
 import { fuseElementwise } from "./fuseElementwise.ts";
 import { fuseEpilogues } from "./fuseEpilogues.ts";
 import { fusePrologues } from "./fusePrologues.ts";
@@ -11,7 +12,7 @@ import type { Fusion, FusionLimits, RefusedGroup, RefusesGroup } from "./groupin
  * - siblings before epilogues, so that a group does not become the epilogue of one product that siblings could compute together;
  * - epilogues before prologues: a group is fused into the product before it rather than into the reduction after it.
  */
-const passes = [fuseElementwise, fuseSiblings, fuseEpilogues, fusePrologues, fuseScans];
+const passes = [fuseElementwise, fuseSiblings, fuseEpilogues, fusePrologues, fuseScans, fuseCacheWrites];
 
 /** Runs all passes. What a pass is refused stays as the pass before left it. */
 export function fuse(program: ProgramGraph, refuses: RefusesGroup, limits?: FusionLimits): Fusion {
