@@ -130,6 +130,20 @@ describe("generated WGSL", () => {
     expect(alone!.code).toMatch(/let f_\d+ = y\[u_\d+\];/);
   });
 
+  test("the ropes of keys and queries are part of a write to a cache as far as 8 storage buffers go", () => {
+    const groups = [true, false].map((hasFactors) => {
+      const program = createProgram();
+      const x: Input = (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape);
+      const positions = x("i32", T);
+      const params = { ropeType: "norm", ...(hasFactors && { freqFactors: x("f32", 16) }) } as const;
+      program.output("q", program.rope(x("f32", T, 4, 32), positions, params));
+      program.kvWrite(kv(program, "f16", 64), program.rope(x("f32", T, 2, 32), positions, params), x("f32", T, 2, 32), x("i32", T));
+      return lower(program, "webgpu", unsupported);
+    });
+    expect(groups.map(({ steps }) => steps.map(({ op }) => op.name))).toEqual([["rope", "fused"], ["fused"]]);
+    expect(groups.map(({ refused }) => refused.map(({ reason }) => reason))).toEqual([["9 tensors in one kernel, which may have 8"], []]);
+  });
+
   test("no kernel binds more than 8 storage buffers, what every device has", () => {
     for (const record of Object.values(calls))
       for (const { bindings } of kernelsFor(record)) expect(bindings.length).toBeLessThanOrEqual(8);
