@@ -3,7 +3,7 @@ import type { ActivationType } from "@centella/quant";
 import type { Emitter, F32, U32, Values } from "./emitter.ts";
 import { asValue, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
-import { bitsOfFloat } from "./shared/dtypes.ts";
+import { roundedTo } from "./shared/dtypes.ts";
 
 /** What activations are rounded to: 8-bit blocks, or the type of 16-bit weights. */
 export type RoundedType = ActivationType | "f16" | "bf16";
@@ -29,12 +29,6 @@ export function roundActivationsStep(a: TensorSpec, type: RoundedType, transpose
   return type === "f16" || type === "bf16" ? round16Step(a, type, transposed, args) : roundBlocksStep(a, type, transposed, args);
 }
 
-/** The f32 nearest to a value that the type can hold, ties to even. */
-export function rounded16(k: Emitter, type: "f16" | "bf16", value: F32): F32 {
-  const bits = bitsOfFloat(k, type, value);
-  return type === "f16" ? k.fromHalf(bits) : k.bitcast("f32", k.shiftLeft(bits, 16));
-}
-
 function round16Step(a: TensorSpec, type: "f16" | "bf16", transposed: boolean, args: RoundingArguments): GpuStep {
   const [first = 1, last = 1] = a.shape.slice(-2);
   const shape = transposed ? [...a.shape.slice(0, -2), last, first] : a.shape;
@@ -47,7 +41,7 @@ function round16Step(a: TensorSpec, type: "f16" | "bf16", transposed: boolean, a
     body(scope, index) {
       const { k } = scope;
       const [rows, columns] = [scope.extent(last), scope.extent(first)];
-      return rounded16(k, type, k.load("a", transposed ? transposedAt(k, index, rows, columns) : index));
+      return roundedTo(k, type, k.load("a", transposed ? transposedAt(k, index, rows, columns) : index));
     },
   };
 }

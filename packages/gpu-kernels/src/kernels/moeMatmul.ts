@@ -1,7 +1,7 @@
 import { elementAt, isQuantized, tupleOf } from "@centella/core/backend";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
-import { rounded16 } from "../roundActivations.ts";
+import { roundedTo } from "../shared/dtypes.ts";
 import { dimAt } from "../shared/rows.ts";
 
 const lanes = 64;
@@ -52,7 +52,7 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
             } else {
               k.for(k.lane(), depth, lanes, (p) => {
                 const exact = k.load("x", asValue(k, plus(k, from, p)));
-                const value = rounding === undefined ? exact : rounded16(k, rounding, exact);
+                const value = rounding === undefined ? exact : roundedTo(k, rounding, exact);
                 for (const { sum, start } of products) sum.set(k.fma(value, k.load("experts", k.add(start, p)), sum.get()));
               });
             }

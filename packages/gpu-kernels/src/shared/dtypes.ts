@@ -32,7 +32,7 @@ export function bitsOfFloat(k: Emitter, dtype: DType, x: F32): U32 {
   return dtype === "bf16" ? toBfloat(k, bits) : bits;
 }
 
-/** An f32 rounded to a float dtype: to the nearest, ties to even. */
+/** The f32 nearest to a value that a float dtype can hold, ties to even. */
 export function roundedTo(k: Emitter, dtype: DType, x: F32): F32 {
   if (dtype === "f32") return x;
   const bits = bitsOfFloat(k, dtype, x);
