@@ -29,8 +29,7 @@ export async function generateModel({ shape: name, type, out, seed, layers, onPr
   const full = shapes[name]!;
   const shape = layers === undefined ? full : { ...full, layers };
   const plans = tensorPlans(shape, type);
-  const header = ggufHeader(metadataOf(name, shape, type), plans);
-  const total = plans.reduce((sum, plan) => sum + sizeOf(plan) + padding(sizeOf(plan)), header.length);
+  const { header, total } = modelHeader(name, shape, type);
   const partial = `${out}.part`;
   const file = await open(partial, "w");
   try {
@@ -53,6 +52,13 @@ export async function generateModel({ shape: name, type, out, seed, layers, onPr
     await rm(partial, { force: true });
     throw error;
   }
+}
+
+/** Everything of a model's file before the tensors' data, and the size of the whole file. */
+export function modelHeader(name: string, shape: ModelShape, type: FileType): { readonly header: Uint8Array; readonly total: number } {
+  const plans = tensorPlans(shape, type);
+  const header = ggufHeader(metadataOf(name, shape, type), plans);
+  return { header, total: plans.reduce((sum, plan) => sum + sizeOf(plan) + padding(sizeOf(plan)), header.length) };
 }
 
 function sizeOf({ type, shape }: TensorPlan): number {
