@@ -119,6 +119,65 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(backend.counters).toEqual({ uploads: 1, submits: 1, readbacks: 1, ops: { fused: 1 } });
   });
 
+  test("runs of other extents in the buckets of earlier ones create no bind groups", async () => {
+    const { backend, device } = await open();
+    let created = 0;
+    const { createBindGroup } = device;
+    device.createBindGroup = (descriptor) => {
+      created++;
+      return createBindGroup.call(device, descriptor);
+    };
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 20), 40]);
+    const w = program.input("w", "f32", [30, 40]);
+    const y = program.matmul(program.softmax(x), w, { transposeB: true });
+    program.output("rows", program.embedding(y, program.input("rows", "i32", [program.dim("nRead", 8)])));
+    program.output("best", program.argmax(y), { to: "device" });
+    const plan = await backend.compile(program);
+    const largest = Float32Array.from({ length: 30 * 40 }, (_, i) => Math.floor(i / 40));
+    const run = async (rows: readonly number[], T: number): Promise<number> => {
+      const before = created;
+      const outputs = plan.run({ x: new Float32Array(T * 40), w: largest, rows: Int32Array.from(rows) });
+      using best = outputs.best!;
+      const read = await outputs.rows!.data();
+      expect(read.length).toBe(30 * rows.length);
+      read.forEach((value, i) => void expect(value).toBeCloseTo(i % 30, 4));
+      expect(await best.data()).toEqual(new Int32Array(T).fill(29));
+      return created - before;
+    };
+    expect(await run([0], 5)).toBeGreaterThan(2);
+    for (const T of [6, 7, 8, 5]) expect(await run([T - 1], T)).toBe(0);
+    expect(await run([1, 0, 4], 6)).toBeGreaterThan(2);
+    expect(await run([6, 5, 0, 1], 7)).toBe(0);
+    expect(await run([3], 20)).toBeGreaterThan(2);
+    expect(await run([18], 19)).toBe(0);
+    // Without rows, nothing is computed for them.
+    expect(await run([], 5)).toBeGreaterThan(1);
+    expect(await run([], 6)).toBe(0);
+    expect(await run([], 0)).toBe(0);
+  });
+
+  test("bytes are read back for the rows that a run reads alone", async () => {
+    const { backend, device } = await open();
+    const staged: number[] = [];
+    const { createBuffer } = device;
+    device.createBuffer = (descriptor) => {
+      if ((descriptor.usage & 1) === 1) staged.push(descriptor.size);
+      return createBuffer.call(device, descriptor);
+    };
+    const program = createProgram();
+    const y = program.scale(program.input("x", "f32", [program.dim("T", 8), 1000]), { by: 2 });
+    program.output("rows", program.embedding(y, program.input("rows", "i32", [program.dim("nRead", 8)])));
+    program.output("best", program.argmax(y));
+    program.output("most", program.max(y, { axis: -1 }));
+    const plan = await backend.compile(program);
+    const x = Float32Array.from({ length: 1000 }, (_, i) => i);
+    const { rows, best, most } = plan.run({ x, rows: new Int32Array(0) });
+    const read = await Promise.all([rows!.data(), best!.data(), most!.data()]);
+    expect(read.map((each) => [...each])).toEqual([[], [999], [1998]]);
+    expect(Math.max(...staged)).toBeLessThanOrEqual(256);
+  });
+
   test("runs may be queued without waiting, and execute in order", async () => {
     const { backend } = await open();
     const program = createProgram();

@@ -1,5 +1,5 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
-import { type FusedParams, isFused, LruCache, opKey, type Step, structuralKey } from "@centella/core/backend";
+import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
 import { kernelOf } from "../kernels/index.ts";
 import { type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
 
@@ -49,8 +49,7 @@ export class LaunchCache {
     const { op, params, inputs, output } = step;
     const body = isFused(op) ? (params as FusedParams).body : [];
     const specs = [...inputs.map((operand) => operand?.spec), output.spec];
-    const call = [params, specs, body.map((inner) => opKey(inner.op))];
-    const key = `${opKey(op)} ${structuralKey(op.name, call)}`;
+    const key = callKey(step);
     const number = this.#numbers.get(key) ?? this.#numbers.size;
     this.#numbers.set(key, number);
     const found = { number, dims: symbolicDims([...specs, ...body.map((inner) => inner.output)]) };

@@ -1,5 +1,6 @@
 import { OutOfMemoryError, UnsupportedError } from "@centella/core";
 import {
+  callKey,
   elementAt,
   entryOf,
   formatSpec,
@@ -33,7 +34,7 @@ export async function compileProgram(
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
-    const calls = lowered.steps.flatMap((step) => dispatchesOf(step).map((dispatch) => ({ step, dispatch })));
+    const calls = dispatchesOf(lowered);
     const compiled = await Promise.all(
       calls.map(async ({ step, dispatch }) => ({ step, dispatch, pipeline: await queue.pipelines.get(step.op.name, dispatch) })),
     );
@@ -155,13 +156,22 @@ function checkOutputs({ outputs }: Lowered): void {
   }
 }
 
-function dispatchesOf(step: Step): readonly Dispatch[] {
-  const { op, inputs, params, output } = step;
-  if (writesItself(step)) return [];
-  const call = { inputs: inputs.map((operand) => operand?.spec), output: output.spec };
+/** The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. */
+function dispatchesOf({ steps }: Lowered): readonly { readonly step: Step; readonly dispatch: Dispatch }[] {
+  const known = new Map<string, readonly Dispatch[]>();
+  return steps.flatMap((step) => {
+    if (writesItself(step)) return [];
+    const key = callKey(step);
+    const dispatches = known.get(key) ?? generate(step);
+    known.set(key, dispatches);
+    return dispatches.map((dispatch) => ({ step, dispatch }));
+  });
+}
+
+function generate({ op, inputs, params, output }: Step): readonly Dispatch[] {
   const kernel = kernelOf(op);
   if (kernel === undefined) throw new UnsupportedError(`webgpu: ${op.name}`, "there is no kernel");
-  return kernel.dispatches(call, params);
+  return kernel.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
 }
 
 /** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for any other op that also reads the persistent that it writes */

@@ -1,6 +1,7 @@
 import { type ConcreteSpec, type DimValues, Tensor, type TypedArray } from "@centella/core";
 import {
   type Binding,
+  bucketsOf,
   elementAt,
   elementCount,
   entryOf,
@@ -15,7 +16,7 @@ import { DeviceStorage } from "../device/deviceTensor.ts";
 import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import { createVariant, type PlannedDispatch, type Variant } from "./variant.ts";
+import { type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
 
 /** Variants that a plan keeps. */
 const maxVariants = 64;
@@ -66,12 +67,12 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const tensors = this.#tensorsOf(inputs);
     const { content, waiting, targets } = tensors;
     const variant = this.#variant(dims, new Set([...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name)));
+    const run = variant.at(dims);
     // Queued work reads the arrays as they are at the call.
     const isQueued = waiting.length > 0 || !this.#queue.order.isIdle;
     if (isQueued) for (const [name, data] of content) if (!(data instanceof DeviceStorage)) content.set(name, data.slice());
-    for (const { name, to, readback } of variant.outputs)
-      if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
-    const submitted = this.#post(variant, tensors, signal);
+    for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
+    const submitted = this.#post(variant, run, tensors, signal);
     const produced = submitted.then(() => signal?.throwIfAborted());
     const arrays = submitted.then(async ({ arrays: reading }) => {
       const done = await reading;
@@ -83,7 +84,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     arrays.catch(() => undefined);
     for (const storage of targets.values()) storage.produced = produced;
     return Object.fromEntries(
-      variant.outputs.map(({ name, readback: { spec } }) => {
+      run.outputs.map(({ name, readback: { spec } }) => {
         const storage = targets.get(name);
         return [name, storage === undefined ? hostOutput(spec, arrays, name) : new Tensor(spec, storage)];
       }),
@@ -109,6 +110,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   /** Submits a run when its turn comes. Retains the tensors on the device until then. */
   #post(
     variant: Variant,
+    run: VariantRun,
     { content, waiting, targets }: RunTensors,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly arrays: Promise<Arrays> }> {
@@ -118,7 +120,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       try {
         this.#queue.check();
         signal?.throwIfAborted();
-        return { arrays: this.#submit(variant, content, targets) };
+        return { arrays: this.#submit(variant, run, content, targets) };
       } catch (error) {
         for (const storage of targets.values()) storage.failure = error as Error;
         throw error;
@@ -129,12 +131,13 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   #variant(dims: DimValues, onDevice: ReadonlySet<string>): Variant {
-    const key = JSON.stringify([Object.entries(dims).sort(([a], [b]) => (a < b ? -1 : 1)), [...onDevice].sort()]);
+    const bucket = bucketsOf(this.program, dims);
+    const key = JSON.stringify([bucket, [...onDevice].sort()]);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
     const { lowered, dispatches, upload } = this.#parts;
-    const memory = { upload, bufferOf: (storage: Storage) => this.#bufferOf(storage) };
-    const variant = createVariant(this.#queue, lowered, dispatches, memory, dims, (name) => onDevice.has(name));
+    const source = { lowered, dispatches, upload, bufferOf: (storage: Storage) => this.#bufferOf(storage) };
+    const variant = new Variant(this.#queue, source, bucket, (name) => onDevice.has(name));
     this.#variants.set(key, variant);
     return variant;
   }
@@ -152,23 +155,23 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   /** One upload, one encoder, one submission, one readback. */
-  #submit(variant: Variant, content: RunTensors["content"], targets: RunTensors["targets"]): Promise<Arrays> {
+  #submit(variant: Variant, run: VariantRun, content: RunTensors["content"], targets: RunTensors["targets"]): Promise<Arrays> {
     const encoder = this.#queue.device.createCommandEncoder();
-    this.#copyDeviceInputs(encoder, variant, content);
-    encodeDispatches(encoder, variant);
-    copyDeviceOutputs(encoder, variant, targets);
-    const host = variant.outputs.filter(({ to }) => to === "host");
+    this.#copyDeviceInputs(encoder, run, content);
+    encodeDispatches(encoder, run);
+    copyDeviceOutputs(encoder, run, targets);
+    const host = run.outputs.filter(({ to }) => to === "host");
     const finish = this.#queue.readBack(
       encoder,
       host.map(({ readback }) => readback),
     );
-    this.#upload(variant, content);
+    this.#upload(variant, run, content);
     this.#queue.submit(encoder);
     this.countSteps();
     return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, elementAt(arrays, i)])));
   }
 
-  #copyDeviceInputs(encoder: GPUCommandEncoder, { deviceInputs }: Variant, content: RunTensors["content"]): void {
+  #copyDeviceInputs(encoder: GPUCommandEncoder, { deviceInputs }: VariantRun, content: RunTensors["content"]): void {
     for (const { name, spec, offset } of deviceInputs) {
       const { buffer } = content.get(name) as DeviceStorage;
       if (elementCount(spec.shape) > 0) encoder.copyBufferToBuffer(buffer, 0, this.#parts.upload, offset, roundUp(deviceBytes(spec), 4));
@@ -176,14 +179,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   /** Writes the uniforms and the host's inputs. */
-  #upload({ image, hostInputs }: Variant, content: RunTensors["content"]): void {
-    for (const { name, spec, offset } of hostInputs)
-      new Uint8Array(image, Math.min(offset, image.byteLength)).set(toDevice(spec, content.get(name) as TypedArray));
-    if (image.byteLength > 0) this.#queue.upload(this.#parts.upload, image, image.byteLength);
+  #upload(variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
+    const image = variant.imageOf(run);
+    for (const { name, spec, offset } of run.hostInputs) new Uint8Array(image, offset).set(toDevice(spec, content.get(name) as TypedArray));
+    if (run.imageBytes > 0) this.#queue.upload(this.#parts.upload, image, run.imageBytes);
   }
 }
 
-function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: Variant): void {
+function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: VariantRun): void {
   if (dispatches.length === 0) return;
   const pass = encoder.beginComputePass();
   for (const { pipeline, bindGroup, x, y } of dispatches) {
@@ -194,7 +197,7 @@ function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: Variant): 
   pass.end();
 }
 
-function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs }: Variant, targets: RunTensors["targets"]): void {
+function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs }: VariantRun, targets: RunTensors["targets"]): void {
   for (const { name, readback } of outputs) {
     const target = targets.get(name);
     if (target === undefined) continue;

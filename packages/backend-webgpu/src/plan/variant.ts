@@ -1,5 +1,5 @@
 import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
-import { elementAt, entryOf, type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
+import { elementAt, entryOf, type Lowered, LruCache, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
@@ -15,7 +15,7 @@ export interface PlannedDispatch {
 /** What a binding is bound to: a value of the program, or a buffer that belongs to the plan. */
 export type Piece = { readonly kind: "operand"; readonly operand: Operand } | { readonly kind: "buffer"; readonly buffer: GPUBuffer };
 
-/** A dispatch for one set of dims, ready to be encoded. */
+/** A dispatch of a run, ready to be encoded. */
 interface ReadyDispatch {
   readonly pipeline: GPUComputePipeline;
   readonly bindGroup: GPUBindGroup;
@@ -30,82 +30,144 @@ export interface InputPlace {
   readonly offset: number;
 }
 
-/** A plan's memory as variants see it. */
-export interface PlanMemory {
+/** A plan's program and memory as variants see them. */
+export interface VariantSource {
+  readonly lowered: Lowered;
+  readonly dispatches: readonly PlannedDispatch[];
   readonly upload: GPUBuffer;
   /** Returns the buffer of a storage that is not an input. */
   bufferOf(storage: Storage): GPUBuffer;
 }
 
-/**
- * A plan for one set of dims and one choice of which inputs are already on the device: offsets, uniforms, grids and bind
- * groups, all created once. The upload buffer holds the uniform blocks, then the host's inputs, then the device's; `image` is
- * its content up to the device's inputs, with the uniforms filled in.
- */
-export interface Variant {
-  readonly image: ArrayBuffer;
+/** What runs of the same extents have in common: uniforms, grids, and the specs of inputs and outputs. */
+export interface VariantRun {
   readonly hostInputs: readonly InputPlace[];
   readonly deviceInputs: readonly InputPlace[];
   readonly dispatches: readonly ReadyDispatch[];
   readonly outputs: readonly { readonly name: string; readonly to: "host" | "device"; readonly readback: Readback }[];
+  /** The uniform blocks, from the beginning of the upload buffer on. */
+  readonly uniforms: Uint8Array;
+  /** Bytes of the upload buffer up to the end of the host's inputs. */
+  readonly imageBytes: number;
 }
 
 /** Offsets of uniform and storage bindings are multiples of this on every device. */
 export const alignment = 256;
 
+/** Extents of which a variant keeps the uniforms and grids. */
+const maxRuns = 64;
+
 /** Returns the largest size of upload buffer that a plan needs, in bytes. */
 export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly ConcreteSpec[]): number {
-  const uniforms = dispatches.reduce((sum, { uniforms: fields }) => sum + roundUp(4 * fields.length, alignment), 0);
-  return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniforms);
+  return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniformPlaces(dispatches).bytes);
 }
 
-export function createVariant(
-  queue: DeviceQueue,
-  lowered: Lowered,
-  planned: readonly PlannedDispatch[],
-  memory: PlanMemory,
-  dims: DimValues,
-  isOnDevice: (input: string) => boolean,
-): Variant {
-  const active = planned.map((each) => ({ ...each, size: each.dispatch.sizeIn(dims) })).filter(({ size }) => size.groups > 0);
-  const uniforms = packUniforms(active);
+/**
+ * A plan for one bucket of each dim and one choice of which inputs are already on the device: offsets and bind groups, all created once, for
+ * the largest extents of the bucket. The upload buffer holds the uniform blocks, then the host's inputs, then the device's.
+ */
+export class Variant {
+  readonly #queue: DeviceQueue;
+  readonly #source: VariantSource;
+  readonly #bucket: DimValues;
+  readonly #uniforms: ReturnType<typeof uniformPlaces>;
+  /** Inputs and their offsets in the upload buffer, by id: the host's, then the device's. */
+  readonly #inputs: ReadonlyMap<number, { readonly name: string; readonly isOnDevice: boolean; readonly offset: number }>;
+  /** Content of the upload buffer up to the device's inputs. */
+  readonly #image: ArrayBuffer;
+  readonly #bindGroups = new Map<PlannedDispatch, GPUBindGroup>();
+  readonly #runs = new LruCache<VariantRun>(maxRuns);
+  /** The run whose uniforms the image has. */
+  #current: VariantRun | undefined;
 
-  const { program } = lowered;
-  const inputs = [...program.inputs].map(([name, id]) => ({ name, id, spec: resolveSpec(elementAt(program.values, id).spec, dims) }));
-  let end = uniforms.bytes;
-  const places = new Map<number, InputPlace>();
-  const place = ({ name, id, spec }: (typeof inputs)[number]): InputPlace => {
-    const at = { name, spec, offset: end };
-    places.set(id, at);
-    end = roundUp(end + paddedBytes(deviceBytes(spec)), alignment);
-    return at;
-  };
-  const hostInputs = inputs.filter(({ name }) => !isOnDevice(name)).map(place);
-  const last = hostInputs.findLast(({ spec }) => deviceBytes(spec) > 0);
-  const imageBytes = last === undefined ? uniforms.bytes : last.offset + paddedBytes(deviceBytes(last.spec));
-  const deviceInputs = inputs.filter(({ name }) => isOnDevice(name)).map(place);
-  const image = new ArrayBuffer(imageBytes);
-  new Uint8Array(image).set(uniforms.data);
+  constructor(queue: DeviceQueue, source: VariantSource, bucket: DimValues, isOnDevice: (input: string) => boolean) {
+    this.#queue = queue;
+    this.#source = source;
+    this.#bucket = bucket;
+    this.#uniforms = uniformPlaces(source.dispatches.map(({ dispatch }) => dispatch));
+    const { program } = source.lowered;
+    const all = [...program.inputs].map(([name, id]) => ({ name, id, isOnDevice: isOnDevice(name) }));
+    const inputs = new Map<number, { name: string; isOnDevice: boolean; offset: number }>();
+    let end = this.#uniforms.bytes;
+    let hostEnd = end;
+    for (const { id, ...input } of all.sort((a, b) => Number(a.isOnDevice) - Number(b.isOnDevice))) {
+      inputs.set(id, { ...input, offset: end });
+      end = roundUp(end + this.#largestBytes(elementAt(program.values, id)), alignment);
+      if (!input.isOnDevice) hostEnd = end;
+    }
+    this.#inputs = inputs;
+    this.#image = new ArrayBuffer(hostEnd);
+  }
 
-  const region = ({ storage }: Operand): Region => {
-    if (storage.definition.kind !== "input") return { buffer: memory.bufferOf(storage), offset: 0 };
-    return { buffer: memory.upload, offset: entryOf(places, storage.id).offset };
-  };
-  const dispatches = active.map(({ op, dispatch, pipeline, pieces, size }, i): ReadyDispatch => {
-    const resources = pieces.map((piece): GPUBufferBinding => {
-      if (piece.kind === "buffer") return { buffer: piece.buffer };
-      const size = paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, dims)));
-      return { ...region(piece.operand), size };
+  /** Runs of these extents, which are in the bucket. @throws {CentellaError} if a kernel refuses the extents */
+  at(dims: DimValues): VariantRun {
+    const { lowered } = this.#source;
+    const key = [...lowered.program.dims.keys()].map((name) => dims[name]).join();
+    const known = this.#runs.get(key);
+    if (known !== undefined) return known;
+    const run = this.#newRun(dims);
+    this.#runs.set(key, run);
+    return run;
+  }
+
+  /** The upload buffer's content for a run, with its uniforms filled in. Valid until the next call. */
+  imageOf(run: VariantRun): ArrayBuffer {
+    if (this.#current !== run) new Uint8Array(this.#image).set(run.uniforms);
+    this.#current = run;
+    return this.#image;
+  }
+
+  #newRun(dims: DimValues): VariantRun {
+    const { lowered, dispatches: planned } = this.#source;
+    const sizes = new Map([...this.#uniforms.offsets.keys()].map((dispatch) => [dispatch, dispatch.sizeIn(dims)]));
+    const inputs = [...this.#inputs].map(([id, input]) => {
+      return { ...input, spec: resolveSpec(elementAt(lowered.program.values, id).spec, dims) };
     });
-    resources.push({ buffer: memory.upload, offset: elementAt(uniforms.offsets, i), size: uniformBytes(dispatch) });
+    const hostInputs = inputs.filter(({ isOnDevice }) => !isOnDevice);
+    const last = hostInputs.findLast(({ spec }) => deviceBytes(spec) > 0);
+    const limit = this.#queue.device.limits.maxComputeWorkgroupsPerDimension;
+    return {
+      hostInputs,
+      deviceInputs: inputs.filter(({ isOnDevice }) => isOnDevice),
+      dispatches: planned.flatMap((each): ReadyDispatch[] => {
+        const { groups } = entryOf(sizes, each.dispatch);
+        return groups === 0 ? [] : [{ pipeline: each.pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit) }];
+      }),
+      outputs: lowered.outputs.map(({ name, to, operand }) => {
+        return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) } };
+      }),
+      uniforms: packUniforms(this.#uniforms, sizes),
+      imageBytes: last === undefined ? this.#uniforms.bytes : last.offset + paddedBytes(deviceBytes(last.spec)),
+    };
+  }
+
+  #bindGroupOf(planned: PlannedDispatch): GPUBindGroup {
+    const known = this.#bindGroups.get(planned);
+    if (known !== undefined) return known;
+    const { op, dispatch, pieces } = planned;
+    const resources = pieces.map((piece): GPUBufferBinding => {
+      return piece.kind === "buffer"
+        ? { buffer: piece.buffer }
+        : { ...this.#regionOf(piece.operand), size: this.#largestBytes(piece.operand) };
+    });
+    const offset = entryOf(this.#uniforms.offsets, dispatch);
+    resources.push({ buffer: this.#source.upload, offset, size: roundUp(4 * dispatch.uniforms.length, 16) });
     const entries = resources.map((resource, binding) => ({ binding, resource }));
-    const bindGroup = queue.device.createBindGroup({ label: op, layout: queue.pipelines.layout(dispatch), entries });
-    return { pipeline, bindGroup, ...grid(size.groups, queue.device.limits.maxComputeWorkgroupsPerDimension) };
-  });
-  const outputs = lowered.outputs.map(({ name, to, operand }) => {
-    return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: region(operand) } };
-  });
-  return { image, hostInputs, deviceInputs, dispatches, outputs };
+    const layout = this.#queue.pipelines.layout(dispatch);
+    const bindGroup = this.#queue.device.createBindGroup({ label: op, layout, entries });
+    this.#bindGroups.set(planned, bindGroup);
+    return bindGroup;
+  }
+
+  #regionOf({ storage }: Operand): Region {
+    const { upload, bufferOf } = this.#source;
+    if (storage.definition.kind !== "input") return { buffer: bufferOf(storage), offset: 0 };
+    return { buffer: upload, offset: entryOf(this.#inputs, storage.id).offset };
+  }
+
+  #largestBytes({ spec }: Pick<Operand, "spec">): number {
+    return paddedBytes(deviceBytes(resolveSpec(spec, this.#bucket)));
+  }
 }
 
 /** Splits a number of workgroups over two axes; kernels skip the excess. @throws {OutOfMemoryError} beyond both axes' limit */
@@ -115,43 +177,29 @@ export function grid(groups: number, limit: number): { readonly x: number; reado
   return { x: Math.ceil(groups / y), y };
 }
 
-function uniformBytes({ uniforms }: Dispatch): number {
-  return roundUp(4 * uniforms.length, 16);
-}
-
-/** Packs uniform blocks one after the other. Equal blocks (the layers of a model) share a place. */
-function packUniforms(dispatches: readonly { readonly dispatch: Dispatch; readonly size: DispatchSize }[]): {
-  readonly data: Uint8Array;
-  readonly offsets: readonly number[];
-  readonly bytes: number;
-} {
-  const places = new Map<string, number>();
-  const blocks: { readonly offset: number; readonly block: Uint8Array }[] = [];
+/** Places the uniform blocks of dispatches one after the other. Equal calls (the layers of a model) share dispatches and places. */
+function uniformPlaces(dispatches: readonly Dispatch[]): { readonly offsets: ReadonlyMap<Dispatch, number>; readonly bytes: number } {
+  const offsets = new Map<Dispatch, number>();
   let bytes = 0;
-  const offsets = dispatches.map(({ dispatch, size }) => {
-    const block = packFields(dispatch, size);
-    const key = block.join();
-    const known = places.get(key);
-    if (known !== undefined) return known;
-    const offset = bytes;
-    places.set(key, offset);
-    blocks.push({ offset, block });
-    bytes += block.length;
-    return offset;
-  });
-  const data = new Uint8Array(bytes);
-  for (const { offset, block } of blocks) data.set(block, offset);
-  return { data, offsets, bytes };
+  for (const dispatch of new Set(dispatches)) {
+    offsets.set(dispatch, bytes);
+    bytes += roundUp(4 * dispatch.uniforms.length, alignment);
+  }
+  return { offsets, bytes };
 }
 
-function packFields({ uniforms }: Dispatch, { values }: DispatchSize): Uint8Array {
-  const block = new Uint8Array(roundUp(4 * uniforms.length, alignment));
-  const view = new DataView(block.buffer);
-  uniforms.forEach(({ name, type }, i) => {
-    const value = values[name]!;
-    if (type === "f32") view.setFloat32(4 * i, value, true);
-    else if (type === "i32") view.setInt32(4 * i, value, true);
-    else view.setUint32(4 * i, value, true);
-  });
-  return block;
+function packUniforms({ offsets, bytes }: ReturnType<typeof uniformPlaces>, sizes: ReadonlyMap<Dispatch, DispatchSize>): Uint8Array {
+  const view = new DataView(new ArrayBuffer(bytes));
+  for (const [dispatch, offset] of offsets) {
+    const { groups, values } = entryOf(sizes, dispatch);
+    if (groups === 0) continue;
+    dispatch.uniforms.forEach(({ name, type }, i) => {
+      const value = values[name]!;
+      const at = offset + 4 * i;
+      if (type === "f32") view.setFloat32(at, value, true);
+      else if (type === "i32") view.setInt32(at, value, true);
+      else view.setUint32(at, value, true);
+    });
+  }
+  return new Uint8Array(view.buffer);
 }

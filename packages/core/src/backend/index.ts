@@ -10,6 +10,7 @@ export { type Chunk, chunksOf, PersistentBuffer } from "../backend/persistentBuf
 export { PlanBase, type PlanOwner, persistentBytes, requireIdle, retainShared, sharedPlan } from "../backend/planBase.ts";
 export { WorkQueue } from "../backend/workQueue.ts";
 export { type ArenaPlan, planArena, planSlots } from "../compiler/arena.ts";
+export { callKey } from "../compiler/callKey.ts";
 export type { ExplainedBackend, Placed } from "../compiler/explain.ts";
 export { explain } from "../compiler/explain.ts";
 export { lower, type Unsupported, usesOf } from "../compiler/lower.ts";
@@ -41,7 +42,6 @@ export type { CustomCall } from "../program/customKernels.ts";
 export type { AnyOp, CallParams, Op } from "../program/op.ts";
 export { completeParams } from "../program/program.ts";
 export type { Output, Persistent, ProgramGraph, ValueSource } from "../program/programGraph.ts";
-export { opKey, structuralKey } from "../program/structuralKey.ts";
 export { type Candidate, formatRejection, openCandidates, select } from "../runtime/select.ts";
 export type { BackendThresholds, MeasuredThresholds, Threshold } from "../runtime/thresholdTypes.ts";
 export { byteLength, elementCount, formatShape, formatSpec, maxSpec, resolveDim, resolveSpec, sameShape } from "../spec.ts";
