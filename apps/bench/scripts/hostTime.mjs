@@ -98,6 +98,8 @@ const tokens = Number(values.tokens);
 await decode(tokens);
 driver.bytesRead = 0;
 const time = await processorTime(() => decode(tokens));
-console.log(`decoding: ${(time / tokens).toFixed(1)} µs of processor time and ${(driver.bytesRead / tokens).toFixed(1)} bytes read per token`);
+console.log(
+  `decoding: ${(time / tokens).toFixed(1)} µs of processor time and ${(driver.bytesRead / tokens).toFixed(1)} bytes read per token`,
+);
 await model.dispose();
 await runtime.dispose();
