@@ -1,6 +1,6 @@
 import { bfloatRowToFloat, dequantize, floatRowToBfloat, floatRowToHalf, halfRowToFloat, quantizeRow } from "@centella/quant";
 import { check, floatArray, object } from "@centella/quant/checks";
-import { type DType, isQuantized, type TypedArray, typedArrayOf } from "../dtype.ts";
+import { type DType, isHalf, isQuantized, type TypedArray } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../spec.ts";
 import { checkData } from "../tensor.ts";
@@ -22,18 +22,25 @@ export function encode(spec: ConcreteSpec, values: TypedArray): TypedArray {
   check("encode", "spec", spec, object);
   const { dtype, shape } = spec;
   if (!isDecoded(dtype)) return values;
-  const stored = new (typedArrayOf(dtype))(byteLength({ dtype, shape }) / typedArrayOf(dtype).BYTES_PER_ELEMENT);
-  if (dtype === "f16") floatRowToHalf(values as Float32Array, stored as Uint16Array);
-  else if (dtype === "bf16") floatRowToBfloat(values as Float32Array, stored as Uint16Array);
-  else if (dtype === "q8_0") quantizeRow("q8_0", values as Float32Array, stored as Uint8Array);
-  else throw new UnsupportedError(dtype, "tensors of this type are read, not computed");
+  if (isHalf(dtype)) return encodeHalf(dtype, values as Float32Array);
+  if (dtype !== "q8_0") throw new UnsupportedError(dtype, "tensors of this type are read, not computed");
+  const blocks = new Uint8Array(byteLength({ dtype, shape }));
+  quantizeRow("q8_0", values as Float32Array, blocks);
+  return blocks;
+}
+
+/** {@link encode} for 16-bit floats, without the code that writes blocks. */
+export function encodeHalf(dtype: "f16" | "bf16", values: Float32Array): Uint16Array {
+  const stored = new Uint16Array(values.length);
+  if (dtype === "f16") floatRowToHalf(values, stored);
+  else floatRowToBfloat(values, stored);
   return stored;
 }
 
 /** Rounds f32 values to what `dtype` can store. */
 export function roundTo(dtype: DType, values: Float32Array): Float32Array {
   check("roundTo", "values", values, floatArray);
-  if (dtype === "f16" || dtype === "bf16") return roundToHalf(dtype, values);
+  if (isHalf(dtype)) return roundToHalf(dtype, values);
   if (!isDecoded(dtype)) return values;
   const spec = { dtype, shape: [values.length] };
   return decode(spec, encode(spec, values)) as Float32Array;
@@ -41,17 +48,13 @@ export function roundTo(dtype: DType, values: Float32Array): Float32Array {
 
 /** {@link roundTo} for 16-bit floats. */
 export function roundToHalf(dtype: "f16" | "bf16", values: Float32Array): Float32Array {
-  const [stored, rounded] = [new Uint16Array(values.length), new Float32Array(values.length)];
-  if (dtype === "f16") {
-    floatRowToHalf(values, stored);
-    halfRowToFloat(stored, rounded);
-  } else {
-    floatRowToBfloat(values, stored);
-    bfloatRowToFloat(stored, rounded);
-  }
+  const stored = encodeHalf(dtype, values);
+  const rounded = new Float32Array(values.length);
+  if (dtype === "f16") halfRowToFloat(stored, rounded);
+  else bfloatRowToFloat(stored, rounded);
   return rounded;
 }
 
 function isDecoded(dtype: DType): boolean {
-  return dtype === "f16" || dtype === "bf16" || isQuantized(dtype);
+  return isHalf(dtype) || isQuantized(dtype);
 }

@@ -1,5 +1,5 @@
 import { roundToHalf } from "../backend/decode.ts";
-import { type DType, isInteger, type ScalarType } from "../dtype.ts";
+import { type DType, isHalf, isInteger, type ScalarType } from "../dtype.ts";
 import type { Op } from "../program/op.ts";
 import { requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";
@@ -36,7 +36,7 @@ export const cast: Op<["x"], CastParams> = {
   reference([x], { dtype }, y) {
     const convert = converter(x.spec.dtype, dtype);
     for (let i = 0; i < y.data.length; i++) y.data[i] = convert(x.data[i]!);
-    if (dtype === "f16" || dtype === "bf16") y.data.set(roundToHalf(dtype, y.data as Float32Array));
+    if (isHalf(dtype)) y.data.set(roundToHalf(dtype, y.data as Float32Array));
   },
 };
 

@@ -1,5 +1,5 @@
-import { encode } from "../../backend/decode.ts";
-import { decodedArrayOf, type TypedArray } from "../../dtype.ts";
+import { encodeHalf } from "../../backend/decode.ts";
+import { decodedArrayOf, isHalf, type TypedArray } from "../../dtype.ts";
 import { add } from "../../ops/add.ts";
 import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";
@@ -64,7 +64,7 @@ class Fold {
     }
     const result = decodedArrayOf(spec.dtype).of(0);
     op.reference(tensors, params, { spec, data: result });
-    const data = encode(spec, result);
+    const data = isHalf(spec.dtype) ? encodeHalf(spec.dtype, result as Float32Array) : result;
     const id = this.values.length;
     this.values.push({ id, spec, definition: { kind: "constant", data }, persistent: undefined });
     return id;

@@ -1,5 +1,5 @@
 import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
-import { type DType, isQuantized } from "../../dtype.ts";
+import { type DType, isHalf, isQuantized } from "../../dtype.ts";
 import type { HostTensor } from "../../program/op.ts";
 
 /** Precision of a product's activations; see the `matmul` op. */
@@ -9,7 +9,7 @@ export const activationModes: readonly Activations[] = ["f32", "half", "ggml"];
 
 /** Rounds a row in place, as the mode demands for weights of the type. Undefined if the row stays exact, as mode "half" permits. */
 export function roundingOf(dtype: DType, activations: Activations): ((row: Float32Array) => void) | undefined {
-  if (activations !== "ggml" || !(isQuantized(dtype) || dtype === "f16" || dtype === "bf16")) return undefined;
+  if (activations !== "ggml" || !(isQuantized(dtype) || isHalf(dtype))) return undefined;
   return (row) => roundActivations(dtype, row, row);
 }
 
