@@ -1,3 +1,4 @@
+export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "@centella/grammar/errors";
 export type { RestoreOptions, SaveOptions } from "./cache/saveOptions.ts";
 export type { SnapshotKey } from "./cache/snapshotMac.ts";
 export type { RenderOptions } from "./chat/chatOptions.ts";
@@ -14,6 +15,7 @@ export {
   TokenizerError,
   UnsupportedArchitectureError,
 } from "./errors.ts";
+export type { AnswerFormat } from "./format/answerFormat.ts";
 export type { GenerateOptions } from "./generate/generateOptions.ts";
 export type {
   Commentary,

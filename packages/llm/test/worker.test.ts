@@ -53,6 +53,21 @@ describe("a model in a worker", () => {
     );
   });
 
+  test("constrains answers, and errors of formats keep their class and fields", async () => {
+    const schema = { type: "object", properties: { a: { enum: [1, 22, 333] } }, required: ["a"], additionalProperties: false };
+    const options = { temperature: 2, seed: 5, format: { schema } } as const;
+    const finish = await model.createSession().complete({ ids: once }, options);
+    const expected = await local.createSession().complete({ ids: once }, options);
+    expect(finish).toMatchObject({ ids: expected.ids, text: expected.text, complete: true, value: expected.value });
+    const refused = { format: { schema: { properties: { a: { type: "string", pattern: "(?=a)b" } } } } } as const;
+    const error = await model
+      .createSession()
+      .complete({ ids: once }, refused)
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(llm.GrammarError);
+    expect(error).toMatchObject({ code: "GRAMMAR_UNSUPPORTED", pointer: "/properties/a", keyword: "pattern" });
+  });
+
   test("conversations continue, fork, are truncated, and are restored elsewhere", async () => {
     type Conversation = Pick<llm.Session, "complete" | "dispose" | "messages" | "reset" | "truncate"> & {
       fork(): Pick<llm.Session, "complete" | "messages">;

@@ -77,12 +77,13 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 /**
  * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, thresholds
  * of the app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
- * embeddings, perplexity, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied without rounding
+ * embeddings, perplexity, formats of answers, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied without rounding
  * activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server
  * refuses. What stores a model is a figure of its own: a model that the user has chosen needs none of it.
  */
 const otherUses = [
   "adapters.js",
+  "answerConstraint.js",
   "arrayKernels.js",
   "autoContext.js",
   "cacheTransfer.js",

@@ -1,4 +1,5 @@
 import * as grammar from "@centella/grammar";
+import * as errors from "@centella/grammar/errors";
 import { test } from "vitest";
 import { callExports, callMethods } from "./harness.ts";
 import { whole } from "./values.ts";
@@ -8,7 +9,11 @@ const budget = { milliseconds: 1000, bytes: 1e7 };
 const { signal } = new AbortController();
 const vocabulary = grammar.vocabulary([...new TextEncoder().encode("0123")].map((byte) => Uint8Array.of(byte)));
 const numbers: grammar.Grammar = { start: grammar.repeat(digit, 1, 3), rules: {} };
-const schema = { type: "object", properties: { a: { type: "integer", minimum: 0 } }, required: ["a"] };
+const schema = {
+  type: "object",
+  properties: { a: { type: "integer", minimum: 0 }, b: { enum: [1, "x"] }, c: { const: { d: [null] } } },
+  required: ["a"],
+};
 const schemaOptions = {
   whitespace: "any",
   maxWhitespace: 4,
@@ -46,6 +51,7 @@ test("grammar: wrong arguments are typed errors", async () => {
     text: ["a"],
     vocabulary: [[Uint8Array.of(0x30), Uint8Array.of(0x31)], { endIds: [1], specialIds: [0] }],
   });
+  await callExports("errors", errors, {});
   const constraint = grammar.compile(numbers, vocabulary);
   await callMethods("constraint", constraint, { matcher: [] });
   await callMethods("matcher", constraint.matcher(), {

@@ -55,6 +55,7 @@ const generateOptions = {
   reasoning: { open: "<think>", close: "</think>" },
   progress: true,
   chat: chatOptions,
+  format: { schema: { type: "object", properties: { a: { enum: [1] } } } },
 };
 const prompt = [message];
 
@@ -142,6 +143,10 @@ test("a model: wrong arguments are typed errors", async () => {
 
 test("a session: wrong arguments are typed errors", async () => {
   const session = model.createSession();
+  const formats = [{ regex: "a+" }, { gbnf: 'root ::= "a"' }, { lark: 'start: "a"' }, { choice: ["a", "b"] }, "json"];
+  const formatted = (args: readonly unknown[]): unknown =>
+    model.createSession().complete("a story", { maxTokens: 1, format: args[0] as llm.AnswerFormat });
+  for (const format of formats) expect(await complaintsOf("format", formatted, [format])).toEqual([]);
   const complete = (args: readonly unknown[]): unknown =>
     model.createSession().complete(args[0] as typeof prompt, { maxTokens: 1, ...(args[1] as object) });
   for (const each of ["a story", [message], { prefix: "a", suffix: "b" }, { ids: [0, 2817] }])

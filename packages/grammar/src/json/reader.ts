@@ -187,6 +187,8 @@ export class Reader {
       // In a double complement, because the members of a constant do not count as evaluated.
       if (typeof value === "object" && value !== null)
         parts.push(not(not({ kind: "schema", node: this.#container(node, keyword, value) })));
+      else if (!isScalar(value))
+        throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values that JSON can express, got ${shown(value)}`);
       else byType.set(kindOf(value), [...(byType.get(kindOf(value)) ?? []), value]);
     }
     for (const [type, some] of byType) {
@@ -374,6 +376,11 @@ function kindOf(value: unknown): Kind {
 function valueLanguage(value: unknown): Language {
   if (typeof value === "number") return exactly(value);
   return exact(typeof value === "string" ? stringText(value) : text(String(value)));
+}
+
+/** Whether a value that is no object is one of JSON. */
+function isScalar(value: unknown): boolean {
+  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
 function listOf(node: SchemaNode, keyword: string, value: unknown): readonly unknown[] {

@@ -1,4 +1,5 @@
 import { partialTag, type TextSpan, type TextSplitter } from "../generate/textSplitter.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 
 /** Tags around the reasoning of a model. */
 export interface ReasoningTags {
@@ -43,8 +44,20 @@ export function findReasoningFormat(template: string): ReasoningFormat | undefin
   return around === undefined ? thinkTags : { ...thinkTags, answer: around[0], answerClose: around[1] };
 }
 
+/** Whether a prompt ends within the reasoning: some templates open it themselves. */
+export function opensReasoning({ open }: ReasoningTags, promptEnd: string): boolean {
+  return promptEnd.trimEnd().endsWith(open);
+}
+
+/** The end of a prompt, long enough to show the longest piece of markup. */
+export function promptEndOf(tokenizer: Tokenizer, promptIds: readonly number[], markup: readonly string[]): string {
+  const longest = Math.max(...markup.map(({ length }) => length));
+  return tokenizer.decode(promptIds.slice(-longest - 8), { skipSpecial: false });
+}
+
 /** Separates the reasoning from the answer in texts of one format. */
 export interface Separation {
+  readonly format: ReasoningFormat;
   /** Markup that must be visible in the text. */
   readonly markup: readonly string[];
   /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
@@ -55,9 +68,10 @@ export interface Separation {
 export async function separationOf(format: ReasoningFormat): Promise<Separation> {
   if (format === "harmony") {
     const { HarmonySplitter, harmonyMarkup } = await import("./harmony.ts");
-    return { markup: harmonyMarkup, createSplitter: (promptEnd) => new HarmonySplitter(promptEnd) };
+    return { format, markup: harmonyMarkup, createSplitter: (promptEnd) => new HarmonySplitter(promptEnd) };
   }
   return {
+    format,
     markup: [format.open, format.close, format.answer, format.answerClose].filter((tag) => tag !== undefined),
     createSplitter: (promptEnd) => new ReasoningSplitter(format, promptEnd),
   };
@@ -77,7 +91,7 @@ export class ReasoningSplitter implements TextSplitter {
   /** @param promptEnd end of the prompt: some templates open the reasoning themselves */
   constructor(tags: ReasoningTags, promptEnd: string) {
     this.#tags = tags;
-    const isOpen = promptEnd.trimEnd().endsWith(tags.open);
+    const isOpen = opensReasoning(tags, promptEnd);
     this.#state = isOpen ? "reasoning" : "start";
     this.#skipsSpace = isOpen;
   }

@@ -18,6 +18,7 @@ import {
 import type { ChatOptions } from "../chat/chatOptions.ts";
 import { chatKinds } from "../chat/chatOptions.ts";
 import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
+import type { AnswerFormat } from "../format/answerFormat.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 
@@ -62,6 +63,12 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly progress?: boolean | undefined;
   /** Values for the chat template besides the messages. */
   readonly chat?: ChatOptions | undefined;
+  /**
+   * What the answer must match as a whole. Tokens with which it would not match are excluded before any other sampling step; `logprobs` are
+   * those of the model. The text ends only where it matches, or is cut short with `complete: false`. Reasoning before the answer is free.
+   * Logits are then read for every token, also for greedy texts. The format is checked after the call, before anything is computed.
+   */
+  readonly format?: AnswerFormat | undefined;
 }
 
 /** Checked options. */
@@ -79,6 +86,7 @@ export interface ResolvedGeneration {
   readonly reasoning: "auto" | false | ReasoningFormat;
   readonly progress: boolean;
   readonly chat: ChatOptions;
+  readonly format: AnswerFormat | undefined;
 }
 
 /** Default breakers of DRY; llama.cpp has the same ones. */
@@ -100,6 +108,7 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   reasoning: anything,
   progress: boolean,
   chat: object,
+  format: anything,
 };
 const kinds = { ...Object.fromEntries(samplingOptionNames.map((name) => [name, anything])), ...ownKinds } as Kinds<GenerateOptions>;
 const overflowKinds: Kinds<OverflowPolicy> = {
@@ -118,7 +127,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
   const misplaced = isRecord(options) ? chatNames.find((name) => Object.hasOwn(options, name)) : undefined;
   if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
   checkOptions("generate", options, kinds);
-  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers } = options;
+  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers, format } = options;
   checkDryBreakers(dryBreakers);
   const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
   checkOptions("generate.chat", chat, chatKinds);
@@ -138,6 +147,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     reasoning,
     progress,
     chat,
+    format,
   };
 }
 

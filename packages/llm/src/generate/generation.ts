@@ -2,6 +2,7 @@ import type { Sequence } from "../cache/sequence.ts";
 import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
+import type { AnswerConstraint } from "../format/answerConstraint.ts";
 import { loadAlgorithms, SamplingChain } from "../sampling/samplingChain.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -21,9 +22,11 @@ export interface GenerationContext {
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
   readonly reasoning: Separation | undefined;
+  /** Excludes tokens with which the answer would not match the format. */
+  readonly constraint: AnswerConstraint | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
-  /** Changes that were made to the messages; see `PreparedChat.warnings`. */
+  /** See {@link GenerationFinish}. */
   readonly warnings: readonly string[];
   /** `performance.now()` at the start of the iteration. */
   readonly startedAt: number;
@@ -112,16 +115,21 @@ export class Generation {
 
   /** Returns a function that samples tokens by their logits, or undefined if every token is the most likely one. */
   async #sampler(): Promise<((logits: Float32Array) => number) | undefined> {
-    const { tokenizer, options } = this.#context;
+    const { tokenizer, options, constraint } = this.#context;
     const { logprobs, dryBreakers } = options;
     const usesDry = options.sampling.dryMultiplier !== 0;
     const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
     const sampling = { ...options.sampling, dryBreakers: breakers };
     const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
-    if (logprobs === undefined) return chain.isGreedy ? undefined : (logits) => chain.sample(logits, { history: this.#history });
+    const choose = (logits: Float32Array): number => {
+      const id = chain.sample(constraint?.masked(logits) ?? logits, { history: this.#history });
+      constraint?.accept(id);
+      return id;
+    };
+    if (logprobs === undefined) return chain.isGreedy && constraint === undefined ? undefined : choose;
     const { logprobsOf } = await import("../sampling/logprobs.ts");
     return (logits) => {
-      const id = chain.sample(logits, { history: this.#history });
+      const id = choose(logits);
       this.#text.logprobs.push(logprobsOf(logits, id, logprobs));
       return id;
     };
@@ -161,7 +169,7 @@ export class Generation {
   }
 
   #finish(ending: Ending): GenerationFinish {
-    const { prompt, options, warnings } = this.#context;
+    const { prompt, options, warnings, constraint } = this.#context;
     const { text, reasoning, commentary, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
     const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#loop ?? {};
@@ -173,6 +181,7 @@ export class Generation {
       ...(commentary.length > 0 && { commentary }),
       ids,
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
+      ...constraint?.outcome(text),
       promptIds: prompt.ids,
       seed: options.sampling.seed,
       ...(warnings.length > 0 && { warnings }),

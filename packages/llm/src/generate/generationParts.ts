@@ -39,10 +39,17 @@ export interface GenerationFinish {
   readonly ids: readonly number[];
   /** Log probabilities of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
+  /** Whether `text` matches the option `format` as a whole. It does not if it was cut short. Only with that option. */
+  readonly complete?: boolean;
+  /** The value of a complete text, for the formats `{ schema }` and "json". */
+  readonly value?: unknown;
   readonly promptIds: readonly number[];
   /** Repeats the generation with the same prompt and options, on the same backend and host. */
   readonly seed: number;
-  /** Changes that were made to the messages, such as a system message that became part of a user message. Omitted if there are none. */
+  /**
+   * Changes that were made to the messages, such as a system message that became part of a user message, and keywords of a schema that have
+   * no effect. Omitted if there are none.
+   */
   readonly warnings?: readonly string[];
   readonly usage: Usage;
   readonly timings: Timings;

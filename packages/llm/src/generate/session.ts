@@ -4,9 +4,10 @@ import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
+import type { AnswerConstraint } from "../format/answerConstraint.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
-import { Generation } from "./generation.ts";
+import { Generation, type GenerationContext } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 import { type Prompt, preparePrompt } from "./prompt.ts";
 import type { SessionOptions } from "./sessionOptions.ts";
@@ -62,8 +63,8 @@ export class Session {
    * Nothing is computed until a part is requested. A stream that is not read for a while lets requests of other sessions go first.
    *
    * Options are checked at the call; everything else happens while iterating.
-   * @throws {ArgumentError} at the call for options, while iterating for the prompt; {ContextOverflowError | BusyError | ChatTemplateError |
-   *   TokenizerError | SamplingError | DisposedError} and the signal's reason while iterating
+   * @throws {ArgumentError} at the call for options, while iterating for the prompt; {GrammarError | UnsupportedError} for the
+   *   format before anything is generated; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError | DisposedError} and the signal's reason while iterating
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
     return this.#generate(prompt, this.#resolve(options), true);
@@ -165,7 +166,11 @@ export class Session {
     const format = this.#reasoningFormat(options, messages !== undefined);
     const reasoning = format && (await (await import("../chat/chatTemplate.ts")).separationOf(format));
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
-    const context = { scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, begun, warnings, startedAt };
+    const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun });
+    const context = {
+      ...{ scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, constraint, begun, startedAt },
+      warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],
+    };
     const generation = new Generation(context);
     let isOver = false;
     try {
@@ -190,6 +195,16 @@ export class Session {
         pool.release(sequence);
       }
     }
+  }
+
+  /** Compiles the format of the answer. The code is loaded on demand. */
+  async #constraint(
+    { format, signal }: ResolvedGeneration,
+    { promptIds, reasoning, begun }: { readonly promptIds: readonly number[] } & Pick<GenerationContext, "reasoning" | "begun">,
+  ): Promise<AnswerConstraint | undefined> {
+    if (format === undefined) return undefined;
+    const { AnswerConstraint } = await import("../format/answerConstraint.ts");
+    return new AnswerConstraint(format, { tokenizer: this.#model.tokenizer, promptIds, reasoning: reasoning?.format, begun, signal });
   }
 
   /** Adds a turn to the conversation, if the prompt was a turn of a chat. */

@@ -1,4 +1,4 @@
-import type { Separation } from "../chat/reasoning.ts";
+import { promptEndOf, type Separation } from "../chat/reasoning.ts";
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
 import { TextStream } from "../tokenizer/textStream.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -42,8 +42,7 @@ export class TextAssembly {
     const markup = reasoning?.markup ?? [];
     this.#stream = new TextStream(tokenizer, { after: prompt.ids.at(-1), ...(reasoning && { shown: markupIds(tokenizer, markup) }) });
     if (reasoning !== undefined) {
-      const longest = Math.max(...markup.map(({ length }) => length));
-      const promptEnd = begun === undefined ? tokenizer.decode(prompt.ids.slice(-longest - 8), { skipSpecial: false }) : "";
+      const promptEnd = begun === undefined ? promptEndOf(tokenizer, prompt.ids, markup) : "";
       this.#splitter = reasoning.createSplitter(promptEnd);
     }
     this.#begun = { text: "", reasoning: "" };

@@ -12,6 +12,7 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import { GgufError } from "@centella/gguf";
+import { GrammarError } from "@centella/grammar/errors";
 import { QuantError } from "@centella/quant";
 import {
   BusyError,
@@ -36,6 +37,7 @@ const classes: Readonly<Record<string, { readonly prototype: Error }>> = {
   DeviceLostError,
   DisposedError,
   GgufError,
+  GrammarError,
   KernelError,
   LlmError,
   ModelError,
