@@ -93,7 +93,7 @@ describe("options of loading", () => {
       batchSize: 8,
       layersOnGpu: 3,
     });
-    expect(await load("-ngl", "auto")).toEqual({ layersOnGpu: "auto" });
+    expect(await load("-ngl", "auto", "--activations", "half")).toEqual({ layersOnGpu: "auto", activations: "half" });
     expect(await load("--context", "auto", "--memory-limit", "64", "--batch", "16", "--layers-on-gpu", "2")).toEqual({
       contextLength: "auto",
       memoryLimit: 2 ** 26,

@@ -115,6 +115,23 @@ describe("layers on a GPU", () => {
   });
 });
 
+test('the context "auto" is shortened down to 4096 tokens before layers leave the GPU', async () => {
+  const golden = readFamilyGolden("xverse");
+  const metadata = golden.metadata.map(([key, type, value]) => [key, type, key.endsWith(".context_length") ? 16_384 : value] as const);
+  const file = familyModel({ ...golden, metadata });
+  const loaded = async (free: number, own: object = {}) => {
+    await using runtime = await createRuntime({ backends: [fakeGpu({ free }), fakeCpu] });
+    await using model = await loadModel(file, { runtime, contextLength: "auto", memoryLimit: 2 ** 30, ...own });
+    return model.info;
+  };
+  const all = await loaded(2 ** 40);
+  expect(all).toMatchObject({ contextLength: 16_384, backend: "fakeGpu" });
+  const half = await loaded((all.memory.weights + all.memory.cache / 2) / usableShare + 1000);
+  expect(half).toMatchObject({ contextLength: 8192, contextReason: "auto: the device had no memory for 16384", backend: "fakeGpu" });
+  expect(await loaded(1000)).toMatchObject({ contextLength: 4096, backend: "fakeGpu + fakeCpu" });
+  expect(await loaded(2 ** 40, { layersOnGpu: 1 })).toMatchObject({ contextLength: 16_384, backend: "fakeGpu + fakeCpu" });
+});
+
 describe("the default number of prompt tokens per run", () => {
   let long: Uint8Array<ArrayBuffer>;
   beforeAll(() => {

@@ -12,6 +12,8 @@ import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
 import { placeModel } from "./placeModel.ts";
 
+/** The context "auto" is shortened down to this many tokens so that all layers fit on a GPU. After that, layers move to the CPU. */
+const minWholeContext = 4096;
 /** Maximum bytes of the logits of one run. More rows take several runs. */
 const maxLogitBytes = 2 ** 26;
 
@@ -38,7 +40,7 @@ type CacheSizes = Pick<ModelSizes, "contextLength" | "sequences" | "cacheType">;
 
 /**
  * Compiles a model with the context that the options ask for and loads its weights. With the context "auto", shorter ones are tried if the
- * device runs out of memory.
+ * device runs out of memory, or would not hold all layers.
  * @throws {OutOfMemoryError | UnsupportedError | ModelError}; the signal's reason
  */
 export async function compileModel(source: ProgramSource, samples: ModelSamples, options: LoadModelOptions): Promise<CompiledModel> {
@@ -49,9 +51,10 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
   const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
+    const mayShorten = (contexts[i + 1]?.contextLength ?? 0) >= minWholeContext;
     try {
-      const compiled = await compileWith(source, { contextLength, sequences, cacheType }, samples, options);
-      return { ...compiled, contextReason: reason };
+      const compiled = await compileWith(source, { contextLength, sequences, cacheType }, samples, options, mayShorten);
+      if (compiled !== undefined) return { ...compiled, contextReason: reason };
     } catch (error) {
       if (!(error instanceof OutOfMemoryError) || i === contexts.length - 1) throw error;
     }
@@ -69,12 +72,14 @@ function runSizes(
   return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
 }
 
+/** Compiles and loads a model. Undefined if a shorter context should be tried first, because some layers do not fit on the GPU. */
 async function compileWith(
   { runtime, file, description, adapters }: ProgramSource,
   cacheSizes: CacheSizes,
   samples: ModelSamples,
   options: LoadModelOptions,
-): Promise<Omit<CompiledModel, "contextReason">> {
+  mayShorten: boolean,
+): Promise<Omit<CompiledModel, "contextReason"> | undefined> {
   const { config } = description;
   const sizesFor = (activations: ActivationMode, batchSize: number): ModelSizes => ({
     ...cacheSizes,
@@ -87,6 +92,7 @@ async function compileWith(
   const draftSizes = sizesFor("f32", defaultBatchSize);
   const draft = record(draftSizes);
   const place = await placeModel(options, draft, config.layers);
+  if (mayShorten && place.split !== undefined && (options.layersOnGpu ?? "auto") === "auto") return undefined;
   const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize);
   const isDraft = ({ activations, batchSize }: ModelSizes): boolean => activations === "f32" && batchSize === draftSizes.batchSize;
   const { program, activations } = chooseActivations(runtime, place, options.activations, (mode) =>
