@@ -41,7 +41,7 @@ interface RunInputs {
   readonly device: ReadonlyMap<string, DeviceStorage>;
 }
 
-type Results = ReadonlyMap<string, Uint8Array>;
+type Results = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
 
 const noneGiven: ReadonlySet<string> = new Set();
 
@@ -106,7 +106,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, to, operand }) => {
         const spec = resolveSpec(operand.spec, dims);
-        if (to === "host") return [name, storedForm(spec, entryOf(results, name))];
+        if (to === "host") return [name, storedForm(spec, entryOf(results, name)).slice()];
         const address = this.#outputAddress(variant.plan, name);
         return [name, storedForm(spec, readBackSync(this.#device, { address, bytes: byteLength(spec) }))];
       }),
@@ -282,9 +282,10 @@ function persistentsOf(device: Device, { program }: Lowered, shared: CudaPlan | 
   }
 }
 
-/** A host output's bytes, which may be followed by others, as the array of its dtype. */
-function storedForm(spec: ConcreteSpec, bytes: Uint8Array): TypedArray {
-  return new (typedArrayOf(spec.dtype))(new Uint8Array(bytes.subarray(0, byteLength(spec))).buffer);
+/** A view of a host output's bytes, which may be followed by others, as the array of its dtype. */
+function storedForm(spec: ConcreteSpec, { buffer, byteOffset }: Uint8Array<ArrayBuffer>): TypedArray {
+  const type = typedArrayOf(spec.dtype);
+  return new type(buffer, byteOffset, byteLength(spec) / type.BYTES_PER_ELEMENT);
 }
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */

@@ -37,12 +37,14 @@ export class VariantRunner {
   readonly #addressOf: AddressOf;
   readonly #kernels: ReadonlyMap<string, Handle>;
   readonly #instances: Instance[] = [];
+  readonly #hostOutputs: readonly (readonly [string, Place])[];
 
   private constructor(device: Device, plan: VariantPlan, addressOf: AddressOf, kernels: ReadonlyMap<string, Handle>) {
     this.#device = device;
     this.plan = plan;
     this.#addressOf = addressOf;
     this.#kernels = kernels;
+    this.#hostOutputs = [...plan.outputs].filter(([, { region }]) => region.kind === "readback");
   }
 
   /** Compiles the variant's kernels. @throws {KernelError} */
@@ -75,7 +77,7 @@ export class VariantRunner {
   }
 
   /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs' bytes, by name. */
-  async start(run: StagedRun): Promise<{ readonly completion: Promise<ReadonlyMap<string, Uint8Array>> }> {
+  async start(run: StagedRun): Promise<{ readonly completion: Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>> }> {
     const instance = await this.#acquire();
     this.#submit(instance, run);
     const completion = this.#device.track(this.#results(instance));
@@ -84,7 +86,7 @@ export class VariantRunner {
   }
 
   /** A run from its start to the host outputs' bytes, on the caller's thread. Only while nothing is under way: every instance is free then. */
-  runSync(run: StagedRun): ReadonlyMap<string, Uint8Array> {
+  runSync(run: StagedRun): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
     const instance = this.#instances[0] ?? this.#newInstance();
     this.#submit(instance, run);
     this.#device.call((driver) => driver.finishedSync());
@@ -111,7 +113,7 @@ export class VariantRunner {
     const device = this.#device;
     if (instance.upload !== undefined) {
       const { handle } = instance.upload;
-      if (run.dims.length > 0) device.call((driver) => driver.writePinned(handle, 0, bytesOf(Uint32Array.from(run.dims))));
+      if (run.dims.length > 0) device.call((driver) => driver.writePinned(handle, 0, bytesOf(new Uint32Array(run.dims))));
       for (const [name, data] of run.host) {
         const place = this.plan.inputs.get(name);
         if (place !== undefined && data.length > 0) device.call((driver) => driver.writePinned(handle, place.offset, bytesOf(data)));
@@ -124,17 +126,16 @@ export class VariantRunner {
     run.afterLaunch();
   }
 
-  async #results(instance: Instance): Promise<ReadonlyMap<string, Uint8Array>> {
+  async #results(instance: Instance): Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>> {
     await this.#device.finished();
     return this.#read(instance);
   }
 
   /** Returns the outputs of a run that is over, each from its place to the end of the block. */
-  #read({ readback }: Instance): ReadonlyMap<string, Uint8Array> {
-    const block = new Uint8Array(readback?.bytes ?? 0);
-    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, block);
-    const places = [...this.plan.outputs].filter(([, { region }]) => region.kind === "readback");
-    return new Map(places.map(([name, { offset }]) => [name, block.subarray(offset)]));
+  #read({ readback }: Instance): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
+    const block = new ArrayBuffer(readback?.bytes ?? 0);
+    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, new Uint8Array(block));
+    return new Map(this.#hostOutputs.map(([name, { offset }]) => [name, new Uint8Array(block, offset)]));
   }
 
   async #acquire(): Promise<Instance> {

@@ -9,7 +9,6 @@ import type { Tensor } from "../tensor.ts";
 import type { Counters, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "./backend.ts";
 import { type Binding, bind, requireArrays } from "./bind.ts";
 import { convertedWarnings } from "./convertedWarnings.ts";
-import { countStep } from "./counters.ts";
 import type { PersistentBuffer } from "./persistentBuffer.ts";
 
 /** The part of a backend that its plans use and account to. */
@@ -38,6 +37,10 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
   readonly warnings: readonly string[];
   protected readonly lowered: Lowered;
   readonly #owner: PlanOwner<B>;
+  /** The weights that steps read. */
+  readonly #weights: readonly B[];
+  /** Number of steps of each op. */
+  readonly #steps: ReadonlyMap<string, number>;
   #isDisposed = false;
 
   /** Takes over `persistents`, one hold on each. Add the plan to `owner.plans` once it is complete. */
@@ -45,10 +48,12 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     this.#owner = owner;
     this.lowered = lowered;
     this.persistents = persistents;
-    this.warnings = convertedWarnings(
-      owner.name,
-      lowered.persistents.map(({ name }) => this.persistent(name)),
-    );
+    const used = lowered.persistents.map(({ name }) => this.persistent(name));
+    this.warnings = convertedWarnings(owner.name, used);
+    this.#weights = used.filter(({ persistent }) => persistent.init === "load");
+    const steps = new Map<string, number>();
+    for (const { op } of lowered.steps) steps.set(op.name, (steps.get(op.name) ?? 0) + 1);
+    this.#steps = steps;
   }
 
   get program(): ProgramGraph {
@@ -135,14 +140,15 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
 
   /** Counts a run of all steps. */
   protected countSteps(): void {
-    for (const step of this.lowered.steps) countStep(this.#owner.counters, step);
+    const { ops } = this.#owner.counters;
+    for (const [op, count] of this.#steps) ops[op] = (ops[op] ?? 0) + count;
   }
 
   /** @throws {ProgramError} naming every weight that a step reads and that was not loaded */
   #requireLoaded(): void {
-    const missing = this.lowered.persistents.filter(({ name, init }) => init === "load" && !this.persistent(name).isLoaded);
-    if (missing.length === 0) return;
-    const names = missing.map(({ name }) => name).join(", ");
+    if (this.#weights.every(({ isLoaded }) => isLoaded)) return;
+    const missing = this.#weights.filter(({ isLoaded }) => !isLoaded);
+    const names = missing.map(({ persistent }) => persistent.name).join(", ");
     throw new ProgramError(`run: expected every weight to be loaded, got none for ${names}; call plan.load() first`);
   }
 }

@@ -65,10 +65,12 @@ export class Sequence {
 
   /** Slots of `count` positions from `start` on. */
   slots(start: number, count: number): Int32Array {
-    return Int32Array.from({ length: count }, (_, i) => {
+    const slots = new Int32Array(count);
+    for (let i = 0; i < count; i++) {
       const position = start + i;
-      return this.#blockAt(position).index * blockTokens + (position % blockTokens);
-    });
+      slots[i] = this.#blockAt(position).index * blockTokens + (position % blockTokens);
+    }
+    return slots;
   }
 
   /** Records that the next reserved slots now hold these tokens. */
