@@ -27,12 +27,14 @@ import {
   retainShared,
   sharedPlan,
 } from "@centella/core/backend";
+import type { KernelTable } from "@centella/gpu-kernels";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
 import { openDevice, type WebgpuOptions } from "./device/device.ts";
 import { uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
-import { unsupported } from "./kernels/index.ts";
+import { kernelTableFor } from "./kernels/index.ts";
+import type { Kernel } from "./kernels/shared/kernel.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
@@ -71,12 +73,15 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly fusion: FusionLimits;
   readonly plans: Set<WebgpuPlan> = new Set();
   readonly #queue: DeviceQueue;
+  readonly #kernels: KernelTable<Kernel>;
 
   constructor(queue: DeviceQueue, device: DeviceInfo) {
     this.#queue = queue;
     this.device = device;
+    const { maxStorageBuffersPerShaderStage: maxBindings } = queue.device.limits;
     // One binding is the output's.
-    this.fusion = { maxInputs: queue.device.limits.maxStorageBuffersPerShaderStage - 1, maxCalls: 128 };
+    this.fusion = { maxInputs: maxBindings - 1, maxCalls: 128 };
+    this.#kernels = kernelTableFor(maxBindings);
   }
 
   get counters(): Counters {
@@ -101,7 +106,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
-    return unsupported(op, inputs, params, output);
+    return this.#kernels.unsupported(op, inputs, params, output);
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
@@ -109,7 +114,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     signal?.throwIfAborted();
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
-    const lowered = lower(program, this.name, unsupported, this);
+    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
     const parts = await compileProgram(this.#queue, lowered, retainShared(program, shared));
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);

@@ -1,13 +1,15 @@
 import { readdirSync } from "node:fs";
 import { createProgram, type Dim, type DType, type Program, type Value } from "@centella/core";
-import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
+import { type FusedParams, fused, lower, ops, type Unsupported } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import type { Dispatch } from "../src/index.ts";
-import { kernelOf, kernelTable, unsupported } from "../src/kernels/index.ts";
+import { kernelOf, kernelTable, kernelTableFor } from "../src/kernels/index.ts";
 import { grid } from "../src/plan/variant.ts";
 
 const T = { name: "T", max: 512 };
+
+const unsupported: Unsupported = (...call) => kernelTable.unsupported(...call);
 
 type Input = (dtype: DType, ...shape: Dim[]) => Value;
 
@@ -130,18 +132,22 @@ describe("generated WGSL", () => {
     expect(alone!.code).toMatch(/let f_\d+ = y\[u_\d+\];/);
   });
 
-  test("the ropes of keys and queries are part of a write to a cache as far as 8 storage buffers go", () => {
-    const groups = [true, false].map((hasFactors) => {
+  test("the ropes of keys and queries are part of a write to a cache as far as the storage buffers go", () => {
+    const lowered = (hasFactors: boolean, maxBindings: number): ReturnType<typeof lower> => {
       const program = createProgram();
       const x: Input = (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape);
       const positions = x("i32", T);
       const params = { ropeType: "norm", ...(hasFactors && { freqFactors: x("f32", 16) }) } as const;
       program.output("q", program.rope(x("f32", T, 4, 32), positions, params));
       program.kvWrite(kv(program, "f16", 64), program.rope(x("f32", T, 2, 32), positions, params), x("f32", T, 2, 32), x("i32", T));
-      return lower(program, "webgpu", unsupported);
-    });
-    expect(groups.map(({ steps }) => steps.map(({ op }) => op.name))).toEqual([["rope", "fused"], ["fused"]]);
-    expect(groups.map(({ refused }) => refused.map(({ reason }) => reason))).toEqual([["9 tensors in one kernel, which may have 8"], []]);
+      const kernels = kernelTableFor(maxBindings);
+      return lower(program, "webgpu", (...call) => kernels.unsupported(...call));
+    };
+    const stepsOf = (hasFactors: boolean, maxBindings: number) => lowered(hasFactors, maxBindings).steps.map(({ op }) => op.name);
+    expect(stepsOf(true, 8)).toEqual(["rope", "fused"]);
+    expect(stepsOf(true, 9)).toEqual(["fused"]);
+    expect(stepsOf(false, 8)).toEqual(["fused"]);
+    expect(lowered(true, 8).refused.map(({ reason }) => reason)).toEqual(["9 tensors in one kernel, which may have 8"]);
   });
 
   test("no kernel binds more than 8 storage buffers, what every device has", () => {

@@ -31,8 +31,8 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   if (info.kind === "software-gpu" && options.allowSoftware === false) {
     throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
   }
-  const { maxBufferSize, maxStorageBufferBindingSize } = adapter.limits;
-  const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize };
+  const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = adapter.limits;
+  const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage };
   const device = await adapter.requestDevice({ label: "centella", requiredLimits }).catch((cause: unknown) => {
     throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
   });

@@ -5,11 +5,8 @@ import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Kernel } from "./shared/kernel.ts";
 import { siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts";
 
-/** Storage buffers that a shader stage may bind on every device. */
-const maxBindings = 8;
-
-/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. */
-export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Kernel<FusedParams> {
+/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. `maxBindings`: storage buffers that a shader stage may bind. */
+export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined, maxBindings: number): Kernel<FusedParams> {
   return {
     unsupported(inputs, params) {
       const reason = groupUnsupported(inputs, params, kernelNamed);

@@ -1,4 +1,4 @@
-import type { OpName, TensorSpec } from "@centella/core";
+import type { OpName } from "@centella/core";
 import type { AnyOp } from "@centella/core/backend";
 import { KernelTable } from "@centella/gpu-kernels";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
@@ -16,26 +16,24 @@ const own = {
   matmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
 
-/** The kernels by op: those that all GPUs share, and {@link own}. */
-export const kernelTable: KernelTable<Kernel> = new KernelTable<Kernel>({
-  backend: "webgpu",
-  own,
-  shared: (_op, kernel) => kernelFrom(kernel),
-  fused: fusedKernel,
-  custom: (op) => op.kernels?.wgsl && customKernel(op, op.kernels.wgsl),
-});
+/** Storage buffers that a shader stage may bind on every device. */
+const guaranteedBindings = 8;
+
+/** The kernels by op, those that all GPUs share and {@link own}, on a device whose shader stages may bind `maxBindings` storage buffers. */
+export function kernelTableFor(maxBindings: number): KernelTable<Kernel> {
+  return new KernelTable<Kernel>({
+    backend: "webgpu",
+    own,
+    shared: (_op, kernel) => kernelFrom(kernel),
+    fused: (kernelNamed) => fusedKernel(kernelNamed, maxBindings),
+    custom: (op) => op.kernels?.wgsl && customKernel(op, op.kernels.wgsl),
+  });
+}
+
+/** The kernels on every device. */
+export const kernelTable: KernelTable<Kernel> = kernelTableFor(guaranteedBindings);
 
 /** The kernel of an op, of a fused group, or of an op that came with one. */
 export function kernelOf(op: AnyOp): Kernel | undefined {
   return kernelTable.kernelOf(op);
-}
-
-/** The reason why there is no kernel for a call; undefined if there is one. See `Backend.unsupported`. */
-export function unsupported(
-  op: AnyOp,
-  inputs: readonly (TensorSpec | undefined)[],
-  params: object,
-  output: TensorSpec,
-): string | undefined {
-  return kernelTable.unsupported(op, inputs, params, output);
 }
