@@ -47,6 +47,19 @@ test("a model's memory goes with its last plan, and other plans, tensors and run
   await backend.dispose();
 });
 
+test("a weight that no step reads is loaded and saved, whose memory is allocated only then", async () => {
+  const backend = await wasm({ threads: 1 }).open();
+  const program = createProgram();
+  const count = 2 ** 20;
+  program.persistent("unread", { dtype: "f32", shape: [count] });
+  program.output("y", program.relu(program.input("x", "f32", [1])));
+  const plan = await backend.compile(program);
+  const weights = uniform(1, count);
+  await plan.load("unread", sourceOf(weights));
+  expect(await plan.save("unread")).toEqual(weights);
+  await backend.dispose();
+});
+
 test("models can be disposed of while others are compiled", async () => {
   const backend = await wasm({ threads: 2 }).open();
   const going = [await largePlan(backend, 32), await largePlan(backend, 32), await largePlan(backend, 32)];

@@ -69,8 +69,11 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     const { interleaving } = this;
     const { rows, k } = matricesOf(spec);
     if (this.isPacked) writePacked(floatsOf(chunk), offset / (4 * k), spec, this.#panels);
-    else if (interleaving === undefined) this.#heap.u8.set(chunk, this.address + offset);
-    else {
+    else if (interleaving === undefined) {
+      // The first access allocates, which may replace the memory's view.
+      const { address } = this;
+      this.#heap.u8.set(chunk, address + offset);
+    } else {
       const row = offset / this.#storedRowBytes;
       const group = Math.floor(row / rows) * groupedBytes(interleaving, rows, k) + (row % rows) * rowBytesOf(interleaving, k);
       writeInterleaved(spec.dtype, interleaving, k, chunk, this.#heap.u8, this.address + group);
