@@ -124,9 +124,9 @@ export class Recorder implements ProgramGraph {
     check("input", "name", name, string);
     if (this.inputs.has(name)) throw new ProgramError(`input: ${name} is declared already; give each input its own name`);
     checkSpec(`input ${name}`, { dtype, shape });
-    const ref = this.#value({ dtype, shape }, { kind: "input", name });
-    this.inputs.set(name, ref.id);
-    return ref;
+    const value = this.#value({ dtype, shape }, { kind: "input", name });
+    this.inputs.set(name, value.id);
+    return value;
   }
 
   /** Declares a tensor that outlives runs. Weights are loaded after compiling, state starts as zeros. */
@@ -136,10 +136,10 @@ export class Recorder implements ProgramGraph {
     if (this.persistents.has(name)) throw new ProgramError(`persistent: ${name} is declared already; give each persistent its own name`);
     checkSpec(`persistent ${name}`, spec);
     if (!isConcrete(spec)) throw new ShapeError(`persistent ${name}`, "extents that are numbers", formatSpec(spec), "use the maximum");
-    const ref = this.#value(spec, { kind: "persistent", name }, name);
-    this.persistents.set(name, { name, spec, init, value: ref.id });
-    this.#newest.set(name, ref.id);
-    return ref;
+    const value = this.#value(spec, { kind: "persistent", name }, name);
+    this.persistents.set(name, { name, spec, init, value: value.id });
+    this.#newest.set(name, value.id);
+    return value;
   }
 
   /** A tensor whose data is part of the program. `data` is in the dtype's stored form and is not copied: do not change it. */
@@ -149,21 +149,21 @@ export class Recorder implements ProgramGraph {
   }
 
   /** Names a result of the program. */
-  output(name: string, ref: Value, options: { readonly to?: "host" | "device" } = {}): void {
+  output(name: string, value: Value, options: { readonly to?: "host" | "device" } = {}): void {
     check("output", "name", name, string);
     const { to = "host" } = checkOptions("output", options, { to: oneOf("host", "device") });
     if (this.outputs.some((output) => output.name === name))
       throw new ProgramError(`output: ${name} is declared already; give each output its own name`);
-    this.outputs.push({ name, value: this.#own("output", name, ref), to });
+    this.outputs.push({ name, value: this.#own("output", name, value), to });
   }
 
   /** Records one op call: completes the parameters, runs the shape rule, keeps the versions of persistents in order. */
   record(op: AnyOp, inputs: readonly (Value | undefined)[], params: object): Value {
     check("record", "op", op, opDefinition);
     requireInputs(op, inputs);
-    const ids = Array.from(inputs, (ref, i) => {
-      if (ref === undefined && !isRequiredInput(op, i)) return undefined;
-      return this.#own(op.name, inputName(op, i), ref);
+    const ids = Array.from(inputs, (value, i) => {
+      if (value === undefined && !isRequiredInput(op, i)) return undefined;
+      return this.#own(op.name, inputName(op, i), value);
     });
     const complete = completeParams(op, params);
     const spec = op.infer(
@@ -173,12 +173,12 @@ export class Recorder implements ProgramGraph {
     checkCount(op.name, spec.shape);
     const target = op.writes === undefined ? undefined : ids[op.writes];
     const persistent = target === undefined ? undefined : this.#written(op, target);
-    const ref = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
-    this.nodes.push({ op, inputs: ids, params: complete, output: ref.id });
+    const value = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
+    this.nodes.push({ op, inputs: ids, params: complete, output: value.id });
     const [source] = ids;
-    if (op.alias === true && source !== undefined) this.#memory.set(ref.id, this.#memoryOf(source));
-    if (persistent !== undefined) this.#newest.set(persistent, ref.id);
-    return ref;
+    if (op.alias === true && source !== undefined) this.#memory.set(value.id, this.#memoryOf(source));
+    if (persistent !== undefined) this.#newest.set(persistent, value.id);
+    return value;
   }
 
   /**
@@ -216,24 +216,24 @@ export class Recorder implements ProgramGraph {
   }
 
   /** The id of a value that belongs to this program and is not an old version of a persistent. */
-  #own(where: string, name: string, ref: Value | undefined): number {
-    if (!(ref instanceof Value))
+  #own(where: string, name: string, value: Value | undefined): number {
+    if (!(value instanceof Value))
       throw new ArgumentError(
         where,
         `${name} to be a handle of this program`,
-        ref === undefined ? "nothing" : describe(ref),
+        value === undefined ? "nothing" : describe(value),
         "pass what input(), persistent(), constant() or an op of it gave",
       );
-    if (ref.program !== this)
+    if (value.program !== this)
       throw new ProgramError(`${where}: ${name} belongs to another program; record all ops of a chain in one program`);
-    const memory = this.#memoryOf(ref.id);
+    const memory = this.#memoryOf(value.id);
     const { persistent } = valueAt(this, memory);
     if (persistent !== undefined && this.#newest.get(persistent) !== memory) {
       throw new ProgramError(
         `${where}: ${name} is an old version of ${persistent}, which was written since; use what the writing op returned`,
       );
     }
-    return ref.id;
+    return value.id;
   }
 }
 

@@ -129,15 +129,15 @@ export class LazyCore {
       record() {
         const program = createRecorder();
         const inputs = tensors.map(({ spec }, i) => program.input(String(i), spec.dtype, spec.shape));
-        const refs: (typeof inputs)[number][] = [];
+        const values: (typeof inputs)[number][] = [];
         for (const call of calls) {
-          if (typeof call === "number") refs.push(inputs[call]!);
+          if (typeof call === "number") values.push(inputs[call]!);
           else {
-            const used = call.inputs.map((place) => (place === undefined ? undefined : refs[place]!));
-            refs.push(program.record(call.op, used, call.params));
+            const used = call.inputs.map((place) => (place === undefined ? undefined : values[place]!));
+            values.push(program.record(call.op, used, call.params));
           }
         }
-        program.output("y", refs.at(-1)!, { to });
+        program.output("y", values.at(-1)!, { to });
         return program;
       },
     };

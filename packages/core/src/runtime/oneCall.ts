@@ -31,8 +31,8 @@ export function checkCall(
 /** The program of one call: inputs "0", "1", …, output "y". */
 export function oneCall(op: AnyOp, inputs: readonly (Tensor | undefined)[], params: object, to: "host" | "device"): ProgramGraph {
   const program = createRecorder();
-  const refs = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
-  program.output("y", program.record(op, refs, params), { to });
+  const values = inputs.map((tensor, i) => tensor && program.input(String(i), tensor.spec.dtype, tensor.spec.shape));
+  program.output("y", program.record(op, values, params), { to });
   return program;
 }
 
