@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { Meter } from "../src/budget.ts";
 import {
   and,
   anyText,
@@ -18,6 +19,7 @@ import {
   sequence,
   text,
 } from "../src/index.ts";
+import { Automaton } from "../src/regular/automaton.ts";
 
 const letter = (first: string, last = first) => codePoints([[first.codePointAt(0)!, last.codePointAt(0)!]]);
 
@@ -146,6 +148,31 @@ describe("regular expressions", () => {
     expect(matches(repeat("ab", 0, 1e9), "ab".repeat(10))).toBe(true);
     expect(matches(repeat("ab", 1e9, 1e9), "abab")).toBe(false);
     expect(isNever(repeat("a", 1, 1e9))).toBe(false);
+  });
+
+  test("parts of other alternatives, and conditions that others imply, make no states of their own", () => {
+    const characters = () =>
+      repeat(
+        choice([
+          codePoints([
+            [0x20, 0x21],
+            [0x23, 0x5b],
+            [0x5d, 0x10ffff],
+          ]),
+          "\\n",
+          "\\t",
+        ]),
+        0,
+        Infinity,
+      );
+    const containing = (...words: string[]) =>
+      sequence([...words.flatMap((word) => [characters(), ...[...word].map((each) => letter(each))]), characters(), '"']);
+    const states = new Automaton(new Meter());
+    const any = states.stateOf(containing());
+    expect(states.stateOf(choice([containing("new"), containing(), containing("ü", "a")]))).toBe(any);
+    expect(states.stateOf(choice([containing(), and([containing("new"), containing("old")])]))).toBe(any);
+    expect(states.stateOf(and([containing("new"), containing()]))).toBe(states.stateOf(containing("new")));
+    expect(states.stateOf(choice([containing(), containing('"')]))).not.toBe(any);
   });
 
   test.each([

@@ -4,6 +4,11 @@ import { byteSet } from "./byteSet.ts";
 import { emptyNode, type Node } from "./nodes.ts";
 import type { NodeTable } from "./nodeTable.ts";
 
+const encoder = new TextEncoder();
+
+/** Words up to which equal lists are found to be equal. Longer ones hardly occur twice. */
+const maxSharedWords = 16;
+
 /** The normal form of an expression. Nesting of any depth is followed without recursion. */
 export function intern(table: NodeTable, root: Regular): Node {
   const done = table.interned;
@@ -71,8 +76,9 @@ function codePointsNode(table: NodeTable, ranges: Extract<Regular, { kind: "code
 }
 
 function wordsNode(table: NodeTable, texts: readonly string[]): Node {
-  const encoder = new TextEncoder();
-  const list = [...new Set(texts)].map((text) => encoder.encode(text)).sort(compareBytes);
+  const distinct = [...new Set(texts)];
+  const made = () => distinct.map((text) => encoder.encode(text)).sort(compareBytes);
+  const list = distinct.length <= maxSharedWords ? table.shared(JSON.stringify(distinct), made) : made();
   return table.words(list, 0, list.length, 0);
 }
 

@@ -1,7 +1,8 @@
 import { exceeded, type Meter } from "../budget.ts";
 import type { AutomatonState, Regular } from "../expression/types.ts";
+import { dropAbsorbed, dropImplied } from "./absorb.ts";
 import type { ByteSet } from "./byteSet.ts";
-import { type Body, emptyNode, everyNode, firstId, Node, neverNode, type Traits } from "./nodes.ts";
+import { type Body, emptyNode, everyNode, firstId, Node, neverNode, parts, type Traits } from "./nodes.ts";
 
 /** Deepest nesting of an expression: derivatives recurse as deep. */
 const maxDepth = 400;
@@ -21,6 +22,8 @@ export class NodeTable {
   /** Nodes of the expressions read so far: many share parts. */
   readonly interned: Map<Regular, Node> = new Map();
   readonly #listIds = new WeakMap<object, number>();
+  /** Lists of words by their texts. */
+  readonly #lists = new Map<string, readonly Uint8Array[]>();
 
   constructor(meter: Meter) {
     this.meter = meter;
@@ -61,6 +64,17 @@ export class NodeTable {
       isFiniteSet: true,
       depth: 0,
     });
+  }
+
+  /** The list of words under `key`, which `make` makes the first time. */
+  shared(key: string, make: () => readonly Uint8Array[]): readonly Uint8Array[] {
+    let list = this.#lists.get(key);
+    if (list === undefined) {
+      list = make();
+      this.meter.charge(2 * key.length);
+      this.#lists.set(key, list);
+    }
+    return list;
   }
 
   /** What the automaton accepts from `state` on. */
@@ -130,6 +144,7 @@ export class NodeTable {
     }
     if (set !== undefined) items.add(this.bytes(set));
     this.#mergeRepeats(items);
+    if (items.size > 1) dropAbsorbed(items);
     if (items.has(emptyNode)) for (const item of items) if (item !== emptyNode && item.isNullable) items.delete(emptyNode);
     const sorted = byId(items);
     if (sorted.length <= 1) return sorted[0] ?? neverNode;
@@ -180,6 +195,7 @@ export class NodeTable {
     }
     if (set !== undefined) items.add(this.bytes(set));
     if (items.has(neverNode)) return neverNode;
+    if (items.size > 1) dropImplied(items);
     for (const { body } of items) if (body.kind === "not" && items.has(body.item)) return neverNode;
     const sorted = byId(items);
     const all = sorted.every(isNullable);
@@ -272,10 +288,6 @@ function isFiniteSet(node: Node): boolean {
 
 function isNullable(node: Node): boolean {
   return node.isNullable;
-}
-
-function parts(node: Node): { readonly head: Node; readonly tail: Node } {
-  return node.body.kind === "pair" ? node.body : { head: node, tail: emptyNode };
 }
 
 function repetition({ body }: Node): { item: Node; min: number; max: number } {

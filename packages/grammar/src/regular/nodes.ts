@@ -103,3 +103,8 @@ export const emptyNode: Node = new Node(1, { kind: "empty" }, { ...simple, isNul
 export const everyNode: Node = new Node(2, { kind: "not", item: neverNode }, { ...simple, isNullable: true, isFiniteSet: false });
 /** First id for other nodes. */
 export const firstId = 3;
+
+/** The first part of a sequence and the remaining ones. */
+export function parts(node: Node): { readonly head: Node; readonly tail: Node } {
+  return node.body.kind === "pair" ? node.body : { head: node, tail: emptyNode };
+}
