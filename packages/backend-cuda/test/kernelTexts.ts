@@ -157,7 +157,33 @@ export function surroundedCalls(): readonly Call[] {
   );
 }
 
-export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls(), ...surroundedCalls()];
+/** Writes to caches with the ropes of their keys and queries. */
+export function cacheWriteCalls(): readonly Call[] {
+  const program = createProgram();
+  const T = program.dim("T", 512);
+  const [positions, slots] = [program.input("positions", "i32", [T]), program.input("slots", "i32", [T])];
+  const freqFactors = program.input("factors", "f32", [32]);
+  const rotations = [
+    { ropeType: "norm", freqFactors },
+    { ropeType: "neox", dims: 32 },
+  ] as const;
+  for (const dtype of ["f32", "f16", "q8_0"] as const) {
+    for (const params of rotations) {
+      const name = `${dtype} ${params.ropeType}`;
+      const input = (tensor: string, heads: number): Value => program.input(`${tensor} ${name}`, "f32", [T, heads, 64]);
+      program.output(name, program.rope(input("q", 32), positions, params));
+      const cache = program.persistent(`cache ${name}`, { dtype, shape: [4096, 8, 128] });
+      program.kvWrite(cache, program.rope(input("k", 8), positions, params), input("v", 8), slots);
+    }
+  }
+  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  return steps.map(({ op, inputs, params }, i): Call => {
+    const specs = inputs.map((operand) => operand?.spec);
+    return { name: `cache write ${i}`, op, inputs: specs, params, bucket: { T: 512 } };
+  });
+}
+
+export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls(), ...surroundedCalls(), ...cacheWriteCalls()];
 
 /** Every different kernel text, with the first call that needs it. */
 export function kernelTexts(): ReadonlyMap<string, Call> {
