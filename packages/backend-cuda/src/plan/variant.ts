@@ -209,7 +209,7 @@ function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
   return found;
 }
 
-/** Allocates consecutive places of a region. Small tensors are aligned to the next power of two of their size, so that they are one transfer of few bytes. */
+/** Allocates consecutive places of a region. Tensors below {@link alignment} are aligned to the next power of two, to keep transfers small. */
 class Layout {
   readonly #region: Region;
   bytes = 0;

@@ -63,8 +63,8 @@ export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly Co
 }
 
 /**
- * A plan for one bucket of each dim and one choice of which inputs are already on the device: offsets and bind groups, all created once, for
- * the largest extents of the bucket. The upload buffer holds the uniform blocks, then the host's inputs, then the device's.
+ * A plan for one bucket of each dim and one choice of which inputs are already on the device. Offsets and bind groups fit the largest extents
+ * of the buckets and are created once; uniforms and grids are those of a run. The upload buffer holds the uniform blocks, then the host's inputs, then the device's.
  */
 export class Variant {
   readonly #queue: DeviceQueue;

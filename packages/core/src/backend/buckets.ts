@@ -2,8 +2,8 @@ import type { ProgramGraph } from "../program/programGraph.ts";
 import type { DimValues } from "../spec.ts";
 
 /**
- * The largest extent that a variant serves which serves `value`: 0, or the next power of two, at most `max`. Nothing is computed and read
- * back for an extent of 0, so it shares no variant with others.
+ * The bucket of a dim's value: 0, or the next power of two, at most the dim's `max`. A variant of a plan serves all values of a bucket.
+ * Zero has a bucket of its own because nothing is computed or read back for it.
  */
 export function bucketOf(max: number, value: number): number {
   if (value === 0) return 0;
