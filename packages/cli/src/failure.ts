@@ -1,12 +1,14 @@
 import { getSystemErrorMessage } from "node:util";
 import { ArgumentError } from "@centella/core";
 import { GgufError } from "@centella/gguf";
-import { ContextOverflowError } from "@centella/llm";
+import { ContextOverflowError, GrammarError } from "@centella/llm";
 import { kebab } from "./kebab.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Whether the command line was wrong, as opposed to a failure of the work itself. */
 export function isUsage(error: unknown): boolean {
+  // A format that is malformed or cannot be enforced; a dead end depends on the model.
+  if (error instanceof GrammarError) return error.code !== "GRAMMAR_DEAD_END";
   return error instanceof UsageError || error instanceof ArgumentError || (error instanceof GgufError && error.code === "exists");
 }
 

@@ -1,4 +1,5 @@
 import { defaultSteps, type GenerateOptions, resolveSampling, type SamplingOptions, type SamplingStep } from "@centella/llm";
+import { type FormatOptions, formatOptions, readFormat } from "./formatOptions.ts";
 import { type Kebab, kebab } from "./kebab.ts";
 import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated } from "./options.ts";
 import { UsageError } from "./usageError.ts";
@@ -35,16 +36,17 @@ type NumberOptions = { readonly [K in NumberName as Kebab<K>]: OptionSpec<number
 const numberOptions = Object.fromEntries(Object.entries(numbers).map(([name, spec]) => [kebab(name), spec])) as NumberOptions;
 
 /** Options of every command that generates text. */
-export const generateOptions: NumberOptions & {
-  readonly tokens: OptionSpec<number>;
-  readonly stop: OptionSpec<readonly string[]>;
-  readonly mirostat: OptionSpec<"0" | "1" | "2">;
-  readonly steps: OptionSpec<readonly string[]>;
-  readonly "logit-bias": OptionSpec<readonly (readonly [string, number])[]>;
-  readonly "prompt-lookup": OptionSpec<number>;
-  readonly overflow: OptionSpec<"stop" | "shift" | "error">;
-  readonly "no-reasoning": OptionSpec<true>;
-} = {
+export const generateOptions: NumberOptions &
+  FormatOptions & {
+    readonly tokens: OptionSpec<number>;
+    readonly stop: OptionSpec<readonly string[]>;
+    readonly mirostat: OptionSpec<"0" | "1" | "2">;
+    readonly steps: OptionSpec<readonly string[]>;
+    readonly "logit-bias": OptionSpec<readonly (readonly [string, number])[]>;
+    readonly "prompt-lookup": OptionSpec<number>;
+    readonly overflow: OptionSpec<"stop" | "shift" | "error">;
+    readonly "no-reasoning": OptionSpec<true>;
+  } = {
   ...grouped("Generating", {
     tokens: number("N", "maximum number of tokens, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
     stop: repeated("TEXT", "stop before TEXT", (given) => given, { aliases: ["--reverse-prompt"] }),
@@ -52,6 +54,7 @@ export const generateOptions: NumberOptions & {
     "prompt-lookup": number("N", "draft up to N tokens at a time from the text so far (default: 0)"),
     "no-reasoning": flag("print reasoning as part of the answer"),
   }),
+  ...formatOptions,
   ...grouped("Sampling (defaults apply unless the file has its own)", {
     ...numberOptions,
     mirostat: choice(["0", "1", "2"], "version of Mirostat, 0 is off (default: 0)"),
@@ -78,6 +81,7 @@ export function readGenerateOptions(values: GenerateValues): GenerateOptions {
     ...(values.steps !== undefined && { steps: values.steps.flatMap((list) => list.split(",")) as SamplingStep[] }),
     ...(values["logit-bias"] !== undefined && { logitBias: Object.fromEntries(values["logit-bias"]) }),
   };
+  const format = readFormat(values);
   // The same check as at the call, before a model is loaded.
   resolveSampling(sampling);
   return {
@@ -87,6 +91,7 @@ export function readGenerateOptions(values: GenerateValues): GenerateOptions {
     ...(values["prompt-lookup"] !== undefined && { promptLookup: values["prompt-lookup"] }),
     ...(values.overflow !== undefined && { overflow: { generation: values.overflow } }),
     ...(values["no-reasoning"] === true && { reasoning: false }),
+    ...(format !== undefined && { format }),
   };
 }
 

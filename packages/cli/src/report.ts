@@ -9,6 +9,9 @@ export interface RunReport {
   /** With finishReason "length": the limit that was reached. */
   readonly limit: "maxTokens" | "context" | undefined;
   readonly reasoning: string | undefined;
+  /** With a format: whether the text matches it as a whole, and the value of a text that is valid under a schema. */
+  readonly complete: boolean | undefined;
+  readonly value: unknown;
   readonly logprobs: readonly ChosenLogprob[] | undefined;
   readonly seed: number;
   readonly model: string;

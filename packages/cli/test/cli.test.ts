@@ -32,6 +32,21 @@ describe("perplexity", () => {
 });
 
 describe("run", () => {
+  test("answers match a format, and formats that cannot be enforced are refused", async () => {
+    const args = ["run", tiny, "-p", "Once", "--temp", "2", "--seed", "4", "--backend", "wasm"];
+    expect((await centella([...args, "--choice", "a red fox", "--choice", "an owl"])).stdout).toMatch(/^(a red fox|an owl)\n$/);
+    const schema = '{"type":"object","properties":{"n":{"enum":[1,22]}},"required":["n"],"additionalProperties":false}';
+    const { complete, value, text } = JSON.parse((await centella([...args, "--json", "--schema", schema])).stdout);
+    expect([1, 22]).toContain(value.n);
+    expect({ complete, value }).toEqual({ complete: true, value: JSON.parse(text) });
+    const cut = await centella([...args, "-n", "1", "--regex", "[a-z]{40,50}"]);
+    expect(cut.stderr).toMatch(/cut short and does not match the format/);
+    const refused = await centella([...args, "--regex", "(?=a)b"]);
+    expectOneLine(refused, /lookahead/, 2);
+    const chat = await centella(["chat", tiny, "--choice", "an owl", "--backend", "wasm"], { input: "Hello.\n" });
+    expect(chat.stdout).toMatch(/an owl/);
+  });
+
   const story = ["run", tiny, "-p", "Tell me a story about a cat.", "-n", "24", "--seed", "3", "--backend", "wasm"];
 
   test("writes the text alone, and with --verbose to stderr what ran where and how fast", async () => {

@@ -1,4 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
 import { commands } from "../src/commands/index.ts";
 import { messageOf } from "../src/failure.ts";
 import { generateOptions, readGenerateOptions } from "../src/generateOptions.ts";
@@ -10,6 +13,16 @@ const read = async (...args: string[]) => readGenerateOptions((await parse(gener
 const load = async (...args: string[]) => loadOptions((await parse(modelOptions, ...args)).values);
 /** The message that the command line prints. */
 const failure = (work: Promise<unknown>): Promise<string> => work.then(() => "", messageOf);
+
+const folder = mkdtempSync(join(tmpdir(), "cli-generate-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Writes a file and returns its path. */
+function newFile(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
 
 describe("options of generation", () => {
   test("none are given: all defaults are the API's", async () => {
@@ -66,6 +79,18 @@ describe("options of generation", () => {
       reasoning: false,
       maxTokens: 3,
     });
+  });
+
+  test("formats", async () => {
+    expect(await read("--schema", '{"type":"boolean"}')).toEqual({ format: { schema: { type: "boolean" } } });
+    expect(await read("--regex", "a|b")).toEqual({ format: { regex: "a|b" } });
+    expect(await read("--choice", "a", "--choice", "b")).toEqual({ format: { choice: ["a", "b"] } });
+    const schema = newFile("schema.json", '{"type":"null"}');
+    expect(await read("--json-schema", schema)).toEqual({ format: { schema: { type: "null" } } });
+    expect(await read("--grammar", newFile("a.gbnf", 'root ::= "a"'))).toEqual({ format: { gbnf: 'root ::= "a"' } });
+    expect(await failure(read("--regex", "a", "--choice", "b"))).toMatch("expected one format of the answer, got --regex and --choice");
+    expect(await failure(read("--schema", "{"))).toMatch("--schema: expected a JSON Schema, got");
+    expect(await failure(read("--schema", newFile("b.json", "{")))).toMatch(/--schema: expected a JSON Schema in .*b\.json, got/);
   });
 
   test.each([

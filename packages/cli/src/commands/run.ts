@@ -65,6 +65,7 @@ export const run: Command = command({
       if (values.json) context.output.print(JSON.stringify(report));
       else {
         context.output.write("\n");
+        if (finish.complete === false) context.output.warn("warning: the text was cut short and does not match the format");
         for (const warning of finish.warnings ?? []) context.output.warn(`warning: ${warning}`);
         for (const line of summarise(report)) context.output.note(line);
       }
@@ -134,6 +135,8 @@ function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, o
     finishReason: finish.reason,
     limit: finish.limit,
     reasoning: finish.reasoning,
+    complete: finish.complete,
+    value: finish.value,
     logprobs: finish.logprobs,
     seed: finish.seed,
     model: name,
