@@ -6,7 +6,7 @@ import { exact, type Tolerance } from "./opCases.ts";
 export interface Comparison {
   readonly what: string;
   readonly spec: ConcreteSpec;
-  /** Decoded. */
+  /** Decoded values. */
   readonly got: ArrayLike<number>;
   readonly want: ArrayLike<number>;
   readonly tolerance: Tolerance;

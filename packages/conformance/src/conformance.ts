@@ -14,7 +14,7 @@ export interface ConformanceResult {
 }
 
 export interface RunConformanceOptions {
-  /** Only tests whose id it accepts. */
+  /** Selects tests by id. Default: all. */
   readonly filter?: (id: string) => boolean;
 }
 
@@ -24,8 +24,8 @@ export function conformanceTests(): readonly ConformanceTest[] {
 }
 
 /**
- * Ids of a sample for backends that take minutes, and for a second engine where another has run everything: the first golden and the first
- * other case of each op with each block type, and all whole programs, of random ones four of each kind.
+ * Ids of a sample, for backends that take minutes and for a second engine when another one has run everything. It has the first golden
+ * and the first further case of each op with each block type, and all whole programs, with four of each kind of random programs.
  */
 export function conformanceSample(): ReadonlySet<string> {
   const counts = new Map<string, number>();

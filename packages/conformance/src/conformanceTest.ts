@@ -1,12 +1,12 @@
 import { type Backend, type Plan, UnsupportedError } from "@centella/core";
 import type { CompileOptions, ProgramGraph } from "@centella/core/backend";
 
-/** One test that a backend must pass; it throws where the backend does not. */
+/** One test that a backend must pass; it throws on failure. */
 export interface ConformanceTest {
   readonly id: string;
   /** The reason why the backend cannot run the test, or undefined. */
   unsupported(backend: Backend): string | undefined;
-  /** @throws {NotApplicable} where the backend says while compiling that it cannot */
+  /** @throws {NotApplicable} if the backend refuses while compiling */
   run(backend: Backend): Promise<void>;
 }
 

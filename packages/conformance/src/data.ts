@@ -28,7 +28,7 @@ export function random(seed: number): () => number {
   };
 }
 
-/** The contents of a case's input: its values, or what its fill and the seed give. */
+/** Contents of a case's input: its values, or random ones by its fill and the seed. */
 export function contentsOf({ dtype, shape, values, fill }: CaseTensor, seed: number): Contents {
   const spec = { dtype, shape };
   if (isQuantized(dtype) && values === undefined) {
@@ -58,7 +58,7 @@ function filled(count: number, integers: boolean, fill: Fill | undefined, next: 
 
 const special = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0, 0, 1e-40, -1e-40, 3e38, -3e38];
 
-/** Random bytes, block by block, until each decodes to finite numbers of a size that weights have. */
+/** Random bytes, drawn per block until it decodes to finite numbers of the magnitude of weights. */
 function randomBlocks(spec: ConcreteSpec, next: () => number): Uint8Array {
   const { dtype } = spec;
   if (!isQuantized(dtype)) throw new TypeError(`${dtype} is no block type`);

@@ -5,16 +5,16 @@ import { NotApplicable } from "./conformanceTest.ts";
 import { disposeWhileBusy } from "./programs/disposal.ts";
 
 export interface DescribeBackendOptions {
-  /** Failures that are known, by test id, with the reason or an issue. One that passes, or that names no test, fails. */
+  /** Known failures by test id, with the reason or an issue. An entry whose test passes or does not exist is a failure. */
   readonly known?: Readonly<Record<string, string>>;
-  /** Whether to run {@link conformanceSample} alone and to skip all other tests, for backends that take minutes. Default: false. */
+  /** Whether to run only {@link conformanceSample}, for backends that take minutes. Default: false. */
   readonly isSample?: boolean;
-  /** Where `REQUIRE_BACKENDS` is looked up: a comma-separated list of backends whose absence is a failure. */
+  /** Environment with `REQUIRE_BACKENDS`, a comma-separated list of backends whose absence is a failure. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * The one suite that every backend runs: each op's cases against its scalar reference and numpy's goldens, then whole programs.
+ * Defines the suite that every backend runs: each op's cases against its scalar reference and numpy's goldens, then whole programs.
  * ```ts
  * describeBackend("wasm", () => wasm().open());
  * ```

@@ -4,8 +4,7 @@ import { type BlockType, type GgmlType, ggmlTypes, isBlockType, isDequantizable 
 
 /**
  * How far a result may be from the reference's: `|got - want| <= atol + rtol * |want| + sums * S`, where `S` is the reference's result for
- * the magnitudes of the inputs. For products, that is the sum of the magnitudes of what is added. Integers and infinities are equal or
- * wrong.
+ * the magnitudes of the inputs. For products, that is the sum of the magnitudes of the terms. Integers and infinities must be equal.
  */
 export interface Tolerance {
   readonly rtol: number;
@@ -27,7 +26,7 @@ export interface CaseTensor {
   /** Decoded values, row-major; they are rounded to what `dtype` can store. */
   readonly values?: readonly number[];
   readonly fill?: Fill;
-  /** How the program gets it. Block types and inputs that the op writes are persistents unless said otherwise. */
+  /** How the program receives the tensor. Default: a persistent for block types and for inputs that the op writes. */
   readonly as?: "input" | "persistent" | "constant";
 }
 
@@ -37,9 +36,9 @@ export interface OpCase<N extends OpName> {
   readonly inputs: readonly CaseTensor[];
   readonly optional?: Readonly<Record<string, CaseTensor>>;
   readonly params?: CallParams<Ops[N], never>;
-  /** The result as another implementation computed it (numpy, in f64). For ops that write: the content afterwards. */
+  /** Result of another implementation (numpy, in f64). For ops that write: the content afterwards. */
   readonly golden?: readonly number[];
-  /** Where the op's tolerance does not fit this case; a comment says why. */
+  /** Tolerance of this case, if the op's does not fit; a comment says why. */
   readonly tolerance?: Tolerance;
 }
 
@@ -53,7 +52,7 @@ export interface WrongCase {
   readonly message: RegExp;
 }
 
-/** Everything that is known to test about one op; `src/cases/<op>.ts` has it. */
+/** All tests of one op; they are in `src/cases/<op>.ts`. */
 export interface OpCases<N extends OpName> {
   /** Per dtype of the output. */
   readonly tolerance: Readonly<Partial<Record<DType, Tolerance>>>;
@@ -61,7 +60,7 @@ export interface OpCases<N extends OpName> {
   readonly wrong: readonly WrongCase[];
 }
 
-/** Shorthands with which the case files build inputs. */
+/** Shorthands for the inputs of cases. */
 export function f32(...shape: readonly number[]): CaseTensor {
   return { dtype: "f32", shape };
 }
@@ -84,11 +83,11 @@ export const rounding: Tolerance = { rtol: 1e-6, atol: 1e-7 };
 /** Products with operands in f16: each of the two roundings changes a product by at most 2^-11 relative. */
 export const halfProducts: Tolerance = { rtol: 1e-5, atol: 1e-5, sums: 2 ** -10 };
 
-/** Products with operands in bf16, of which each changes a product by at most 2^-8 relative. */
+/** Products with operands in bf16: each of the two roundings changes a product by at most 2^-8 relative. */
 export const bfloatProducts: Tolerance = { rtol: 1e-5, atol: 1e-5, sums: 2 ** -7 };
 
 /** Copies and integer work. */
 export const exact: Tolerance = { rtol: 0, atol: 0 };
 
-/** The block types that weights come in. */
+/** Block types that weights can have. */
 export const blockTypes: readonly BlockType[] = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);

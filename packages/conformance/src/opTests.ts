@@ -67,13 +67,13 @@ function inputOf(op: AnyOp, index: number, tensor: CaseTensor, seed: number): In
   return { ...contentsOf(tensor, seed), as };
 }
 
-/** An input with the magnitudes of its values. Integers, such as ids, stay. */
+/** An input with the magnitudes of its values. Integers, such as ids, stay unchanged. */
 function magnitudesOf(input: Input | undefined): Input | undefined {
   if (input === undefined || isInteger(input.spec.dtype)) return input;
   return { ...input, decoded: input.decoded.map(Math.abs) };
 }
 
-/** The op's own reference. For ops that write: the content afterwards. */
+/** Result of the op's own reference. For ops that write: the content afterwards. */
 function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: object): HostTensor {
   const tensors = inputs.map(
     (input): HostTensor | undefined => input && { spec: input.spec, data: input.decoded.slice(), stored: input.stored },
@@ -89,7 +89,7 @@ function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: obj
   return output;
 }
 
-/** The same as a one-op program on a backend. */
+/** Result of the same call as a one-op program on a backend. */
 async function evaluateOn(backend: Backend, op: AnyOp, inputs: readonly (Input | undefined)[], params: object): Promise<ArrayLike<number>> {
   const program = createProgram();
   const refs = inputs.map((input, i) => input && declare(program, String(i), input));

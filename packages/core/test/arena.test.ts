@@ -34,7 +34,7 @@ test("storages that live at the same time do not overlap in the arena, and are a
   }
 });
 
-test("the arena is no larger than all storages, nor smaller than those that live at once", () => {
+test("the arena is at most the sum of all storages, and at least that of simultaneous ones", () => {
   for (const seed of seeds) {
     const storages = randomStorages(seed);
     const align = (n: number): number => Math.ceil(n / 64) * 64;
@@ -47,7 +47,7 @@ test("the arena is no larger than all storages, nor smaller than those that live
   }
 });
 
-test("a chain of equal temporaries needs two of them", () => {
+test("a chain of equal temporaries needs two buffers", () => {
   const chain = Array.from(
     { length: 10 },
     (_, id): Storage => ({ id, definition: { kind: "node", node: id }, bytes: 1024, first: id, last: id + 1 }),
@@ -56,12 +56,12 @@ test("a chain of equal temporaries needs two of them", () => {
   expect(planSlots(chain).slots).toEqual([1024, 1024]);
 });
 
-test("nothing needs nothing", () => {
+test("no storages need no memory", () => {
   expect(planArena([], 64)).toEqual({ bytes: 0, offsets: new Map() });
   expect(planSlots([])).toEqual({ slots: [], slotOf: new Map() });
 });
 
-test("storages that live at the same time have slots of their own, large enough", () => {
+test("storages that live at the same time have different slots, each large enough", () => {
   for (const seed of seeds) {
     const storages = randomStorages(seed);
     const { slots, slotOf } = planSlots(storages);

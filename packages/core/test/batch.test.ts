@@ -22,7 +22,7 @@ test("values of batches and programs do not mix", async () => {
   await backend.dispose();
 });
 
-test("uploads are what a runtime makes tensors of, and copied", async () => {
+test("uploads take the same data as runtime.tensor, and copy it", async () => {
   const backend = await reference().open();
   using batch = createBatch(backend);
   const data = Float32Array.of(1, 2);

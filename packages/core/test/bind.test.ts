@@ -14,13 +14,13 @@ function program() {
 const x = new Float32Array(6);
 const ids = new Int32Array(2);
 
-test("lengths tell the dims", () => {
+test("lengths determine the dims", () => {
   expect(bind(program(), { x, ids }).dims).toEqual({ T: 2 });
   expect(bind(program(), { x: new Float32Array(0), ids: new Int32Array(0) }).dims).toEqual({ T: 0 });
   expect(bind(program(), { x, ids }).inputs.get("x")?.spec).toEqual({ dtype: "f32", shape: [2, 3] });
 });
 
-test("tensors tell the dims before arrays do", () => {
+test("dims come from tensors before arrays", () => {
   const tensor = hostTensor({ dtype: "i32", shape: [2] }, ids);
   expect(bind(program(), { x, ids: tensor }).dims).toEqual({ T: 2 });
   expect(() => bind(program(), { x: new Float32Array(9), ids: tensor })).toThrow(ShapeError);
@@ -72,7 +72,7 @@ test("tensors are checked", () => {
   expect(() => bind(program(), { x: gone, ids })).toThrow(DisposedError);
 });
 
-test("two open dims of one array must be given", () => {
+test("two unknown dims of one array must be given", () => {
   const recorder = createProgram();
   recorder.input("x", "f32", [recorder.dim("M", 4), recorder.dim("N", 4)]);
   expect(() => bind(recorder, { x })).toThrow(/values for dims M, N of input x, got none; pass them in dims/);

@@ -6,7 +6,7 @@ import { checkThresholds } from "../src/runtime/checkThresholds.ts";
 import { programCost } from "../src/runtime/select.ts";
 import { type Fake, fakeBackend, fakeFactory } from "./support/fakeBackend.ts";
 
-/** Backends on a clock of their own: a run takes `latencyMs + flops / flopsPerMs + bytes / bytesPerMs`. */
+/** Backends with a simulated clock: a run takes `latencyMs + flops / flopsPerMs + bytes / bytesPerMs`. */
 interface Speed {
   readonly latencyMs: number;
   readonly flopsPerMs: number;
@@ -60,7 +60,7 @@ describe("calibrate", () => {
     expect([chosen(8), chosen(512)]).toEqual(["reference", "fast"]);
   });
 
-  test("one that never pays says so; one that always does needs no work", async () => {
+  test("a backend that never repays its costs never gets work; one that always does needs no minimum", async () => {
     const never = await calibrate([await machine("worse", { ...slow, latencyMs: 1 }), await machine("slow", slow)], { budgetMs: 300, now });
     expect(minOf(never, "memory")).toBe("never");
     expect(never.comparisons[0]!.reason).toMatch(/slower up to .*, the largest size in the budget, and no nearer to a gain/);
@@ -72,7 +72,7 @@ describe("calibrate", () => {
     expect(always.comparisons[0]!.points).toHaveLength(3);
   });
 
-  test("keeps to its budget, by what is foreseen", async () => {
+  test("keeps to its budget by predicted times", async () => {
     const start = clock;
     const sluggish = { latencyMs: 1, flopsPerMs: 100, bytesPerMs: 100 };
     const calibration = await calibrate([await machine("a", sluggish), await machine("b", sluggish)], { budgetMs: 100, now });
@@ -104,11 +104,11 @@ describe("calibrate", () => {
       return upload(spec, data);
     };
     const { thresholds } = await calibrate([gpu, await machine("slow", slow)], { budgetMs: 100, now });
-    // The fake charges both ways at the upload.
+    // The fake charges both directions at the upload.
     expect(thresholds.gpu!.transfer).toEqual({ latencyUs: 250, bytesPerUs: 2000 });
   });
 
-  test("reports progress, can be aborted and wants time", async () => {
+  test("reports progress, can be aborted and refuses a budget of 0", async () => {
     const backends = [await machine("a", fast), await machine("b", slow)];
     const steps: string[] = [];
     await calibrate(backends, { budgetMs: 50, now, onProgress: (done, total, what) => steps.push(`${done}/${total} ${what}`) });
@@ -134,20 +134,20 @@ describe("crossoverOf", () => {
   const points = (...times: readonly (readonly [work: number, ms: number, againstMs: number])[]): CalibrationPoint[] =>
     times.map(([work, ms, againstMs]) => ({ work, ms, againstMs }));
 
-  test("lies between the last lost and the next size, by the power law", () => {
+  test("is between the last slower and the next size, by a power law", () => {
     expect(crossoverOf(points([100, 4, 1], [10_000, 4, 16])).min).toBe(1000);
     // A win by chance among losses does not count.
     expect(crossoverOf(points([1, 1, 2], [100, 4, 1], [10_000, 4, 16])).min).toBe(1000);
   });
 
-  test("is extrapolated where the gain grows, and is never where it does not", () => {
+  test("is extrapolated if the gain grows, else never", () => {
     expect(crossoverOf(points([100, 10, 1], [200, 10, 2])).min).toBe(1000);
     expect(crossoverOf(points([100, 10, 1], [200, 11, 2])).min).toBe("never");
     expect(crossoverOf(points([100, 10, 1], [200, 10, 1.001])).min).toBe("never");
     expect(crossoverOf(points([100, 10, 1])).min).toBe("never");
   });
 
-  test("is 0 where it always wins", () => {
+  test("is 0 if the backend is always faster", () => {
     expect(crossoverOf(points([100, 1, 2], [200, 1, 3]))).toEqual({ min: 0, reason: "faster at every size from 100 on" });
   });
 });

@@ -1,4 +1,4 @@
-// By path: a dependency would be a circle, for the suite depends on core.
+// Imported by path, because a dependency would be a cycle: the suite depends on core.
 import { describeBackend } from "../../conformance/src/index.ts";
 import { reference } from "../src/index.ts";
 

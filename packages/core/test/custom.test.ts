@@ -46,7 +46,7 @@ describe("a custom op", () => {
     expect([...(await batch.read(handle))]).toEqual([1]);
   });
 
-  test("is one op however often it is used, and another one of the same name is another", async () => {
+  test("keeps its identity over several uses; another op of the same name is a different op", async () => {
     expect(customOp(softsign)).toBe(customOp(softsign));
     const program = createProgram();
     const x = program.input("x", "f32", [2]);
@@ -67,7 +67,7 @@ describe("a custom op", () => {
     expect(costly.cost([spec], { a: 1 }, spec)).toEqual({ flops: 7, bytes: 8 });
   });
 
-  test("says what is wrong", async () => {
+  test("refuses wrong definitions and calls with the reason", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2]);
     const call = (op: CustomOp, inputs = [x], params = {}) => program.custom(op, inputs, params);
@@ -87,7 +87,7 @@ describe("a custom op", () => {
     expect(() => program.custom(softsign, [x], { a: "1" })).not.toThrow();
   });
 
-  test("without a kernel for a backend is refused there, in words", async () => {
+  test("without a kernel for a backend is refused there with a message", async () => {
     const program = createProgram();
     program.output("y", program.custom(softsign, [program.input("x", "f32", [2])]));
     const picky = {

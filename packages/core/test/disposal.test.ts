@@ -10,7 +10,7 @@ function program() {
 
 const spec = { dtype: "f32", shape: [2] } as const;
 
-/** Calls each method as users do; undefined: it stays usable. */
+/** Calls of each method as users write them; undefined for methods that stay usable. */
 const calls: Readonly<Record<string, ((runtime: Runtime) => unknown) | undefined>> = {
   calibrate: (runtime) => runtime.calibrate({ ms: 1 } as never),
   compile: (runtime) => runtime.compile(program()),
@@ -22,7 +22,7 @@ const calls: Readonly<Record<string, ((runtime: Runtime) => unknown) | undefined
   tensor: (runtime) => runtime.tensor(Float32Array.of(1, 2)),
 };
 
-describe("a runtime that was disposed of", () => {
+describe("a disposed runtime", () => {
   test("the table has every method", () => {
     const methods = Object.entries(Object.getOwnPropertyDescriptors(RuntimeCore.prototype)).flatMap(([name, { value }]) =>
       typeof value === "function" && name !== "constructor" && name !== "dispose" ? [name] : [],
@@ -47,7 +47,7 @@ describe("a runtime that was disposed of", () => {
     expect(Object.keys(runtime.counters)).toEqual(["reference"]);
   });
 
-  test("ends what is under way, but for runs that were started", async () => {
+  test("ends pending work, except runs that were started", async () => {
     const runtime = await createRuntime({ backends: [] });
     const plan = await runtime.compile(program());
     const { y } = plan.run({ x: Float32Array.of(-1, 2) });

@@ -4,7 +4,7 @@ import { CentellaError, createProgram, type Dim, type DType, type OpName, type T
 import { ops } from "../src/ops/index.ts";
 import type { AnyOp } from "../src/program/op.ts";
 
-/** A call as someone might write it: specs of tensors, or what is no tensor at all. */
+/** A call as a user might write it: specs of tensors, or values that are not tensors. */
 interface Call {
   readonly what: string;
   readonly tensors: readonly unknown[];
@@ -27,7 +27,7 @@ const wrongValues: readonly unknown[] = [
   {},
 ];
 
-/** Everything that can be wrong with one argument of a call. */
+/** Mistakes in one argument of a call. */
 function mutations(op: AnyOp, tensors: readonly TensorSpec[], params: Readonly<Record<string, unknown>>): readonly Call[] {
   const calls: Call[] = [];
   const withTensor = (i: number, what: string, tensor: unknown): void => {
@@ -66,7 +66,7 @@ function mutations(op: AnyOp, tensors: readonly TensorSpec[], params: Readonly<R
   return calls;
 }
 
-/** What is wrong with the answer to a call, or undefined. */
+/** Describes the defect of an error's form; undefined for a well-formed error. */
 function complaint(op: AnyOp, { what, tensors, params }: Call): string | undefined {
   const program = createProgram();
   const T = program.dim("T", 5);
@@ -78,14 +78,14 @@ function complaint(op: AnyOp, { what, tensors, params }: Call): string | undefin
       const isPersistent = op.writes === i && own.every((dim) => typeof dim === "number");
       return isPersistent ? program.persistent(`p${i}`, { dtype, shape: own as number[] }) : program.input(`x${i}`, dtype, own);
     });
-    // Calls that the types refuse are what is tried here.
+    // The test makes calls that the types refuse.
     const method = program[op.name as OpName] as unknown as (...args: unknown[]) => Value;
     if (op.variadic === true) method(handles, params);
     else method(...handles, ...(handles.length < op.inputs.length ? [] : [params]));
     return undefined;
   } catch (error) {
     if (!(error instanceof CentellaError)) return `${op.name}, ${what}: ${String(error)}`;
-    // What no tensor can be is told by whoever declares it.
+    // The declaration already refuses specs that no tensor can have.
     const where = /^(input|persistent) /.test(error.message) ? "\\w+ \\w+" : op.name;
     return new RegExp(`^${where}: expected .+, got .+; .+`, "s").test(error.message) ? undefined : `${op.name}, ${what}: ${error.message}`;
   }

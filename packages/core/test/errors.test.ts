@@ -32,7 +32,7 @@ test.each([
   expect([error.code, error.message]).toEqual([code, message]);
 });
 
-test("fields are kept", () => {
+test("errors keep their fields", () => {
   expect(new OutOfMemoryError("H200", 10)).toMatchObject({ asked: 10, free: undefined, device: "H200" });
   expect(new OutOfMemoryError("H200", 10).message).toContain("got less;");
   expect(new UnsupportedError("x", "why")).toMatchObject({ reason: "why" });

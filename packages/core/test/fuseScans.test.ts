@@ -8,7 +8,7 @@ import { accept, beforeAndAfter, bodies } from "./support/passes.ts";
 
 const scans = (program: ProgramGraph): ProgramGraph => fuseScans(program, accept).program;
 
-/** A state of one head with two channels of four elements, and what steers its scan. */
+/** A state of one head with two channels of four elements, and the inputs of its scan. */
 function inputs(program: Program) {
   const T = program.dim("T", 8);
   return {
@@ -29,7 +29,7 @@ const scan = (program: Program, { x, dt, a, b, c, state, positions, rows }: Inpu
 const write = (program: Program, { x, dt, a, b, state, positions, rows }: Inputs): Value =>
   program.ssmScanWrite(state, x, dt, a, b, positions, rows);
 
-test("a scan and the write of its state are one node, which writes in place", () => {
+test("a scan and the write of its state become one node, which writes in place", () => {
   const program = createProgram();
   const all = inputs(program);
   const y = scan(program, all);
@@ -70,7 +70,7 @@ test("a scan and the write of its state are one node, which writes in place", ()
   expect(explain(program)).toMatch(/= fused\(.*, at 0, in state\)/);
 });
 
-test("scans stay apart where something else lies between, or differs", () => {
+test("scans stay apart if another use of the state lies between, or their inputs differ", () => {
   const apart = (record: (program: Program, all: Inputs) => void): readonly string[] => {
     const program = createProgram();
     record(program, inputs(program));
@@ -85,21 +85,21 @@ test("scans stay apart where something else lies between, or differs", () => {
       write(program, all);
     }),
   ).toEqual(["ssmScan", ...both]);
-  // Other tokens are kept than were scanned.
+  // The write takes other tokens than the scan.
   expect(
     apart((program, all) => {
       program.output("y", scan(program, all));
       write(program, { ...all, x: program.relu(all.x) });
     }),
   ).toEqual(both);
-  // The scan reads the version behind the write.
+  // The scan reads the version after the write.
   expect(
     apart((program, all) => {
       const next = write(program, all);
       program.output("y", scan(program, { ...all, state: next }));
     }),
   ).toEqual(both.toReversed());
-  // What the results are weighted by is overwritten in between.
+  // The factor of the results is overwritten in between.
   expect(
     apart((program, all) => {
       const c = program.persistent("c", { dtype: "f32", shape: [1, 1, 4] });
@@ -111,7 +111,7 @@ test("scans stay apart where something else lies between, or differs", () => {
   ).toEqual(both);
 });
 
-test("a refused group is left as it was, with the reason", () => {
+test("a refused group stays unchanged, with the reason", () => {
   const program = createProgram();
   const all = inputs(program);
   program.output("y", scan(program, all));
@@ -123,7 +123,7 @@ test("a refused group is left as it was, with the reason", () => {
   expect(bodies(fuseScans(program, accept, { maxInputs: 8 }).program)).toEqual(["ssmScan+ssmScanWrite"]);
 });
 
-test("the reference computes a group as it computes the two, over several runs", async () => {
+test("the reference computes a group like its two calls, over several runs", async () => {
   const program = createProgram();
   const all = inputs(program);
   program.output("y", scan(program, all));
@@ -150,7 +150,7 @@ test("the reference computes a group as it computes the two, over several runs",
   expect(await together.save("state")).toEqual(await apart.save("state"));
 });
 
-/** What steers the scan of a single token. */
+/** Inputs of the scan of a single token. */
 function oneToken(program: Program): Omit<Inputs, "state" | "a" | "c"> {
   return {
     x: program.input("x1", "f32", [1, 1, 2]),

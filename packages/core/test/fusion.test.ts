@@ -63,7 +63,7 @@ describe("fuseElementwise", () => {
     expect(bodies(fuse(program).program)).toEqual(["relu", "tanh", "sum", "sigmoid", "silu+mul+gelu", "reshape", "tanh+relu"]);
   });
 
-  test("a group never contains a way out and back in", () => {
+  test("a group contains no path that leaves it and returns", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     const a = program.relu(x);
@@ -72,7 +72,7 @@ describe("fuseElementwise", () => {
     expect(bodies(fuse(program).program)).toEqual(["relu", "softmax", "tanh+add"]);
   });
 
-  test("a read of a persistent does not move behind a write", async () => {
+  test("a read of a persistent does not move after a write", async () => {
     const program = createProgram();
     const first = state(program);
     const x = program.input("x", "f32", [4]);
@@ -110,7 +110,7 @@ describe("fuseElementwise", () => {
     expect(fuse(sumOf(20), accept, { maxCalls: 8 }).program.nodes.map(({ inputs }) => inputs.length)).toEqual([4, 9, 9]);
   });
 
-  test("what a backend refuses is left as it was, with its reason", () => {
+  test("a refused group stays unchanged, with the reason", () => {
     const program = sumOf(4);
     const { program: same, refused } = fuse(program, () => "no kernel for three sums");
     expect(same.nodes).toEqual(program.nodes);
@@ -120,7 +120,7 @@ describe("fuseElementwise", () => {
     expect(steps.length).toBe(3);
   });
 
-  test("the reference gives the same bits with and without", async () => {
+  test("the reference returns the same bits with and without fusion", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 5), 3]);
     const y = program.mul(program.tanh(program.add(x, program.input("b", "f32", [3]))), program.sigmoid(x));
@@ -140,7 +140,7 @@ describe("fuseElementwise", () => {
 });
 
 describe("fuseEpilogues", () => {
-  test("an elementwise group joins the call that it finishes", () => {
+  test("an elementwise group becomes the epilogue of the call before it", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4, 4]);
     const product = program.matmul(x, program.input("w", "f32", [4, 4]));
@@ -172,7 +172,7 @@ describe("fuseEpilogues", () => {
     `);
   });
 
-  test("a result that others need, another shape, and a write in between keep them apart", () => {
+  test("another consumer, another shape, and a write in between keep calls apart", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     const shared = program.softmax(x);
@@ -186,7 +186,7 @@ describe("fuseEpilogues", () => {
     expect(bodies(fuseEpilogues(program, accept).program)).toEqual(bodies(program));
   });
 
-  test("of two calls the last one is joined, and of a refused group the elementwise part stays", async () => {
+  test("the group joins the later of two calls; if refused, its elementwise part stays a group", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     program.output("y", program.relu(program.sub(program.softmax(x), program.logSoftmax(x))));
@@ -200,7 +200,7 @@ describe("fuseEpilogues", () => {
     ]);
   });
 
-  test("a view, and a call that may have a tensor more, are no anchors", () => {
+  test("views and calls with room for an optional tensor are not anchors", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 4]);
     program.output("view", program.relu(program.reshape(x, { shape: [8] })));
@@ -227,7 +227,7 @@ describe("fuseEpilogues", () => {
 });
 
 describe("fusePrologues", () => {
-  test("a reduction reads what a group computes, if nothing else does", () => {
+  test("a group becomes the prologue of a reduction that is its only reader", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 8), 4]);
     const w = program.input("w", "f32", [4]);
@@ -286,7 +286,7 @@ describe("fusePrologues", () => {
     `);
   });
 
-  test("a norm reads what a group computes as its first tensor", () => {
+  test("a group becomes the prologue of a norm that reads it as its first tensor", () => {
     const program = createProgram();
     const [x, y, w] = ["x", "y", "w"].map((name) => program.input(name, "f32", [4])) as [Value, Value, Value];
     program.output("norm", program.rmsNorm(program.add(x, y), w, { eps: 1e-5 }));
@@ -295,7 +295,7 @@ describe("fusePrologues", () => {
     expect(bodies(fusePrologues(program, accept, { maxInputs: 2 }).program)[0]).toBe("add");
   });
 
-  /** The end of a layer: a sum that is normed for the next one and read again. */
+  /** The end of a layer: a sum that is normed for the next layer and also read again. */
   const residual = (record: (program: Program, sum: Value, norm: () => Value) => void): Program => {
     const program = createProgram();
     const T = program.dim("T", 8);
@@ -306,7 +306,7 @@ describe("fusePrologues", () => {
     return program;
   };
 
-  test("a sum that is used behind its norm, too, is a further result of the group", () => {
+  test("a sum that is also used after its norm is an extra output of the group", () => {
     const program = residual((p, sum, norm) => p.output("z", p.add(sum, p.matmul(norm(), p.input("v", "f32", [4, 4])))));
     expect(beforeAndAfter(program, (graph) => fusePrologues(graph, accept).program)).toMatchInlineSnapshot(`
       "before
@@ -365,7 +365,7 @@ describe("fusePrologues", () => {
     expect([...norm!].map((value) => value.toFixed(5))).toEqual(["0.94281", "1.41421", "1.88562", "0.94281"]);
   });
 
-  test("a sum that is read before its norm, or by what may not share it, is computed on its own", () => {
+  test("a sum that is read before its norm, or by a call that cannot share it, is computed on its own", () => {
     const before = residual((p, sum, norm) => p.output("z", p.mul(p.softmax(p.relu(sum)), norm())));
     expect(bodies(fusePrologues(before, accept).program)).toEqual(["add", "relu+softmax", "rmsNorm", "mul"]);
     const twice = residual((p, sum, norm) => p.output("z", p.mul(norm(), p.layerNorm(sum, p.input("v", "f32", [4]), { eps: 1e-5 }))));
@@ -378,7 +378,7 @@ describe("fusePrologues", () => {
     expect(refused).toEqual([{ ops: ["add", "rmsNorm"], reason: "several results" }]);
   });
 
-  test("what a backend refuses is left as it was, and a read does not move behind a write", () => {
+  test("a refused group stays unchanged, and a read does not move after a write", () => {
     const program = createProgram();
     const first = state(program);
     const total = program.sum(program.relu(program.input("x", "f32", [4])));

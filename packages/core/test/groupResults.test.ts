@@ -9,7 +9,7 @@ import { accept, fuse } from "./support/passes.ts";
 
 type Groups = Parameters<typeof siblingsUnsupported>;
 
-/** The group that a program's products become, as a backend is asked for it. */
+/** The group that a program's products become, in the form in which backends are asked for it. */
 function groupOf(record: (program: Program) => void): { inputs: Groups[0]; params: FusedParams } {
   const program = createProgram();
   record(program);
@@ -23,7 +23,7 @@ const times = (program: Program, x: Value, w: Value): Value => program.matmul(x,
 const refusal = ({ inputs, params }: ReturnType<typeof groupOf>): string | undefined =>
   siblingsUnsupported(inputs, params, resultsOf(inputs.length, params));
 
-/** `silu(x·gate) * (x·up)` and `x·other`, which leaves the group as it is. */
+/** `silu(x·gate) * (x·up)`, and `x·other` as a result without an epilogue. */
 function gated(program: Program): void {
   const x = program.input("x", "f32", [program.dim("T", 8), 32]);
   const gate = program.silu(times(program, x, matrix(program, "gate")));
@@ -60,13 +60,13 @@ describe("resultsOf", () => {
 });
 
 describe("siblingsUnsupported", () => {
-  test("accepts products of one tensor with rows of weights, finished or not", () => {
+  test("accepts products of one tensor with rows of weights, with or without an epilogue", () => {
     expect(refusal(groupOf(gated))).toBeUndefined();
   });
 
   test("results that share a product", () => {
     const { inputs, params } = groupOf(gated);
-    // What `silu` gives as well.
+    // The result of `silu` as an output, too.
     const extraOutputs = [params.body.length - 2];
     expect(siblingsUnsupported(inputs, params, resultsOf(inputs.length, { ...params, extraOutputs }))).toBe("results share calls");
   });
@@ -112,13 +112,13 @@ describe("siblingsUnsupported", () => {
     expect(refusal(changed(() => ({ inputs: places })))).toBe("products of several tensors");
   });
 
-  test("products with a result of the group", () => {
+  test("products that read a result of the group", () => {
     const { inputs, params } = pair([6, 32]);
     const body = params.body.map((call, i) => (i === 1 ? { ...call, inputs: [0, inputs.length] } : call));
     expect(refusal({ inputs, params: { body } })).toBe("products of several tensors");
   });
 
-  test("calls that are no products", () => {
+  test("calls that are not products", () => {
     const { inputs, params } = groupOf(gated);
     const { op } = createSoftmax();
     const body = params.body.map((call, i) => (i === params.extraOutputs![0] ? { ...call, op } : call));
@@ -133,7 +133,7 @@ describe("siblingsUnsupported", () => {
 });
 
 describe("anchoredGroup", () => {
-  /** The group of a program that passes make one of. */
+  /** The one group that passes form in a program. */
   const around = (record: (program: Program, x: Value, w: Value) => void) => {
     const program = createProgram();
     record(program, program.input("x", "f32", [program.dim("T", 8), 6]), program.input("w", "f32", [6]));

@@ -9,7 +9,7 @@ beforeEach(async () => {
 afterEach(() => runtime.dispose());
 
 describe("a lazy tensor", () => {
-  test("computes a chain in one submission when it is asked for", async () => {
+  test("computes a chain in one submission when it is read", async () => {
     const a = runtime.lazy(Float32Array.of(1, 2, -3, 4), [2, 2]);
     const y = a
       .matmul(runtime.lazy(Float32Array.of(1, 0, 0, -1), [2, 2]))
@@ -21,7 +21,7 @@ describe("a lazy tensor", () => {
     expect(runtime.counters.reference).toMatchObject({ submits: 1, ops: { fused: 1 } });
   });
 
-  test("shares what is used twice, and reads one tensor once", async () => {
+  test("computes shared links once, and reads each tensor once", async () => {
     const x = runtime.tensor(Float32Array.of(1, 2));
     const shared = runtime.lazy(x).tanh();
     const y = shared.mul(shared).add(runtime.lazy(x).tanh());
@@ -42,7 +42,7 @@ describe("a lazy tensor", () => {
     expect([...(await turned.data())]).toEqual([3, 4, 1, 2]);
   });
 
-  test("says at the recording line what is wrong", async () => {
+  test("refuses a wrong call on the line that records it", async () => {
     const x = runtime.lazy(new Float32Array(6), [2, 3]);
     expect(() => x.matmul(x)).toThrow(ShapeError);
     expect(() => x.add(new Float32Array(3) as never)).toThrow(
@@ -55,7 +55,7 @@ describe("a lazy tensor", () => {
     expect("assign" in x || "kvWrite" in x).toBe(false);
   });
 
-  test("its result can stay on the backend and start another chain", async () => {
+  test("a result can stay on the backend and start another chain", async () => {
     const mid = await runtime.lazy(Float32Array.of(1, 2)).scale({ by: 2 }).tensor();
     expect([...(await runtime.lazy(mid).relu().data())]).toEqual([2, 4]);
     const late = runtime.lazy(mid).tanh();
@@ -63,7 +63,7 @@ describe("a lazy tensor", () => {
     await expect(late.data()).rejects.toThrow(DisposedError);
   });
 
-  test("a long chain needs no deep stack", async () => {
+  test("a long chain does not overflow the stack", async () => {
     let x = runtime.lazy(Float32Array.of(1));
     for (let i = 0; i < 20_000; i++) x = x.scale({ by: 1 });
     expect([...(await x.data())]).toEqual([1]);
@@ -82,7 +82,7 @@ describe("the plan cache", () => {
     expect(counted.planCache).toMatchObject({ plans: 1, compiled: 1, hits: 999, evicted: 0 });
   });
 
-  test("tells apart what differs in structure, parameters, specs, or in which tensor goes where", async () => {
+  test("distinguishes chains by structure, parameters, specs and the place of each tensor", async () => {
     const [a, b] = [runtime.tensor(Float32Array.of(1, 2)), runtime.tensor(Float32Array.of(3, 4))];
     const results = [
       runtime.lazy(a).sub(runtime.lazy(b)),
@@ -133,7 +133,7 @@ describe("the plan cache", () => {
     expect(onDispose).toHaveBeenCalledTimes(evicted);
   });
 
-  test("a plan that failed to compile is not kept, nor counted", async () => {
+  test("a plan that failed to compile is neither kept nor counted", async () => {
     const onCompile = vi.fn(() => {
       if (onCompile.mock.calls.length === 1) throw new RangeError("bad luck");
     });

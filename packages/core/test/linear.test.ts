@@ -6,7 +6,7 @@ import type { FusedParams } from "../src/compiler/passes/fused.ts";
 import { createProgram, type Program } from "../src/index.ts";
 import type { Node, ProgramGraph } from "../src/program/programGraph.ts";
 
-/** Groups of elementwise calls, and nothing else in them: what most backends take. */
+/** Accepts groups of elementwise calls only, as most backends do. */
 const elementwise: Unsupported = (_op, _inputs, params) =>
   "body" in params && (params as FusedParams).body.some(({ op }) => op.elementwise !== true) ? "elementwise calls alone" : undefined;
 
@@ -48,7 +48,7 @@ const programs: Readonly<Record<string, (ops: number) => Program>> = {
   },
 };
 
-/** How often the passes and the planning of memory look at a call or at a lifetime. */
+/** Number of times that the passes and the memory plan read a call or a lifetime. */
 function looks(program: ProgramGraph): number {
   let count = 0;
   const nodes = program.nodes.map(
@@ -82,7 +82,7 @@ function looks(program: ProgramGraph): number {
 test.each(Object.entries(programs))("passes over %s are linear in the number of ops", (_name, record) => {
   const [small, large] = [looks(record(500)), looks(record(4000))];
   expect(small).toBeGreaterThan(500);
-  // Sorting by size has a logarithm: 1.33 times as many looks for 8 times as many ops.
+  // Sorting by size adds a logarithm: 1.33 times as many reads per op for 8 times as many ops.
   expect(large / small).toBeLessThan(8 * 1.5);
 });
 

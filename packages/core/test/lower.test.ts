@@ -17,7 +17,7 @@ test("nodes that no output and no write depends on are dropped", () => {
   expect(program.nodes.length).toBe(5);
 });
 
-test("views are no steps and lie in their input's memory", () => {
+test("views are not steps and share their input's memory", () => {
   const program = createProgram();
   const x = program.relu(program.input("x", "f32", [4]));
   const view = program.reshape(program.reshape(x, { shape: [2, 2] }), { shape: [4, 1] });
@@ -30,7 +30,7 @@ test("views are no steps and lie in their input's memory", () => {
   expect(outputs[1]!.operand.storage).toBe(steps[0]!.output.storage);
 });
 
-test("every version of a persistent is the same memory", () => {
+test("all versions of a persistent share one memory", () => {
   const program = createProgram();
   const state = program.persistent("state", { dtype: "f32", shape: [4] }, { init: "zeros" });
   const x = program.input("x", "f32", [4]);

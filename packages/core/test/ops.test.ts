@@ -43,7 +43,7 @@ describe.each(names)("%s", (name) => {
     }
   });
 
-  test("a symbolic extent infers what the number infers, or is refused in words", () => {
+  test("a symbolic extent infers the same shape as its number, or is refused with a message", () => {
     for (const { inputs, optional, params, name: caseName } of list) {
       const complete = { ...op.defaults, ...params };
       const specs = [...inputs, ...(op.optionalInputs ?? []).map((input) => optional?.[input])];

@@ -8,7 +8,7 @@ import { createProgram, type Program, reference, type Value } from "../src/index
 import { beforeAndAfter, opsOf, scalar, state } from "./support/passes.ts";
 
 describe("deadCode", () => {
-  test("keeps what outputs and writes depend on", () => {
+  test("keeps nodes that outputs and writes depend on", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     program.tanh(program.sigmoid(x));
@@ -38,7 +38,7 @@ describe("deadCode", () => {
 });
 
 describe("commonSubexpressions", () => {
-  test("computes once what is recorded twice, in steps", () => {
+  test("computes repeated calls once, step by step", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     const twice = () => program.add(program.scale(x, { by: 2 }), program.constant(Float32Array.of(1), "f32", []));
@@ -71,7 +71,7 @@ describe("commonSubexpressions", () => {
     `);
   });
 
-  test("a read before a write is not one after it, and writes are never merged", () => {
+  test("reads before and after a write stay apart, and writes are never merged", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     const first = state(program);
@@ -82,7 +82,7 @@ describe("commonSubexpressions", () => {
     expect(opsOf(commonSubexpressions(program))).toEqual(["relu", "assign", "assign", "relu", "sub"]);
   });
 
-  test("0 and -0, and ops that only share a name, stay apart", () => {
+  test("0 and -0 stay apart, and so do ops that only share a name", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     program.output("a", program.div(x, scalar(program, 0)));
@@ -152,7 +152,7 @@ describe("foldConstants", () => {
     expect(opsOf(deadCode(foldConstants(program)))).toEqual(want);
   });
 
-  test("integers wrap as the op does", () => {
+  test("integers wrap as in the op", () => {
     const program = createProgram();
     const i32 = (value: number) => program.constant(Int32Array.of(value), "i32", []);
     program.output("y", program.add(i32(2 ** 31 - 1), i32(1)));
@@ -174,13 +174,13 @@ describe("foldConstants", () => {
       const folded = foldConstants(program);
       expect(opsOf(folded)).toEqual([]);
       expect(folded.values[folded.outputs[0]!.value]!.definition).toEqual({ kind: "constant", data: Uint16Array.of(bits) });
-      // Constants of 16 bits are no operands of a fold.
+      // 16-bit constants are not folded further.
       program.output("back", program.cast(stored, { dtype: "f32" }));
       expect(opsOf(foldConstants(program))).toEqual(["cast"]);
     }
   });
 
-  test("a copy of a persistent that is written later stays a copy", async () => {
+  test("a copy of a persistent keeps its value when the persistent is written later", async () => {
     const program = createProgram();
     const first = state(program);
     const copy = program.scale(first, { by: 1 });
@@ -196,7 +196,7 @@ describe("foldConstants", () => {
   });
 });
 
-test("the listing of a lowered program has shapes, costs, groups and places", () => {
+test("the listing of a lowered program has shapes, costs, groups and storages", () => {
   const program = createProgram();
   const T = program.dim("T", 8);
   const x = program.input("x", "f32", [T, 4]);
@@ -264,7 +264,7 @@ describe("inPlace", () => {
     return program;
   };
 
-  test("elementwise calls write where an input dies, in one address space", () => {
+  test("an elementwise call writes over an input that it reads last, in one address space", () => {
     expect(chain().explain(toy)).toMatchInlineSnapshot(`
       "6 steps on toy, from 7 recorded ops
       input x: f32 [4, 2]

@@ -30,7 +30,7 @@ afterEach(() => runtime.dispose());
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;
 
-/** Layers `tanh(x w)` with a residual, each with a state that counts its runs. */
+/** A program of layers `tanh(x w)` with a residual, each with a state that counts its runs. */
 function layers(count: number): Program {
   const program = createProgram();
   let x = program.input("x", "f32", [program.dim("T", 4), 3]);
@@ -53,7 +53,7 @@ async function loadAll(plan: Plan, count: number): Promise<void> {
 }
 
 describe("a placed program", () => {
-  test("is cut where the device changes, and says so", () => {
+  test("is cut where the device changes, and reports the parts", () => {
     const program = layers(3);
     const placement = layerDevices(3, (layer) => (layer === 1 ? "far" : "near"));
     expect(program.explain({ placement, backends: [backends.near!, backends.far!] })).toMatchInlineSnapshot(`
@@ -111,7 +111,7 @@ describe("a placed program", () => {
     `);
   });
 
-  test("computes what it computes on one backend, run after run", async () => {
+  test("computes the same as on one backend, run after run", async () => {
     const program = layers(5);
     const placed = await runtime.compile(program, { placement: layerDevices(5, (layer) => (layer % 2 === 0 ? "near" : "far")) });
     const whole = await backends.reference!.compile(program);
@@ -131,7 +131,7 @@ describe("a placed program", () => {
     expect(() => placed.run({ x: new Float32Array(3) })).toThrow(/plan: used after dispose/);
   });
 
-  test("frees what went from part to part", async () => {
+  test("frees tensors that went from part to part", async () => {
     const plan = await runtime.compile(layers(3), { placement: layerDevices(3, (layer) => (layer === 1 ? "far" : "near")) });
     await loadAll(plan, 3);
     const { y } = plan.run({ x: uniform(1, 6) });
@@ -145,7 +145,7 @@ describe("a placed program", () => {
     const x = program.input("x", "f32", [4]);
     const state = program.persistent("state", f32(4), { init: "zeros" });
     const large = program.persistent("large", f32(9, 4), { init: "zeros" });
-    // Computed where the larger tensor lives; the state's old content has to get there before the write.
+    // Computed on the device of the larger tensor. The state's old content has to get there before the write.
     const before = program.add(large, program.reshape(state, { shape: [1, 4] }));
     const direct = program.sub(large, state);
     const after = program.assign(state, program.scale(x, { by: 2 }));
@@ -168,7 +168,7 @@ describe("a placed program", () => {
     }
   });
 
-  test("a view of a persistent is made again where a later part reads it", async () => {
+  test("a view of a persistent is recreated on the device of a later part that reads it", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4]);
     const near = program.persistent("near", f32(2, 2));
@@ -189,7 +189,7 @@ describe("a placed program", () => {
     expect([...(await runOnce(plan, { x: Float32Array.of(1, 1, 1, 1) })).y!.data]).toEqual([3, 2, 7, 4]);
   });
 
-  test("a weight that nothing writes may live on several backends, and decides nothing", async () => {
+  test("a weight that no op writes may be on several backends, and does not decide the device", async () => {
     const program = createProgram();
     let x = program.input("x", "f32", [2]);
     const shared = program.persistent("shared", f32(2));
@@ -218,7 +218,7 @@ describe("a placed program", () => {
     await expect(runtime.compile(written, { placement: { "w.0": [] } })).rejects.toThrow(/a device for w.0, got none/);
   });
 
-  test("with one device is that backend's plan; what nothing is computed with is only held", async () => {
+  test("with one device is that backend's plan; an unused persistent is only held", async () => {
     const program = layers(1);
     program.persistent("unused", f32(2));
     const plan = await runtime.compile(program, { placement: layerDevices(1, () => "far") });
@@ -231,7 +231,7 @@ describe("a placed program", () => {
     expect([...(await apart.save("unused"))]).toEqual([3, 4]);
   });
 
-  test("calls without persistents go where their inputs come from, or where they are needed", () => {
+  test("calls without persistents run on the device of their inputs, or of their consumers", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2]);
     const prepared = program.tanh(x);
@@ -245,7 +245,7 @@ describe("a placed program", () => {
     ]);
   });
 
-  test("can run at once where every device can", async () => {
+  test("can run within the call if every device can", async () => {
     const program = layers(2);
     const plan = await runtime.compile(program, { placement: layerDevices(2, (layer) => ["near", "far"][layer]!) });
     await loadAll(plan, 2);
@@ -257,7 +257,7 @@ describe("a placed program", () => {
     expect((await slow.compile(program, { placement: layerDevices(2, (layer) => ["reference", "slow"][layer]!) })).runSync).toBeUndefined();
   });
 
-  test("a failure in one part reaches the readers of the outputs, and the next run is right", async () => {
+  test("a failure in one part rejects reads of the outputs, and the next run succeeds", async () => {
     const plan = await runtime.compile(layers(2), { placement: layerDevices(2, (layer) => ["near", "far"][layer]!) });
     await loadAll(plan, 2);
     const controller = new AbortController();
@@ -267,7 +267,7 @@ describe("a placed program", () => {
     expect((await runOnce(plan, { x: uniform(1, 3) })).y!.data.length).toBe(3);
   });
 
-  test("shares its memory with programs that are compiled with it, wherever that is", async () => {
+  test("shares its memory on every device with programs that are compiled with it", async () => {
     const plan = await runtime.compile(layers(3), { placement: layerDevices(3, (layer) => (layer === 1 ? "far" : "near")) });
     await loadAll(plan, 3);
     await runOnce(plan, { x: uniform(1, 3) });
@@ -287,7 +287,7 @@ describe("a placed program", () => {
     expect(shared.selection.reason).toBe("placed as what it shares");
   });
 
-  test("says what is wrong", async () => {
+  test("refuses wrong placements with the reason", async () => {
     const program = layers(2);
     await expect(runtime.compile(program, { placement: { "w.0": "moon" } })).rejects.toThrow(
       /placement: expected devices among the open backends far, near, reference, got moon/,

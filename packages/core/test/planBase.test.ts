@@ -5,7 +5,7 @@ import { LruCache } from "../src/backend/lruCache.ts";
 import { PlanBase } from "../src/backend/planBase.ts";
 import { ArgumentError, createProgram, DisposedError, type Plan, type Program, ProgramError, reference, ShapeError } from "../src/index.ts";
 
-// What all plans have in common is tested here, on the reference. The conformance suite asks every backend for it.
+// Tests the common behaviour of all plans on the reference. The conformance suite checks it on every backend.
 
 let backend: Backend;
 beforeEach(async () => {
@@ -31,7 +31,7 @@ async function loaded(): Promise<Plan> {
 }
 
 describe("refusals", () => {
-  test("a weight that was not loaded can be neither read, nor saved, nor reset", async () => {
+  test("a weight that was not loaded cannot be read, saved or reset", async () => {
     const plan = await backend.compile(accumulate());
     const missing = "run: expected every weight to be loaded, got none for w; call plan.load() first";
     expect(() => plan.run({ x: ones })).toThrow(new ProgramError(missing));
@@ -50,7 +50,7 @@ describe("refusals", () => {
     expect(() => plan.reset("v")).toThrow(unknown);
   });
 
-  test("a source of another size leaves what was loaded; one that fails midway does not", async () => {
+  test("a source of the wrong size keeps the loaded content; a source that fails midway does not", async () => {
     const plan = await loaded();
     await expect(plan.load("w", sourceOf(new Float32Array(3)))).rejects.toThrow(ShapeError);
     await expect(plan.load("w", sourceOf(new Float32Array(3)))).rejects.toThrow(
@@ -110,7 +110,7 @@ describe("order", () => {
 });
 
 describe("shareWith", () => {
-  test("shares persistents of the same name and spec, until the last plan is disposed of", async () => {
+  test("shares persistents of the same name and spec until the last plan is disposed", async () => {
     const first = await loaded();
     const second = await backend.compile(accumulate(), { shareWith: first });
     const third = await backend.compile(accumulate(3), { shareWith: second });

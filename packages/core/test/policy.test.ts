@@ -16,7 +16,7 @@ const lost = (): never => {
   throw new DeviceLostError("dying", "unplugged");
 };
 
-/** The two ways to compute without compiling a program oneself. */
+/** The two ways to compute without compiling a program explicitly. */
 const ways: readonly (readonly [string, (runtime: Runtime) => Promise<readonly number[]>])[] = [
   ["an eager call", async (runtime) => [...(await (await runtime.relu(runtime.tensor(x))).data())]],
   ["a lazy chain", async (runtime) => [...(await runtime.lazy(x).relu().data())]],
@@ -67,7 +67,7 @@ describe.each(ways)("fallback of %s", (_name, compute) => {
     expect(runtime.counters.dying!.submits).toBe(2);
   });
 
-  test.each(["error", "retry"] as const)("a bug is no reason to compute elsewhere: %s", async (fallback) => {
+  test.each(["error", "retry"] as const)("a bug does not fall back to another backend: %s", async (fallback) => {
     const onRun = (): never => {
       throw new TypeError("a bug");
     };
@@ -81,7 +81,7 @@ describe.each(ways)("fallback of %s", (_name, compute) => {
     await expect(compute(runtime)).rejects.toThrow(DeviceLostError);
   });
 
-  test("where all fail, the last error is raised", async () => {
+  test("raises the last error if all fail", async () => {
     const reference = {
       name: "reference",
       open: fakeFactory({
@@ -96,7 +96,7 @@ describe.each(ways)("fallback of %s", (_name, compute) => {
   });
 });
 
-test("a compiled program that dies raises its error, also with retry: its state was there", async () => {
+test("a failing compiled program raises its error even with retry, because its state is lost", async () => {
   await using runtime = await runtimeOf({ onReady: lost }, { fallback: "retry" });
   const program = createProgram();
   program.output("y", program.relu(program.input("x", "f32", [4])));
@@ -106,7 +106,7 @@ test("a compiled program that dies raises its error, also with retry: its state 
 });
 
 describe("report", () => {
-  test("says which op ran where, how often, why, and what was moved", async () => {
+  test("lists the backend, count, reason and transfers of each op", async () => {
     const unsupported: Fake["unsupported"] = ({ name }) => (name === "tanh" ? "no tanh kernel" : undefined);
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake", unsupported })], policy: { trace: true } });
     const a = runtime.tensor(x);
@@ -144,7 +144,7 @@ describe("report", () => {
   });
 });
 
-test("explain names an op or takes one, and refuses what the op refuses", async () => {
+test("explain takes an op or its name, and refuses calls that the op refuses", async () => {
   await using runtime = await createRuntime({ backends: [] });
   const spec = { dtype: "f32", shape: [2, 2] } as const;
   expect(runtime.explain("matmul", [spec, spec])).toMatchObject({ what: "matmul", cost: { flops: 16 }, backend: "reference" });

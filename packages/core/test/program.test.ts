@@ -39,7 +39,7 @@ test("an op takes its tensors, then one options object", () => {
   expect(() => add(x, x, { axis: 1 })).toThrow(/options among \{\}, got axis/);
 });
 
-test("refs of two programs do not mix", () => {
+test("values of two programs do not mix", () => {
   const [one, two] = [createProgram(), createProgram()];
   const [x, y] = [one.input("x", "f32", [2]), two.input("y", "f32", [2])];
   expect(() => one.add(x, y)).toThrow(ProgramError);
@@ -66,7 +66,7 @@ test("a view of an old version is refused too", () => {
   expect(program.reshape(next, { shape: [1, 2] }).spec.shape).toEqual([1, 2]);
 });
 
-test("a version that is an output may not be written afterwards", () => {
+test("a version that is an output cannot be written afterwards", () => {
   const program = createProgram();
   const s = program.persistent("s", state);
   program.output("before", program.reshape(s, { shape: [2, 1] }));

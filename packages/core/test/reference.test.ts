@@ -4,7 +4,7 @@ import { seedOf, sourceOf, uniform } from "../../conformance/src/headless.ts";
 import { hostMemory } from "../src/backend/hostMemory.ts";
 import { createProgram, DisposedError, OutOfMemoryError, type Program, reference } from "../src/index.ts";
 
-test("sums are formed in f64", async () => {
+test("sums accumulate in f64", async () => {
   const program = createProgram();
   const x = program.input("x", "f32", [3]);
   program.output("sum", program.sum(x));
@@ -15,7 +15,7 @@ test("sums are formed in f64", async () => {
   expect([sum![0], dot![0]]).toEqual([1, 1]);
 });
 
-test("weights and caches that no memory holds are refused with the bytes, before any is read or allocated", async () => {
+test("weights and caches beyond memory are refused with their bytes, before anything is read or allocated", async () => {
   const backend = await reference().open();
   for (const init of [undefined, { init: "zeros" }] as const) {
     const program = createProgram();
@@ -27,7 +27,7 @@ test("weights and caches that no memory holds are refused with the bytes, before
   }
 });
 
-test("persistents that are shared are not counted twice", async () => {
+test("shared persistents are not counted twice", async () => {
   const backend = await reference().open();
   const program = createProgram();
   // Most of the memory: twice as much would not fit.
@@ -50,7 +50,7 @@ test("a disposed backend refuses work", async () => {
   expect(() => backend.upload({ dtype: "f32", shape: [1] }, Float32Array.of(1))).toThrow(DisposedError);
 });
 
-/** A decoder of 2 million parameters, as small language models are built. */
+/** A decoder of 2 million parameters with the architecture of small language models. */
 function decoder(layers: number, width: number, vocabulary: number): Program {
   const program = createProgram();
   const weight = (name: string, ...shape: number[]) => program.persistent(name, { dtype: "f32", shape });
@@ -82,7 +82,7 @@ function decoder(layers: number, width: number, vocabulary: number): Program {
   return program;
 }
 
-test("a whole decoder writes the same tokens in sync and in async runs", async () => {
+test("a whole decoder generates the same tokens in sync and async runs", async () => {
   const program = decoder(2, 64, 128);
   const backend = await reference().open();
   const plan = await backend.compile(program);
@@ -101,7 +101,7 @@ test("a whole decoder writes the same tokens in sync and in async runs", async (
   await backend.dispose();
 });
 
-test("blocks that an op made come out as they were made, also after other ops", async () => {
+test("blocks that an op wrote are returned unchanged, also after further ops", async () => {
   const values = Float32Array.from({ length: 512 }, (_, i) => Math.sin(i * i) * 3);
   const program = createProgram();
   const q = program.quantize(program.input("x", "f32", [2, 256]), { dtype: "q4_K" });

@@ -23,7 +23,7 @@ test.each([
 });
 
 describe("eager calls", () => {
-  test("compute at once on the reference where there is nothing else", async () => {
+  test("compute on the reference if there is no other backend", async () => {
     await using runtime = await createRuntime({ backends: [] });
     using a = runtime.tensor(x, [2, 2]);
     using y = await runtime.relu(await runtime.matmul(a, a));
@@ -32,7 +32,7 @@ describe("eager calls", () => {
     expect(runtime.counters.reference?.ops).toEqual({ matmul: 1, relu: 1 });
   });
 
-  test("ops without inputs, and bools", async () => {
+  test("take ops without inputs, and bools", async () => {
     await using runtime = await createRuntime({ backends: [] });
     using positions = await runtime.arange({ count: 3, dtype: "i32" });
     expect(await positions.data()).toEqual(Int32Array.of(0, 1, 2));
@@ -45,7 +45,7 @@ describe("eager calls", () => {
     expect([not.spec.dtype, ...(await not.data())]).toEqual(["bool", 1, 0]);
   });
 
-  test("optional tensors go by name", async () => {
+  test("take optional tensors by name", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const head = runtime.tensor(x, [1, 1, 4]);
     const positions = runtime.tensor(Int32Array.of(1));
@@ -56,7 +56,7 @@ describe("eager calls", () => {
     });
   });
 
-  test("wrong arguments reject", async () => {
+  test("reject for wrong arguments", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const a = runtime.tensor(x, [2, 2]);
     await expect(runtime.matmul(a, runtime.tensor(x))).rejects.toThrow(ShapeError);
@@ -68,7 +68,7 @@ describe("eager calls", () => {
 });
 
 describe("plan cache", () => {
-  test("a repeated call compiles once, other shapes and parameters again", async () => {
+  test("a repeated call compiles once; other shapes and parameters compile again", async () => {
     const onCompile = vi.fn();
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake", onCompile })] });
     const a = runtime.tensor(x);
@@ -80,7 +80,7 @@ describe("plan cache", () => {
     expect(onCompile).toHaveBeenCalledTimes(4);
   });
 
-  test("parameters that JSON cannot tell apart are told apart", async () => {
+  test("distinguishes parameters that are equal in JSON", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const a = runtime.tensor(Float32Array.of(5, -5));
     const lower = await runtime.clip(a, { min: Number.NEGATIVE_INFINITY, max: Number.NEGATIVE_INFINITY });
@@ -88,7 +88,7 @@ describe("plan cache", () => {
     expect([...(await lower.data()), ...(await upper.data())]).toEqual([Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, 5, -5]);
   });
 
-  test("the least recently used plan goes, and its outputs stay", async () => {
+  test("the least recently used plan is evicted, and its outputs stay valid", async () => {
     const [onCompile, onDispose] = [vi.fn(), vi.fn()];
     const backends = [fakeFactory({ name: "fake", onCompile, onDispose })];
     await using runtime = await createRuntime({ backends, policy: { maxPlans: 2 } });
@@ -138,7 +138,7 @@ describe("fallback", () => {
     await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(DeviceLostError);
   });
 
-  test("when the last one fails, its error is raised", async () => {
+  test("if the last backend fails, its error is raised", async () => {
     const backends = [lost, { ...lost, name: "reference" }];
     await using runtime = await createRuntime({ backends, policy: { fallback: "retry" } });
     await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(DeviceLostError);
@@ -153,7 +153,7 @@ describe("which backends", () => {
     },
   };
 
-  test("one that is missing is skipped, with its reason on record", async () => {
+  test("an unavailable backend is skipped, and its reason is recorded", async () => {
     await using runtime = await createRuntime({ backends: [absent] });
     const program = createProgram();
     program.output("y", program.relu(program.input("x", "f32", [4])));
@@ -163,7 +163,7 @@ describe("which backends", () => {
     expect([...(await plan.run({ x }).y!.data())]).toEqual([1, 0, 3, 0]);
   });
 
-  test("an error that is no UnsupportedError is not swallowed", async () => {
+  test("an error other than UnsupportedError is not swallowed", async () => {
     const broken = { name: "broken", open: () => Promise.reject(new TypeError("a bug")) };
     await expect(createRuntime({ backends: [broken] })).rejects.toThrow(TypeError);
   });
@@ -174,7 +174,7 @@ describe("which backends", () => {
     expect(runtime.backends.map(({ name }) => name)).toEqual(["reference"]);
   });
 
-  test("the policy goes before the environment", async () => {
+  test("the policy takes precedence over the environment", async () => {
     vi.stubEnv("CENTELLA_BACKEND", "reference");
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "fake" })], policy: { force: "fake" } });
     expect(runtime.backends.map(({ name }) => name)).toEqual(["fake"]);
@@ -188,7 +188,7 @@ describe("which backends", () => {
     );
   });
 
-  test("a forced backend that is missing says why", async () => {
+  test("a forced backend that is unavailable reports the reason", async () => {
     await using runtime = await createRuntime({ backends: [absent], policy: { force: "absent" } });
     await expect(runtime.relu(runtime.tensor(x))).rejects.toThrow(/absent: no such library/);
   });

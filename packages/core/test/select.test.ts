@@ -44,7 +44,7 @@ const matmul = (n: number, residency: readonly string[], policy: Policy = {}) =>
   select(ops.matmul, [f32(n, n), f32(n, n)], ops.matmul.defaults, residency, candidates, { thresholds, ...policy });
 
 describe("select", () => {
-  test("large work goes to the first that pays, small work to the next, each with reasons", () => {
+  test("large work goes to the first backend that repays its costs, small work to the next, with reasons", () => {
     const large = matmul(100, ["host"]);
     expect(large.backend.name).toBe("gpu");
     expect(large.reason).toBe("2,000,000 flops >= 1.0e+6, the crossover for matmul");
@@ -57,15 +57,15 @@ describe("select", () => {
     expect(small.rejected.at(-1)).toEqual({ backend: "gpu", reason: "250,000 flops < 1.0e+6, the crossover for matmul" });
   });
 
-  test("data that lives on a device has no transfer to repay", () => {
+  test("data that is on the device has no transfer to repay", () => {
     expect(matmul(2, ["gpu", "gpu"])).toMatchObject({ backend: { name: "gpu" }, reason: "its data lives there" });
     expect(matmul(2, ["cpu"]).backend.name).toBe("cpu");
   });
 
-  test("data that lives on several: what is cheaper to move goes to the other", () => {
+  test("inputs on several devices: the one that is cheaper to move is moved", () => {
     const add = (here: number, elsewhere: number, devices: readonly (string | undefined)[]) =>
       select(ops.add, [f32(here), f32(elsewhere)], {}, devices, candidates, { thresholds });
-    // One way or the other, one transfer: 20 µs and a microsecond per 1,000 bytes.
+    // One transfer in either case: 20 µs, plus 1 µs per 1,000 bytes.
     expect(add(1000, 1, ["gpu", "host"])).toMatchObject({
       backend: { name: "gpu" },
       reason: "moving 4 bytes there beats moving 4,000 away",
@@ -79,18 +79,18 @@ describe("select", () => {
     expect(add(1000, 1, ["gpu", "soft"]).backend.name).toBe("gpu");
   });
 
-  test("latency counts once for each way", () => {
+  test("latency counts once per direction", () => {
     const slow = { gpu: { memory: { min: "never", unit: "bytes" }, transfer: { latencyUs: 1e6, bytesPerUs: 1 } } } as const;
     const { backend } = select(ops.fma, [f32(9), f32(1), f32(1)], {}, ["gpu", "host", "host"], candidates, { thresholds: slow });
     expect(backend.name).toBe("gpu");
   });
 
-  test("without inputs there is nothing that lives anywhere", () => {
+  test("a call without inputs has no data on a device", () => {
     const { backend } = select(ops.arange, [], { ...ops.arange.defaults, count: 9 }, [], candidates, { thresholds });
     expect(backend.name).toBe("cpu");
   });
 
-  test("an op without a threshold of its own takes that of its class", () => {
+  test("an op without its own threshold takes that of its class", () => {
     const { backend, rejected } = select(ops.relu, [f32(1e6)], {}, ["host"], candidates, { thresholds });
     expect([backend.name, rejected.at(-1)]).toEqual(["cpu", { backend: "gpu", reason: "relu on host data never repays the transfer" }]);
     const image = (size: number) =>
@@ -98,7 +98,7 @@ describe("select", () => {
     expect([image(1.5e6), image(1.5e6 - 1)]).toEqual(["gpu", "cpu"]);
   });
 
-  test("thresholds may count bytes; at the limit it pays", () => {
+  test("thresholds may count bytes; work at the threshold is enough", () => {
     const copier: readonly Candidate[] = [
       { name: "copier", backend: gpu },
       { name: "cpu", backend: cpu },
@@ -114,14 +114,14 @@ describe("select", () => {
     expect([backend.name, rejected.at(-1)]).toEqual(["cpu", { backend: "gpu", reason: "no conv2d kernel" }]);
   });
 
-  test("nobody can: every reason is in the error", () => {
+  test("if no backend can run the call, the error has every reason", () => {
     const work = () => select(ops.dot, [f32(4), f32(4)], {}, ["host"], candidates, { thresholds });
     expect(work).toThrow(UnsupportedError);
     expect(work).toThrow(/dot: unsupported: no backend can run it \(absent: no such library; soft: .*; gpu: .*; cpu: no dot kernel\)/);
     expect(() => select(ops.dot, [f32(4), f32(4)], {}, [], [], { thresholds })).toThrow(/none was given/);
   });
 
-  test("where every backend that can is below its threshold, the last one takes it", () => {
+  test("if every capable backend is below its threshold, the last one computes", () => {
     const limits: Thresholds = { ...thresholds, cpu: { compute: { min: 1e6, unit: "flops" } } };
     const specs = [f32(2, 2), f32(2, 2)];
     expect(select(ops.matmul, specs, ops.matmul.defaults, [], candidates, { thresholds: limits })).toEqual({
@@ -149,7 +149,7 @@ describe("select", () => {
     expect(select(ops.relu, [f32(4)], {}, ["host"], alone, { thresholds }).backend).toBe(gpu);
   });
 
-  test("force takes that backend alone, whatever the thresholds and the adapter", () => {
+  test("force chooses that backend alone, regardless of thresholds and adapter", () => {
     expect(matmul(2, ["host"], { force: "gpu" })).toMatchObject({ reason: "forced", backend: { name: "gpu" } });
     expect(matmul(2, ["host"], { force: "soft" }).backend).toBe(software);
     expect(() => matmul(2, ["host"], { force: "absent" })).toThrow(/absent: no such library/);
@@ -185,12 +185,12 @@ describe("selectForProgram", () => {
     ]);
   });
 
-  test("a small one goes to the last backend that can, where no other is left", () => {
+  test("a small program goes to the last capable backend", () => {
     const alone = candidates.filter(({ name }) => name !== "cpu");
     expect(selectForProgram(program(4, "relu"), alone, { thresholds }).backend).toBe(gpu);
   });
 
-  test("inputs that live there bring the program there", () => {
+  test("inputs on a device bring the program to that device", () => {
     const devices = (x: string, w: string) => selectForProgram(program(10, "relu"), candidates, { thresholds }, { x, w }).backend.name;
     expect([devices("gpu", "gpu"), devices("host", "gpu"), devices("host", "host")]).toEqual(["gpu", "gpu", "cpu"]);
   });
@@ -203,7 +203,7 @@ describe("selectForProgram", () => {
 });
 
 describe("explainRequest", () => {
-  test("asks every candidate, also those after the chosen one", () => {
+  test("asks every candidate, including those after the chosen one", () => {
     const request = callRequest(ops.matmul, [f32(50, 50), f32(50, 50)], ops.matmul.defaults, []);
     const explanation = explainRequest(request, candidates, { thresholds });
     expect(explanation).toEqual({
@@ -231,7 +231,7 @@ describe("explainRequest", () => {
     `);
   });
 
-  test("where none takes it, none is named", () => {
+  test("names no backend if none can run the call", () => {
     const { backend } = explainRequest(callRequest(ops.dot, [f32(4), f32(4)], {}, []), candidates, { thresholds });
     expect(backend).toBeUndefined();
   });
@@ -253,7 +253,7 @@ describe("thresholds", () => {
     await expect(createRuntime({ backends: [], policy: { thresholds: wrong as never } })).rejects.toThrow(ArgumentError);
   });
 
-  test("a backend's own decide, and the policy's replace single entries", async () => {
+  test("the backend's thresholds decide, and the policy replaces single entries", async () => {
     const own: Thresholds[string] = { memory: { min: 1e6, unit: "bytes" }, compute: { min: 1e6, unit: "flops" } };
     const backends = [
       { name: "fast", open: () => Promise.resolve(Object.assign(Object.create(gpu), { name: "fast", thresholds: own }) as Backend) },

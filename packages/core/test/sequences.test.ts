@@ -15,7 +15,7 @@ async function run(
   return Object.fromEntries(await Promise.all(entries));
 }
 
-test("parts of a split, put together again, are the tensor", async () => {
+test("concatenated parts of a split are the original tensor", async () => {
   const x = Float32Array.from({ length: 12 }, (_, i) => i);
   const outputs = await run(
     (program) => {
@@ -34,7 +34,7 @@ test("parts of a split, put together again, are the tensor", async () => {
   expect(outputs).toEqual({ second: [1, 2, 3, 7, 8, 9], all: [...x] });
 });
 
-test("split refuses what does not fit", () => {
+test("split refuses parts that do not fit", () => {
   const program = createProgram();
   const x = program.input("x", "f32", [5]);
   expect(() => split(program, x, { axis: 0, sizes: [2, 2] })).toThrow("split: expected whole sizes that add up to 5, got [2, 2]");
@@ -42,7 +42,7 @@ test("split refuses what does not fit", () => {
   expect(() => split(program, x, { axis: 1, sizes: [5] })).toThrow(/axis to be a whole number from -1 to 0, got 1/);
 });
 
-test("ops over a list refuse what is none", async () => {
+test("ops over a list refuse other arguments", async () => {
   const program = createProgram();
   const x = program.input("x", "f32", [5]);
   // @ts-expect-error: the tensors are one argument
@@ -82,7 +82,7 @@ test("a table's first T rows, positions and a mask of a symbolic extent", async 
   expect(outputs).toEqual({ rows: [1, 2], positions: [0, 1], mask: [0, Number.NEGATIVE_INFINITY, 0, 0] });
 });
 
-test("an index outside of the axis is an error that names it", async () => {
+test("an index outside the axis is an error that names the index", async () => {
   const gathered = run((program) => program.output("y", program.gather(program.input("x", "f32", [3]), program.input("i", "i32", [2]))), {
     x: new Float32Array(3),
     i: Int32Array.of(1, 3),

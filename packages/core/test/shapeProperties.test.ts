@@ -9,10 +9,10 @@ import { elementCount, maxSpec } from "../src/spec.ts";
 const extent = fc.integer({ min: 0, max: 4 });
 const shape = (minLength = 0) => fc.array(extent, { minLength, maxLength: 4 });
 
-/** A shape, and two that broadcast to it: some extents 1, some leading axes left out. */
+/** A shape and two shapes that broadcast to it: some extents are 1, some leading axes are missing. */
 const broadcasting = shape().chain((full) =>
   fc.record({ full: fc.constant(full), a: shrunk(full), b: shrunk(full) }).map(({ full: whole, a, b }) => {
-    // An extent that both gave up is 1 in the result.
+    // An extent that is 1 in both shapes is 1 in the result.
     const rank = Math.max(a.length, b.length);
     const at = (part: readonly number[], axis: number): number => part[axis - rank + part.length] ?? 1;
     return { a, b, want: whole.slice(whole.length - rank).map((_, axis) => (at(a, axis) === 1 ? at(b, axis) : at(a, axis))) };
@@ -48,7 +48,7 @@ async function run(op: AnyOp, inputs: readonly TensorSpec[], params: object, dat
 const counting = (dims: readonly number[], offset = 0): Float32Array =>
   Float32Array.from({ length: elementCount(dims) }, (_, i) => i + offset);
 
-/** Element of a tensor that was broadcast to `full`, by its place there: the definition, index by index. */
+/** Element of a tensor that was broadcast to `full`, at an index of `full`. Follows the definition axis by axis. */
 function broadcastAt(data: Float32Array, from: readonly number[], full: readonly number[], place: readonly number[]): number {
   const index = from.reduce((at, dim, axis) => at * dim + (dim === 1 ? 0 : place[axis + full.length - from.length]!), 0);
   return data[index]!;
@@ -80,7 +80,7 @@ describe("broadcasting", () => {
     );
   });
 
-  test("is associative where it is defined", () => {
+  test("is associative if it is defined", () => {
     fc.assert(
       fc.property(
         shape().chain((full) => fc.tuple(shrunk(full), shrunk(full), shrunk(full))),
@@ -93,7 +93,7 @@ describe("broadcasting", () => {
     );
   });
 
-  test("gives any two shapes a result that has both, or refuses them in words", () => {
+  test("gives any two shapes a common shape, or refuses them with a message", () => {
     fc.assert(
       fc.property(shape(), shape(), (a, b) => {
         const rank = Math.max(a.length, b.length);
@@ -105,7 +105,7 @@ describe("broadcasting", () => {
     );
   });
 
-  test("takes the elements that the definition says", async () => {
+  test("takes elements as defined", async () => {
     await fc.assert(
       fc.asyncProperty(broadcasting, async ({ a, b, want }) => {
         const [x, y] = [counting(a), counting(b, 100)];
@@ -143,7 +143,7 @@ describe("shape rules", () => {
     );
   });
 
-  test("an axis outside is refused by every op that has one", () => {
+  test("every op with an axis refuses an axis out of range", () => {
     fc.assert(
       fc.property(withAxis, fc.integer({ min: 0, max: 3 }), ({ dims, axis }, beyond) => {
         const away = axis % 2 === 0 ? dims.length + beyond : -dims.length - 1 - beyond;
@@ -164,7 +164,7 @@ describe("shape rules", () => {
     );
   });
 
-  test("parts put together again are the tensor", async () => {
+  test("concatenated parts are the original tensor", async () => {
     await fc.assert(
       fc.asyncProperty(withAxis, fc.array(fc.integer({ min: 0, max: 4 }), { maxLength: 3 }), async ({ dims, axis }, cuts) => {
         const extents = [0, ...cuts.map((cut) => Math.min(cut, dims[axis]!)).sort(), dims[axis]!];
@@ -180,7 +180,7 @@ describe("shape rules", () => {
     );
   });
 
-  test("a transpose back and forth is the tensor, and moves each element as said", async () => {
+  test("a transpose and its inverse give the original tensor, and each element moves as defined", async () => {
     const permuted = shape().chain((dims) =>
       fc.record({
         dims: fc.constant(dims),
@@ -213,7 +213,7 @@ describe("shape rules", () => {
     );
   });
 
-  test("a product's shape: batches broadcast, inner extents go", () => {
+  test("the shape of a product broadcasts batch axes and drops inner extents", () => {
     const side = fc.integer({ min: 0, max: 3 });
     fc.assert(
       fc.property(broadcasting, side, side, side, fc.boolean(), fc.boolean(), ({ a, b, want }, m, n, k, transposeA, transposeB) => {
@@ -224,7 +224,7 @@ describe("shape rules", () => {
     );
   });
 
-  test("sorted lines are in order and have the same elements; indices take them there", async () => {
+  test("sorted lines are in order and have the same elements, also when taken by argsort", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.oneof(fc.float({ noDefaultInfinity: false }), fc.constantFrom(1, 2, 0, -0)), { minLength: 1, maxLength: 12 }),
@@ -232,7 +232,7 @@ describe("shape rules", () => {
           const x = Float32Array.from(values);
           const spec = f32([x.length]);
           const sorted = await run(ops.sort, [spec], {}, [x]);
-          // The sort is stable and −0 equals 0, so zeros of both signs stay as they come.
+          // The sort is stable and −0 equals 0, so zeros of both signs keep their order.
           expect(sorted).toEqual([...x].sort((p, q) => (Number.isNaN(p) ? 1 : Number.isNaN(q) ? -1 : p - q)));
           const order = await run(ops.argsort, [spec], {}, [x]);
           const taken = await run(ops.takeAlongAxis, [spec, { dtype: "i32", shape: [x.length] }], {}, [x, Int32Array.from(order)]);
@@ -261,7 +261,7 @@ describe("shape rules", () => {
   });
 });
 
-test("a tensor that does not fit into memory is an error of its own", async () => {
+test("a tensor that does not fit into memory has its own error", async () => {
   const program = createProgram();
   program.output("y", program.full({ shape: [2 ** 26, 2 ** 26], value: 1 }));
   const plan = await backend.compile(program);

@@ -12,7 +12,7 @@ const times = (program: Program, x: Value, w: Value): Value => program.matmul(x,
 const siblings = (program: ProgramGraph): ProgramGraph => fuseSiblings(program, accept).program;
 
 describe("fuseSiblings", () => {
-  test("products of one tensor are one node with a result each", () => {
+  test("products of one tensor become one node with a result each", () => {
     const program = createProgram();
     const x = program.relu(program.input("x", "f32", [program.dim("T", 8), 32]));
     const q = times(program, x, weight(program, "wq", 6));
@@ -77,7 +77,7 @@ describe("fuseSiblings", () => {
     `);
   });
 
-  test("a gated product is one node with one result", () => {
+  test("a gated product becomes one node with one result", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 32]);
     const [gate, up] = [times(program, x, weight(program, "gate", 8)), times(program, x, weight(program, "up", 8))];
@@ -108,7 +108,7 @@ describe("fuseSiblings", () => {
     `);
   });
 
-  test("another tensor, other parameters, and a matrix that is made later keep products apart", () => {
+  test("another tensor, other parameters, and a matrix that is computed later keep products apart", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 32]);
     const y = program.input("y", "f32", [2, 32]);
@@ -120,7 +120,7 @@ describe("fuseSiblings", () => {
     expect(bodies(siblings(program))).toEqual(["matmul", "matmul", "matmul", "relu", "matmul"]);
   });
 
-  test("a call joins if all that it reads is there, and its products are read by nothing else", () => {
+  test("a call joins if all its inputs are computed by then and it alone reads its products", () => {
     const joined = (record: (program: Program, a: Value, b: Value, x: Value) => Value): string[] => {
       const program = createProgram();
       const x = program.input("x", "f32", [4, 32]);
@@ -152,7 +152,7 @@ describe("fuseSiblings", () => {
     expect(bodies(siblings(program))).toEqual(["matmul+matmul", "add"]);
   });
 
-  test("a write between products stays behind what read before it, and before what reads it", async () => {
+  test("a write between products stays after earlier reads and before later ones", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4, 4]);
     const first = program.persistent("w", { dtype: "f32", shape: [4, 4] }, { init: "zeros" });
@@ -173,7 +173,7 @@ describe("fuseSiblings", () => {
     expect(optimised).toEqual(recorded);
   });
 
-  test("what a backend refuses is tried without what finishes it, then by dtype, and noted once", () => {
+  test("a refused group is tried without its epilogue, then by dtype, and noted once", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 32]);
     const product = (name: string, dtype: "f32" | "q8_0"): Value => times(program, x, weight(program, name, 8, dtype));
@@ -189,7 +189,7 @@ describe("fuseSiblings", () => {
       "matmul+matmul+matmul+matmul+add+add of f32,q8_0",
       "matmul+matmul+matmul+matmul of f32,q8_0",
       "matmul+matmul of f32",
-      // The sum with one of the others can finish these.
+      // A sum with one of the remaining tensors can be the epilogue of these.
       "matmul+matmul+add of q8_0,f32",
       "matmul+matmul of q8_0",
     ]);
@@ -200,7 +200,7 @@ describe("fuseSiblings", () => {
     expect(bodies(fuseSiblings(program, accept, { maxCalls: 4 }).program)).toEqual(["matmul+matmul+matmul+matmul", "add", "add", "add"]);
   });
 
-  test("results of a group live as long as they are read, each in memory of its own", () => {
+  test("each result of a group has its own memory until its last read", () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4, 32]);
     const [a, b] = [times(program, x, weight(program, "a", 4)), times(program, x, weight(program, "b", 4))];
@@ -211,7 +211,7 @@ describe("fuseSiblings", () => {
     expect([group!.output.storage.first, group!.output.storage.last]).toEqual([0, 2]);
   });
 
-  test("a state that finishes a product is read before it is written", async () => {
+  test("a state in the epilogue of a product is read before it is written", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [4, 4]);
     const [a, b] = [program.matmul(x, program.input("a", "f32", [4, 4])), program.matmul(x, program.input("b", "f32", [4, 4]))];

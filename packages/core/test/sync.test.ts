@@ -29,7 +29,7 @@ describe("runtime.sync", () => {
     expect(runtime.planCache).toMatchObject({ compiled: 3, hits: 1 });
   });
 
-  test("takes what awaited calls gave, once it is there", async () => {
+  test("takes results of awaited calls once they are computed", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const y = await runtime.relu(runtime.tensor(x));
     await y.ready();
@@ -37,7 +37,7 @@ describe("runtime.sync", () => {
     expect([...y.dataSync()]).toEqual([1, 0, 3, 0]);
   });
 
-  test("content that is still computed must be awaited", async () => {
+  test("results that are still being computed must be awaited", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const y = await runtime.relu(runtime.tensor(x));
     const program = runtime.relu(y);
@@ -46,7 +46,7 @@ describe("runtime.sync", () => {
     expect(() => late.dataSync()).toThrow(/expected its content to be at hand, got one to wait for; await data\(\)/);
   });
 
-  test("passes over backends that answer later, with the reason", async () => {
+  test("passes over asynchronous backends with the reason", async () => {
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "later" }), fakeFactory({ name: "now", sync: true })] });
     runtime.sync.relu(runtime.tensor(x));
     expect(runtime.counters.now!.submits).toBe(1);
@@ -95,7 +95,7 @@ describe("runtime.sync", () => {
     expect(() => alone.sync.relu(alone.tensor(x))).toThrow("page: relu: unsupported: its kernel must be waited for");
   });
 
-  test("the reference that nobody gave computes within the call once an awaited call has loaded it", async () => {
+  test("the implicit reference computes within the call once an awaited call has loaded it", async () => {
     const now = fakeFactory({ name: "now", sync: true, unsupported: () => "it lacks it" });
     await using runtime = await createRuntime({ backends: [now] });
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
@@ -105,7 +105,7 @@ describe("runtime.sync", () => {
     expect(runtime.counters.reference!.submits).toBe(2);
   });
 
-  test("the reference that was given computes within the call at once", async () => {
+  test("an explicit reference computes within the first call", async () => {
     await using runtime = await createRuntime({
       backends: [fakeFactory({ name: "now", sync: true, unsupported: () => "it lacks it" }), reference()],
     });
@@ -135,7 +135,7 @@ describe("runtime.sync", () => {
     expect(runtime.report().calls.find(({ backend }) => backend === "dying")).toMatchObject({ calls: 1 });
   });
 
-  test("with retry a wrong call and a bug raise their errors, and one that is alone has no other", async () => {
+  test("with retry, wrong calls and bugs raise their errors, and so does a backend without a successor", async () => {
     const policy = { fallback: "retry" } as const;
     const bug = (): void => {
       throw new RangeError("a bug");
@@ -162,7 +162,7 @@ describe("runtime.sync", () => {
     expect(runtime.report().calls).toMatchObject([{ op: "program", backend: "reference", calls: 3, failed: 1 }]);
   });
 
-  test("where none can, the error says what would", async () => {
+  test("without a synchronous backend the error says how to get one", async () => {
     await using runtime = await createRuntime({ backends: [fakeFactory({ name: "later" })], policy: { force: "later" } });
     const call = (): unknown => runtime.sync.relu(runtime.tensor(x));
     expect(call).toThrow(UnsupportedError);

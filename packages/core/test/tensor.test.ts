@@ -8,7 +8,7 @@ const four = new Float32Array(4);
 const endless: unknown[] = [];
 endless.push(endless);
 
-/** Wrong in JavaScript, where no compiler helps. */
+/** Mistakes that only JavaScript callers can make, because the types refuse them. */
 const wrong: readonly (readonly [string, unknown, unknown, unknown, new (...args: never[]) => Error, RegExp])[] = [
   [
     "f64",
@@ -81,7 +81,7 @@ const wrong: readonly (readonly [string, unknown, unknown, unknown, new (...args
   ["parts of blocks", new Uint8Array(34), [33], "q8_0", ShapeError, /a last axis that is a multiple of 32/],
 ];
 
-test.each(wrong)("%s is no tensor", (_, data, shape, dtype, error, message) => {
+test.each(wrong)("%s is refused", (_, data, shape, dtype, error, message) => {
   const args = [data, shape, dtype] as Parameters<typeof runtime.tensor>;
   for (const make of [() => runtime.tensor(...args), () => runtime.lazy(...args), () => createBatch(backend).upload(...args)]) {
     expect(make).toThrow(error);
@@ -89,7 +89,7 @@ test.each(wrong)("%s is no tensor", (_, data, shape, dtype, error, message) => {
   }
 });
 
-test("what is empty is a tensor", async () => {
+test("empty data is a tensor", async () => {
   expect(await runtime.tensor(new Float32Array(0), [3, 0]).data()).toEqual(new Float32Array(0));
 });
 
@@ -130,7 +130,7 @@ test("floats round to f32, and need not be finite", async () => {
   expect(await runtime.tensor([0.1, NaN, -Infinity]).data()).toEqual(Float32Array.of(0.1, NaN, -Infinity));
 });
 
-test("what is given is copied", async () => {
+test("data is copied", async () => {
   const data = Float32Array.of(1);
   const tensor = runtime.tensor(data);
   data[0] = 2;

@@ -26,7 +26,7 @@ class Block {
     return signExtended(this.k, this.byte(at));
   }
 
-  /** Weight j of 32: those below 16 are the low nibbles of 16 bytes, the others the high ones. */
+  /** Weight j of 32: weights 0 to 15 are the low nibbles of 16 bytes, weights 16 to 31 the high ones. */
   nibble(from: number, j: U32, i: number): U32 {
     const { k } = this;
     const byte = this.byte(k.add(k.and(j, 15), from + i));
@@ -53,8 +53,8 @@ class Block {
 }
 
 /**
- * Reads weights of a block. The part that weights `j` to `j + 3` share is read once; `j` is a multiple of 4 if more than the first is
- * needed. The result returns weight `j + i`. Layouts and roundings are those of `@centella/quant`, one file per type there.
+ * Reads weights of a block. The data that weights `j` to `j + 3` share is read once; `j` must be a multiple of 4 if more than the first
+ * weight is read. The result is a function that returns weight `j + i`. Layouts and roundings are those of `@centella/quant`.
  */
 type Reader = (block: Block, j: U32) => (i: number) => F32;
 
@@ -192,7 +192,7 @@ const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
   },
 };
 
-/** True for the block types that kernels read in stored form; backends convert the remaining ones to f32. */
+/** Whether kernels read a block type in stored form; backends convert the remaining types to f32. */
 export function isNativeBlock(type: BlockType): boolean {
   return Object.hasOwn(readers, type);
 }

@@ -21,13 +21,13 @@ export type Bool = Value<"bool">;
 /** Types that arithmetic is done in. */
 export type NumberType = "f32" | "i32" | "u32";
 
-/** A value that is assigned more than once. Values that were read earlier keep their value. */
+/** A variable. Values that were read from it earlier do not change. */
 export interface Variable<T extends NumberType> {
   get(): Value<T>;
   set(value: Value<T> | number): void;
 }
 
-/** Memory that the lanes of a group share. Reads of what another lane wrote come after {@link Emitter.sync}. */
+/** Memory that the lanes of a group share. A lane may read another lane's writes after {@link Emitter.sync}. */
 export interface SharedArray<T extends NumberType> {
   get(index: U32 | number): Value<T>;
   set(index: U32 | number, value: Value<T>): void;
@@ -36,7 +36,7 @@ export interface SharedArray<T extends NumberType> {
 /** One value of each type. */
 export type Values<T extends readonly NumberType[]> = { readonly [I in keyof T]: Value<T[I]> };
 
-/** Combines a value of each lane, or several that belong together, over the lanes of a group; every lane gets the result. */
+/** Combines one value per lane, or a tuple of values, over the lanes of a group. Every lane receives the result. */
 export type Reducer<T extends readonly NumberType[]> = (values: Values<T>, combine: (a: Values<T>, b: Values<T>) => Values<T>) => Values<T>;
 
 /** Reads a block of a quantised tensor. */
@@ -46,12 +46,12 @@ export interface BlockBytes {
   half(at: number): F32;
 }
 
-/** How two values are compared. */
+/** Comparison operator. */
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
 /**
- * Writes a kernel's body: one instruction per method, and structured flow. Backends turn the calls into text, WGSL or PTX. Numbers stand
- * for constants of the other operand's type.
+ * Writes a kernel's body: one instruction per method, and structured control flow. Backends turn the calls into WGSL or PTX. A number is a
+ * constant of the other operand's type.
  */
 export interface Emitter {
   constant<T extends NumberType>(type: T, value: number): Value<T>;
@@ -70,11 +70,11 @@ export interface Emitter {
   /** `floor(a / b)`; undefined for a zero divisor, without a trap. */
   quotient(a: U32, b: U32 | number): U32;
   remainder(a: U32, b: U32 | number): U32;
-  /** The high word of the product. */
+  /** High word of the 64-bit product. */
   multiplyHigh(a: U32, b: U32 | number): U32;
   /**
-   * The fraction of `(whole + high 2^-32 + low 2^-64) / by`, as words of 32 bits, high one first, within 2^-50. Finite `by` with a
-   * magnitude from 2^-20.
+   * Fraction of `(whole + high 2^-32 + low 2^-64) / by` as two 32-bit words, high word first, within 2^-50. `by` must be finite, with a
+   * magnitude of at least 2^-20.
    */
   divideFixed(dividend: readonly [whole: U32, high: U32, low: U32], by: F32): readonly [high: U32, low: U32];
   /** f32 operands may not be NaN. */
@@ -90,7 +90,7 @@ export interface Emitter {
   sqrt(a: F32): F32;
   floor(a: F32): F32;
   ceil(a: F32): F32;
-  /** To the nearest whole number, halves to even. */
+  /** Rounds to the nearest whole number, ties to even. */
   round(a: F32): F32;
   trunc(a: F32): F32;
   exp(a: F32): F32;
@@ -120,29 +120,29 @@ export interface Emitter {
   convert<T extends "i32" | "u32">(type: T, a: F32): Value<T>;
   /** Bits of the nearest f16, ties to even. */
   toHalf(a: F32): U32;
-  /** The value of an f16 by its bits. */
+  /** Value of the f16 with these bits. */
   fromHalf(bits: U32): F32;
 
   /** Element `index` of an argument of a float dtype or a block type, as f32. */
   load(name: string, index: U32 | number): F32;
-  /** Four elements from `index` on, a multiple of 4. Data that they share, such as a block's scale, is read once. */
+  /** Four elements from `index` on, which is a multiple of 4. Shared data, such as a block's scale, is read once. */
   loadVector(name: string, index: U32 | number): readonly F32[];
   /** Block `index` of an argument of a block type with blocks of `bytes` each. */
   blockAt(name: string, index: U32, bytes: number): BlockBytes;
-  /** `values[index]`, of sixteen whole numbers from -128 to 127. */
+  /** `values[index]` from a table of sixteen whole numbers from -128 to 127. */
   lookUp(values: readonly number[], index: U32): F32;
   /** Element `index` of an i32 argument. */
   loadInteger(name: string, index: U32 | number): I32;
-  /** The bits of element `index` of an argument of any plain dtype, zeros above them. */
+  /** Bits of element `index` of an argument of any plain dtype, zero-extended to 32. */
   loadBits(name: string, index: U32 | number): U32;
-  /** Writes an element of an argument of 32 bits. Two lanes never write one element. */
+  /** Writes an element of an argument with 32-bit elements. Two lanes never write the same element. */
   store(name: string, index: U32 | number, value: Value<NumberType>): void;
 
-  /** Writes 16 bits of an argument, which may share a word with those of another lane. All stores to the argument are of this kind. */
+  /** Writes 16 bits of an argument; another lane may write the other half of the word. All stores to the argument must use this method. */
   storeHalf(name: string, index: U32 | number, bits: U32): void;
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
-  /** Waits for every lane of the group. Not allowed in flow in which lanes may differ. */
+  /** Waits for every lane of the group. Not allowed in control flow in which lanes may diverge. */
   sync(): void;
   /** Number of the lane in its group. */
   lane(): U32;
@@ -155,10 +155,10 @@ export interface Emitter {
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T>;
 
   if(condition: Bool, then: () => void, otherwise?: () => void): void;
-  /** `for (i = from; i < to; i += step)`; lanes may differ. */
+  /** `for (i = from; i < to; i += step)`; lanes may diverge. */
   for(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void;
-  /** Tests, then runs `body`, as long as the test holds; lanes may differ. */
+  /** `while (test) body`; lanes may diverge. */
   while(test: () => Bool, body: () => void): void;
-  /** As {@link for}, with bounds that are the same in all lanes of a group: `sync()` is allowed inside. */
+  /** Like {@link for}, with the same bounds in all lanes of a group, so `sync()` is allowed inside. */
   forUniform(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void;
 }

@@ -1,13 +1,13 @@
 import { elementAt } from "@centella/core/backend";
 import type { Bool, Emitter, U32 } from "./emitter.ts";
 
-/** A whole number that is known when the kernel is written, or a value. Arithmetic folds constants. */
+/** A whole number: a constant of the kernel's text, or a value. Arithmetic folds constants. */
 export type Extent = number | U32;
 
-/** One extent for each element of a list; a tuple if the list is a tuple. */
+/** One extent per element of a list; a tuple for a tuple. */
 export type PerExtent<S extends readonly unknown[]> = { readonly [K in keyof S]: Extent };
 
-/** The instructions that extents take. */
+/** Instructions that arithmetic on extents needs. */
 type ExtentMath = Pick<Emitter, "constant" | "add" | "mul" | "quotient" | "remainder" | "compare">;
 
 /** `a * b` */
@@ -28,7 +28,7 @@ export function timesPlus(k: ExtentMath, a: Extent, b: Extent, c: Extent): Exten
   return plus(k, times(k, a, b), c);
 }
 
-/** All extents multiplied; 1 for none. */
+/** Product of all extents; 1 for none. */
 export function product(k: ExtentMath, extents: readonly Extent[]): Extent {
   return extents.reduce<Extent>((a, b) => times(k, a, b), 1);
 }
@@ -41,7 +41,7 @@ export function divide(k: ExtentMath, a: Extent, b: Extent): readonly [Extent, E
   return [k.quotient(dividend, b), k.remainder(dividend, b)];
 }
 
-/** A value of an extent, a constant for a number. */
+/** Value of an extent; a number becomes a constant. */
 export function asValue(k: ExtentMath, a: Extent): U32 {
   return typeof a === "number" ? k.constant("u32", a) : a;
 }

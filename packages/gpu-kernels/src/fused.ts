@@ -24,7 +24,7 @@ type Inputs = readonly (TensorSpec | undefined)[];
 
 /** A fused group as kernels see it. */
 export type Group =
-  /** Elementwise calls alone: one step. */
+  /** Elementwise calls only, computed as one step. */
   | { readonly kind: "elementwise"; readonly step: GpuStep }
   /** A `kvWrite` with the `rope` of its keys, and of queries: one step. */
   | { readonly kind: "cacheWrite"; readonly step: GpuStep }
@@ -39,7 +39,7 @@ export interface AnchoredCall {
   readonly output: TensorSpec;
   readonly epilogue?: Epilogue;
   readonly prologue?: Prologue;
-  /** The group's input that input `index` of the call is. Inputs that only the elementwise calls read follow the call's own. */
+  /** Group input that is input `index` of the call. Inputs that only the elementwise calls read follow the call's own. */
   readonly inputOf: (index: number) => number;
 }
 
@@ -150,7 +150,7 @@ function epilogueOf(inputs: Inputs, group: ElementwiseGroup | undefined, anchors
   return { args, apply: (scope, index, results) => apply(scope, index, results) as F32 };
 }
 
-/** A group of elementwise calls at an element, of the values at the places `anchors`. */
+/** Values of a group of elementwise calls at one element, given the values at the places `anchors`. */
 function elementsOf(
   inputs: Inputs,
   { places, params, output }: ElementwiseGroup,

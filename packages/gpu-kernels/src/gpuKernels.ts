@@ -124,7 +124,7 @@ import { where } from "./kernels/where.ts";
 /** Kernels that are spelled once for all GPUs, by op: the annotation is the registration. */
 export type GpuKernels = { readonly [N in OpName]?: GpuKernelOf<N> };
 
-/** The kernel of each op, where a GPU backend has none of its own. */
+/** Kernel of each op, used if a GPU backend has none of its own. */
 export const gpuKernels: GpuKernels = {
   abs,
   acos,

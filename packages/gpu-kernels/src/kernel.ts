@@ -9,7 +9,7 @@ export type GpuArgument =
   | { readonly kind: "output"; readonly dtype: DType }
   /** A further result of a fused group. */
   | { readonly kind: "extraOutput"; readonly index: number; readonly dtype: DType }
-  /** Memory that the steps of a call share, of as many elements as the shape has. */
+  /** Temporary memory that the steps of a call share, with as many elements as the shape. */
   | { readonly kind: "scratch"; readonly dtype: "f32" | "i32" | "u32"; readonly elements: Shape }
   /** Constant words. */
   | { readonly kind: "table"; readonly dtype: "u32"; readonly words: Uint32Array };
@@ -32,7 +32,7 @@ export interface GpuScope {
 /** A part of an op call: one dispatch or launch. */
 export type GpuStep =
   | {
-      /** A lane for each element of `shape`, which returns the element, or its bits; `to` names the argument that it goes to. */
+      /** Runs a lane per element of `shape`, which returns the element or its bits; `to` names the argument that stores it. */
       readonly kind: "map";
       readonly name: string;
       readonly args: GpuArguments;
@@ -41,7 +41,7 @@ export type GpuStep =
       readonly body: (scope: GpuScope, index: U32) => Value<NumberType>;
     }
   | {
-      /** A lane for each index of `shape`; the body stores results itself. */
+      /** Runs a lane per index of `shape`; the body stores results itself. */
       readonly kind: "each";
       readonly name: string;
       readonly args: GpuArguments;
@@ -49,7 +49,7 @@ export type GpuStep =
       readonly body: (scope: GpuScope, index: U32) => void;
     }
   | {
-      /** A group of lanes for each index of `shape`. */
+      /** Runs a group of lanes per index of `shape`. */
       readonly kind: "groups";
       readonly name: string;
       readonly args: GpuArguments;
@@ -69,7 +69,7 @@ export interface Epilogue {
 
 /** Elementwise calls before an op, which compute each element of its first input where its kernels read it. */
 export interface Prologue {
-  /** Memory that `apply` reads, by the names that it uses, and `kept` where the elements are a result as well. */
+  /** Memory that `apply` reads, by the names that it uses, and `kept` if the elements are also a result. */
   readonly args: GpuArguments;
   readonly apply: (scope: GpuScope, index: U32) => F32;
 }
@@ -81,7 +81,7 @@ export type InputSpecs = readonly (TensorSpec | undefined)[];
 export interface GpuCall<Inputs extends InputSpecs = InputSpecs> {
   readonly inputs: Inputs;
   readonly output: TensorSpec;
-  /** Largest values of dims that the steps serve, where these are below the dims' maxima. */
+  /** Upper bounds of dims in the runs that the steps serve, if they are below the dims' maxima. */
   readonly bucket?: DimValues;
   /** Only for kernels with `epilogue`. */
   readonly epilogue?: Epilogue | undefined;
@@ -91,21 +91,21 @@ export interface GpuCall<Inputs extends InputSpecs = InputSpecs> {
 
 /** How fused groups may use a kernel. */
 export interface Fusable {
-  /** Its steps store each result once, through the call's epilogue. */
+  /** Whether the steps store each result once, through the call's epilogue. */
   readonly epilogue?: true;
-  /** Its steps read each element of the first input once, or again in the same lane, through the call's prologue. */
+  /** Whether the steps read each element of the first input once, or again in the same lane, through the call's prologue. */
   readonly prologue?: "once" | "again";
 }
 
-/** How an op is computed on GPUs, written once for all of them. Pure. */
+/** GPU kernel of an op, written once for all GPU backends. Its functions are pure. */
 export interface GpuKernel<P extends object = object, Inputs extends InputSpecs = InputSpecs> extends Fusable {
   /** The reason why there is no kernel for a call. */
   unsupported?(inputs: Inputs, params: P, output: TensorSpec): string | undefined;
-  /** Refuses a run by its extents. @throws {CentellaError} */
+  /** Checks the extents of a run. @throws {CentellaError} if the kernel cannot serve them */
   checkRun?(call: GpuCall<Inputs>, params: P, dims: DimValues): void;
   /** The steps of a call, in order. */
   steps(call: GpuCall<Inputs>, params: P): readonly GpuStep[];
-  /** For elementwise ops: what fused groups are made of. */
+  /** Body of an elementwise op, which fused groups are built from. */
   readonly element?: GpuElement;
 }
 
@@ -158,8 +158,8 @@ export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue 
 }
 
 /**
- * An op's first input: `first` gives an element, `again` one that the same lane has read before. A prologue's elements are kept for
- * that: in the extra output if they are also a result, otherwise in the op's own output until its result is stored.
+ * An op's first input: `first` reads an element, `again` one that the same lane has read before. For that, a prologue's elements are kept
+ * in the extra output if they are also a result, otherwise in the op's own output until its result is stored.
  */
 export function firstInput(
   scope: GpuScope,

@@ -5,11 +5,11 @@ import type { Fusable, GpuKernel, InputSpecs } from "./kernel.ts";
 
 /** A kernel in the form in which a backend runs it. */
 export interface BackendKernel extends Fusable {
-  /** The reason why there is no kernel for a call; undefined if there is one. */
+  /** Reason why a call has no kernel; undefined if it has one. */
   unsupported?(inputs: InputSpecs, params: object, output: TensorSpec): string | undefined;
 }
 
-/** What a backend brings to its table. */
+/** Backend-specific parts of a kernel table. */
 export interface KernelTableParts<K extends BackendKernel> {
   /** Name of the backend. */
   readonly backend: string;
@@ -19,13 +19,13 @@ export interface KernelTableParts<K extends BackendKernel> {
   shared(op: string, kernel: GpuKernel): K;
   /** Returns the kernel of fused groups. */
   fused(kernelNamed: (op: string) => K | undefined): K;
-  /** Returns the kernel that an op of the user's own came with, if it came with one for this backend. */
+  /** Returns the kernel that a custom op brings for this backend, if any. */
   custom(op: AnyOp): K | undefined;
   /** The reason why the backend cannot serve tensors of these specs. */
   refuses?(specs: InputSpecs): string | undefined;
 }
 
-/** The kernels of a GPU backend: its own ones, the shared ones for all other ops, fused groups and custom ops. */
+/** Kernels of a GPU backend: its own, the shared ones for the remaining ops, and those of fused groups and custom ops. */
 export class KernelTable<K extends BackendKernel> {
   /** By op name. */
   readonly kernels: ReadonlyMap<string, K>;

@@ -56,7 +56,7 @@ function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolea
   const perBlock = blockElements[type];
   const [first = 1, last = perBlock] = a.shape.slice(-2);
   const [m, depth] = transposed ? [last, first] : [first, last];
-  // The depth is that of the weight: a number of whole blocks.
+  // The depth equals that of the weight: a whole number of blocks.
   const blocks = (typeof depth === "number" ? depth : depth.max) / perBlock;
   return {
     kind: "groups",
@@ -75,7 +75,7 @@ function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolea
   };
 }
 
-/** Rounds a block. `elementAt(i)` is the i-th element of the lane in `y`, `sourceAt` the place of an element in `a`. */
+/** Rounds a block. `elementAt(i)` is the index in `y` of the lane's i-th element, `sourceAt` the index of an element in `a`. */
 function roundBlock({ k }: GpuScope, type: ActivationType, elementAt: (i: number) => U32, sourceAt: (element: U32) => Extent): void {
   const elements = Array.from({ length: blockElements[type] / lanes }, (_, i) => elementAt(i));
   const values = elements.map((element) => ({ element, value: k.load("a", sourceAt(element)) }));
@@ -110,7 +110,7 @@ function symmetricScale(k: Emitter, values: readonly Located[]): Scales {
   };
 }
 
-/** q8_K: with `m` the first of the values of largest magnitude, `inverse = -127 / m`, `step = 1 / inverse`. */
+/** q8_K: with `m` the first value of the largest magnitude, `inverse = -127 / m`, `step = 1 / inverse`. */
 function signedScale(k: Emitter, values: readonly Located[]): Scales {
   type Pair = Values<readonly ["f32", "u32"]>;
   const better = (a: Pair, b: Pair): Pair => {

@@ -20,7 +20,7 @@ export interface SiblingProduct {
 
 /** A result of one or more products, and where it is stored. */
 export interface SiblingResult {
-  /** Takes a result of each product. */
+  /** Computes the result from one element of each product. */
   readonly epilogue: Epilogue;
   readonly products: readonly SiblingProduct[];
   readonly y: { readonly kind: "output" } | { readonly kind: "extraOutput"; readonly index: number };

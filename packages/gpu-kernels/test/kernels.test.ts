@@ -3,7 +3,7 @@ import { type AnyOp, ops } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { gpuKernels } from "../src/index.ts";
 
-test("files of GPU kernels are ops, and all are in the table", () => {
+test("every file of a GPU kernel is named after an op and is in the table", () => {
   const names = readdirSync(new URL("../src/kernels", import.meta.url)).map((file) => file.replace(".ts", ""));
   expect(names.filter((name) => !(name in ops))).toEqual([]);
   expect(Object.keys(gpuKernels).sort()).toEqual(names.sort());
@@ -12,7 +12,7 @@ test("files of GPU kernels are ops, and all are in the table", () => {
 test("elementwise ops on f32 can be fused", () => {
   const fusable = new Set(Object.entries(gpuKernels).flatMap(([name, { element }]) => (element === undefined ? [] : [name])));
   const apart = (Object.values(ops) as readonly AnyOp[]).filter(({ name, elementwise }) => elementwise === true && !fusable.has(name));
-  // Of other dtypes than f32 and i32.
+  // Elementwise ops of dtypes other than f32 and i32.
   const expected = ["cast", "equal", "greater", "greaterEqual", "less", "lessEqual", "notEqual", "where"];
   const logical = ["logicalAnd", "logicalNot", "logicalOr", "logicalXor"];
   expect(apart.map(({ name }) => name).sort()).toEqual([...expected, ...logical].sort());

@@ -1,7 +1,7 @@
 import { attentionGoldens } from "../goldens/attention.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
-/** A table of blocks that do not follow each other. */
+/** A block table whose blocks are not consecutive. */
 const tenBlocks = [3, 4, 9, 0, 1, 2, 8, 7, 5, 6];
 
 export const attention: OpCases<"attention"> = {

@@ -2,7 +2,7 @@ import { cosGoldens } from "../goldens/cos.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
 export const cos: OpCases<"cos"> = {
-  // Arguments up to 100: f32 arithmetic reduces them with an error of an ulp of the argument at most.
+  // Arguments up to 100: f32 arithmetic reduces them with an error of at most one ulp of the argument.
   tolerance: { f32: { rtol: 1e-5, atol: 2e-6 } },
   cases: [
     ...cosGoldens,

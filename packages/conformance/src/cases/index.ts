@@ -126,7 +126,7 @@ import { trunc } from "./trunc.ts";
 import { variance } from "./variance.ts";
 import { where } from "./where.ts";
 
-/** What is tested about each op. The type names every op, so one without cases does not compile. */
+/** Cases of every op. The type names all ops, so an op without cases does not compile. */
 export const cases: { readonly [N in OpName]: OpCases<N> } = {
   abs,
   acos,

@@ -13,12 +13,12 @@ export const layerNorm: OpCases<"layerNorm"> = {
     { name: "zeros", inputs: [{ dtype: "f32", shape: [2, 5], values: new Array<number>(10).fill(0) }, f32(5)], params: { eps: 1e-5 } },
     { name: "large eps", inputs: [f32(2, 8), f32(8)], params: { eps: 1 } },
     { name: "bias", inputs: [f32(7, 67), f32(67)], optional: { bias: { ...f32(67), as: "persistent" } }, params: { eps: 1e-5 } },
-    // E[x^2] - mean^2 would have no digit left.
+    // E[x^2] - mean^2 would cancel to no correct digit.
     {
       name: "large mean",
       inputs: [{ dtype: "f32", shape: [2, 40], values: Array.from({ length: 80 }, (_, i) => 4096 + ((7 * i) % 16) / 16) }, f32(40)],
       params: { eps: 1e-6 },
-      // The mean itself is rounded: 2^12 to 2^-12, of a deviation of 0.3.
+      // The mean of 2^12 is itself rounded to 2^-12, with a deviation of 0.3.
       tolerance: { rtol: 1e-3, atol: 1e-3 },
     },
     { name: "no rows", inputs: [f32(0, 8), f32(8)], params: { eps: 1e-5 } },

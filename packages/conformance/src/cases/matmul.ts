@@ -2,12 +2,12 @@ import { matmulGoldens } from "../goldens/matmul.ts";
 import { bfloatProducts, blockTypes, f32, halfProducts, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
 
 /**
- * ggml multiplies the minima of q4_1 and q5_1 by sums of activations that it stores as f16, and so does the reference; backends may take
- * the sums of what they rounded. Sums of 32 values of size 1 are off by up to 2^-8, of which 16 are multiplied by minima of up to 2.
+ * ggml multiplies the minima of q4_1 and q5_1 by sums of activations that it stores as f16, and so does the reference. Backends may sum
+ * the rounded activations instead. Sums of 32 values of size 1 are off by up to 2^-8, and 16 of them are multiplied by minima of up to 2.
  */
 const storedSums: Tolerance = { rtol: 1e-5, atol: 0.03 };
 
-/** Every block type at one row and at several, exact and with ggml's rounded activations. */
+/** Every block type with one row and with several, with exact activations and with ggml's rounding. */
 const quantized: readonly OpCase<"matmul">[] = blockTypes.flatMap((type) =>
   [1, 5].flatMap((rows) =>
     (["f32", "ggml"] as const).map(

@@ -1,7 +1,7 @@
 import { moeMatmulGoldens } from "../goldens/moeMatmul.ts";
 import { blockTypes, f32, halfProducts, i32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
 
-/** As of `matmul`: ggml stores the sums of activations that it multiplies the minima of q4_1 and q5_1 with as f16. */
+/** As in `matmul`: ggml multiplies the minima of q4_1 and q5_1 by sums of activations that it stores as f16. */
 const storedSums: Tolerance = { rtol: 1e-5, atol: 0.03 };
 
 const quantized: readonly OpCase<"moeMatmul">[] = blockTypes.flatMap((type) =>

@@ -2,7 +2,7 @@ import { prodGoldens } from "../goldens/prod.ts";
 import { f32, i32, type OpCases } from "../opCases.ts";
 
 export const prod: OpCases<"prod"> = {
-  // Products of up to 105 values round as often.
+  // Products of up to 105 values, each rounded.
   tolerance: { f32: { rtol: 1e-5, atol: 1e-30 } },
   cases: [
     ...prodGoldens,

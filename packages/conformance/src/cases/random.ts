@@ -2,7 +2,7 @@ import { randomGoldens } from "../goldens/random.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
 export const random: OpCases<"random"> = {
-  // The words are exact; a normal takes a logarithm, a root and a cosine of them.
+  // The words are exact. A normal number takes a logarithm, a root and a cosine.
   tolerance: { f32: { rtol: 1e-5, atol: 1e-6 } },
   cases: [
     ...randomGoldens,

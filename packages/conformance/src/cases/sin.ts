@@ -2,7 +2,7 @@ import { sinGoldens } from "../goldens/sin.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
 export const sin: OpCases<"sin"> = {
-  // Arguments up to 100: f32 arithmetic reduces them with an error of an ulp of the argument at most.
+  // Arguments up to 100: f32 arithmetic reduces them with an error of at most one ulp of the argument.
   tolerance: { f32: { rtol: 1e-5, atol: 2e-6 } },
   cases: [
     ...sinGoldens,

@@ -2,7 +2,7 @@ import { sqrtGoldens } from "../goldens/sqrt.ts";
 import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 
 export const sqrt: OpCases<"sqrt"> = {
-  // WGSL derives it from an inverse root of 2 ulp.
+  // WGSL derives the root from an inverse root of 2 ulp.
   tolerance: { f32: { rtol: 1e-6, atol: 1e-7 } },
   cases: [
     ...sqrtGoldens,

@@ -5,7 +5,7 @@ const decay = (...shape: number[]): CaseTensor => ({ ...f32(...shape), fill: { l
 const step = (...shape: number[]): CaseTensor => ({ ...f32(...shape), fill: { low: 0.01, high: 1 } });
 
 export const ssmScan: OpCases<"ssmScan"> = {
-  // f32 sums of 16 to 128 products, over states whose f32 rounding adds up over some tokens.
+  // f32 sums of 16 to 128 products, over states whose f32 rounding errors add up over several tokens.
   tolerance: { f32: { rtol: 1e-4, atol: 1e-5 } },
   cases: [
     ...ssmScanGoldens,

@@ -5,7 +5,7 @@ const decay = (...shape: number[]): CaseTensor => ({ ...f32(...shape), fill: { l
 const step = (...shape: number[]): CaseTensor => ({ ...f32(...shape), fill: { low: 0.01, high: 1 } });
 
 export const ssmScanWrite: OpCases<"ssmScanWrite"> = {
-  // Rounding of f32 states adds up over some tokens.
+  // Rounding errors of f32 states add up over several tokens.
   tolerance: { f32: { rtol: 1e-5, atol: 2e-6 } },
   cases: [
     ...ssmScanWriteGoldens,

@@ -25,7 +25,7 @@ export const variance: OpCases<"variance"> = {
       params: { axis: 1 },
     },
     { name: "sample", inputs: [f32(5, 67)], params: { axis: 1, correction: 1 } },
-    // In one pass, E[x^2] - mean^2 has no digit left here: the values are 2^12 + k / 64, whose squares need 37 bits.
+    // In one pass, E[x^2] - mean^2 has no correct digit here: the values are 2^12 + k / 64, whose squares need 37 bits.
     {
       name: "large mean",
       inputs: [{ dtype: "f32", shape: [64], values: Array.from({ length: 64 }, (_, i) => 4096 + (i % 8) / 64) }],

@@ -8,7 +8,7 @@ import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;
 
-/** relu(x w + b), with two outputs and two inputs so that transfers have something to merge. */
+/** relu(x w + b), with two outputs and two inputs so that transfers can be merged. */
 function layer(): Program {
   const program = createProgram();
   const x = program.input("x", "f32", [5, 12]);

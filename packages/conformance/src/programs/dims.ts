@@ -60,7 +60,7 @@ function runOf(tokens: number, rows: readonly number[]): Run {
   };
 }
 
-/** Every size around the powers of two that backends bucket by, up and down again, with none, one and all rows out. */
+/** Sizes around the powers of two that backends bucket by, ascending and descending, with no, one and all rows in the output. */
 async function sizes(backend: Backend): Promise<void> {
   const tokens = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 39, 40, 1, 17, 0, 8];
   const runs = tokens.map((T, i) => {
@@ -78,7 +78,7 @@ async function tooLarge(backend: Backend): Promise<void> {
   });
 }
 
-/** Dims that shapes leave open are given; two symbolic axes of one tensor. */
+/** Explicit values for dims that shapes leave open, and two symbolic axes in one tensor. */
 async function explicitDims(backend: Backend): Promise<void> {
   const program = createProgram();
   const [M, N] = [program.dim("M", 9), program.dim("N", 9)];
@@ -90,7 +90,7 @@ async function explicitDims(backend: Backend): Promise<void> {
   await expectLikeReference("two symbolic axes", backend, program, {}, [run(3, 5), run(9, 9), run(1, 8), run(0, 4), run(4, 0), run(5, 3)]);
 }
 
-/** One below, at and one above each border that powers of two make, in both dims at once. */
+/** One below, at and one above each power of two, in both dims at once. */
 async function borders(backend: Backend): Promise<void> {
   const program = createProgram();
   const [M, N] = [program.dim("M", 9), program.dim("N", 17)];

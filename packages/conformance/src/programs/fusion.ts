@@ -7,7 +7,7 @@ import { contentsOf, uniform } from "../data.ts";
 import type { Tolerance } from "../opCases.ts";
 import { expectExplained, expectLikeReference, type Run, runOnce, withPlan } from "./scenario.ts";
 
-/** Each elementwise op with another one after it, so that it is computed inside a group. */
+/** Each elementwise op followed by another one, so that it is computed inside a group. */
 async function everyOp(backend: Backend): Promise<void> {
   const program = createProgram();
   const shape = [5, 7];
@@ -31,12 +31,12 @@ async function everyOp(backend: Backend): Promise<void> {
   await expectLikeReference("elementwise ops in groups", backend, program, {}, [{ inputs: data }, { inputs: { ...data, a } }]);
 }
 
-/** Each elementwise op alone, on temporaries that die with it: where a backend writes in place, it does so here. */
+/** Each elementwise op alone, as the last reader of its inputs: backends that write in place do so here. */
 async function everyOpInPlace(backend: Backend): Promise<void> {
   const program = createProgram();
   const shape = [3, 7];
   const names = ["a", "b", "c"] as const;
-  // A copy that no group takes in.
+  // A copy that cannot join a group.
   const rows = program.constant(Int32Array.of(2, 0, 1), "i32", [3]);
   const copy = (x: Value): Value => program.embedding(x, rows);
   for (const [name, { cases: list }] of Object.entries(cases)) {
@@ -46,7 +46,7 @@ async function everyOpInPlace(backend: Backend): Promise<void> {
     const specs = op.inputs.map(() => ({ dtype: "f32", shape }) as const);
     const output = op.infer(specs, params);
     if (output.dtype !== "f32" || backend.unsupported(op, specs, params, output) !== undefined) continue;
-    // No two calls are equal, so none is shared.
+    // All calls differ, so none is merged with another.
     const own = names.slice(0, op.inputs.length).map((input) => program.input(`${name} ${input}`, "f32", shape));
     program.output(name, copy(program.record(op, own.map(copy), params)));
   }
@@ -80,7 +80,7 @@ async function broadcasts(backend: Backend): Promise<void> {
   await expectLikeReference("a group with broadcasting", backend, program, {}, runs);
 }
 
-/** Products with what may follow them: a bias, an activation, a gate, and a residual that is the product's own input. */
+/** Products with epilogues: a bias, an activation, a gate, and a residual that is the product's own input. */
 async function products(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 70);
@@ -98,7 +98,7 @@ async function products(backend: Backend): Promise<void> {
   await expectLikeReference("products with epilogues", backend, program, weights, runs, { rtol: 1e-4, atol: 2e-2 });
 }
 
-/** Products of one tensor with several matrices, some with what finishes them, alone or together. */
+/** Products of one tensor with several matrices, some with an epilogue of one or several products. */
 async function siblings(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 12);
@@ -119,7 +119,7 @@ async function siblings(backend: Backend): Promise<void> {
   await expectLikeReference("products of one tensor", backend, program, weights, runs, { rtol: 1e-4, atol: 1e-3 });
 }
 
-/** What may follow a norm, a softmax or a reduction: scalars, rows, a column, another tensor, and the op's own inputs again. */
+/** Epilogues of a norm, a softmax or a reduction that read scalars, rows, a column, another tensor, and the op's own inputs. */
 async function rows(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 9);
@@ -187,7 +187,7 @@ async function residuals(backend: Backend): Promise<void> {
   await expectExplained("sums that are read besides", backend, program, {}, elementAt(runs, 0));
 }
 
-/** Elementwise calls after one whose parameters name a symbolic dim: its result's shape in a run is not in the inputs. */
+/** Elementwise calls after an op whose parameters name a symbolic dim: the inputs do not determine its shape in a run. */
 async function symbolicShapes(backend: Backend): Promise<void> {
   const program = createProgram();
   const T = program.dim("T", 7);

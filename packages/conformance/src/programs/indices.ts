@@ -6,7 +6,7 @@ import { runOnce, withPlan } from "./scenario.ts";
 
 const huge = [-1, -(2 ** 31), 2 ** 31 - 1];
 
-/** The reference names a bad index; kernels, which cannot throw, give zeros and stay inside the table. */
+/** The reference names a bad index. Kernels, which cannot throw, return zeros and never read outside the table. */
 async function ids(backend: Backend): Promise<void> {
   const program = createProgram();
   const table = program.input("table", "f32", [3, 4]);

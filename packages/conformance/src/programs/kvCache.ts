@@ -84,7 +84,7 @@ function runOf(variant: Variant, tokens: readonly (readonly [number, number])[])
 const tokensOf = (from: number, to: number): readonly (readonly [number, number])[] =>
   Array.from({ length: to - from }, (_, i) => [0, 1].map((sequence) => [sequence, from + i] as const)).flat();
 
-/** A prefill of 7 and single steps give what one batch gives: bit for bit on a CPU. */
+/** A prefill of 7 tokens and single steps return the same as one batch, bit for bit on a CPU. */
 function stepsEqualBatch(variant: Variant): ConformanceTest {
   return programTest(`kv cache: prefill and steps equal one batch, ${variant.name}`, async (backend: Backend) => {
     const weights: Weights = variant.sinks === true ? { sinks: uniform(7, heads) } : {};

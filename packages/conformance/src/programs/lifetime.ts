@@ -39,7 +39,7 @@ async function abort(backend: Backend): Promise<void> {
   });
 }
 
-/** An input that fails makes the outputs fail, and nothing else. */
+/** A failing input fails the run's outputs and nothing else. */
 async function failedInput(backend: Backend): Promise<void> {
   await withPlan(backend, sum(), { w }, async (plan) => {
     const controller = new AbortController();

@@ -138,7 +138,7 @@ async function reset(backend: Backend): Promise<void> {
   });
 }
 
-/** One table that is gathered and multiplied, at one row and at several. */
+/** One table that is gathered and multiplied, with one row and with several. */
 function tied(dtype: DType): ConformanceTest {
   return programTest(`a tied embedding, ${dtype}`, async (backend) => {
     const program = createProgram();
@@ -157,7 +157,7 @@ function tied(dtype: DType): ConformanceTest {
   });
 }
 
-/** Persistents are shared by name and spec: one of another spec has memory of its own. */
+/** Persistents are shared by name and spec: another spec gets its own memory. */
 async function sharedByName(backend: Backend): Promise<void> {
   const sum = (elements: number): Program => {
     const program = createProgram();

@@ -10,17 +10,17 @@ export interface RandomProgram {
   readonly program: Program;
   readonly weights: Weights;
   readonly runs: readonly Run[];
-  /** From the errors of the ops and how they grow on the way. */
+  /** Derived from the errors of the ops and their growth along the program. */
   readonly tolerance: Tolerances;
 }
 
-/** Values stay below this, and their errors below that: ops that would break it are not drawn. */
+/** Bounds on values and on their errors. Ops that would exceed them are not drawn. */
 const limits = { bound: 64, error: 5e-4 };
 
 /**
- * A program of 1 to 60 random ops on random shapes, the same for the same seed: elementwise chains and DAGs with broadcasting,
+ * A program of 1 to 60 random ops on random shapes, the same for the same seed. It has elementwise chains and DAGs with broadcasting,
  * repeated calls, foldable scalars, reductions, products of one tensor with two matrices, views, and writes to a persistent with reads
- * before and after: ops that every backend has kernels for. {@link mixedProgram} has the others too.
+ * before and after. Every backend has kernels for these ops; {@link mixedProgram} adds the remaining ones.
  */
 export function randomProgram(seed: number): RandomProgram {
   const next = random(seed);
@@ -87,7 +87,7 @@ function elements(shape: Shape, rows: number): number {
   return elementCount(shape.map((dim) => (typeof dim === "number" ? dim : rows)));
 }
 
-/** The seed is in the test's name and in every message: `randomProgram(seed)` makes the same program again. */
+/** The seed is in the test's name and in every message: `randomProgram(seed)` reproduces the program. */
 function randomTest(seed: number): ConformanceTest {
   return programTest(`random ops, seed ${seed}`, async (backend) => {
     const { program, weights, runs, tolerance } = randomProgram(seed);

@@ -15,7 +15,7 @@ import type { Fill } from "../opCases.ts";
 import type { Candidate, Known } from "./randomOps.ts";
 import type { Run } from "./scenario.ts";
 
-/** What an input holds in a run. */
+/** Content of an input in a run. */
 export type InputContents = (dims: DimValues, run: number) => TypedArray;
 
 /** A weight, with a bound on its elements. */
@@ -24,7 +24,7 @@ export interface Weight {
   readonly bound: number;
 }
 
-/** Values of f32 stay below this, and their errors below that: calls that would break it are not kept. */
+/** Bounds on f32 values and on their errors. Calls that would exceed them are not kept. */
 const limits = { bound: 64, error: 2e-3 };
 
 /** A random program under construction: its values with their known properties, and the contents of its inputs and weights. */
@@ -73,14 +73,14 @@ export class Draft {
     return ref;
   }
 
-  /** An input that calls read but that no other call is given. */
+  /** An input that only its own call reads. */
   table(name: string, shape: Shape, contents: InputContents): Value {
     const ref = this.program.input(name, "i32", shape);
     this.#contents.set(name, contents);
     return ref;
   }
 
-  /** A weight of its own for each call that asks. */
+  /** Declares a new weight at each call. */
   weight(dtype: DType, shape: readonly number[], fill?: Fill): Weight {
     const name = `w${this.program.persistents.size}`;
     const { stored, decoded } = contentsOf({ dtype, shape, ...(fill && { fill }) }, this.#seed + 7 + this.program.persistents.size);
@@ -91,7 +91,7 @@ export class Draft {
     };
   }
 
-  /** What runs leave to the next. */
+  /** State that a run passes on to the next one. */
   state(dtype: DType, shape: readonly number[]): Value {
     const ref = this.program.persistent(`state${this.program.persistents.size}`, { dtype, shape }, { init: "zeros" });
     this.#lasting.add(ref.id);
@@ -109,7 +109,7 @@ export class Draft {
     return this.pick((value) => value.ref.spec.dtype === "f32" && accepts(value));
   }
 
-  /** One without error: for ops that jump where values differ by as little. */
+  /** Returns a value without error, for ops whose results jump at small differences. */
   exact(accepts: (value: Known) => boolean = () => true): Known | undefined {
     return this.float((value) => value.error === 0 && accepts(value));
   }
@@ -119,7 +119,7 @@ export class Draft {
     return this.#lasting.has(ref.id);
   }
 
-  /** Whether the backend has a kernel. Must be asked before an op that writes; other ops are dropped if they turn out to have none. */
+  /** Whether the backend has a kernel. Must be checked before an op that writes; other ops without a kernel are dropped when recorded. */
   has(op: AnyOp, inputs: readonly (Value | undefined)[], given: object = {}): boolean {
     const params = completeParams(op, given);
     const specs = inputs.map((ref) => ref?.spec);
@@ -160,13 +160,13 @@ export class Draft {
   }
 }
 
-/** The error that an op's own cases allow for a result of that size. */
+/** Error that an op's own cases allow for a result of this size. */
 export function precisionOf(op: OpName, bound: number): number {
   const { rtol, atol } = cases[op].tolerance.f32!;
   return atol + rtol * bound;
 }
 
-/** True where every extent is a number, but for the first ones. */
+/** Whether every extent after the leading ones is a number. */
 export function isConcreteFrom(shape: Shape, axis: number): boolean {
   return shape.slice(axis).every((dim) => typeof dim === "number");
 }

@@ -3,7 +3,7 @@ import { elementAt, elementCount, sameShape } from "@centella/core/backend";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
-/** Draws one call of a family of ops, or a few that belong together. */
+/** Draws one call of a family of ops, or a few related calls. */
 export type Family = (draft: Draft) => Candidate;
 
 const weightTypes: readonly DType[] = ["f32", "f16", "bf16", "q8_0", "q4_0", "q5_1", "q4_K", "q6_K", "iq4_xs", "mxfp4"];
@@ -23,7 +23,7 @@ function hasRows(value: Known): boolean {
   return shape.length >= 2 && isConcreteFrom(shape, shape.length - 1) && lastExtent(value) > 0;
 }
 
-/** A product with a weight of its own, scaled back to the size of `x`: before it or after it, so that groups form on both sides. */
+/** A product with its own weight, scaled back to the size of `x` before or after it, so that groups form on both sides. */
 export function projected(draft: Draft, x: Known, n: number): Candidate {
   const { program } = draft;
   const k = lastExtent(x);
@@ -233,7 +233,7 @@ const reduce: Family = (draft) => {
   }
 };
 
-/** Moves elements without changing them: of every dtype. */
+/** Moves elements of any dtype without changing them. */
 const move: Family = (draft) => {
   const { program } = draft;
   const x = draft.pick(({ ref: { spec } }) => spec.shape.length > 0);
@@ -302,7 +302,7 @@ function rotated(rank: number, by: number): readonly number[] {
   return Array.from({ length: rank }, (_, axis) => (axis + by) % rank);
 }
 
-/** Sizes that nothing computed, and rows of a stored table. */
+/** Creates tensors without inputs, and picks rows of a stored table. */
 const create: Family = (draft) => {
   const { program } = draft;
   const n = 1 + draft.draw(9);

@@ -3,7 +3,7 @@ import { sameShape } from "@centella/core/backend";
 import { concreteAxis, type Family, lastExtent } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible, type Known } from "./randomOps.ts";
 
-// Results that jump: where values are off by a little they may be off by much. So they are drawn of exact values alone.
+// Ops whose results jump: a small error of an input can become a large one. They only take exact values.
 
 const blockTypes = ["q8_0", "q4_0", "q4_1", "q5_0"] as const;
 const wholeTypes: readonly DType[] = ["i32", "u32", "i8", "u8"];
@@ -115,7 +115,7 @@ const casts: Family = (draft) => {
     const x = draft.pick(({ ref: { spec } }) => wholeTypes.includes(spec.dtype) || spec.dtype === "bool");
     if (x === undefined) return impossible;
     if (kind === 2) return whole(2 ** 31, () => program.cast(x.ref, { dtype: draft.oneOf(["i32", "u8", "i8", "u32"] as const) }));
-    // The same rounding everywhere: that of one integer to f32, and a power of 2.
+    // All backends round alike here: one integer to f32, times a power of 2.
     const by = 2 ** -Math.max(0, Math.ceil(Math.log2(Math.max(1, x.bound))));
     return { bound: 2 * x.bound * by, error: 0, record: () => program.scale(program.cast(x.ref, { dtype: "f32" }), { by }) };
   }

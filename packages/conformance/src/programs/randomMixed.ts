@@ -11,10 +11,10 @@ import { stateFamilies } from "./randomStates.ts";
 import { expectExplained, expectLikeReference } from "./scenario.ts";
 
 /**
- * A program of 1 to 40 random calls of all families, the same for the same seed and the same answers of `unsupported`: what a backend
- * has no kernel for is not in it. Besides what {@link randomProgram} has: convolutions, pools, norms, attention over a paged cache in
- * f32, f16 or q8_0, recurrent layers, experts, quantised products and tables, orders and indices, integers, comparisons, casts,
- * movement, two symbolic dims. Three runs go on with each other's state.
+ * A program of 1 to 40 random calls of all families, without ops for which the backend has no kernel. The same seed and the same answers
+ * of `unsupported` give the same program. It adds to {@link randomProgram}: convolutions, pools, norms, attention over a paged cache in
+ * f32, f16 or q8_0, recurrent layers, experts, quantised products and tables, orders and indices, integers, comparisons, casts, movement
+ * and two symbolic dims. Each of three runs continues from the state of the previous one.
  */
 export function mixedProgram(seed: number, unsupported: Unsupported = () => undefined): RandomProgram {
   const draft = new Draft(seed, unsupported);
@@ -54,7 +54,7 @@ export function mixedProgram(seed: number, unsupported: Unsupported = () => unde
   return { program, weights: draft.weights, runs, tolerance: (output) => ({ rtol: 0, atol: named(atol, output) }) };
 }
 
-/** The seed is in the test's name and in every message: `mixedProgram(seed, backend.unsupported)` makes the same program again. */
+/** The seed is in the test's name and in every message: `mixedProgram(seed, backend.unsupported)` reproduces the program. */
 function mixedTest(seed: number): ConformanceTest {
   return programTest(`random ops of all families, seed ${seed}`, async (backend) => {
     const { program, weights, runs, tolerance } = mixedProgram(seed, (...call) => backend.unsupported(...call));

@@ -15,9 +15,9 @@ export interface Candidate {
   readonly record: () => Value;
 }
 
-/** Relative error of arithmetic in f32, with room for products that are not rounded between a multiplication and an addition. */
+/** Relative error of f32 arithmetic, with room for fused multiply-adds. */
 export const arithmetic: number = 2 ** -22;
-/** Error of exp, tanh and functions made of them, in units of the result's bound. */
+/** Error of exp, tanh and functions built from them, in units of the result's bound. */
 export const transcendental = 1e-5;
 
 export const impossible: Candidate = {
@@ -28,7 +28,7 @@ export const impossible: Candidate = {
   },
 };
 
-/** A call of one of the families that not every backend has kernels for: choices, norms, scans, orders, movement. */
+/** A call of a family for which some backends lack kernels: choices, norms, scans, orders, movement. */
 export function drawOther(program: Program, draw: (n: number) => number, pick: () => Known, weight: Value): Candidate {
   const x = pick();
   const y = pick();
@@ -97,7 +97,7 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
       return { ...x, record: () => program.transpose(x.ref, { axes: shape.map((_, axis) => shape.length - 1 - axis) }) };
     }
     case 14: {
-      // Rows that every run has.
+      // Rows that exist in every run.
       if (shape.length !== 2 || minimumRows(shape) < 1) return impossible;
       return { ...x, record: () => program.embedding(x.ref, program.constant(Int32Array.of(0, 0), "i32", [2])) };
     }
@@ -106,7 +106,7 @@ export function drawOther(program: Program, draw: (n: number) => number, pick: (
   }
 }
 
-/** Symbolic dims of random programs are 1 at least. */
+/** Symbolic dims of random programs are at least 1. */
 function minimumRows(shape: Shape): number {
   return elementCount(shape.slice(0, 1).map((dim) => (typeof dim === "number" ? dim : 1)));
 }

@@ -8,7 +8,7 @@ import { arithmetic, type Candidate, impossible } from "./randomOps.ts";
 const [heads, kvHeads, keySize, valueSize] = [4, 2, 16, 16];
 const [blockSize, blocksPerSequence] = [4, 4];
 const slots = 2 * blocksPerSequence * blockSize;
-/** Tokens that a sequence has had at most, over all runs. */
+/** Upper bound of a sequence's tokens over all runs. */
 const longest = blocksPerSequence * blockSize;
 
 /** Inputs of every run that give each token's sequence and position. */
@@ -26,7 +26,7 @@ interface Cache {
   ref: Value;
 }
 
-/** Families that read and write what runs leave to each other: attention over a cache, recurrent layers, experts. */
+/** Families of ops with state between runs: attention over a cache, recurrent layers; and experts. */
 export function stateFamilies(draft: Draft, T: SymbolicDim, counts: readonly number[]): readonly Family[] {
   const tokens = declareTokens(draft, T, counts);
   const dtype = draft.oneOf(["f32", "f16", "q8_0"] as const);
@@ -85,7 +85,7 @@ function written(draft: Draft, cache: Cache, tokens: Tokens, exact: readonly [Va
   const changed = (x: Value): Value => draft.oneOf([() => x, () => program.relu(x), () => program.scale(x, { by: -0.5 })])();
   if (!draft.has(ops.kvWrite, [cache.ref, ...exact, tokens.slots])) return impossible;
   cache.ref = program.kvWrite(cache.ref, changed(exact[0]), changed(exact[1]), tokens.slots);
-  // The cache itself is no f32 tensor that other calls could take: they read it through attention.
+  // Calls read the cache through attention only, since other ops do not take its dtype.
   return impossible;
 }
 
@@ -104,7 +104,7 @@ function attended(draft: Draft, cache: Cache, tokens: Tokens, T: SymbolicDim): C
     alibi: draft.oneOf([0, 0, 8]),
     ...(sinks && { sinks: sinks.ref }),
   };
-  // Of a cache in q8_0 the largest element of a block may round up.
+  // In a q8_0 cache the largest element of a block may round up.
   const bound = 1.01;
   const { ref } = cache;
   return {
@@ -129,7 +129,7 @@ function rotated(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate {
   return { bound, error, record: () => program.rope(x.ref, tokens.positions, { ropeType, dims: draft.oneOf([0, 8]) }) };
 }
 
-/** A layer reads the state before its tokens, or has left the next one first: both versions of every run are seen. */
+/** A recurrent layer that reads the state before or after writing its next version: programs contain both. */
 function recurrentConvolution(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate {
   const { program } = draft;
   const x = draft.float((value) => isRowPerToken(value.ref.spec.shape, T) && !draft.isLasting(value));
@@ -167,7 +167,7 @@ function selectiveScan(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate 
   const state = draft.state("f32", [2, H, P, N]);
   const a = draft.weight("f32", [H, draft.oneOf([1, N])], { low: -1, high: 0 });
   const { positions, rows } = tokens;
-  // Each token adds 1 to an element of the state at most.
+  // Each token adds at most 1 to an element of the state.
   const by = 1 / (longest * N);
   return {
     bound: 1,

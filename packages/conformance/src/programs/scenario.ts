@@ -27,7 +27,7 @@ export type Outputs = Readonly<Record<string, { readonly spec: ConcreteSpec; rea
 /** Weights by name, in stored form. */
 export type Weights = Readonly<Record<string, TypedArray>>;
 
-/** One for all outputs of a program, or one for each. */
+/** One tolerance for all outputs of a program, or one per output. */
 export type Tolerances = Tolerance | ((output: string) => Tolerance);
 
 /** Tolerance of chains of f32 ops on values of size 1. */
@@ -73,7 +73,7 @@ export async function runAll(backend: Backend, program: ProgramGraph, weights: W
   });
 }
 
-/** The same runs on a backend and on the reference, which computes the program as recorded, must agree. @throws {Error} */
+/** Checks that the same runs agree on a backend and on the reference, which computes the recorded program unoptimised. @throws {Error} */
 export async function expectLikeReference(
   what: string,
   backend: Backend,
@@ -90,7 +90,7 @@ export async function expectLikeReference(
   return got;
 }
 
-/** `explain` of an open backend must list the steps that a run executes, groups as groups. @throws {Error} */
+/** Checks that `explain` of an open backend lists the steps that a run executes, groups as groups. @throws {Error} */
 export async function expectExplained(what: string, backend: Backend, program: Program, weights: Weights, run: Run): Promise<void> {
   const listing = program.explain(backend);
   const before = { ...backend.counters.ops };

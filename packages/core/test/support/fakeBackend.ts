@@ -2,7 +2,7 @@ import type { Backend } from "../../src/backend/backend.ts";
 import { type BackendFactory, type DeviceInfo, reference, Tensor } from "../../src/index.ts";
 import type { ProgramGraph } from "../../src/program/programGraph.ts";
 
-/** What a fake changes of the reference that it computes with. */
+/** Differences between a fake backend and the reference that it computes with. */
 export interface Fake {
   readonly name: string;
   readonly device?: DeviceInfo;
@@ -11,15 +11,15 @@ export interface Fake {
   readonly onCompile?: () => void;
   /** Called when a plan is disposed. */
   readonly onDispose?: () => void;
-  /** Called before each run with its program; what it throws reaches the caller of `run`. */
+  /** Called before each run with its program. Its errors reach the caller of `run`. */
   readonly onRun?: (program: ProgramGraph) => void;
-  /** What it throws, the outputs of a run reject with. */
+  /** Called for the outputs of a run, which reject with its error. */
   readonly onReady?: () => void;
-  /** Whether it answers within a call. */
+  /** Whether it computes within the call. */
   readonly sync?: boolean;
 }
 
-/** A backend that answers like the reference except for what the test is about. */
+/** Backend that behaves like the reference except for the given differences. */
 export async function fakeBackend({
   name,
   device,

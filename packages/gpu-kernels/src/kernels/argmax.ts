@@ -2,5 +2,5 @@ import type { GpuKernelOf } from "../kernel.ts";
 import { argExtreme } from "../shared/extreme.ts";
 import { orderKey } from "../shared/math.ts";
 
-/** A NaN counts as the largest. */
+/** NaN counts as the largest. */
 export const argmax: GpuKernelOf<"argmax"> = argExtreme(orderKey);

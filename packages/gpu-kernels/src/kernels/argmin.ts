@@ -2,7 +2,7 @@ import type { GpuKernelOf } from "../kernel.ts";
 import { argExtreme } from "../shared/extreme.ts";
 import { orderKey } from "../shared/math.ts";
 
-/** By inverted order keys; a NaN counts as the smallest. */
+/** Uses inverted order keys; NaN counts as the smallest. */
 export const argmin: GpuKernelOf<"argmin"> = argExtreme((k, x) =>
   k.select(k.isNaN(x), k.constant("u32", 0xffffffff), k.xor(orderKey(k, x), 0xffffffff)),
 );

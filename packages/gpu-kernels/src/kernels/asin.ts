@@ -11,7 +11,7 @@ export function asinSmall(k: Emitter, x: F32): F32 {
   return k.fma(k.mul(polynomial(k, z, coefficients), z), x, x);
 }
 
-/** The arc sine of |x| from 1/2 on by that of `sqrt((1 - |x|) / 2)`, which is NaN beyond 1. */
+/** Arc sine of |x| from 1/2 on, computed from that of `sqrt((1 - |x|) / 2)`, which is NaN beyond 1. */
 export function asinOfHalf(k: Emitter, magnitude: F32): F32 {
   return asinSmall(k, k.sqrt(k.mul(k.sub(k.constant("f32", 1), magnitude), 0.5)));
 }

@@ -11,7 +11,7 @@ export const cast: GpuKernelOf<"cast"> = {
     broadcastMap(call, ({ k }, [{ name, at }]) => {
       const from = call.inputs[0].dtype;
       if (from === dtype) return k.loadBits(name, at);
-      // A bf16 is the upper half of an f32: its denormals come through too.
+      // A bf16 is the upper half of an f32, so shifting bits keeps denormals.
       if (from === "bf16" && dtype === "f32") return k.shiftLeft(k.loadBits(name, at), 16);
       const value = loadNumber(k, from, name, at);
       if (dtype === "bool") {

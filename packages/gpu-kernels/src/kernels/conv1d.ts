@@ -26,7 +26,7 @@ export const conv1d: GpuKernelOf<"conv1d"> = {
             const row = timesPlus(k, item, scope.whole(channels), channel);
             const weights = timesPlus(k, filter, scope.whole(perGroup), c);
             k.for(0, scope.whole(taps), 1, (j) => {
-              // Wraps below zero to beyond the row: one unsigned comparison tests both borders.
+              // Negative places wrap to beyond the row: one unsigned comparison tests both borders.
               const at = k.sub(k.add(left, k.mul(j, scope.whole(dilation))), scope.whole(padding));
               k.if(k.compare("lt", at, scope.whole(length)), () => {
                 const value = k.load("x", asValue(k, timesPlus(k, row, scope.whole(length), at)));

@@ -48,7 +48,7 @@ export const conv2d: GpuKernelOf<"conv2d"> = {
   ],
 };
 
-/** Place along an axis of the image. In the padding before it, it wraps to beyond every extent: one unsigned comparison tests both borders. */
+/** Place along an axis of the image. Places before the image wrap to beyond every extent: one unsigned comparison tests both borders. */
 function inputPlace(
   k: Emitter,
   out: Extent,

@@ -7,7 +7,7 @@ import { sumOf } from "../shared/rows.ts";
 /** Lanes of a group. */
 const lanes = 256;
 
-/** Where vectors are long, groups share them, and a second step adds up their results. */
+/** Several groups share long vectors, and a second step adds up their results. */
 export const dot: GpuKernelOf<"dot"> = {
   steps: (call) => {
     const { shape } = call.inputs[0];

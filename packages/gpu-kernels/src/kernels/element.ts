@@ -8,7 +8,7 @@ export const element: GpuKernelOf<"element"> = {
     const count = elementCount(resolveSpec(x, dims).shape);
     if (index >= count) throw new ArgumentError("element", `an index below ${count} in this run`, String(index));
   },
-  // 0 for an index outside of the tensor, where a run is not checked.
+  // 0 for an index outside the tensor, which is not checked in a run.
   steps: (call, { index }) => [
     {
       kind: "map",

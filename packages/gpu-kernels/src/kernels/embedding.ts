@@ -19,7 +19,7 @@ export const embedding: GpuKernelOf<"embedding"> = {
           const [row, column] = unflatten(k, index, [1, width]);
           const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, row)));
           const value = k.variable("f32", 0);
-          // Unsigned: a negative id is past the table, too. Such rows are zeros.
+          // As unsigned, a negative id is past the table too. Such rows are zeros.
           k.if(k.compare("lt", id, scope.extent(rows)), () => value.set(k.load("table", asValue(k, timesPlus(k, id, width, column)))));
           return value.get();
         },

@@ -3,7 +3,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
-/** An index outside of the axis gives 0. */
+/** An index outside the axis gives 0. */
 export const gather: GpuKernelOf<"gather"> = {
   steps: (call, { axis: given }) => {
     const [x, indices] = call.inputs;
@@ -23,7 +23,7 @@ export const gather: GpuKernelOf<"gather"> = {
           const [outer, i, within] = unflatten(k, at, [1, count, inner]);
           const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i)));
           const bits = k.variable("u32", 0);
-          // Unsigned: a negative index is beyond the axis too.
+          // As unsigned, a negative index is beyond the axis too.
           k.if(k.compare("lt", index, n), () =>
             bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer, n, index), inner, within)))),
           );

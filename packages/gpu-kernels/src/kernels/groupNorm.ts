@@ -6,7 +6,7 @@ import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { dimAt, forEachOf, squaresOf, sumOf } from "../shared/rows.ts";
 
-/** A group of lanes per group of channels of an item: two passes for its mean and variance, a third writes. */
+/** A group of lanes per group of channels of an item: two passes compute mean and variance, a third writes. */
 export const groupNorm: GpuKernelOf<"groupNorm"> = {
   steps: (call, { groups, eps }) => {
     const { shape } = call.output;

@@ -4,7 +4,7 @@ import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
 import { forEachOf, perRow, squaresOf, sumOf } from "../shared/rows.ts";
 
-/** A group of lanes per row: two passes for its mean and variance, a third writes. */
+/** A group of lanes per row: two passes compute mean and variance, a third writes. */
 export const layerNorm: GpuKernelOf<"layerNorm"> = {
   epilogue: true,
   prologue: "again",

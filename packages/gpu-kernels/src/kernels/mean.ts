@@ -5,7 +5,7 @@ import { floatOf, reduction } from "../shared/reduction.ts";
 export const mean: GpuKernelOf<"mean"> = reduction({
   initial: 0,
   combine: (k, a, b) => k.add(a, b),
-  // 0 / 0 is NaN, but not for every compiler.
+  // Some compilers do not fold 0 / 0 to NaN.
   finish: (k, sum, length) =>
     k.select(k.compare("eq", asValue(k, length), 0), k.constant("f32", Number.NaN), k.div(sum, floatOf(k, length))),
 });

@@ -6,7 +6,7 @@ import { dimAt } from "../shared/rows.ts";
 
 const lanes = 64;
 
-/** Rows of an expert that a group multiplies with one vector, which it reads once. */
+/** Rows of an expert that a group multiplies by one vector, which it reads once. */
 const rowsPerGroup = 4;
 
 export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
@@ -33,7 +33,7 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
           const id = k.bitcast("u32", k.loadInteger("ids", asValue(k, pair)));
           const first = k.mul(asValue(k, part), rowsPerGroup);
           const sums = Array.from({ length: rowsPerGroup }, () => k.variable("f32", 0));
-          // Unsigned: a negative id is beyond the experts too. Such products are 0.
+          // As unsigned, a negative id is beyond the experts too. Such products are 0.
           k.if(k.compare("lt", id, count), () => {
             const from = timesPlus(k, isPerExpert ? pair : token, depth, 0);
             // Rows past the last one repeat it and are not stored.

@@ -6,13 +6,13 @@ import { gates, gatingLanes } from "../shared/gating.ts";
 import { larger } from "../shared/groups.ts";
 import { orderKey } from "../shared/math.ts";
 
-/** Most experts: their scores fit into the shared memory of every device. */
+/** Maximum number of experts, whose scores fit into the shared memory of every device. */
 const mostExperts = 1024;
 
 /** The key of -Infinity. A NaN counts as -Infinity. */
 const lowestKey = 0x007fffff;
 
-/** A group of lanes per token: scores as order keys in shared memory, then a round for each expert that is chosen. */
+/** A group of lanes per token: stores scores as order keys in shared memory, then chooses one expert per round. */
 export const moeRoute: GpuKernelOf<"moeRoute"> = {
   unsupported: (inputs) => {
     const experts = inputs[0].shape[1] as number;
@@ -45,7 +45,7 @@ export const moeRoute: GpuKernelOf<"moeRoute"> = {
           });
           k.sync();
           const reduce = k.reducer(["u32", "u32"]);
-          /** The best of `n` keys; its own becomes 0, so that it is not found again. */
+          /** Finds the best of `n` keys and sets it to 0, so that it is not found again. */
           const takeBest = (cells: typeof keys, n: typeof count): U32 => {
             const [key, index] = [k.variable("u32", 0), k.variable("u32", 0)];
             k.for(k.lane(), n, gatingLanes, (e) => {

@@ -4,7 +4,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { gates, gatingLanes, softmax } from "../shared/gating.ts";
 import { groupSum } from "../shared/groups.ts";
 
-/** Smallest sum that weights are divided by. */
+/** Lower bound of the divisor of weights. */
 const leastSum = 2 ** -14;
 
 /** A group of lanes per token. */

@@ -1,7 +1,7 @@
 import type { GpuKernelOf } from "../kernel.ts";
 import { reduction } from "../shared/reduction.ts";
 
-/** By bits: magnitudes are ordered as their bits, and a NaN is larger than all of them. */
+/** Compares bits: magnitudes are ordered like their bits, and NaN is above them all. */
 export const normLinf: GpuKernelOf<"normLinf"> = reduction({
   initial: 0,
   map: (k, x) => k.abs(x),

@@ -17,7 +17,7 @@ export const pad: GpuKernelOf<"pad"> = {
         body: (scope, index) => {
           const { k } = scope;
           const extents = scope.extents(shape);
-          // Before the start wraps to beyond every extent: one unsigned comparison tests both borders.
+          // Places before the start wrap to beyond every extent: one unsigned comparison tests both borders.
           const places = unflatten(k, index, scope.extents(padded)).map((place, axis) => {
             const [before] = elementAt(pads, axis);
             return before === 0 ? place : k.sub(asValue(k, place), scope.whole(before));

@@ -38,7 +38,7 @@ function unit(k: Emitter, word: U32): F32 {
   return k.mul(k.convert("f32", k.shiftRight(word, 8)), 2 ** -24);
 }
 
-/** Of `turn` times 2π, `turn` in [0, 1). */
+/** Sine and cosine of `turn` times 2π, with `turn` in [0, 1). */
 function sinCosOfTurn(k: Emitter, turn: F32): { readonly sin: F32; readonly cos: F32 } {
   const quarters = k.mul(turn, 4);
   const nearest = k.round(quarters);

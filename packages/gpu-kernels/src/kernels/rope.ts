@@ -18,8 +18,8 @@ export interface Rotation {
 }
 
 /**
- * A lane per pair, and one per element that is only copied. Angles are fractions of a turn in fixed point: position times frequency is
- * then exact modulo one turn, where f32 radians would be off by 1e-2 at position 100,000.
+ * A lane per pair, and one per copied element. Angles are fractions of a turn in fixed point, so that position times frequency is exact
+ * modulo one turn. f32 radians would be off by 1e-2 at position 100,000.
  */
 export const rope: GpuKernelOf<"rope"> = {
   unsupported: ([x]) => (typeof x.shape[2] === "number" ? undefined : "no kernel for a symbolic head size"),

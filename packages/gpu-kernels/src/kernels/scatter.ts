@@ -3,7 +3,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
-/** Each element of the output looks through the indices, in order: no two lanes write one, and sums have one order. */
+/** A lane per element of the output searches the indices in order. So each element has one writer, and sums have a fixed order. */
 export const scatter: GpuKernelOf<"scatter"> = {
   steps: (call, { axis: given, mode }) => {
     const [x, indices] = call.inputs;

@@ -3,7 +3,7 @@ import { asValue, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { tokenBefore, tokensBefore } from "../shared/recurrent.ts";
 
-/** A lane per token and channel. A row outside of the state gives 0. */
+/** A lane per token and channel. A row outside the state gives 0. */
 export const ssmConv: GpuKernelOf<"ssmConv"> = {
   steps: (call) => {
     const [x, filter, state] = call.inputs;

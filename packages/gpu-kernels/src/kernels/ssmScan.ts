@@ -2,13 +2,13 @@ import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 
-/** Max lanes per group. Lane i holds state elements i, i + lanes, … */
+/** Maximum lanes per group. Lane i holds state elements i, i + lanes, … */
 const mostLanes = 256;
 
-/** Max state elements per lane. */
+/** Maximum state elements per lane. */
 const mostKept = 16;
 
-/** A group of lanes per head and channel, which keeps the state `[N]` and goes from token to token. A row outside of the state gives 0. */
+/** A group of lanes per head and channel, which keeps the state `[N]` while it walks the tokens. A row outside the state gives 0. */
 export const ssmScan: GpuKernelOf<"ssmScan"> = {
   unsupported: (inputs) => {
     const size = inputs[3].shape[2] as number;

@@ -3,7 +3,7 @@ import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 
-/** A lane per element of a state, which goes from token to token and writes at the last one of each sequence. */
+/** A lane per element of a state, which walks the tokens and writes at the last one of each sequence. */
 export const ssmScanWrite: GpuKernelOf<"ssmScanWrite"> = {
   steps: (call) => {
     const [state, , , a, b, positions] = call.inputs;

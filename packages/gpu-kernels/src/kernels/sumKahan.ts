@@ -16,7 +16,7 @@ export const sumKahan: GpuKernelOf<"sumKahan"> = {
         lost.set(l);
       });
       const [all, rest] = k.reducer(["f32", "f32"])([sum.get(), lost.get()], (a, b) => added(k, a, b));
-      // Once the sum is infinite or NaN, the error is NaN.
+      // The error is NaN once the sum is infinite or NaN.
       const isBounded = k.compare("lt", k.abs(all), Number.POSITIVE_INFINITY);
       k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, k.select(isBounded, k.add(all, rest), all)));
     }),

@@ -3,7 +3,7 @@ import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
-/** An index outside of the axis gives 0. */
+/** An index outside the axis gives 0. */
 export const takeAlongAxis: GpuKernelOf<"takeAlongAxis"> = {
   steps: (call, { axis: given }) => {
     const { dtype, shape } = call.inputs[0];

@@ -39,7 +39,7 @@ export function roundedTo(k: Emitter, dtype: DType, x: F32): F32 {
   return dtype === "f16" ? k.fromHalf(bits) : k.bitcast("f32", k.shiftLeft(bits, 16));
 }
 
-/** The bf16 nearest to an f32, from bits to bits, ties to even; a NaN stays one. */
+/** Bits of the bf16 nearest to an f32 given by its bits, ties to even. NaN stays NaN. */
 export function toBfloat(k: Emitter, bits: U32): U32 {
   const high = k.shiftRight(bits, 16);
   const rounded = k.shiftRight(k.add(bits, k.add(k.and(high, 1), 0x7fff)), 16);

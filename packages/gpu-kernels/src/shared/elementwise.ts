@@ -4,10 +4,10 @@ import type { Emitter, F32, I32, NumberType, U32, Value } from "../emitter.ts";
 import { type Extent, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuArguments, type GpuCall, type GpuElement, type GpuKernel, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 
-/** Inputs that a call cannot leave out. */
+/** Required inputs of a call. */
 export type RequiredSpecs = readonly TensorSpec[];
 
-/** A unary op on f32. NaN stays NaN, whatever `f` returns for it. */
+/** Unary op on f32. NaN stays NaN, regardless of what `f` returns for it. */
 export function unary<P extends object>(
   f: (k: Emitter, x: F32, number: (name: string) => F32) => F32,
 ): GpuKernel<P, readonly [TensorSpec]> {
@@ -22,7 +22,7 @@ export function binary(
   return elementwise((k, [a, b]) => of(k, a, b), ofIntegers && ((k, [a, b]) => ofIntegers(k, a, b)));
 }
 
-/** An op element by element, its inputs broadcast. */
+/** Elementwise op with broadcasting. */
 export function elementwise<P extends object, const Inputs extends RequiredSpecs>(
   of: (k: Emitter, inputs: { readonly [I in keyof Inputs]: F32 }, number: (name: string) => F32) => F32,
   ofIntegers?: (k: Emitter, inputs: { readonly [I in keyof Inputs]: I32 }) => I32,
@@ -93,7 +93,7 @@ export function broadcastMap<const Inputs extends RequiredSpecs>(
   };
 }
 
-/** Flat indices into inputs that broadcast to `shape`, for the element `index` of it. */
+/** Flat indices into inputs that broadcast to `shape`, for element `index` of `shape`. */
 export function broadcastIndices(scope: GpuScope, shape: Shape, inputs: readonly Shape[], index: Extent): readonly Extent[] {
   const { k } = scope;
   let indices: readonly Extent[] | undefined;

@@ -3,7 +3,7 @@ import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, timesPlus } from "../extent.ts";
 import { groupSum } from "./groups.ts";
 
-/** Lanes that look at a token's experts together. */
+/** Lanes that share the experts of a token. */
 export const gatingLanes = 64;
 
 /**

@@ -5,7 +5,7 @@ import { asValue, isBelow, plus, product, times, timesPlus, unflatten } from "..
 import { type GpuCall, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import type { RequiredSpecs } from "./elementwise.ts";
 
-/** Most inputs of a step: every device can bind eight tensors, and one is the output. */
+/** Maximum inputs of a step: every device can bind eight tensors, and one is the output. */
 const mostAtOnce = 7;
 
 /** Joins tensors along an axis, on which tensor i has the extent `extents[i]`. `inner` are the axes after it. */
@@ -14,7 +14,7 @@ export function join(call: GpuCall<RequiredSpecs>, inner: Shape, extents: readon
   const total = extents.reduce((sum, extent) => sum + extent, 0);
   const tensors = extents.map((extent, index) => ({ index, extent, start: extents.slice(0, index).reduce((sum, each) => sum + each, 0) }));
   if (layoutOf(dtype).bytes < 4) {
-    // Several elements share a word, which one lane writes. The first step takes as many tensors as can be bound; later steps add to its words.
+    // One lane writes the elements that share a word. The first step takes as many tensors as can be bound; later steps add to its words.
     const launches = Math.ceil(extents.length / mostAtOnce);
     return Array.from({ length: launches }, (_, launch): GpuStep => {
       const from = launch * mostAtOnce;

@@ -13,12 +13,12 @@ export function withSignOf(k: Emitter, magnitude: F32, x: F32): F32 {
   return k.bitcast("f32", k.or(k.bitcast("u32", k.abs(magnitude)), sign));
 }
 
-/** True for -0 and negative numbers. By bits: devices that flush denormals see their sign. */
+/** True for -0 and negative numbers. Tests bits, so that devices that flush denormals still see their sign. */
 export function isNegative(k: Emitter, x: F32): Bool {
   return k.compare("ge", k.bitcast("u32", x), 0x80000000);
 }
 
-/** `|x| < limit`, false for NaN. By bits, whose comparison takes one instruction everywhere. */
+/** `|x| < limit`, false for NaN. Compares bits, which takes one instruction everywhere. */
 export function isSmaller(k: Emitter, x: F32, limit: number): Bool {
   return k.compare("lt", k.bitcast("u32", k.abs(x)), bitsOf("f32", limit));
 }
@@ -83,7 +83,7 @@ const logCoefficients = [
 export function preciseLog(k: Emitter, x: F32): F32 {
   const given = k.bitcast("u32", x);
   const isSmall = k.compare("lt", given, 0x00800000);
-  // Denormals by bits: value of the mantissa times 2^-149.
+  // A denormal is its mantissa times 2^-149.
   const widened = k.bitcast("u32", k.convert("f32", given));
   const bits = k.select(isSmall, widened, given);
   // Mantissas from sqrt(1/2) to sqrt(2).
@@ -160,7 +160,7 @@ export function sinCosOf(k: Emitter, { r, q }: { readonly r: F32; readonly q: U3
   };
 }
 
-/** NaN for infinities, as for NaN. */
+/** Sine and cosine of x in radians; NaN for infinities and NaN. */
 export function sinCos(k: Emitter, x: F32): { readonly sin: F32; readonly cos: F32 } {
   const { sin, cos } = sinCosOf(k, reduceAngle(k, x));
   const isBounded = k.compare("lt", k.abs(x), Number.POSITIVE_INFINITY);

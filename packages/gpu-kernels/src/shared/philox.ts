@@ -2,7 +2,7 @@ import type { Emitter, U32 } from "../emitter.ts";
 
 type Words = readonly [U32, U32, U32, U32];
 
-/** Philox4x32-10: the same words as `ops/shared/philox.ts` gives. */
+/** Philox4x32-10 with the same words as `ops/shared/philox.ts` of core. */
 export function philox4x32(k: Emitter, counter: Words, key: readonly [U32, U32]): Words {
   let [c0, c1, c2, c3] = counter;
   let [k0, k1] = key;

@@ -4,7 +4,7 @@ import type { Emitter, F32, U32, Variable } from "../emitter.ts";
 import { asValue, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuStep, input, output } from "../kernel.ts";
 
-/** A lane per window. `fold` adds its elements, without the padding, to the variable; `finish` gets their number. */
+/** A lane per window. `fold` adds the window's elements, without padding, to the variable; `finish` receives their number. */
 export function pool(
   call: GpuCall<readonly [TensorSpec]>,
   { kernel, stride, padding }: ParamsOf<"maxPool2d">,
@@ -28,7 +28,7 @@ export function pool(
       const plane = timesPlus(k, item, extents[1], channel);
       const value = k.variable("f32", initial);
       const count = k.variable("u32", 0);
-      // Wraps below zero to beyond the image: one unsigned comparison tests both borders.
+      // Negative places wrap to beyond the image: one unsigned comparison tests both borders.
       const top = k.sub(asValue(k, times(k, row, scope.whole(down))), scope.whole(padding[0]));
       const left = k.sub(asValue(k, times(k, column, scope.whole(across))), scope.whole(padding[1]));
       k.for(0, scope.whole(kernel[0]), 1, (i) => {

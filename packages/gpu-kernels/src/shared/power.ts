@@ -10,7 +10,7 @@ export function ieeePower(k: Emitter, a: F32, b: F32): F32 {
   const isUp = k.compare("gt", b, 0);
   const isInfinite = k.compare("eq", base, infinity);
   const isZero = k.compare("eq", base, 0);
-  // Bounded, so that products of infinities never meet.
+  // Bounded, so that no product of infinities occurs.
   const product = k.mul(k.min(k.max(b, -1e30), 1e30), preciseLog(k, k.select(k.either(isInfinite, isZero), one, base)));
   const power = k.exp(k.min(k.max(product, -300), 300));
   const ofZero = k.select(isUp, k.constant("f32", 0), infinity);
@@ -22,7 +22,7 @@ export function ieeePower(k: Emitter, a: F32, b: F32): F32 {
   const isOdd = k.both(isWhole, k.compare("ne", parity, 0));
   const isBelow = k.compare("ge", k.bitcast("u32", a), 0x80000000);
   const signed = k.select(k.both(isBelow, isOdd), k.neg(positive), positive);
-  // Negative numbers, zero and infinity apart, have whole powers alone.
+  // Negative numbers, except -0 and -Infinity, only have whole powers.
   const isWithout = k.both(k.both(isBelow, k.not(isWhole)), k.not(k.either(isZero, isInfinite)));
   const ofFinite = k.select(isWithout, nan, signed);
   const grows = k.select(k.compare("gt", base, 1), ofInfinity, k.select(isUp, k.constant("f32", 0), infinity));

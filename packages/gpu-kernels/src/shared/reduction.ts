@@ -4,7 +4,7 @@ import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
 import { dimAt, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
-/** Rows of at least this many elements are shared by several groups, each of which takes at least this many. */
+/** Minimum elements of a row that several groups share, and of each group's share. */
 const longRow = 2 ** 14;
 const leastShare = 2 ** 12;
 
@@ -26,10 +26,10 @@ interface Fold {
   readonly finish?: (k: Emitter, value: F32, length: Extent) => F32;
 }
 
-/** An f32 reduction over one axis or all. Where rows are long and few, several groups share each, and a second step joins their results. */
+/** f32 reduction over one axis or all. Several groups share each row if rows are long and few; a second step combines their results. */
 export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): GpuKernel<P, readonly [TensorSpec]> {
   const { initial, map = (_k, x) => x, combine, finish = (_k, value) => value } = fold;
-  /** The combined value of the lanes' shares, `load(i)` for `i` of a lane's own. */
+  /** Combines the elements that `each` passes on, over all lanes. */
   const folded = (k: Emitter, each: (take: (value: F32) => void) => void): F32 => {
     const value = k.variable("f32", initial);
     each((x) => value.set(combine(k, value.get(), x)));

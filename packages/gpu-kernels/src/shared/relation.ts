@@ -5,7 +5,7 @@ import type { GpuKernel } from "../kernel.ts";
 import { loadNumber } from "./dtypes.ts";
 import { broadcastMap, type RequiredSpecs } from "./elementwise.ts";
 
-/** A comparison with broadcasting, of two of one number dtype. */
+/** Comparison with broadcasting of two tensors of one number dtype. */
 export function comparison(name: Comparison): GpuKernel<object, readonly [TensorSpec, TensorSpec]> {
   return {
     steps: (call) => [

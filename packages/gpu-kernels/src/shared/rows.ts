@@ -13,7 +13,7 @@ export interface Row {
   at(i: Extent): U32;
 }
 
-/** The axes before and after `axis`; none for null, which makes one row of everything. */
+/** Axes before and after `axis`; none for null, which treats the tensor as one row. */
 export function rowsOf(
   { shape }: TensorSpec,
   axis: number | null,

@@ -4,7 +4,7 @@ import { asValue } from "../extent.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
 import { perRow } from "./rows.ts";
 
-/** A running combination along an axis: each lane combines a part of the row, then goes over it again starting from the combination of all earlier parts. */
+/** Running combination along an axis. Each lane combines a part of the row, then repeats it from the combination of all earlier parts. */
 export function scan(initial: number, combine: (k: Emitter, a: F32, b: F32) => F32): GpuKernel<ParamsOf<"cumsum">, readonly [TensorSpec]> {
   return {
     steps: (call, { axis }) => [

@@ -6,7 +6,7 @@ import { isSmaller } from "./math.ts";
 import { forEachOf, perRow, sumOf } from "./rows.ts";
 
 /**
- * A softmax-like op: `finish` computes a result from `x - max` and the sum of `exp(x - max)` over the row. Where the largest value is not
+ * Softmax-like op: `finish` computes a result from `x - max` and the sum of `exp(x - max)` over the row. If the largest value is not
  * finite, `x - max` is NaN, and so is the row.
  */
 export function softmaxLike(finish: (k: Emitter, shifted: F32, sum: F32) => F32): GpuKernel<ParamsOf<"softmax">, readonly [TensorSpec]> {

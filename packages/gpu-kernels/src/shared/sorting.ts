@@ -18,10 +18,10 @@ interface Order {
 /** Elements that one group sorts in shared memory, by lanes of two elements each. */
 const tile = 512;
 
-/** Most elements of a line that are found one by one; longer selections sort the whole line. */
+/** Maximum number of elements that are selected one by one; longer selections sort the whole line. */
 const mostRounds = 32;
 
-/** The first places of a stable sort along an axis, as many as the output has; a NaN counts as the largest. */
+/** First elements of a stable sort along an axis, as many as the output holds. NaN counts as the largest. */
 export function orderSteps(call: GpuCall<readonly [TensorSpec]>, order: Order): readonly GpuStep[] {
   const kept = dimAt(call.output, order.axis);
   const n = dimAt(call.inputs[0], order.axis);
@@ -68,13 +68,13 @@ function selection(call: GpuCall<readonly [TensorSpec]>, { axis, descending, giv
   });
 }
 
-/** Larger for elements that come first. */
+/** Sort key: larger for elements that come first. */
 function rank(k: Emitter, bits: U32, descending: boolean): U32 {
   const key = orderKey(k, k.bitcast("f32", bits));
   return descending ? key : k.xor(key, 0xffffffff);
 }
 
-/** A bitonic network (Batcher, 1968) over ranks and indices in memory of the call's own; distances within a tile are sorted by groups. */
+/** Bitonic network (Batcher, 1968) over ranks and indices in the call's temporary memory. Groups sort distances within a tile. */
 function sorting(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give }: Order): readonly GpuStep[] {
   const x = call.inputs[0];
   const { outer, inner } = rowsOf(x, axis);
@@ -98,7 +98,7 @@ function sorting(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give 
       const [line, i] = unflatten(k, index, [1, scope.whole(length)]);
       const [before, after] = unflatten(k, line, [1, between]);
       const key = k.variable("u32", 0);
-      // Places beyond the line come last: no real rank is 0 but that of a NaN, whose index is smaller.
+      // Places beyond the line come last: only a NaN can also have rank 0, and its index is smaller.
       k.if(k.compare("lt", asValue(k, i), n), () => {
         const from = asValue(k, timesPlus(k, timesPlus(k, before, n, i), between, after));
         key.set(rank(k, k.bitcast("u32", k.load("x", from)), descending));
@@ -159,7 +159,7 @@ function apart(pairs: GpuArgument, lines: GpuStep["shape"], length: number, plac
   };
 }
 
-/** The stages of sizes `from` to `to` as far as they stay within tiles. */
+/** Stages of sizes `from` to `to` whose distances stay within tiles. */
 function inTiles(
   pairs: GpuArgument,
   lines: GpuStep["shape"],
@@ -184,7 +184,7 @@ function inTiles(
         ranks.set(at, k.loadBits("pairs", k.add(start, at)));
         indices.set(at, k.loadBits("pairs", k.add(k.add(start, at), all)));
       }
-      // Sizes within a tile are known; one beyond it is the same for the whole tile.
+      // Sizes within a tile are constants. A larger size is the same for the whole tile.
       for (let size = isFirst ? 2 : tile; size <= tile; size *= 2) {
         for (let distance = size / 2; distance >= 1; distance /= 2) {
           k.sync();

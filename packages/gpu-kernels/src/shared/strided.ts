@@ -2,7 +2,7 @@ import type { U32 } from "../emitter.ts";
 import { asValue, type Extent, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 
-/** A lane for each element of the output, which copies the bits that it finds at `from(indices)` of the first input. */
+/** A lane per element of the output, which copies the bits at `from(indices)` of the first input. */
 export function copyFrom(call: GpuCall, from: (scope: GpuScope, indices: readonly Extent[]) => Extent): GpuStep {
   const { shape, dtype } = call.output;
   return {
@@ -18,7 +18,7 @@ export function copyFrom(call: GpuCall, from: (scope: GpuScope, indices: readonl
   };
 }
 
-/** `axis` from 0. */
+/** `axis` counted from the front. */
 export function normalAxis(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis;
 }

@@ -2,7 +2,7 @@ import type { ParamsOf, TensorSpec } from "@centella/core";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
 import { forEachOf, perRow, rowsOf } from "./rows.ts";
 
-/** Whether all elements of a row are true, or any: counted by groups, then packed, since a truth value is a byte. */
+/** Whether all elements of a row are true, or any. Groups count per row; a second step packs the results, since a bool is a byte. */
 export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly [TensorSpec]> {
   // Counts false elements for "all", true elements for "any".
   const wanted = which === "all" ? "eq" : "ne";
