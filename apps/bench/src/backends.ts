@@ -13,7 +13,7 @@ export interface BenchedBackend {
   readonly isOptional?: boolean;
 }
 
-/** Every backend; those on the CPU that can take them with so many threads. */
+/** Every backend; CPU backends with threads use `threads` of them. */
 export function backendsWith(threads: number): readonly BenchedBackend[] {
   return [
     { factory: wasm({ threads }), kind: "cpu", threads },

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, release, totalmem } from "node:os";
 import { UsageError } from "./usageError.ts";
 
-/** Where a run was made. */
+/** Machine of a run. */
 export interface Machine {
   readonly cpu: string;
   /** Cores that this process may use. */
@@ -12,7 +12,7 @@ export interface Machine {
   /** Last-level cache as the system reports it; a virtual machine may report its host's. */
   readonly cacheBytes: number | undefined;
   readonly os: string;
-  /** Frequency governor, where the system tells. */
+  /** Frequency governor, if the system reports it. */
   readonly governor: string | undefined;
   readonly gpus: readonly { readonly name: string; readonly driver: string | undefined }[];
 }
@@ -20,7 +20,7 @@ export interface Machine {
 /** The code that was measured. */
 export interface Commit {
   readonly sha: string;
-  /** No file of the repository differs from the commit. */
+  /** Whether no file of the repository differs from the commit. */
   readonly isClean: boolean;
 }
 
@@ -47,10 +47,10 @@ export function machineSlug({ cpu, cores, gpus: [gpu] }: Machine): string {
 }
 
 /**
- * Of the repository that `folder` lies in. A copy without git is told by `BENCH_COMMIT`, which is what
- * `git describe --always --dirty --abbrev=40 --exclude='*'` printed where the copy was made.
+ * Commit of the repository that contains `folder`. For a copy without git, `BENCH_COMMIT` has the output of
+ * `git describe --always --dirty --abbrev=40 --exclude='*'` from the original.
  *
- * @throws {Error} where there is neither
+ * @throws {Error} without git and `BENCH_COMMIT`
  */
 export function describeCommit(folder: string): Commit {
   const told = process.env.BENCH_COMMIT;
@@ -64,7 +64,7 @@ export function describeCommit(folder: string): Commit {
   return { sha: git("rev-parse", "HEAD"), isClean: git("status", "--porcelain") === "" };
 }
 
-/** Whether a commit is an ancestor of main; undefined where this clone has no history to tell it. */
+/** Whether a commit is an ancestor of main; undefined if this clone lacks the history. */
 export function isAncestor(folder: string, sha: string): boolean | undefined {
   const main = mainRef(folder);
   if (main === undefined) return undefined;
@@ -73,7 +73,7 @@ export function isAncestor(folder: string, sha: string): boolean | undefined {
   return isShallow ? undefined : false;
 }
 
-/** What this clone calls main: another branch may be checked out, and the clone of a clone has main as a remote branch alone. */
+/** Name of main in this clone. Another branch may be checked out, and the clone of a clone has main only as a remote branch. */
 export function mainRef(folder: string): string | undefined {
   return ["main", "origin/main", "HEAD"].find((ref) => gitSucceeds(folder, "rev-parse", "--verify", "--quiet", ref));
 }
@@ -87,7 +87,7 @@ function gitSucceeds(folder: string, ...args: string[]): boolean {
   }
 }
 
-/** Hypervisors hide the marketing name; family and model then tell machines apart. */
+/** Hypervisors hide the marketing name; family and model then distinguish machines. */
 function cpuName(): string {
   const name = cpus()[0]?.model.trim() ?? "unknown CPU";
   const info = read("/proc/cpuinfo");

@@ -17,7 +17,7 @@ import { ours } from "./tasks/ours.ts";
 /** What to measure. */
 export interface RunOptions {
   readonly suites: readonly Suite[];
-  /** Names of backends; undefined for all that are not optional. */
+  /** Names of backends; undefined means all except optional ones. */
   readonly backends: readonly string[] | undefined;
   /** Names of peers. */
   readonly peers: readonly string[];
@@ -25,19 +25,19 @@ export interface RunOptions {
   readonly threads: number;
   readonly quick: boolean;
   readonly command: string;
-  /** For everything that a person waiting wants to see. */
+  /** Receives progress messages for the user. */
   readonly log: (line: string) => void;
   readonly progress: Progress;
 }
 
-/** Buffers that are surely read from memory: twice the reported cache, within bounds, since virtual machines report their host's. */
+/** Bytes of buffers that are read from memory: twice the reported cache, with bounds, since virtual machines report their host's cache. */
 function memoryBytesOf({ cacheBytes = 2 ** 25 }: Machine): number {
   return Math.min(2 ** 28, Math.max(2 ** 26, 2 * cacheBytes));
 }
 
 type BackendKind = BenchedBackend["kind"];
 
-/** What the measurements of one kind of backend add to the receipts. */
+/** Part of the receipts that one kind of backend contributes. */
 interface Measured {
   readonly rows: readonly { readonly suite: Suite; readonly row: ReceiptRow }[];
   readonly ceilings: readonly Ceiling[];
@@ -111,7 +111,7 @@ async function measureOpened(
   }
 }
 
-/** Measures the rows of all suites together, so that their samples are spread over the whole run and a slow minute affects all rows a little. */
+/** Measures the rows of all suites together. Samples are spread over the whole run, so a slow minute affects all rows a little. */
 async function measureSuites(context: SuiteContext, kind: BackendKind, options: RunOptions): Promise<Measured["rows"]> {
   const planned = options.suites.flatMap((suite) => suite.rows(context).map((row) => ({ suite, row })));
   const settings = options.quick ? quickSettings : normalSettings;
@@ -147,7 +147,7 @@ async function openPeers(
       opened.push({ name, peer });
       log(`${name}: ${peer.version}`);
     } catch (error) {
-      // A peer is optional: whatever keeps it from loading is its reason.
+      // A peer is optional: any error while loading becomes its reason to be skipped.
       log(`${name}: skipped: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`);
     }
   }

@@ -15,8 +15,8 @@ export function receiptTable({ suite, rows, ceilings }: Pick<Receipt, "suite" | 
 }
 
 /**
- * The rates of models in the columns of llama.cpp's llama-bench, so that both can be compared line by line. Medians and half of the 95 %
- * interval, where llama-bench has means and standard deviations.
+ * Rates of models in the columns of llama.cpp's llama-bench, so that both can be compared line by line. Has medians and half of the 95 %
+ * interval in place of llama-bench's means and standard deviations.
  */
 export function llamaBenchShape({ rows }: Pick<Receipt, "rows">): string {
   const lines = rows.flatMap(({ id, metric, work, subjects }) => {
@@ -55,7 +55,7 @@ export function ceilingLines(ceilings: readonly Ceiling[]): readonly string[] {
   });
 }
 
-/** What became of a receipt's rows since a baseline, by row and subject. */
+/** Changes of a receipt's rows since a baseline, by row and subject. */
 export function baselineTable(now: Receipt, before: Receipt): string {
   const lines = now.rows.flatMap((row) => {
     const old = before.rows.find(({ id }) => id === row.id);

@@ -1,4 +1,4 @@
-/** The command line itself is wrong: one line on stderr, exit code 2. */
+/** Error in the command line: one line on stderr, exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }

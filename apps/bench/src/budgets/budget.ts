@@ -3,25 +3,25 @@ import type { Estimate } from "../stats/bootstrap.ts";
 import { formatTable } from "../table.ts";
 import { UsageError } from "../usageError.ts";
 
-/** One bar that a figure must hold. Ratios and counts only: an absolute time says more about the machine than about the code. */
+/** One bar that a figure must hold. Only ratios and counts: absolute times depend more on the machine than on the code. */
 export interface Budget {
   /** Name of a figure. */
   readonly figure: string;
   readonly atLeast?: number;
   readonly atMost?: number;
-  /** Why the bar is where it is. */
+  /** Reason for the bar. */
   readonly reason: string;
 }
 
-/** What was measured for a figure, or why it could not be. */
+/** Measurement of a figure, or the reason why there is none. */
 export type Reading = { readonly value: Estimate } | { readonly skipped: string };
 
-/** A figure: what it is in words, and how it is measured. */
+/** A figure: its name and its measurement. */
 export interface Figure {
   readonly name: string;
-  /** What one unit of the value is, e.g. "×" or "KiB". */
+  /** Unit of the value, e.g. "×" or "KiB". */
   readonly unit: string;
-  /** Backend without which it cannot be measured. */
+  /** Backend that the measurement needs. */
   readonly backend?: string;
   measure(): Promise<Reading>;
 }
@@ -30,16 +30,16 @@ export interface Verdict {
   readonly budget: Budget;
   readonly figure: Figure;
   readonly reading: Reading;
-  /** Words for a broken budget; undefined if it holds or was skipped. */
+  /** Message for a broken budget; undefined if it holds or was skipped. */
   readonly broken?: string;
 }
 
-/** A value that is counted and not timed. */
+/** A counted value, which has no interval. */
 export function exactly(value: number): Reading {
   return { value: { median: value, low: value, high: value } };
 }
 
-/** @throws {UsageError} if the file is no list of budgets, or names a figure that does not exist, or leaves one out */
+/** @throws {UsageError} if the file is not a list of budgets, names an unknown figure, or leaves one out */
 export function readBudgets(path: string, figures: readonly Figure[]): readonly Budget[] {
   const content: unknown = JSON.parse(readFileSync(path, "utf8"));
   if (!Array.isArray(content)) throw new UsageError(`${path}: expected a list of budgets, got ${typeof content}`);
@@ -69,7 +69,7 @@ function budgetOf(entry: unknown, where: string): Budget {
   return entry as Budget;
 }
 
-/** Holds a reading against its bar. A timed ratio breaks it only with its whole interval: noise alone must not. */
+/** Compares a reading with its bar. A timed ratio breaks the bar only with its whole interval, so that noise alone does not. */
 export function judge(budget: Budget, figure: Figure, reading: Reading): Verdict {
   const verdict = { budget, figure, reading };
   if ("skipped" in reading) return verdict;

@@ -4,12 +4,12 @@ import { estimateMedian } from "../stats/bootstrap.ts";
 import { seedOf } from "../stats/random.ts";
 import type { Figure } from "./budget.ts";
 
-/** So few that many samples of about a millisecond are not interrupted: the best of the tries is one of them. */
+/** Calls per sample: so few that many samples of about a millisecond are not interrupted, and the best try is one of those. */
 const calls = 200;
 const tries = 20;
 const rounds = 11;
 
-/** How much dearer an op is as `runtime.sync.add` than as a plan that the caller compiled: what looking it up costs. By turns. */
+/** Cost of `runtime.sync.add` relative to a run of a plan that the caller compiled, which is the cost of the lookup. Both take turns. */
 export function callFigure(factory: BackendFactory): Figure {
   const name = `${factory.name} sync call over a run of its plan`;
   return {

@@ -7,7 +7,7 @@ import { sizeFigures } from "./sizes.ts";
 import { speedFigures } from "./speed.ts";
 import { transferFigures } from "./transfers.ts";
 
-/** Everything that `budgets.json` holds to a bar. Timed figures come first, while nothing else of the run has heated the machine. */
+/** Figures with a bar in `budgets.json`. Timed figures come first, before the rest of the run heats the machine. */
 export function allFigures(): readonly Figure[] {
   const open = () => wasm({ threads: 1 }).open();
   return [

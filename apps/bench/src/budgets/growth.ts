@@ -7,7 +7,7 @@ import type { Figure } from "./budget.ts";
 const [few, many] = [100, 1000] as const;
 const rounds = 15;
 
-/** How much dearer an op of a program of 1000 ops is to compile than one of 100: 1 where compiling is linear. */
+/** Cost of compiling an op in a program of 1000 ops relative to one in a program of 100: 1 if compiling is linear. */
 export function growthFigure(name: string, open: () => Promise<Backend>): Figure {
   return {
     name: `${name} compile time per op, ${many} ops against ${few}`,
@@ -33,7 +33,7 @@ export function growthFigure(name: string, open: () => Promise<Backend>): Figure
   };
 }
 
-/** The same of core's own passes, without kernels. */
+/** The same ratio for core's own passes, without kernels. */
 export function passesFigure(): Figure {
   const [short, long] = [1000, 4000];
   const secondsPerOp = (program: Program, count: number): number => {
@@ -55,7 +55,7 @@ export function passesFigure(): Figure {
   };
 }
 
-/** Ops of which none repeats another and none joins its neighbour in one kernel. */
+/** Ops without repetitions, none of which fuses with its neighbour. */
 function unfusable(count: number): Program {
   const program = createProgram();
   let x: Value = program.input("x", "f32", [8, 8]);

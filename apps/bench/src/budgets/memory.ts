@@ -5,7 +5,7 @@ import { generateModel } from "../model/generate.ts";
 import { measureLoad } from "../models/loadProcess.ts";
 import { exactly, type Figure } from "./budget.ts";
 
-/** How much memory loading a model takes at its peak, over the size of its file. Counted by the system, not timed. */
+/** Peak memory of loading a model relative to the size of its file, as the system counts it. */
 export function memoryFigure(backend: string): Figure {
   return {
     name: `${backend} peak memory of loading a Q8_0 model over its file`,

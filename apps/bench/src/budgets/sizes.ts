@@ -7,7 +7,7 @@ import { build, type Plugin } from "esbuild";
 import { appFolder, repositoryFolder } from "../receipts/store.ts";
 import { exactly, type Figure } from "./budget.ts";
 
-/** What an app installs that generates text on the CPU, besides the model. */
+/** Packages that an app installs to generate text on the CPU. */
 const installed = ["quant", "core", "gguf", "llm", "backend-wasm"];
 
 /** KiB of every package as npm would download it, what an app installs, and KiB of pages that generate text on the CPU. */
@@ -41,7 +41,7 @@ function publishedPackages(): readonly string[] {
   });
 }
 
-/** A package's tarball, and what it holds. */
+/** A package's tarball and its contents. */
 interface Packed {
   readonly bytes: number;
   readonly files: number;
@@ -75,11 +75,11 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 }
 
 /**
- * Modules that a page fetches when it first uses what they do, and generating text never does, whatever the model: calibrating, thresholds
- * of the app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
- * embeddings, perplexity, formats of answers, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied without rounding
- * activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk, and why a server
- * refuses. What stores a model is a figure of its own: a model that the user has chosen needs none of it.
+ * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
+ * app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
+ * embeddings, perplexity, formats of answers, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied
+ * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk,
+ * and explanations of a server's refusal. Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
   "adapters.js",
@@ -119,18 +119,18 @@ const otherUses = [
   "writeGuards.js",
 ];
 
-/** Families of models. A page loads the one of its model; the figures are of Llama's. */
+/** Families of models. A page loads its model's family; the figures are for Llama's. */
 const otherFamilies = readdirSync(join(repositoryFolder, "packages/llm/src/models/families"))
   .filter((file) => file !== "llama.ts")
   .map((file) => file.replace(/\.ts$/, ".js"));
 
-/** Those with most blocks of their own: latent attention and experts, state spaces. A page loads one family. */
+/** Families with the most blocks of their own: latent attention and experts, state spaces. A page loads one family. */
 const largestFamilies = ["deepseek2.js", "jamba.js"];
 
 /**
- * What only some models need: families other than Llama, weights that are no blocks, or of types without kernels of their own, files in parts, experts,
- * recurrent states, memory with 64-bit addresses, tokenizers other than byte-pair encoding, which is the largest, answers in the Harmony format,
- * sampling that the file recommends.
+ * Modules that only some models need: families other than Llama, weights that are not blocks or whose types lack kernels, files in parts,
+ * experts, recurrent states, memory with 64-bit addresses, tokenizers other than byte-pair encoding (the largest), answers in the Harmony
+ * format, sampling that the file recommends.
  */
 const otherModels = [
   ...otherFamilies,
@@ -152,21 +152,21 @@ const otherModels = [
   "wordPiece.js",
 ];
 
-/** What downloads a model from a URL or a hub and stores it. */
+/** Modules that download a model from a URL or a hub and store it. */
 const storing = ["locateRemote.js", "opfsStorage.js"];
 
-/** What calls that answer within the call may need at any time. */
+/** Modules that synchronous calls may need at any time. */
 const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js"];
 
-/** What a page does not fetch for what it does, and whether it may also call ops one by one that answer within the call. */
+/** Modules that a kind of page does not fetch, and whether the page may also make synchronous op calls. */
 interface Page {
   readonly absent: readonly string[];
   readonly sync?: boolean;
 }
 
 /**
- * What pages do. Only what is named here is left out: any other dynamic import counts, so that nothing that generating text needs escapes
- * by being loaded late.
+ * Kinds of pages. Only the named modules are left out: any other dynamic import counts, so that code which generating text needs cannot
+ * escape the budget by being loaded late.
  */
 const pages: Readonly<Record<string, Page>> = {
   "completes text": { absent: [...otherUses, ...otherModels, "chatTemplate.js"] },
@@ -181,7 +181,7 @@ const pages: Readonly<Record<string, Page>> = {
   "chats with any model": { absent: [...otherUses, ...otherFamilies.filter((name) => !largestFamilies.includes(name))] },
 };
 
-/** Leaves modules where they are, but for what is imported statically as well, and notes those that were met. */
+/** Leaves modules out, except statically imported ones, and records which ones it met. */
 function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   return {
     name: "on demand",
@@ -196,7 +196,7 @@ function leaveOut(absent: ReadonlySet<string>, met: Set<string>): Plugin {
   };
 }
 
-/** What such a page downloads for a model of Llama's family. */
+/** Size of the download of such a page for a model of Llama's family. */
 async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<number> {
   const contents = `
     import { createRuntime } from "@centella/core";
@@ -211,7 +211,7 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
   return bytes;
 }
 
-/** What a page downloads that has this module: the files that esbuild makes of it, each compressed. */
+/** Size of the download of a page with this module: the files that esbuild writes, each compressed. */
 async function bundledBytes(contents: string, ...plugins: readonly Plugin[]): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents, resolveDir: appFolder },

@@ -16,7 +16,7 @@ const tasks: readonly (readonly [name: string, task: Task])[] = [
   ["sigmoid of 1 M", { kind: "op", op: "sigmoid", shape: [million] }],
 ];
 
-/** How many times as fast as plain loops a CPU backend is, both measured in turn. `open` gives the backend. */
+/** Speed of a CPU backend relative to plain loops, measured in turn. `open` opens the backend. */
 export function speedFigures(name: string, open: () => Promise<Backend>): readonly Figure[] {
   return tasks.map(([what, task]) => ({
     name: `${name} ${what} over scalar loops`,

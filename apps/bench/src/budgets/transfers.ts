@@ -3,7 +3,7 @@ import { type Backend, createProgram, UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { exactly, type Figure } from "./budget.ts";
 
-/** What one run of `relu → scale → add` costs in trips to the device, once its plan is compiled. */
+/** Trips to the device in one run of `relu → scale → add` after its plan is compiled. */
 interface Trips {
   readonly uploads: number;
   readonly submits: number;
@@ -13,7 +13,7 @@ interface Trips {
 
 const kinds = ["uploads", "submits", "dispatches", "readbacks"] as const;
 
-/** Counted on whatever WebGPU the machine has, SwiftShader if nothing else: the counts do not depend on the device. */
+/** Counted on any WebGPU of the machine, SwiftShader if there is no other: the counts do not depend on the device. */
 export function transferFigures(): readonly Figure[] {
   let counted: Promise<Trips | string> | undefined;
   return kinds.map((kind) => ({

@@ -5,7 +5,7 @@ import { type Commit, describeMachine } from "../machine.ts";
 import { repositoryFolder } from "../receipts/store.ts";
 import { formatTable } from "../table.ts";
 
-/** A calibration and the code that was measured: what `--json` writes and `--from` reads. */
+/** A calibration and the code that was measured, which `--json` writes and `--from` reads. */
 export interface StoredCalibration {
   readonly commit: Commit;
   readonly calibration: Calibration;
@@ -16,7 +16,7 @@ export function thresholdsFile(backend: string): string {
   return join(repositoryFolder, "packages", `backend-${backend}`, "src", "thresholds.ts");
 }
 
-/** CPU and GPUs in words, with nothing that names a host. */
+/** Names of CPU and GPUs, without any host name. */
 export function machineName(): string {
   const { cpu, cores, gpus } = describeMachine();
   return [`${cpu}, ${cores} cores`, ...gpus.map(({ name, driver }) => `${name}, driver ${driver}`)].join("; ");
@@ -58,7 +58,7 @@ export const origin: Omit<MeasuredThresholds, "thresholds"> = ${json(origin)};
 `;
 }
 
-/** Every comparison: what was chosen and why. */
+/** A line per comparison, with the choice and its reason. */
 export function calibrationTable({ comparisons }: Calibration): string {
   const amount = (min: number | "never" | undefined): string => (min === undefined ? "–" : String(min));
   return formatTable(

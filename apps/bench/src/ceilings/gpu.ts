@@ -4,8 +4,8 @@ import type { Ceiling } from "./measure.ts";
 
 /**
  * Copy bandwidth of a GPU: `assign` between two persistents far beyond its caches, read and written bytes added up. Nothing is
- * allocated, uploaded or read back. It is this backend's own kernel that copies, so a fraction of it tells how far from streaming
- * a kernel is, not how far from the data sheet.
+ * allocated, uploaded or read back. This backend's own kernel copies, so a fraction of the rate shows a kernel's distance from
+ * streaming, not from the data sheet.
  */
 export async function measureGpuCopy(backend: Backend): Promise<Ceiling> {
   const elements = backend.device.kind === "gpu" ? 2 ** 26 : 2 ** 20;

@@ -1,6 +1,6 @@
 /**
- * Kernels that do nothing but reach a limit, as WASM bytes. They are written here and not with the backend's emitter: a
- * ceiling must not depend on the code that is held against it.
+ * Kernels that only reach a limit of the machine, as WASM bytes. They do not use the backend's emitter, because a ceiling must not depend
+ * on the code that is compared with it.
  */
 
 const i32 = 0x7f;
@@ -8,13 +8,13 @@ const f32 = 0x7d;
 const v128 = 0x7b;
 const accumulators = 12;
 const fmaUnroll = 4;
-/** Bytes per iteration of the streaming kernels, which is also what their lengths must be multiples of. */
+/** Bytes per iteration of the streaming kernels. Their lengths must be multiples of it. */
 export const streamBytes = 128;
 
 /** Flops of one iteration of `fma`: lanes x 2. */
 export const fmaFlops: number = accumulators * fmaUnroll * 8;
 
-/** Ways to add products of bytes: which is fastest depends on the processor, and which there are on relaxed SIMD. */
+/** Ways to add products of bytes. The fastest one depends on the processor; some need relaxed SIMD. */
 export type DotKernel = "dotPairs" | "dotQuads" | "dotWide";
 
 /** Multiplications and additions of one iteration of a kernel of dots. */
@@ -24,12 +24,12 @@ export const dotOps: Readonly<Record<DotKernel, number>> = {
   dotWide: accumulators * fmaUnroll * 16,
 };
 
-/** Those of an engine. */
+/** Ways that an engine supports. */
 export function dotKernels(relaxed: boolean): readonly DotKernel[] {
   return relaxed ? ["dotPairs", "dotQuads"] : ["dotWide"];
 }
 
-/** What the module exports; addresses and lengths in bytes. */
+/** Exports of the module; addresses and lengths are in bytes. */
 export interface CeilingKernels {
   /** `acc = acc * x + y` on {@link fmaFlops} flops per iteration, without touching memory. */
   fma(iterations: number): number;
@@ -96,7 +96,7 @@ function fma(relaxed: boolean): Definition {
     result: f32,
     locals: Array.from({ length: 2 + accumulators }, () => v128),
     code: [
-      // The fixed point is 1, so that values stay normal for ever.
+      // The fixed point is 1, so that values always stay normal.
       ...[...splat(0.9375), ...set(x), ...splat(0.0625), ...set(y)],
       ...range.flatMap((i) => [...splat(1 + i / 16), ...set(acc(i))]),
       ...countDown(Array.from({ length: fmaUnroll }, () => range.flatMap(step)).flat(), 0, 1),
@@ -226,7 +226,7 @@ function leb(value: number): number[] {
   return bytes;
 }
 
-/** For constants from 0 on. */
+/** Encodes a constant from 0 on. */
 function signedLeb(value: number): number[] {
   const bytes = leb(value);
   const last = bytes.at(-1)!;

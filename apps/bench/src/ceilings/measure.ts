@@ -3,7 +3,7 @@ import { ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamByte
 import { Threads } from "./threads.ts";
 import type { Job } from "./worker.ts";
 
-/** What a number of threads of this machine reach together at best, in the WASM that kernels are made of; or a GPU's copy rate. */
+/** Best rate of a number of threads of this machine together, in the WASM instructions of kernels; or a GPU's copy rate. */
 export interface Ceiling {
   readonly kind: "flops" | "dots" | "read" | "copy";
   /** 0 on a GPU. */
@@ -52,7 +52,7 @@ export async function measureCeilings({ threads: most, bytes, quick }: CeilingOp
   }
 }
 
-/** Of each ceiling that was measured twice the faster one: a ceiling is the most that the machine was seen to do. */
+/** The faster measurement of each ceiling: a ceiling is the highest observed rate. */
 export function fasterCeilings(first: readonly Ceiling[], second: readonly Ceiling[]): readonly Ceiling[] {
   return first.map((ceiling) => {
     const again = second.find(({ kind, threads }) => kind === ceiling.kind && threads === ceiling.threads);
@@ -67,8 +67,8 @@ export function ceilingRate({ kind, threads, work, samples }: Ceiling): Estimate
 }
 
 /**
- * The ceiling for a subject: arithmetic of so many threads, or the best memory rate of up to so many. `threads` is undefined
- * on a GPU, whose copy rate also bounds reading.
+ * The ceiling of a subject: arithmetic of its number of threads, or the best memory rate of up to that number. `threads` is undefined on a
+ * GPU, whose copy rate also bounds reading.
  */
 export function ceilingFor(ceilings: readonly Ceiling[], kind: Ceiling["kind"], threads: number | undefined): number | undefined {
   if (threads === undefined) {

@@ -18,7 +18,7 @@ export class Threads {
     // Run from dist as well as from sources.
     const url = new URL(import.meta.url.endsWith(".ts") ? "./worker.ts" : "./worker.js", import.meta.url);
     const workers = Array.from({ length: count }, () => new Worker(url, { workerData }));
-    // Once this thread waits for a job's end, it hears of no error any more.
+    // While this thread waits for a job's end, it receives no errors.
     await Promise.all(
       workers.map(
         (worker) =>

@@ -1,14 +1,14 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { CeilingKernels } from "./kernels.ts";
 
-/** What a thread is started with. */
+/** Data that a thread is started with. */
 export interface WorkerSetup {
   readonly module: WebAssembly.Module;
   /** Words: 0 counts starts, 1 threads that are ready, 2 threads that are done. */
   readonly control: Int32Array;
 }
 
-/** A job: the arguments of one kernel, or of `allocate`, which gives the thread a memory of so many bytes. */
+/** A job: the arguments of one kernel, or of `allocate`, which creates the thread's memory of the given bytes. */
 export interface Job {
   readonly kernel: keyof CeilingKernels | "allocate";
   readonly args: readonly number[];
@@ -21,7 +21,7 @@ export interface PostedJob extends Job {
 
 const { module, control } = workerData as WorkerSetup;
 
-/** A memory of the thread's own, not a shared one: the system gives those no large pages, and they stream at half the speed. */
+/** The thread's own memory. Shared memory gets no large pages from the system and streams at half the speed. */
 function instantiate(bytes: number): Partial<Record<Job["kernel"], (...args: number[]) => unknown>> {
   const memory = new WebAssembly.Memory({ initial: Math.max(1, Math.ceil(bytes / 65536)) });
   // Pages that were never written are one zero page, which is always in a cache.
@@ -39,7 +39,7 @@ let kernels = instantiate(0);
 parentPort!.on("message", ({ kernel, args, start }: PostedJob) => {
   Atomics.add(control, 1, 1);
   Atomics.notify(control, 1);
-  // All threads start together, once each has its job. A thread that sat runs out has missed starts, hence the count.
+  // All threads start together once each has its job. A thread without a job in some runs has missed starts, hence the count.
   for (let started = Atomics.load(control, 0); started < start; started = Atomics.load(control, 0)) Atomics.wait(control, 0, started);
   kernels[kernel]!(...args);
   Atomics.add(control, 2, 1);

@@ -90,7 +90,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   return conclude(receipts);
 }
 
-/** `bench load-process NAME FILE [THREADS]`: what the load suite starts. */
+/** `bench load-process NAME FILE [THREADS]`, which the load suite starts. */
 export async function loadProcessCommand([name, file, threadCount = "1"]: readonly string[]): Promise<number> {
   const threads = Number(threadCount);
   const backend = backendsWith(threads).find(({ factory }) => factory.name === name);

@@ -15,7 +15,7 @@ import { repositoryFolder } from "../receipts/store.ts";
 import { UsageError } from "../usageError.ts";
 import { noPositionals, parse, wholeNumber } from "./options.ts";
 
-/** In the order in which applications prefer them: each is compared with the next one that runs on the CPU. */
+/** Backends in order of preference. Each is compared with the next one that runs on the CPU. */
 const order = ["cuda", "webgpu", "wasm", "reference"];
 
 const help = `Usage: pnpm bench calibrate [OPTIONS]

@@ -1,9 +1,9 @@
 import { UsageError } from "../usageError.ts";
 
-/** What a command does with its arguments; gives the exit code. */
+/** Runs a command with its arguments and returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
 
-/** Loaded when they are called: measuring needs none of the tools that draw pages and take sizes, which stay behind on a bare GPU machine. */
+/** Commands are loaded when called: measuring on a bare GPU machine does not need the tools that draw pages and take sizes. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   model: async () => (await import("./model.ts")).modelCommand,
   peers: async () => (await import("./peers.ts")).peersCommand,

@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { UsageError } from "../usageError.ts";
 
-/** Splits a command's arguments. @throws {UsageError} for what is unknown or lacks a value */
+/** Splits a command's arguments. @throws {UsageError} for an unknown option or a missing value */
 export function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
   args: readonly string[],
   options: T,

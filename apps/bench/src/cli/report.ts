@@ -11,7 +11,7 @@ import { noPositionals, parse } from "./options.ts";
 /** The committed page. */
 export const reportFile: string = join(repositoryFolder, "docs", "benchmarks.html");
 
-/** Of the committed pictures: what they show, width in pixels and colours. */
+/** Committed pictures with their size in pixels and colour scheme. */
 const pictures = [
   { file: "benchmarks.png", width: 960, height: 1100, colorScheme: "light" },
   { file: "benchmarks-phone.png", width: 390, height: 1100, colorScheme: "dark" },

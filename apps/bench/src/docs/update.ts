@@ -5,10 +5,10 @@ import type { Receipt } from "../receipts/receipt.ts";
 import { appFolder, repositoryFolder, storedReceipts } from "../receipts/store.ts";
 import { receiptTable } from "../tables.ts";
 
-/** What stands between markers is generated: `<!-- bench SUITE [MACHINE] -->` … `<!-- /bench -->`. */
+/** Text between these markers is generated: `<!-- bench SUITE [MACHINE] -->` … `<!-- /bench -->`. */
 const marked = /(<!-- bench ([a-z]+)(?: ([a-z0-9-]+))? -->\n)[\s\S]*?(<!-- \/bench -->)/g;
 
-/** Writes the tables of every Markdown file of the repository that has markers; returns the files whose tables were not those of the receipts. */
+/** Updates the tables between markers in all Markdown files of the repository. Returns the files whose tables were stale. */
 export function updateDocs({ write }: { readonly write: boolean }): readonly string[] {
   const receipts = storedReceipts().map(({ receipt }) => receipt);
   return markdownFiles().flatMap((path) => {

@@ -5,9 +5,9 @@ import { randomBytes } from "../stats/random.ts";
 export type WeightType = "f16" | "q4_0" | "q5_0" | "q8_0" | "q4_K" | "q5_K" | "q6_K";
 
 /**
- * `elements` random weights in blocks of `type` (f16: single values), about `scale` in root mean square and 0 in the mean: quants are uniform over their
- * whole range, block scales are normal halves that vary by a factor of two. Real weights have no subnormal scales either,
- * which some CPUs compute with much more slowly.
+ * `elements` random weights in blocks of `type` (f16: single values), with a root mean square of about `scale` and a mean of 0. Quants are
+ * uniform over their whole range. Block scales are normal halves that vary by a factor of two: like real weights they are never
+ * subnormal, which would slow some CPUs down.
  */
 export function randomBlocks(type: WeightType, elements: number, seed: number, scale: number): Uint8Array<ArrayBuffer> {
   const { blockElements, blockBytes } = blockLayout(type);
@@ -33,13 +33,13 @@ const fillers: Readonly<Record<WeightType, (bytes: Uint8Array, scale: number) =>
     }
   },
   // Root mean squares of the quants: of 16 levels about 4.6, of 32 about 9.2, of 64 about 18.5, of 256 about 74.
-  // Their levels lie off the centre, one more below zero than above: as in ggml, the scale's sign says which end is which.
+  // One more level is below zero than above. As in ggml, the scale's sign determines the direction.
   q4_0: (bytes, scale) => eachBlock(bytes, 18, (at) => setHalf(bytes, at, signOf(bytes, at) * varied(bytes, at, scale / 4.6))),
   q5_0: (bytes, scale) => eachBlock(bytes, 22, (at) => setHalf(bytes, at, signOf(bytes, at) * varied(bytes, at, scale / 9.2))),
   q8_0(bytes, scale) {
     eachBlock(bytes, 34, (at) => {
       setHalf(bytes, at, varied(bytes, at, scale / 74));
-      // ggml's quantiser never makes -128, and kernels may count on it.
+      // ggml's quantiser never writes -128, and kernels may rely on that.
       for (let i = at + 2; i < at + 34; i++) if (bytes[i] === 128) bytes[i] = 129;
     });
   },
@@ -49,7 +49,7 @@ const fillers: Readonly<Record<WeightType, (bytes: Uint8Array, scale: number) =>
   q6_K(bytes, scale) {
     eachBlock(bytes, 210, (at) => {
       setHalf(bytes, at + 208, varied(bytes, at + 208, scale / (18.5 * 48)));
-      // Scales from 32 to 63, as a quantiser that uses their range makes them.
+      // Scales from 32 to 63, as from a quantiser that uses their range.
       for (let i = at + 192; i < at + 208; i++) bytes[i] = 32 + (bytes[i]! & 31);
     });
   },

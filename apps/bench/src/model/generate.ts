@@ -18,12 +18,12 @@ export interface GenerateModelOptions {
   readonly onProgress?: (bytes: number, total: number) => void;
 }
 
-/** Elements that are made and written at a time; a multiple of every block. */
+/** Number of elements that are generated and written at a time; a multiple of every block. */
 const chunkElements = 2 ** 22;
 
 /**
  * Writes a GGUF file with random weights, of about the scale at which a transformer's activations stay near 1, and returns
- * its size. Streamed: memory stays small whatever the model. The file appears when it is complete.
+ * its size. Data is streamed, so memory stays small for any model. The file appears when it is complete.
  */
 export async function generateModel({ shape: name, type, out, seed, layers, onProgress }: GenerateModelOptions): Promise<number> {
   const full = shapes[name]!;
@@ -76,7 +76,7 @@ function* dataOf({ name, type, shape, scale }: TensorPlan, model: ModelShape, se
   for (let at = 0; at < elements; at += step) yield randomBlocks(type, Math.min(step, elements - at), own + at, scale);
 }
 
-/** Norms lie around 1, biases around 0; RoPE factors are what the shape's scaling says. */
+/** Norms are around 1, biases around 0; RoPE factors follow the shape's scaling. */
 function vectorOf(name: string, length: number, model: ModelShape, seed: number): Float32Array<ArrayBuffer> {
   if (name === "rope_freqs.weight") return ropeFactors(model);
   const values = uniform(seed, length);
@@ -84,7 +84,7 @@ function vectorOf(name: string, length: number, model: ModelShape, seed: number)
 }
 
 /**
- * Llama 3's frequency factors: long wavelengths are divided by `factor`, short ones stay, those between are blended.
+ * Llama 3's frequency factors: long wavelengths are divided by `factor`, short ones stay unchanged, and medium ones are blended.
  * Source: `Llama3RotaryEmbedding` of the transformers library.
  */
 function ropeFactors({ headSize, ropeBase, ropeScaling }: ModelShape): Float32Array<ArrayBuffer> {

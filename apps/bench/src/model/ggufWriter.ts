@@ -22,8 +22,8 @@ export const alignment = 32;
 const typeIds = { u32: 4, i32: 5, f32: 6, bool: 7, string: 8, array: 9 } as const;
 
 /**
- * Everything of a GGUF file (version 3) before the tensors' data, padded to the alignment; the data follow in the same order, each padded
- * by {@link padding}. Source: `docs/gguf.md` of ggml.
+ * Head of a GGUF file (version 3), up to the tensors' data and padded to the alignment. The data follow in the same order, each tensor
+ * padded by {@link padding}. Source: `docs/gguf.md` of ggml.
  */
 export function ggufHeader(metadata: Readonly<Record<string, GgufValue>>, tensors: readonly GgufTensor[]): Uint8Array {
   const bytes = new Bytes();
@@ -80,7 +80,7 @@ function writeValue(bytes: Bytes, value: GgufValue): void {
   }
 }
 
-/** Little-endian bytes that grow. */
+/** Growing buffer of little-endian bytes. */
 class Bytes {
   #bytes = new Uint8Array(2 ** 16);
   #length = 0;

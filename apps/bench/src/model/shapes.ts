@@ -1,4 +1,4 @@
-/** Sizes and tokenizer of a known model: what speed and memory depend on. */
+/** Sizes and tokenizer of a known model, which determine speed and memory. */
 export interface ModelShape {
   readonly architecture: "llama" | "qwen2";
   readonly layers: number;
@@ -11,9 +11,9 @@ export interface ModelShape {
   readonly context: number;
   readonly ropeBase: number;
   readonly epsilon: number;
-  /** The embedding is the output matrix too. */
+  /** Whether the embedding is also the output matrix. */
   readonly isTied: boolean;
-  /** q, k and v have biases. */
+  /** Whether q, k and v have biases. */
   readonly hasBias: boolean;
   /** Llama 3's frequency scaling, which files carry as a tensor of factors. */
   readonly ropeScaling?: { readonly factor: number; readonly low: number; readonly high: number; readonly original: number };

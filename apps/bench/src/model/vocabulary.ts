@@ -11,7 +11,7 @@ export interface Vocabulary {
 
 const controls = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"] as const;
 const letters = "etaoinshrdlcumwfgypbvkjxqz";
-/** What byte-level tokenizers write for a space. */
+/** Letter that byte-level tokenizers write for a space. */
 const space = "Ġ";
 
 /** Chat template of the generated files: ChatML. */
@@ -45,7 +45,7 @@ export function makeVocabulary(size: number): Vocabulary {
   return { tokens, types, merges, bos: first, eos: first + 2 };
 }
 
-/** The 256 bytes as GPT-2's tokenizer writes them: printable ones as themselves, the others as characters from U+0100 on. */
+/** The 256 bytes as GPT-2's tokenizer writes them: printable bytes unchanged, the remaining ones as characters from U+0100 on. */
 function byteTokens(): string[] {
   const isPrintable = (byte: number): boolean => (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
   let next = 256;

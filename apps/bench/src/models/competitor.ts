@@ -6,28 +6,28 @@ export interface ModelRunner {
   prefill(ids: readonly number[]): Promise<number>;
   /** Seconds for `tokens` tokens one after another, greedily chosen, after a prompt that is cached. */
   decode(prompt: readonly number[], tokens: number): Promise<number>;
-  /** Seconds for `tokens` tokens of each of several texts at the same time, whose prompts are cached; left out where there is one text only. */
+  /** Seconds for `tokens` tokens of each of several simultaneous texts with cached prompts; left out if there is only one text. */
   decodeTogether?(prompts: readonly (readonly number[])[], tokens: number): Promise<number>;
   /** Seconds from an abort in the middle of a prompt until the call is refused; left out where prompts cannot be aborted. */
   abort?(ids: readonly number[]): Promise<number>;
-  /** How far its logits after `ids` are from those of the scalar reference: 1 - cosine; undefined where that cannot be told. */
+  /** How far its logits after `ids` are from those of the scalar reference: 1 - cosine; undefined if it cannot be measured. */
   distance?(ids: readonly number[]): Promise<number | undefined>;
   dispose(): Promise<void>;
 }
 
-/** A file's tokenizer of ours or of a peer. */
+/** Tokenizer of a file, ours or a peer's. */
 export interface TokenizerRunner {
   /** Ids of a text, no special tokens added. */
   tokenize(text: string): ArrayLike<number>;
   dispose(): Promise<void>;
 }
 
-/** Who can run models. */
+/** Runs models: one of our backends, or a peer. */
 export interface ModelCompetitor {
   readonly name: string;
   readonly side: Side;
   readonly threads: number | undefined;
-  /** It computes in other processes than the one that opens it. */
+  /** Whether it computes in processes other than the one that opens it. */
   readonly isElsewhere?: boolean;
   /**
    * Loads a GGUF file with room for `contextLength` tokens.

@@ -4,13 +4,13 @@ import { peakResidentBytes } from "@centella/cli/peakMemory";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor } from "./competitor.ts";
 
-/** What a fresh process measures of itself. */
+/** Measurements of a fresh process by itself. */
 export interface LoadMeasurement {
   /** From the call that loads to the first token. */
   readonly seconds: number;
   /** Largest resident set of the whole process, the JavaScript engine included. */
   readonly peakBytes: number;
-  /** The same before anything was loaded: the engine and the program's own code. */
+  /** Largest resident set before anything was loaded: the engine and the program's own code. */
   readonly startBytes: number;
 }
 

@@ -7,10 +7,10 @@ import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
 /** Larger files are not computed on the reference: it holds all weights in f32 and takes seconds per token. */
 const referenceLimitBytes = 400 * 2 ** 20;
 
-/** The likeliest token, as the peers choose it: without penalties that a file recommends. */
+/** Greedy sampling, as in the peers: without penalties that a file recommends. */
 const greedy = { temperature: 0, repeatPenalty: 1 } as const;
 
-/** A backend of this project, opened anew for each model. */
+/** A backend of this project, opened separately for each model. */
 export function oursModel(factory: BackendFactory, threads: number | undefined): ModelCompetitor {
   return { name: factory.name, side: "ours", threads, open: (file, contextLength) => open(factory, file, contextLength) };
 }
@@ -77,7 +77,7 @@ class OurRunner implements ModelRunner {
     await new Promise((resolve) => setTimeout(resolve, 500 * whole));
     const start = performance.now();
     controller.abort(reason);
-    // If the run was faster than the one before, it is over, and the abort takes no time.
+    // A run that was faster than the previous one is over by now, and the abort takes no time.
     await reading;
     return (performance.now() - start) / 1e3;
   }

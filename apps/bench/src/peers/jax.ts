@@ -6,7 +6,7 @@ import { loadPeer, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
 interface JaxArray {
-  /** One more reference: functions take ownership of their arguments. */
+  /** Adds a reference, because functions take ownership of their arguments. */
   readonly ref: JaxArray;
   reshape(shape: readonly number[]): JaxArray;
   blockUntilReady(): Promise<JaxArray>;

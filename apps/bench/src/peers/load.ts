@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { appFolder } from "../receipts/store.ts";
 import { Skip } from "../runner/subject.ts";
 
-/** A workspace of its own: all peers together are larger than everything else, and only `pnpm bench peers install` wants them. */
+/** Separate workspace, because all peers together are larger than the rest and only `pnpm bench peers install` needs them. */
 export const peersFolder: string = join(appFolder, "peers");
 
 /** Folder of an installed peer. @throws {Skip} if it is not installed */

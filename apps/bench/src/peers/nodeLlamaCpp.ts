@@ -46,7 +46,7 @@ export const nodeLlamaCpp: PeerAdapter = {
       getLlama(options: object): Promise<Llama>;
       readonly LlamaLogLevel: { readonly error: string };
     };
-    // Without these it would download or compile a binary where its own does not fit.
+    // Without these options it would download or compile a binary if its own does not fit.
     const llama = await getLlama({
       gpu: false,
       build: "never",
@@ -112,7 +112,7 @@ function runnerOf(model: LlamaModel, context: LlamaContext): ModelRunner {
   };
 }
 
-/** Feeds ids and takes `tokens` tokens, whatever they are. */
+/** Feeds ids and generates `tokens` tokens, regardless of their content. */
 async function firstOf(sequence: LlamaSequence, ids: readonly number[], tokens: number): Promise<void> {
   let count = 0;
   for await (const _token of sequence.evaluate(ids, { temperature: 0, yieldEogToken: true })) {

@@ -61,7 +61,7 @@ for line in stdin:
         y = np.ascontiguousarray(call(0), np.float32); answer(y.size); sys.stdout.buffer.write(y.tobytes()); sys.stdout.buffer.flush()
 `;
 
-/** numpy in a Python process beside this one. */
+/** numpy in a separate Python process. */
 export const numpy: PeerAdapter = {
   name: "numpy",
   kind: "cpu",
@@ -121,7 +121,7 @@ async function sendTask(pipe: Pipe, task: Task, sets: number): Promise<void> {
 /** Commands and answers in turn. */
 class Pipe {
   readonly #child: ChildProcessWithoutNullStreams;
-  /** Output that nobody has taken yet, in the chunks that it came in: joining 128 MiB at each chunk would take minutes. */
+  /** Unread output in its original chunks, since joining 128 MiB at each chunk would take minutes. */
   #chunks: Buffer[] = [];
   #wake: (() => void) | undefined;
   #ended: string | undefined;

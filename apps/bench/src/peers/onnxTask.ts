@@ -15,7 +15,7 @@ import {
 } from "../tasks/task.ts";
 import { type Initializer, type OnnxGraph, type OnnxNode, onnxModel } from "./onnxModel.ts";
 
-/** What both packages of ONNX Runtime have of its JavaScript API. */
+/** Part of ONNX Runtime's JavaScript API that both of its packages have. */
 export interface OnnxRuntime {
   readonly Tensor: new (type: "float32", data: Float32Array, shape: readonly number[]) => OnnxTensor;
   readonly InferenceSession: { create(model: Uint8Array, options: object): Promise<OnnxSession> };
@@ -31,8 +31,8 @@ interface OnnxSession {
 }
 
 /**
- * ONNX Runtime as a competitor: one session per task, weights as initializers (so that it can prepack them). Its API
- * takes inputs from JavaScript memory and gives results back there in each call; that is part of its times.
+ * ONNX Runtime as a competitor: one session per task, with weights as initializers so that it can prepack them. Its API takes inputs from
+ * JavaScript memory and returns results there in each call, which is part of its times.
  */
 export function onnxCompetitor(name: string, threads: number, runtime: OnnxRuntime, sessionOptions: object): Competitor {
   return { name, side: "peer", threads, prepare: (task, sets) => prepare(runtime, sessionOptions, task, sets) };
@@ -93,7 +93,7 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
         }),
       );
     case "op":
-      // ONNX has no inner product: it is given the vectors as a row and a column, which costs it nothing.
+      // ONNX has no inner product. It multiplies a row by a column, which costs nothing more.
       if (task.op === "dot") return { ...graph(opNodes("dot", ["x", "b"], "y", 1)), ...rowAndColumn(["x", "b"], sizeOf(task.shape)) };
       return graph(opNodes(task.op, names, "y", task.shape.length));
     case "series": {
@@ -111,7 +111,7 @@ function rowAndColumn(names: readonly string[], n: number): Pick<OnnxGraph, "inp
   return { inputs: Object.fromEntries(names.map((name, i) => [name, i % 2 === 0 ? [1, n] : [n, 1]])), outputs: { y: [1, 1] } };
 }
 
-/** The node of an op on tensors of so many axes. */
+/** The node of an op on tensors of rank `rank`. */
 function opNodes(op: OpTask["op"], inputs: readonly string[], output: string, rank: number): readonly OnnxNode[] {
   const names = {
     add: "Add",

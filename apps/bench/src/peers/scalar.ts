@@ -6,9 +6,8 @@ import type { PeerAdapter } from "./peer.ts";
 type F32 = Float32Array<ArrayBuffer>;
 
 /**
- * What somebody writes who writes it down: plain loops over `Float32Array`, compiled by the JavaScript engine. This file is the
- * pinned baseline of `budgets.json` and of the predecessor's tables: a faster loop here would break every figure that is held
- * against it, so do not tune it.
+ * Straightforward code: plain loops over `Float32Array`, compiled by the JavaScript engine. This file is the pinned baseline of
+ * `budgets.json` and of the predecessor's tables. Do not tune it: a faster loop would break every figure that is compared with it.
  */
 export const scalar: PeerAdapter = {
   name: "scalar",

@@ -47,7 +47,7 @@ export const tfjsWasm: PeerAdapter = {
   },
 };
 
-/** TensorFlow.js on WebGPU, which the package `webgpu` gives it in Node. */
+/** TensorFlow.js on WebGPU, which the package `webgpu` provides in Node. */
 export const tfjsWebgpu: PeerAdapter = {
   name: "tfjs-backend-webgpu",
   kind: "gpu",

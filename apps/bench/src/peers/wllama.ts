@@ -15,7 +15,7 @@ interface Page {
   close(): Promise<void>;
 }
 
-/** What the page answers; times are llama.cpp's own, in ms. */
+/** Answer of the page; times are llama.cpp's own, in ms. */
 interface Timings {
   readonly prompt_n: number;
   readonly prompt_ms: number;
@@ -68,7 +68,7 @@ function competitorOf(threads: number, openPage: (file: string) => Promise<Page>
       let runs = 0;
       return {
         async prefill(ids) {
-          // A first word of its own keeps it from using the prompt that it has cached.
+          // A new first word keeps it from using its cached prompt.
           const { prompt_n, prompt_ms } = await complete([1000 + runs++, ...ids.slice(1)], 1);
           return (prompt_ms / prompt_n / 1e3) * ids.length;
         },
@@ -82,7 +82,7 @@ function competitorOf(threads: number, openPage: (file: string) => Promise<Page>
   };
 }
 
-/** It takes prompts as text alone: a word of three letters, about two tokens, for every second id. Rates are per token of its own count. */
+/** Prompt as text, since wllama takes no ids: a word of three letters (about two tokens) per second id. Rates use its token count. */
 function textOf(ids: readonly number[]): string {
   const word = (id: number): string => String.fromCharCode(...[id, id / 26, id / 676].map((digit) => 97 + (Math.floor(digit) % 26)));
   return ids

@@ -2,12 +2,12 @@ import { isAncestor } from "../machine.ts";
 import { deriveRow } from "./derive.ts";
 import { type Receipt, receiptVersion } from "./receipt.ts";
 
-/** Samples that a row must have at least, of each subject. */
+/** Minimum number of samples of each subject in a row. */
 const minSamples = 10;
 
 /**
- * What is wrong with a receipt: figures that its samples do not give, too few samples, wrong results, a dirty commit or one
- * that is no ancestor of main (not told where the clone has no history).
+ * Defects of a receipt: figures that do not follow from its samples, too few samples, wrong results, a dirty commit, or a commit that is
+ * not an ancestor of main (unchecked in a clone without history).
  */
 export function checkReceipt(receipt: Receipt, repository: string): readonly string[] {
   const problems: string[] = [];

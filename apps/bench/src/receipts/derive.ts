@@ -3,7 +3,7 @@ import { type Estimate, estimateMedian, estimateRatio } from "../stats/bootstrap
 import { seedOf } from "../stats/random.ts";
 import type { ReceiptRow, ReceiptSubject } from "./receipt.ts";
 
-/** A row with medians, intervals and ratios computed from its samples; whatever it claimed before is dropped. */
+/** A row with medians, intervals and ratios computed from its samples, which replace any previous ones. */
 export function deriveRow(suite: string, row: ReceiptRow): ReceiptRow {
   const seed = (name: string): number => seedOf(`${suite}/${row.id}/${name}`);
   const mine = row.subjects.filter(({ side, samples }) => side === "ours" && samples !== undefined);
@@ -48,7 +48,7 @@ function converter(metric: Metric, { flops = 0, bytes = 0, tokens = 0, ops = 1 }
   }
 }
 
-/** Six digits tell more than any interval, and keep receipts short. */
+/** Six digits are finer than any interval, and keep receipts short. */
 function rounded({ median, low, high }: Estimate): Estimate {
   return { median: digits(median), low: digits(low), high: digits(high) };
 }

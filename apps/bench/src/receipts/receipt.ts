@@ -3,18 +3,18 @@ import type { Commit, Machine } from "../machine.ts";
 import type { Bound, Metric, Row, Side, Work } from "../runner/subject.ts";
 import type { Estimate, Passes } from "../stats/bootstrap.ts";
 
-/** Number of the receipts' format. */
+/** Version of the format of receipts. */
 export const receiptVersion = 1;
 
-/** One run of one suite on one kind of device: everything that a claim made of it needs. */
+/** One run of one suite on one kind of device, with all data that supports a claim. */
 export interface Receipt {
   readonly version: number;
   readonly suite: string;
-  /** Of the suite's start, ISO 8601. */
+  /** Time of the suite's start, ISO 8601. */
   readonly date: string;
   readonly commit: Commit;
   readonly machine: Machine;
-  /** Of node, v8 and everything that took part. */
+  /** Versions of node, v8 and all contestants. */
   readonly versions: Readonly<Record<string, string>>;
   /** Devices of our backends, as they name themselves. */
   readonly devices: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface ReceiptRow {
   readonly subjects: readonly ReceiptSubject[];
 }
 
-/** A contestant of a row. What is derived from `samples` stands beside them, so that a receipt can be read; a checker recomputes it. */
+/** A contestant of a row. Figures derived from `samples` are stored too, so that people can read a receipt; a checker recomputes them. */
 export interface ReceiptSubject {
   readonly name: string;
   readonly side: Side;
@@ -45,6 +45,6 @@ export interface ReceiptSubject {
   /** Calls per sample. */
   readonly calls?: number;
   readonly time?: Estimate;
-  /** How many times as fast this project's subjects are as this peer, by their names. */
+  /** Speed of this project's subjects relative to this peer, by name of the subject. */
   readonly ratios?: Readonly<Record<string, Estimate>>;
 }

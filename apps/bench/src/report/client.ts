@@ -72,7 +72,7 @@ const sections: readonly Section[] = [
   },
 ];
 
-/** What is measured again and again. */
+/** Rows with more than one measurement. */
 function seriesOf({ suite, row, subject }: Point): string {
   return `${suite}/${row}/${subject}`;
 }
@@ -122,7 +122,7 @@ for (const [slug, name] of Object.entries(data.machines)) {
   option.value = slug;
   select.append(option);
 }
-// The machine that was measured last comes first to mind.
+// Starts with the machine that was measured last.
 select.value = data.points.at(-1)?.machine ?? "";
 select.addEventListener("change", draw);
 let lastWidth = 0;

@@ -17,7 +17,7 @@ const style = `
   svg text { font-family: system-ui, sans-serif }
 `;
 
-/** The whole report as one file: data, plotting code and style in it, nothing loaded from elsewhere. */
+/** The whole report as one file with data, plotting code and style; it loads nothing. */
 export async function reportPage(data: ReportData): Promise<string> {
   const client = new URL(import.meta.url.endsWith(".ts") ? "client.ts" : "client.js", import.meta.url);
   const { outputFiles } = await build({
@@ -46,7 +46,7 @@ export async function reportPage(data: ReportData): Promise<string> {
 `;
 }
 
-/** As it stands in the page: what tells whether a page is that of the receipts. */
+/** The data in the form in which the page contains it. Shows whether a page belongs to the receipts. */
 export function dataText(data: ReportData): string {
   return JSON.stringify(data).replaceAll("<", "\\u003c");
 }

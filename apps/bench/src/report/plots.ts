@@ -18,7 +18,7 @@ export function coloursOf(names: readonly string[]): Colours {
   return (subject) => palette[all.indexOf(subject) % palette.length]!;
 }
 
-/** What all plots share: transparent, in the page's colours, with room for the titles of axes below the ticks. */
+/** Options of all plots: transparent, in the page's colours, with room for the titles of axes below the ticks. */
 function frame(width: number, height: number): Plot.PlotOptions {
   return { width, height, marginTop: 30, marginBottom: 46, style: { background: "transparent", fontSize: "12px" } };
 }
@@ -44,7 +44,7 @@ function widthOf(texts: readonly string[]): number {
   return 20 + 7.5 * Math.max(...texts.map((text) => text.length));
 }
 
-/** Numbers of ticks that leave room between their labels. */
+/** Number of ticks that leaves room between their labels. */
 function ticksOn(width: number): number {
   return Math.max(3, Math.floor(width / 90));
 }
@@ -112,7 +112,7 @@ export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], w
   });
 }
 
-/** What a roof is the limit of: "2T" is two threads. */
+/** Label of a roof; "2T" means two threads. */
 function limitOf(on: string): string {
   const [, count] = /^(\d+)T$/.exec(on) ?? [];
   return count === undefined ? `limit of ${on}` : `limit of ${count} ${count === "1" ? "thread" : "threads"}`;
@@ -237,7 +237,7 @@ export function memoryPlot(points: readonly Point[], width: number, colours: Col
   });
 }
 
-/** Rates relative to the first measurement of the same row: above 1 is faster than then. */
+/** Rates relative to the first measurement of the same row: above 1 is faster. */
 export function historyPlot(points: readonly Point[], width: number): Drawn {
   const key = ({ suite, row, subject }: Point): string => `${suite} ${row} ${subject}`;
   const first = new Map<string, number>();

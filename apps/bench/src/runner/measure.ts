@@ -17,7 +17,7 @@ export interface Settings {
 export const normalSettings: Settings = { passes: 6, rounds: 4, sampleSeconds: 0.03, warmupSeconds: 0.3, warmupCalls: 3 };
 export const quickSettings: Settings = { passes: 5, rounds: 2, sampleSeconds: 0.01, warmupSeconds: 0.1, warmupCalls: 3 };
 
-/** What became of a contestant. */
+/** Outcome of a contestant. */
 export type Outcome =
   | { readonly status: "measured"; readonly passes: Passes; readonly calls: number }
   | { readonly status: "skipped"; readonly reason: string }
@@ -44,10 +44,10 @@ interface Entry {
   ended: Exclude<Outcome, { status: "measured" }> | undefined;
 }
 
-/** A call that is cheaper than this is made once, untimed, before each sample: what ran before has left its data in the caches. */
+/** Cheaper calls are made once, untimed, before each sample, because previous work has left its data in the caches. */
 const untimedSeconds = 0.05;
 
-/** After so long a warm-up of slow calls nothing is cold any more. */
+/** Limit of a warm-up of slow calls, after which nothing is cold. */
 const slowWarmupSeconds = 2;
 
 /**
@@ -113,7 +113,7 @@ async function prepare(entry: Entry, settings: Settings): Promise<void> {
     fastest = Math.min(fastest, seconds);
     total += seconds;
     calls++;
-    // Calls that a clock of coarse resolution shows as 0 must not warm up for ever.
+    // The warm-up ends even if a coarse clock shows calls as 0.
     if (calls >= 1_000_000) break;
   }
   if (entry.calls === 0) entry.calls = Math.max(1, Math.min(1_000_000, Math.round(settings.sampleSeconds / Math.max(fastest, 1e-9))));
@@ -127,7 +127,7 @@ async function takeSample(entry: Entry, subject: Subject): Promise<number> {
   return seconds / entry.calls;
 }
 
-/** Runs a step of a contestant that is still in; what it throws ends its part, not the run. Of a peer it is the reason to skip it. */
+/** Runs a step of an active contestant. Its error ends the contestant's part, not the run; for a peer it is the reason to skip it. */
 async function attempt(entry: Entry, step: (subject: Subject) => Promise<void>): Promise<void> {
   if (entry.ended !== undefined) return;
   try {

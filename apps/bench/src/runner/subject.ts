@@ -1,4 +1,4 @@
-/** Something that is measured, ready to run. */
+/** Prepared work that can be measured. */
 export interface Subject {
   /** Calls `calls` times, the first call on buffer set `first`, and returns the seconds (MiB rows: the bytes) of all calls together. */
   sample(calls: number, first: number): Promise<number>;
@@ -7,15 +7,15 @@ export interface Subject {
   dispose(): Promise<void> | void;
 }
 
-/** Thrown by a contestant that cannot take part, with the reason in words. */
+/** Thrown by a contestant that cannot take part; the message is the reason. */
 export class Skip extends Error {
   override name = "Skip";
 }
 
-/** Whether a subject is this project's or somebody else's. */
+/** Whether a subject belongs to this project or to a peer. */
 export type Side = "ours" | "peer";
 
-/** Who competes in a row. `prepare` allocates and compiles; what it gives is disposed of by the runner. */
+/** Competitor in a row. `prepare` allocates and compiles; the runner disposes its result. */
 export interface Contestant {
   readonly name: string;
   readonly side: Side;
@@ -25,9 +25,9 @@ export interface Contestant {
   prepare(): Promise<Subject>;
 }
 
-/** What a call of a row's subjects amounts to. */
+/** Work in one call of a row's subjects. */
 export interface Work {
-  /** Floating-point operations, a multiply-add as two; those of integers where they stand for them. */
+  /** Floating-point operations, or integer operations in their place; a multiply-add counts as two. */
   readonly flops?: number;
   /** Bytes that must be moved: each input read once, each output written once. */
   readonly bytes?: number;
@@ -37,28 +37,28 @@ export interface Work {
   readonly ops?: number;
 }
 
-/** Figures in which a row is quoted. */
+/** Unit in which a row is quoted. */
 export type Metric = "GFLOP/s" | "GB/s" | "MB/s" | "tokens/s" | "µs" | "µs/op" | "ms" | "MiB";
 
-/** Which ceiling bounds a row: none for latencies and for data in a cache. */
+/** Ceiling that bounds a row; none for latencies and for data in a cache. */
 export type Bound = "flops" | "dots" | "read" | "copy" | "none";
 
-/** One line of a suite: a piece of work and who does it. */
+/** One row of a suite: a piece of work and its competitors. */
 export interface Row {
   /** Unique in its suite and stable over time: baselines are matched by it. */
   readonly id: string;
   readonly metric: Metric;
   readonly bound: Bound;
   readonly work: Work;
-  /** Where the data of consecutive calls comes from, given the rotation: "-" where that is not the question. */
+  /** Source of the data of consecutive calls, given the rotation; "-" if it does not matter. */
   readonly data: "cache" | "memory" | "-";
-  /** Prepared for each pass anew, because the buffers of all rows together would not fit. */
+  /** Whether the row is prepared again for each pass, because the buffers of all rows together would not fit. */
   readonly isLarge: boolean;
-  /** Warms up with a single call: each call starts from nothing anyway. */
+  /** Whether a single call suffices as warm-up, because each call starts from scratch. */
   readonly isCold?: boolean;
-  /** What stands beside the row's figures in tables, such as those of others. */
+  /** Note next to the row's figures in tables, e.g. figures published elsewhere. */
   readonly note?: string;
   readonly contestants: readonly Contestant[];
-  /** What is wrong with a result, or undefined. Peers may round where ours must not. */
+  /** Describes the defect of a result; undefined for a correct one. Peers may round where ours must not. */
   verify(result: ArrayLike<number>, side: Side): string | undefined;
 }

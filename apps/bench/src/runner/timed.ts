@@ -12,7 +12,7 @@ export function timed(
     const start = clock();
     for (let i = 0; i < calls; i++) {
       const pending = work(first + i);
-      // Awaiting what is no promise would add a trip through the microtask queue to synchronous subjects.
+      // Awaiting a plain value would add a trip through the microtask queue to synchronous subjects.
       if (pending instanceof Promise) await pending;
     }
     if (settle !== undefined) await settle();

@@ -1,8 +1,8 @@
 import { random } from "./random.ts";
 
 /**
- * Samples of one subject in one row: one list per pass over the suite. Samples of a pass were taken within moments of
- * each other, passes lie apart.
+ * Samples of one subject in one row: one list per pass over the suite. Samples of a pass were taken within moments; passes are further
+ * apart.
  */
 export type Passes = readonly (readonly number[])[];
 
@@ -21,9 +21,8 @@ export function median(values: readonly number[]): number {
 }
 
 /**
- * Median of all samples with its 95 % percentile bootstrap interval. Passes are drawn with replacement, then samples
- * within each drawn pass: a machine that drifts between passes widens the interval, which samples drawn as if they were
- * independent would not show. Deterministic for a seed.
+ * Median of all samples with its 95 % percentile bootstrap interval. Passes are drawn with replacement, then samples within each drawn
+ * pass. So a machine that drifts between passes widens the interval, which independent samples would not show. Deterministic for a seed.
  */
 export function estimateMedian(passes: Passes, seed: number): Estimate {
   const next = random(seed);
@@ -34,8 +33,8 @@ export function estimateMedian(passes: Passes, seed: number): Estimate {
 }
 
 /**
- * How many times as fast `subject` is as `other`: the median of `other[i] / subject[i]` over samples that were taken next
- * to each other, with its interval. Pairing cancels whatever slowed both.
+ * Speed of `subject` relative to `other`: the median of `other[i] / subject[i]` over samples that were taken next to each other, with its
+ * interval. Pairing cancels load that slowed both.
  * @throws {RangeError} unless both have the same samples in the same passes
  */
 export function estimateRatio(subject: Passes, other: Passes, seed: number): Estimate {
@@ -49,10 +48,10 @@ export function estimateRatio(subject: Passes, other: Passes, seed: number): Est
   return estimateMedian(pairs, seed);
 }
 
-/** What an interval says about a ratio. */
+/** Verdict of an interval about a ratio. */
 export type Verdict = "faster" | "slower" | "equal";
 
-/** "equal" means: no difference that these samples can tell. */
+/** "equal" means that these samples show no difference. */
 export function verdictOf({ low, high }: Estimate): Verdict {
   if (low > 1) return "faster";
   return high < 1 ? "slower" : "equal";

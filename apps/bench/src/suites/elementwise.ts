@@ -4,7 +4,7 @@ import type { Suite } from "./suite.ts";
 
 const ops = ["add", "relu", "sigmoid", "gelu", "softmax", "layerNorm", "sum", "max", "dot"] as const;
 const reductions: readonly string[] = ["sum", "max", "dot"];
-/** Those that are measured on 32 M elements, too. */
+/** Ops that are also measured on 32 M elements. */
 const largeOps: readonly string[] = ["add", "gelu", "softmax", "sum", "dot"];
 const inPlans: readonly SeriesTask["op"][] = ["add", "relu", "sum", "max", "dot"];
 const million = 2 ** 20;

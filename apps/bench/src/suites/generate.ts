@@ -8,9 +8,9 @@ import type { Suite } from "./suite.ts";
 const checkedIds: readonly number[] = [3, 14, 15, 9, 26, 5];
 /** f16 caches and 8-bit activations round differently on each backend; a wrong kernel is off by far more. */
 const distanceLimit = 2e-3;
-/** Tokens before a decode at depth 0: a text has to start with something. */
+/** Prompt tokens of a decode at depth 0, since a text cannot start empty. */
 const shortPrompt = 16;
-/** Texts of the row that decodes several at once. */
+/** Number of texts in the row that decodes several texts at once. */
 const textsTogether = 8;
 
 /** Tokens per second of prompts and of decoding, per model file. Tests are named as llama.cpp's llama-bench names them. */

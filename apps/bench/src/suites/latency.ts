@@ -6,7 +6,7 @@ import { trainedContext } from "../models/trainedContext.ts";
 import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import type { Suite } from "./suite.ts";
 
-/** How long the thread that calls a model is not there for others: until an abort is heard, and the event loop's longest delay. */
+/** Unresponsiveness of the thread that calls a model: time until an abort takes effect, and the event loop's longest delay. */
 export const latency: Suite = {
   name: "latency",
   summary: "aborts, and the event loop's delay while a model computes",
@@ -74,7 +74,7 @@ function contestantOf(
   };
 }
 
-/** The floor: what the machine and the timer delay by themselves, nobody computing. */
+/** The floor: the delay of machine and timer while nothing computes. */
 const atRest: Contestant = {
   name: "at rest",
   side: "peer",
@@ -90,7 +90,7 @@ const atRest: Contestant = {
   }),
 };
 
-/** Seconds of the longest time between two turns of the event loop while `work` is under way, as a timer of a millisecond sees it. */
+/** Longest time in seconds between two turns of the event loop during `work`, measured with a timer of one millisecond. */
 async function longestDelay(work: () => Promise<unknown>): Promise<number> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
   delay.enable();

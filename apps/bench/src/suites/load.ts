@@ -3,7 +3,7 @@ import { measureLoad } from "../models/loadProcess.ts";
 import { type Contestant, type Row, Skip } from "../runner/subject.ts";
 import type { Suite } from "./suite.ts";
 
-/** Time until a model is loaded and has computed one token, and the process's peak memory: each in a process of its own. */
+/** Time until a model is loaded and has computed one token, and peak memory. Each subject has its own process. */
 export const load: Suite = {
   name: "load",
   summary: "load time and peak memory of models",

@@ -8,7 +8,7 @@ import type { Suite } from "./suite.ts";
 
 const squares = [64, 128, 256, 512, 1024, 2048] as const;
 
-/** f32 products: squares with both operands given at run time, and two shapes of layers, whose weights are known before. */
+/** f32 products: squares with both operands given in the run, and two shapes of layers with weights that are known before. */
 export const matmul: Suite = {
   name: "matmul",
   summary: "f32 matrix products",
@@ -35,7 +35,7 @@ export const matmul: Suite = {
         { id: "1×4096×4096 weights", metric: "GB/s", bound: "read" },
         memoryBytes,
       ),
-      // What a second thread is worth, whatever the others compute with.
+      // Shows the gain of a second thread, regardless of the threads of the other rows.
       ...(backends.some(({ name }) => name === "wasm")
         ? [
             taskRow(
@@ -50,7 +50,7 @@ export const matmul: Suite = {
   },
 };
 
-/** A WASM backend of its own, with so many threads. */
+/** A separate WASM backend with `threads` threads. */
 function onThreads(name: string, side: Side, threads: number): Competitor {
   return {
     name,

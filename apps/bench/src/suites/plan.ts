@@ -12,7 +12,7 @@ import type { Suite } from "./suite.ts";
 
 const compiled: ChainTask = { kind: "chain", length: 100, n: 64 };
 
-/** What a plan costs beyond the arithmetic: compiling a program, and replaying it on next to no data. */
+/** Overhead of a plan beyond arithmetic: compiling a program, and replaying it on tiny data. */
 export const plan: Suite = {
   name: "plan",
   summary: "plan compile and replay overhead",
@@ -53,7 +53,7 @@ function compileRow(backends: readonly Backend[]): Row {
   };
 }
 
-/** What a stage of a plan costs beyond its work where two threads share it. */
+/** Overhead of a plan's stage that two threads share. */
 const forkJoinRow: Row = {
   id: "fork and join of 2 threads, awake",
   metric: "µs",
@@ -74,7 +74,7 @@ const forkJoinRow: Row = {
           throw new Skip(String(error));
         });
         return {
-          // Where another process takes a core, the difference may come out below zero.
+          // The difference may be negative if another process occupies a core.
           sample: async (calls) => calls * Math.max(1e-9, await measured.seconds()),
           result: async () => undefined,
           dispose: () => measured.dispose(),

@@ -6,13 +6,13 @@ import { timed } from "../runner/timed.ts";
 
 const square = { dtype: "f32", shape: [64, 64] } as const;
 
-/** What it costs to find out what there is and to choose, and to call an op within the call. Not what kernels cost. */
+/** Costs of detecting backends, choosing one, and calling an op within the call, without the costs of kernels. */
 export function policyRows(backends: readonly Backend[]): readonly Row[] {
   const opened = backends.find(({ name }) => name === "wasm");
   return opened === undefined ? [] : [choiceRow(opened), syncRow(), overheadRow()];
 }
 
-/** Detection for WASM and the opened reference, then the choice among both for one product: no kernel is emitted. */
+/** Detection of WASM and opening of the reference, then the choice between both for one product. No kernel is emitted. */
 function choiceRow(opened: Backend): Row {
   return row("detect and select", "wasm, reference", async () => {
     const scalar = await reference().open();
@@ -37,12 +37,12 @@ function syncRow(): Row {
   });
 }
 
-/** Ops that a plan runs more than another, to find what one of them costs. */
+/** Number of additional ops in the longer of two plans, whose difference is the cost of one op. */
 const further = 200;
 
 /**
- * What a call costs above its kernel: `runtime.sync.softmax` of 16 elements, less what each further one costs in a plan (no group takes
- * it in). Both by turns in one process, so that whatever else the machine does falls on both.
+ * Overhead of a call over its kernel: `runtime.sync.softmax` of 16 elements, minus the cost of one more softmax in a plan (softmax calls
+ * do not fuse). Both take turns in one process, so that other load of the machine affects both.
  */
 function overheadRow(): Row {
   return row("sync call above its kernel", "wasm", async () => {

@@ -11,9 +11,9 @@ import { taskRow } from "../tasks/work.ts";
 import type { Suite, SuiteContext } from "./suite.ts";
 
 /**
- * The tables that the predecessor published, on this project's backends, its own figure beside each row: GPU figures are of an RTX 4090
- * with wgpu 27 (2025-11-23), tiled reductions of a Radeon W5700X (2026-01-03), both with the transfers that a call makes there, so rows take
- * inputs from JavaScript memory and give results back. "scalar" of a note is its own plain loop.
+ * The tables that the predecessor published, measured on this project's backends, with the predecessor's figure next to each row. Its GPU
+ * figures are from an RTX 4090 with wgpu 27 (2025-11-23), those of tiled reductions from a Radeon W5700X (2026-01-03). They include the
+ * transfers of a call, so rows here take inputs from JavaScript memory and return results there. "scalar" in a note is its plain loop.
  */
 export const predecessor: Suite = {
   name: "predecessor",
@@ -68,7 +68,7 @@ const hostTasks: readonly (readonly [note: string, task: Task])[] = [
   ["tiled GPU 215 ms, CPU 10.7 ms", vector("min", 32 * million)],
 ];
 
-/** SIMD over a scalar loop at 10 K elements that stay where they are. */
+/** SIMD over a scalar loop at 10 K elements, without transfers. */
 const simd: readonly (readonly [op: OpTask["op"], note: string])[] = [
   ["dot", "SSE2 1.55 µs, 4.03× its scalar loop"],
   ["sum", "SSE2 1.69 µs, 4.2× its scalar loop"],
@@ -115,7 +115,7 @@ function inCache({ competitors }: SuiteContext, op: OpTask["op"], note: string):
   return { ...taskRow(task, [...own, plainLoops], { id: `${nameOf(task)} in place`, metric: "µs", bound: "none" }, undefined), note };
 }
 
-/** The pinned baseline takes part whether peers are asked for or not. */
+/** The pinned baseline, which takes part even without `--peers`. */
 const plainLoops: Competitor = {
   name: "scalar",
   side: "peer",
@@ -126,7 +126,7 @@ const plainLoops: Competitor = {
   },
 };
 
-/** Generating a kernel's text, program and all, on the CPU. */
+/** Time to record a program and generate its kernel's text on the CPU. */
 function ptxRow(name: string, program: () => Program, note: string): Row {
   const texts = generatePtx(program()).map(({ ptx }) => ptx);
   const bytes = texts.reduce((sum, text) => sum + text.length, 0);
@@ -138,7 +138,7 @@ function ptxRow(name: string, program: () => Program, note: string): Row {
   };
 }
 
-/** What moving 4 MiB and starting next to nothing costs, each by itself. */
+/** Separate costs of moving 4 MiB and of starting a tiny kernel. */
 function transferRows(backends: readonly Backend[], quick: boolean): readonly Row[] {
   const elements = quick ? 2 ** 16 : 2 ** 20;
   const data = uniform(1, elements);
@@ -153,7 +153,7 @@ function transferRows(backends: readonly Backend[], quick: boolean): readonly Ro
     row(`upload ${size} into a new buffer`, "0.5 ms creation and 1.5 ms upload", async (backend) => {
       const held: { dispose(): void }[] = [];
       return {
-        // What is held cannot be taken from the pool, so each call makes a buffer.
+        // Held buffers do not return to the pool, so each call creates a buffer.
         sample: timed(() => held.push(backend.upload(spec, data)), { settle: () => backend.idle() }),
         result: async () => undefined,
         dispose() {
@@ -184,7 +184,7 @@ function transferRows(backends: readonly Backend[], quick: boolean): readonly Ro
   ];
 }
 
-/** relu, scale and add as one recorded program and as three calls that each go to the device and back; the transfers are checked. */
+/** relu, scale and add as one program, and as three calls with a round trip to the device each; checks the transfers. */
 function batchRows(backends: readonly Backend[]): readonly Row[] {
   const n = 10 * thousand;
   const [x, b] = [uniform(1, n), uniform(2, n)];

@@ -3,7 +3,7 @@ import { type FusedParams, lower, type Unsupported } from "@centella/core/backen
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 
-/** What core's own passes cost, and what it costs to replay calls with next to no work in them. */
+/** Costs of core's passes, and of replaying calls with almost no work. */
 export function programRows(backends: readonly Backend[]): readonly Row[] {
   return [passesRow(1000), passesRow(4000), replayRow(backends, 1000)];
 }
@@ -22,11 +22,11 @@ function chain(ops: number): Program {
   return program;
 }
 
-/** Groups of elementwise calls alone, as backends without epilogues answer. */
+/** Accepts groups of elementwise calls only, as backends without epilogues do. */
 const elementwise: Unsupported = (_op, _inputs, params) =>
   "body" in params && (params as FusedParams).body.some(({ op }) => op.elementwise !== true) ? "elementwise calls alone" : undefined;
 
-/** Every pass and the memory plan's lifetimes, without kernels. Linear: as many µs an op for 4,000 as for 1,000. */
+/** All passes and the lifetimes of the memory plan, without kernels. They are linear: 4,000 ops take the same time per op as 1,000. */
 function passesRow(ops: number): Row {
   const program = chain(ops);
   const contestant: Contestant = {
@@ -42,7 +42,7 @@ function passesRow(ops: number): Row {
   return rowOf(`passes over ${ops} ops`, ops, [contestant]);
 }
 
-/** Calls that no group takes in, on one element: nearly all of the time is the plan's own. */
+/** Calls that do not fuse, on one element: nearly all of the time is the plan's overhead. */
 function replayRow(backends: readonly Backend[], ops: number): Row {
   const program = createProgram();
   let x = program.input("x", "f32", [1, 1]);

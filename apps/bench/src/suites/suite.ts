@@ -3,7 +3,7 @@ import type { ModelCompetitor } from "../models/competitor.ts";
 import type { Row } from "../runner/subject.ts";
 import type { Competitor } from "../tasks/competitor.ts";
 
-/** What a suite's rows are made for: one kind of device at a time, since an open GPU device keeps a CPU core busy. */
+/** Subjects of a suite's rows: one kind of device at a time, since an open GPU device keeps a CPU core busy. */
 export interface SuiteContext {
   readonly kind: "cpu" | "gpu";
   /** Open backends of this kind. */
@@ -14,7 +14,7 @@ export interface SuiteContext {
   /** GGUF files to run. */
   readonly models: readonly string[];
   readonly quick: boolean;
-  /** Bytes of buffers that are surely read from memory. */
+  /** Bytes of buffers that are large enough to be read from memory. */
   readonly memoryBytes: number;
 }
 

@@ -8,7 +8,7 @@ import { random } from "../stats/random.ts";
 import type { Suite } from "./suite.ts";
 
 const textBytes = 1e6;
-/** Texts that calls take in turn, so that words are not known from the call before. */
+/** Number of texts that calls take in turn, so that words of the previous call are not cached. */
 const textCount = 8;
 /** First code point and count of letters of scripts. */
 const scripts = [
@@ -117,7 +117,7 @@ function mixed(seed: number): string {
   });
 }
 
-/** Parts in a row, {@link textBytes} of them to a few. */
+/** Concatenated parts, of about {@link textBytes} bytes. */
 function filled(part: () => string): string {
   const parts: string[] = [];
   for (let bytes = 0; bytes < textBytes; ) {

@@ -1,7 +1,7 @@
 import type { Side, Subject } from "../runner/subject.ts";
 import type { Task } from "./task.ts";
 
-/** Who can be given tasks: one of our backends, or a peer. */
+/** Runs tasks: one of our backends, or a peer. */
 export interface Competitor {
   readonly name: string;
   readonly side: Side;

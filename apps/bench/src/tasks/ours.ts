@@ -14,7 +14,7 @@ import type { Competitor } from "./competitor.ts";
 import { callsOf, inputsOf, layerNormEps, type OpTask, operandShapes, type Task, type TaskInputs } from "./task.ts";
 import { workOf } from "./work.ts";
 
-/** Work above which the scalar reference and software GPUs are left out: they would take minutes and tell nothing. */
+/** Work above which the scalar reference and software GPUs are left out, because they would take minutes. */
 const slowLimit = { flops: 2 * 256 ** 3, bytes: 2 ** 25 };
 
 /** A backend of this project: inputs live on it, weights are persistents, results stay there. */
@@ -22,7 +22,7 @@ export function ours(backend: Backend, threads: number | undefined): Competitor 
   return { name: backend.name, side: "ours", threads, prepare: (task, sets) => prepare(backend, task, sets) };
 }
 
-/** The same with inputs from JavaScript memory and results back there in each call, as whoever calls a single op has it. */
+/** The same backend with inputs from JavaScript memory and results returned there in each call, as for single op calls. */
 export function oursFromHost(backend: Backend, threads: number | undefined): Competitor {
   return { name: backend.name, side: "ours", threads, prepare: (task) => prepareFromHost(backend, task) };
 }
@@ -57,7 +57,7 @@ async function prepare(backend: Backend, task: Task, sets: number): Promise<Subj
     const { plan, inputs } = prepared[set % sets]!;
     return plan.run(inputs).y!;
   };
-  // A GPU is given all calls of a sample before it is waited for; on a CPU a call is done when its result is there.
+  // A GPU receives all calls of a sample before the wait. On a CPU a call ends when its result is there.
   const sample =
     backend.device.kind === "cpu"
       ? timed(async (set) => {

@@ -27,8 +27,8 @@ const binaryOps: readonly string[] = ["add", "mul", "dot"];
 const reductions: readonly string[] = ["sum", "max", "min", "dot"];
 
 /**
- * One op over f32 tensors of one shape. add, mul and dot take two, layerNorm a scale and a bias besides, the others one; softmax and layerNorm
- * are over the last axis, reductions over all.
+ * One op over f32 tensors of one shape. add, mul and dot take two tensors, layerNorm also a scale and a bias, all others one. softmax and
+ * layerNorm are over the last axis, reductions over all axes.
  */
 export interface OpTask {
   readonly kind: "op";
@@ -54,7 +54,7 @@ export interface SeriesTask {
   readonly n: number;
 }
 
-/** A piece of work that ours and peers are given alike. */
+/** Piece of work that is the same for ours and for peers. */
 export type Task = MatmulTask | QuantMatmulTask | OpTask | ChainTask | SeriesTask;
 
 /** The operands of each call of a series, of all operands in order. */
@@ -63,7 +63,7 @@ export function callsOf<T>({ op, count }: SeriesTask, operands: readonly T[]): r
   return Array.from({ length: count }, (_, i) => operands.slice(arity * i, arity * (i + 1)));
 }
 
-/** What a buffer set holds: f32 tensors in the order of the task's operands, then the blocks of quantised weights. */
+/** Contents of a buffer set: f32 tensors in the order of the task's operands, then the blocks of quantised weights. */
 export interface TaskInputs {
   readonly tensors: readonly Float32Array<ArrayBuffer>[];
   readonly blocks?: Uint8Array<ArrayBuffer>;
@@ -112,8 +112,8 @@ export function outputShape(task: Task): readonly number[] {
 }
 
 /**
- * What is wrong with the output on buffer set 0, or undefined. In quantised products ours must round activations as ggml does;
- * peers are held to the exact product, with room for a rounding of their own.
+ * Describes the defect of the output on buffer set 0; undefined for a correct one. In quantised products ours must round
+ * activations as ggml does; peers are held to the exact product, with room for a rounding of their own.
  */
 export function verifyTask(task: Task, got: ArrayLike<number>, side: Side): string | undefined {
   const size = sizeOf(outputShape(task));

@@ -20,7 +20,7 @@ export function workOf(task: Task): Work {
   }
 }
 
-/** How a task's row is quoted. */
+/** Unit in which a task's row is quoted. */
 export interface Quoted {
   readonly id: string;
   readonly metric: Metric;
@@ -31,8 +31,8 @@ export interface Quoted {
 const keptBytes = 2 ** 26;
 
 /**
- * The row of a task. Where it claims memory speed its buffer sets together are `memoryBytes`, beyond the last-level cache, so that each call
- * finds its data in memory; else one set is used again and again, and the row says that it measures cache.
+ * The row of a task. If the row claims memory speed, its buffer sets take `memoryBytes` together, beyond the last-level cache, so that each
+ * call finds its data in memory. Otherwise one set is reused, and the row says that it measures the cache.
  */
 export function taskRow(
   task: Task,
