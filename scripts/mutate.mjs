@@ -1,5 +1,5 @@
-// Mutation testing of what decides where and how programs are computed: the selection and the passes. Each mutant is one edit (a
-// comparison flipped, a condition negated, a guard dropped); the tests of core must notice it. Outside CI, it takes minutes:
+// Mutation testing of the selection and the compiler passes, which decide where and how programs are computed. Each mutant is one edit
+// (a flipped comparison, a negated condition, a dropped guard), and core's tests should fail on it. It takes minutes and runs outside CI:
 //   node scripts/mutate.mjs [--write] [--only NAME] [--list]
 // `--write` puts the result into docs/mutation.md.
 import { spawn } from "node:child_process";
@@ -13,7 +13,7 @@ const source = "packages/core/src";
 const passes = readdirSync(join(root, source, "compiler/passes")).map((file) => `${source}/compiler/passes/${file}`);
 const only = process.argv.includes("--only") ? process.argv[process.argv.indexOf("--only") + 1] : "";
 const files = [`${source}/runtime/select.ts`, ...passes].filter((file) => file.includes(only));
-/** The tests that have to notice, in stages: most mutants fall in the first, which is fast. */
+/** Tests that should fail, in stages: the first one is fast and catches most mutants. */
 const stagesOf = (file) =>
   file?.endsWith("select.ts")
     ? [{ names: ["select", "policy", "sync", "runtime"] }]
@@ -23,7 +23,7 @@ const stagesOf = (file) =>
       ];
 const timeoutMs = 120_000;
 
-/** Edits by what they look for in code whose strings and comments are blank: the pattern's first group, or all of it, is replaced. */
+/** Edits of code whose strings and comments are blanked: they replace the first group of the pattern, or the whole match. */
 const edits = [
   { kind: "comparison", pattern: /(?<![=<>!])(===|!==|<=|>=)(?!=)/g, to: { "===": "!==", "!==": "===", "<=": "<", ">=": ">" } },
   { kind: "comparison", pattern: / ([<>]) /g, to: { "<": "<=", ">": ">=" } },
@@ -131,8 +131,10 @@ function report() {
   return [
     "# Mutation testing of the selection and the passes",
     "",
-    `\`node scripts/mutate.mjs --write\` wrote this page on ${new Date().toISOString().slice(0, 10)}: ${all.length - survivors.length} of ${all.length} mutants (${share} %) are`,
-    "caught by core's tests. It runs outside CI.",
+    "Each mutant is one edit of the selection or of a compiler pass, such as a flipped comparison or a dropped guard. Core's tests",
+    `should fail on it. On ${new Date().toISOString().slice(0, 10)} they caught ${all.length - survivors.length} of ${all.length} mutants (${share} %).`,
+    "",
+    "`node scripts/mutate.mjs --write` writes this page. It takes minutes and runs outside CI.",
     "",
     "| edit | mutants | caught |",
     "| --- | ---: | ---: |",
@@ -142,7 +144,7 @@ function report() {
     "| --- | ---: | ---: |",
     ...files.map((file) => row("file", file)),
     "",
-    "## What is not caught",
+    "## Mutants that are not caught",
     "",
     ...survivors.map(
       ({ file, line, was, text, of }) =>
