@@ -77,6 +77,9 @@ test("a text that is cut short is not complete and has no value", async () => {
   const cut = await complete({ schema: schemas.person }, { ...greedy, maxTokens: 3 });
   expect(cut).toMatchObject({ reason: "length", limit: "maxTokens", complete: false });
   expect(cut).not.toHaveProperty("value");
+  // What matches already, but might have gone on, was cut short as well.
+  expect(await complete({ regex: "a{1,100}" }, { ...greedy, maxTokens: 1 })).toMatchObject({ reason: "length", complete: false });
+  expect(await complete({ regex: "a" }, { ...greedy, maxTokens: 1 })).toMatchObject({ text: "a", reason: "length", complete: true });
   const free = await model.createSession().complete({ ids: once }, { ...greedy, maxTokens: 3 });
   expect(free).not.toHaveProperty("complete");
 });

@@ -35,7 +35,7 @@ export interface ConstraintContext {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Whether a text matches the format as a whole, and its value. */
+/** Whether a text matches the format as a whole and was not cut short, and its value. */
 export interface FormatOutcome {
   readonly complete: boolean;
   /** The parsed JSON of a complete answer, for schemas and "json". */
@@ -117,12 +117,23 @@ export class AnswerConstraint {
     this.#ids.push(id);
   }
 
-  /** @param answer the text without the reasoning */
-  outcome(answer: string): FormatOutcome {
+  /**
+   * @param answer the text without the reasoning
+   * @param hasEnded whether the model ended the text. A text that was ended otherwise, such as the number 12 that might have become 123, is
+   *   complete only if nothing can follow.
+   */
+  outcome(answer: string, hasEnded: boolean): FormatOutcome {
     const matcher = this.#answer.fork();
-    const complete = matcher.acceptBytes(new TextEncoder().encode(answer)) && matcher.isComplete;
+    const matches = matcher.acceptBytes(new TextEncoder().encode(answer)) && matcher.isComplete;
+    const complete = matches && (hasEnded || !this.#canGoOn(matcher));
     const isJson = this.#format === "json" || "schema" in this.#format;
     return complete && isJson ? { complete, value: JSON.parse(answer) } : { complete };
+  }
+
+  #canGoOn(matcher: Matcher): boolean {
+    matcher.mask(this.#allowed);
+    for (const id of this.#tokenizer.endOfGenerationIds) this.#allowed[id >> 5]! &= ~(1 << (id & 31));
+    return this.#allowed.some((word) => word !== 0);
   }
 
   #mask(): Uint32Array {

@@ -181,7 +181,7 @@ export class Generation {
       ...(commentary.length > 0 && { commentary }),
       ids,
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
-      ...constraint?.outcome(text),
+      ...constraint?.outcome(text, ending.reason === "eos"),
       promptIds: prompt.ids,
       seed: options.sampling.seed,
       ...(warnings.length > 0 && { warnings }),

@@ -39,7 +39,7 @@ export interface GenerationFinish {
   readonly ids: readonly number[];
   /** Log probabilities of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
-  /** Whether `text` matches the option `format` as a whole. It does not if it was cut short. Only with that option. */
+  /** With the option `format`: whether `text` matches it as a whole and was not cut short. */
   readonly complete?: boolean;
   /** The value of a complete text, for the formats `{ schema }` and "json". */
   readonly value?: unknown;

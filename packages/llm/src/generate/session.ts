@@ -63,8 +63,9 @@ export class Session {
    * Nothing is computed until a part is requested. A stream that is not read for a while lets requests of other sessions go first.
    *
    * Options are checked at the call; everything else happens while iterating.
-   * @throws {ArgumentError} at the call for options, while iterating for the prompt; {GrammarError | UnsupportedError} for the
-   *   format before anything is generated; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError | DisposedError} and the signal's reason while iterating
+   * @throws {ArgumentError} at the call for options, while iterating for the prompt and the format; {GrammarError | UnsupportedError} for the
+   *   format before anything is generated; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError |
+   *   DisposedError} and the signal's reason while iterating
    */
   generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
     return this.#generate(prompt, this.#resolve(options), true);
