@@ -1,6 +1,10 @@
 import type { Regular } from "../expression/types.ts";
 import { rust } from "../regex/dialect.ts";
+import { withCodePointEscapes } from "../regex/escapes.ts";
 import { regularFromRegex } from "../regex/fromRegex.ts";
+
+/** What Rust allows to escape and ECMA-262 does not, such as `\"`. */
+const needsNoEscape = /[-!"#%&',:;=@_`~ ]/;
 
 /**
  * What a regular expression of Lark's notation matches as a whole. llguidance gives these the meaning of Rust's crate `regex`: `\d`, `\s` and
@@ -9,12 +13,5 @@ import { regularFromRegex } from "../regex/fromRegex.ts";
  * @throws GrammarError
  */
 export function regularFromLarkRegex(source: string, flags: string): Regular {
-  return regularFromRegex(withHexEscapes(source), { flags: flags.replace("u", ""), dialect: rust });
-}
-
-/** Escapes that Rust allows and ECMA-262 does not, such as `\"`, as `\xXX`. */
-function withHexEscapes(source: string): string {
-  return source.replace(/\\(.)/gsu, (pair, escaped) =>
-    /[-!"#%&',:;=@_`~ ]/.test(escaped) ? `\\x${escaped.charCodeAt(0).toString(16)}` : pair,
-  );
+  return regularFromRegex(withCodePointEscapes(source, needsNoEscape), { flags: flags.replace("u", ""), dialect: rust });
 }
