@@ -1,35 +1,50 @@
-// The public API of every package, as text: `node scripts/apiSurface.mjs` compares what the built declarations export with docs/api,
-// `--write` brings docs/api up to date. So a change to the API is deliberate and shows in the diff. Build first.
+// Writes the API reference, docs/api: every export of every package with its documentation. `node scripts/apiSurface.mjs` fails where the
+// reference is stale or an export has no documentation, and `--write` updates it, so a change of the API is deliberate and shows in the
+// diff. Build first.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
 const folder = join(root, "docs/api");
 
-/** Top-level statements of a declaration file, comments apart: `{ text, isDocumented }`. */
+/**
+ * Top-level statements of a declaration file: `{ text, doc }`. `doc` is the text of the comment before the statement; comments of its
+ * members stay in `text`.
+ */
 function statementsOf(path) {
   const statements = [];
-  let [doc, text, depth, inComment] = [false, "", 0, false];
+  let [doc, text, depth, inComment] = [[], "", 0, false];
   for (const line of readFileSync(path, "utf8").split("\n")) {
     const trimmed = line.trim();
-    if (inComment || trimmed.startsWith("/*")) {
-      // Options whose members are explained need no sentence of their own.
-      doc = true;
-      inComment = !trimmed.endsWith("*/");
-      continue;
+    const isComment = inComment || trimmed.startsWith("/*");
+    if (isComment) inComment = !trimmed.endsWith("*/");
+    if (isComment && text === "") {
+      if (trimmed.startsWith("/*")) doc = [];
+      doc.push(trimmed);
     }
-    if (trimmed === "" || trimmed.startsWith("//")) continue;
+    if (trimmed === "" || trimmed.startsWith("//") || (isComment && text === "")) continue;
     text += `${text === "" ? "" : "\n"}${line.trimEnd()}`;
+    if (isComment) continue;
     for (const char of line.replace(/"(\\.|[^"\\])*"|'(\\.|[^'\\])*'/g, "")) {
       if ("{([".includes(char)) depth++;
       else if ("})]".includes(char)) depth--;
     }
     if (depth === 0 && /[;}]$/.test(trimmed)) {
-      statements.push({ text, isDocumented: doc });
-      [doc, text] = [false, ""];
+      statements.push({ text, doc: proseOf(doc) });
+      [doc, text] = [[], ""];
     }
   }
   return statements;
+}
+
+/** A doc comment as Markdown. */
+function proseOf(lines) {
+  const text = lines.map((line) => line.replace(/\s*\*\/$/, "").replace(/^\/?\*+ ?/, "")).join("\n");
+  return text
+    .replace(/\{@link ([\w.]+)\}/g, "`$1`")
+    .replace(/\s*@throws \{([^}]*)\} ?/g, "\n\nThrows `$1` ")
+    .replace(/\s*@throws ?/g, "\n\nThrows ")
+    .trim();
 }
 
 const declaration = /^export (?:default )?(?:declare )?(?:abstract )?(interface|type|class|function|const|enum) (\w+)/;
@@ -37,7 +52,7 @@ const declaration = /^export (?:default )?(?:declare )?(?:abstract )?(interface|
 /** What a file exports, by name. */
 function exportsOf(path) {
   const found = new Map();
-  for (const { text, isDocumented } of statementsOf(path)) {
+  for (const { text, doc } of statementsOf(path)) {
     const from = /^export (?:type )?(\*|\{[^}]*\}) from "(.+)";$/s.exec(text);
     const own = declaration.exec(text);
     if (from !== null) {
@@ -52,7 +67,7 @@ function exportsOf(path) {
             .replace(/^type /, "")
             .split(" as ");
           if (name === "") continue;
-          if (!isOwn) target.set(name, { text: `export { ${item.trim()} } from "${from[2]}";`, isDocumented: true });
+          if (!isOwn) target.set(name, { text: `export { ${item.trim()} } from "${from[2]}";`, doc: `See \`${from[2]}\`.` });
           if (!target.has(name)) throw new Error(`${relative(root, path)}: expected ${from[2]} to export ${name}, got nothing`);
           found.set(as, target.get(name));
         }
@@ -60,8 +75,9 @@ function exportsOf(path) {
     } else if (own !== null) {
       const before = found.get(own[2]);
       // Overloads are one entry.
-      const all = before === undefined ? text : `${before.text}\n${text}`;
-      found.set(own[2], { text: all, isDocumented: isDocumented || (before?.isDocumented ?? false), file: relative(root, path) });
+      const texts = [...(before === undefined ? [] : [before.text]), text];
+      const docs = [...(before === undefined || before.doc === "" ? [] : [before.doc]), ...(doc === "" ? [] : [doc])];
+      found.set(own[2], { text: texts.join("\n"), doc: [...new Set(docs)].join("\n\n"), file: relative(root, path) });
     }
   }
   return found;
@@ -72,9 +88,12 @@ function declarationFile(path, specifier) {
   return resolve(dirname(path), specifier.replace(/\.(ts|js)$/, ".d.ts"));
 }
 
-/** Private members are no API; their names are hidden behind one. */
-function normalised(text) {
-  return text.replace(/^\s*(#private|private [^;]*);\n/gm, "").replace(/^export declare /gm, "export ");
+/** An export as Markdown: its documentation, then its declaration without private members. */
+function sectionOf(name, { text, doc }) {
+  const code = text
+    .replace(/^( *\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^\s*(#private|private [^;]*);\n/gm, "")
+    .replace(/^export declare /gm, "export ");
+  return [`### ${name}`, ...(doc === "" ? [] : [doc]), `\`\`\`ts\n${code}\n\`\`\``];
 }
 
 function surfaceOf(name) {
@@ -89,16 +108,19 @@ function surfaceOf(name) {
     const path = join(directory, source?.replace("./src/", "build/esm/").replace(/\.ts$/, ".d.ts") ?? types);
     if (!existsSync(path)) throw new Error(`${relative(root, path)} is missing: build first`);
     const all = [...exportsOf(path)].sort(([a], [b]) => (a < b ? -1 : 1));
-    for (const [symbol, { isDocumented, file }] of all) if (!isDocumented) undocumented.push(`${manifest.name}: ${symbol} (${file})`);
-    return [`// ${join(manifest.name, entry)}`, ...all.map(([, { text }]) => normalised(text))];
+    // Options whose members are explained need no sentence of their own.
+    for (const [symbol, { text, doc, file }] of all)
+      if (doc === "" && !text.includes("/**")) undocumented.push(`${manifest.name}: ${symbol} (${file})`);
+    return [`## ${join(manifest.name, entry)}`, ...all.flatMap((each) => sectionOf(...each))];
   });
-  return sections.length === 0 ? undefined : { text: `${sections.join("\n\n")}\n`, undocumented };
+  const text = [`# API of ${manifest.name}`, "Written by `scripts/apiSurface.mjs` from the sources.", ...sections].join("\n\n");
+  return sections.length === 0 ? undefined : { text: `${text}\n`, undocumented };
 }
 
 const surfaces = new Map(
   readdirSync(join(root, "packages")).flatMap((name) => {
     const surface = surfaceOf(name);
-    return surface === undefined ? [] : [[`${name}.txt`, surface]];
+    return surface === undefined ? [] : [[`${name}.md`, surface]];
   }),
 );
 
@@ -117,7 +139,7 @@ for (const file of stale) {
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), "utf8") : "",
     surfaces.get(file)?.text ?? "",
   ].map((text) => text.split("\n"));
-  console.error(`docs/api/${file}: the public API is another:`);
+  console.error(`docs/api/${file}: expected what the packages export, got another API:`);
   for (const line of old.filter((each) => !now.includes(each)).slice(0, 20)) console.error(`  - ${line}`);
   for (const line of now.filter((each) => !old.includes(each)).slice(0, 20)) console.error(`  + ${line}`);
 }
