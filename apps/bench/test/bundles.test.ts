@@ -85,6 +85,7 @@ describe("bundles", () => {
     `;
     const { text, files } = (await inNode(script)) as { readonly text: string; readonly files: number };
     expect(text).not.toBe("");
-    expect(files).toBeLessThan(120);
+    // Of these, 38 are the llm package's: a family and its blocks are files that only their models load.
+    expect(files).toBeLessThan(130);
   });
 });
