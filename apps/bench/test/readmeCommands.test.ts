@@ -51,6 +51,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+// The commands are written for a POSIX shell.
 describe.skipIf(process.platform === "win32")("the commands of the CLI's README", () => {
   test("that do not run here are in it", () => {
     expect(lines).toEqual(expect.arrayContaining(Object.keys(skipped)));

@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, "../../..");
 /** Where a snippet runs. */
 type Place = "node" | "page" | "worker" | "vitest";
 
-/** A text of a model whose seed is drawn anew: stories may begin with a quotation mark or a digit. */
+/** A text of a model with a random seed. Stories may begin with a quotation mark or a digit. */
 const anyText = /\S.{20}/s;
 
 /** What each snippet prints, and where it runs: in Node unless said otherwise. */

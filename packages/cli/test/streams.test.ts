@@ -28,6 +28,7 @@ test("a reader that closes stderr early changes nothing", async () => {
   expect({ code, lines: stdout.split("\n").length }).toEqual({ code: 0, lines: 2 });
 });
 
+// Only Linux has a device that refuses every write.
 test.skipIf(!existsSync("/dev/full"))("a result that cannot be written is a failure", async () => {
   const full = openSync("/dev/full", "w");
   const child = start(["version"], ["ignore", full, "pipe"]);

@@ -132,6 +132,7 @@ test("gguf: wrong arguments are typed errors", async () => {
       sampled(1500, sink, content, { chunkBytes: 64, signal, onProgress: noop, overwrite: true }),
     ),
   ).toEqual([]);
+  // The casts pass wrong values on purpose.
   const writeWhole = async ([target, ...rest]: readonly unknown[]): Promise<unknown> =>
     gguf.writeWholeFile(inFolder(target) as unknown as string, ...(rest as [() => Promise<void>, object]));
   expect(await complaintsOf("gguf.writeWholeFile", writeWhole, ["out", async () => undefined, { overwrite: true }])).toEqual([]);

@@ -147,7 +147,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
       this.lines.push("workgroupBarrier();", `for (var stride = ${this.lanes / 2}u; stride > 0u; stride >>= 1u) {`, "if (lane < stride) {");
       write(combine(read("lane"), read("lane + stride")));
       this.lines.push("}", "workgroupBarrier();", "}");
-      // Waits before and after: the cells can be used again.
+      // Waits before and after: the cells can be used again. The cast has the reason of `read`.
       return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[0])`)) as unknown as Values<T>;
     };
   }

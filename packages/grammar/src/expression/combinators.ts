@@ -6,7 +6,7 @@ import type { Expression, Item, Regular } from "./types.ts";
 export interface Tag {
   /** Text that begins the tag. */
   readonly begin: string;
-  /** What may stand between the markers. */
+  /** Content between the markers. */
   readonly content: Item;
   /** Text that ends the tag. */
   readonly end: string;

@@ -1,10 +1,11 @@
 import { shown } from "../checks.ts";
 import { text } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
-import { type Documents, isObject, type SchemaNode, schemaError } from "./documents.ts";
+import { type Documents, type SchemaNode, schemaError } from "./documents.ts";
 import { formatOf } from "./formats.ts";
 import { all, always, any, atom, type Container, type Formula, impossible, type Kind, type Literal, not } from "./formula.ts";
 import { isEnforced } from "./keywords.ts";
+import { countOf, entriesOf, listOf, namesOf, numberOf, stringOf } from "./keywordValues.ts";
 import { exact, Language, unionOf } from "./language.ts";
 import { exactly, integers, multiples, nextUp, range } from "./numbers.ts";
 import { patternLanguage } from "./patterns.ts";
@@ -381,35 +382,4 @@ function valueLanguage(value: unknown): Language {
 /** Whether a value that is no object is one of JSON. */
 function isScalar(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
-}
-
-function listOf(node: SchemaNode, keyword: string, value: unknown): readonly unknown[] {
-  if (!Array.isArray(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected an array");
-  // Holes, which no JSON has, become undefined.
-  return Array.from(value);
-}
-
-function namesOf(node: SchemaNode, keyword: string, value: unknown): readonly string[] {
-  return listOf(node, keyword, value).map((name) => stringOf(node, keyword, name));
-}
-
-function entriesOf(node: SchemaNode, keyword: string, value: unknown): [string, unknown][] {
-  if (!isObject(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected an object");
-  return Object.entries(value);
-}
-
-function stringOf(node: SchemaNode, keyword: string, value: unknown): string {
-  if (typeof value !== "string") throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected a string");
-  return value;
-}
-
-function numberOf(node: SchemaNode, keyword: string, value: unknown): number {
-  if (typeof value !== "number" || !Number.isFinite(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected a number");
-  return value;
-}
-
-function countOf(node: SchemaNode, keyword: string, value: unknown): number {
-  const count = numberOf(node, keyword, value);
-  if (!Number.isInteger(count) || count < 0) throw schemaError("GRAMMAR_SYNTAX", node, keyword, "expected a whole number of at least 0");
-  return Math.min(count, Number.MAX_SAFE_INTEGER);
 }
