@@ -34,6 +34,7 @@ constexpr Status kNoDevice = 100;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventBlockingSync = 1;
 constexpr unsigned kEventDisableTiming = 2;
+constexpr unsigned kEventRecordExternal = 1;
 constexpr int kCaptureRelaxed = 2;
 constexpr int kAttributeMultiprocessors = 16;
 constexpr int kAttributeMajor = 75;
@@ -85,6 +86,8 @@ constexpr size_t kLogBytes = 16384;
   X(graphExecDestroy, "cuGraphExecDestroy", (GraphExec))                                                                 \
   X(eventCreate, "cuEventCreate", (Event*, unsigned))                                                                    \
   X(eventRecord, "cuEventRecord", (Event, Stream))                                                                       \
+  X(eventRecordWithFlags, "cuEventRecordWithFlags", (Event, Stream, unsigned))                                           \
+  X(eventElapsedTime, "cuEventElapsedTime", (float*, Event, Event))                                                      \
   X(eventSynchronize, "cuEventSynchronize", (Event))                                                                     \
   X(eventDestroy, "cuEventDestroy_v2", (Event))
 

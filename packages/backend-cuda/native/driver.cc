@@ -42,6 +42,10 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::LoadModuleSync>("loadModuleSync"),
                            InstanceMethod<&DriverWrap::UnloadModule>("unloadModule"),
                            InstanceMethod<&DriverWrap::GetKernel>("kernel"),
+                           InstanceMethod<&DriverWrap::CreateTimer>("createTimer"),
+                           InstanceMethod<&DriverWrap::RecordTimer>("recordTimer"),
+                           InstanceMethod<&DriverWrap::ElapsedTime>("elapsedTime"),
+                           InstanceMethod<&DriverWrap::FreeTimer>("freeTimer"),
                            InstanceMethod<&DriverWrap::Mark>("mark"),
                            InstanceMethod<&DriverWrap::Wait>("wait"),
                            InstanceMethod<&DriverWrap::Synchronize>("synchronize"),
@@ -332,6 +336,38 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     if (shared > 0 && !Check(env, *s->api, s->api->funcSetAttribute(function, kFunctionMaxDynamicShared, shared), "cuFuncSetAttribute"))
       return env.Undefined();
     return ToHandle(env, function);
+  }
+
+  Napi::Value CreateTimer(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    Event event = nullptr;
+    if (s == nullptr || !Check(env, *s->api, s->api->eventCreate(&event, 0), "cuEventCreate")) return env.Undefined();
+    return ToHandle(env, event);
+  }
+
+  // recordTimer(event), during a capture: a node of the graph that records the event.
+  void RecordTimer(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->eventRecordWithFlags(Pointer<Event>(info[0]), s->stream, kEventRecordExternal), "cuEventRecordWithFlags");
+  }
+
+  // elapsedTime(from, to), in milliseconds
+  Napi::Value ElapsedTime(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    float milliseconds = 0;
+    if (s == nullptr || !AreBigInts(info, 0, 2) ||
+        !Check(env, *s->api, s->api->eventElapsedTime(&milliseconds, Pointer<Event>(info[0]), Pointer<Event>(info[1])), "cuEventElapsedTime"))
+      return env.Undefined();
+    return Napi::Number::New(env, milliseconds);
+  }
+
+  void FreeTimer(const Napi::CallbackInfo& info) {
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1)) return;
+    Check(info.Env(), *s->api, s->api->eventDestroy(Pointer<Event>(info[0])), "cuEventDestroy");
   }
 
   // An event behind everything that the stream was given so far.

@@ -28,6 +28,10 @@ interface NativeSession {
   abandonCapture(): void;
   launchGraph(graph: Handle): void;
   freeGraph(graph: Handle): void;
+  createTimer(): Handle;
+  recordTimer(timer: Handle): void;
+  elapsedTime(from: Handle, to: Handle): number;
+  freeTimer(timer: Handle): void;
   loadModule(ptx: string): Promise<Handle>;
   loadModuleSync(ptx: string): Handle;
   unloadModule(module: Handle): void;
@@ -172,6 +176,22 @@ class NativeDriver implements CudaDriver {
 
   freeGraph(graph: Handle): void {
     this.#do((s) => s.freeGraph(graph));
+  }
+
+  createTimer(): Handle {
+    return this.#do((s) => s.createTimer());
+  }
+
+  recordTimer(timer: Handle): void {
+    this.#do((s) => s.recordTimer(timer));
+  }
+
+  elapsedTime(from: Handle, to: Handle): number {
+    return this.#do((s) => s.elapsedTime(from, to));
+  }
+
+  freeTimer(timer: Handle): void {
+    this.#do((s) => s.freeTimer(timer));
   }
 
   async loadModule(ptx: string): Promise<Handle> {

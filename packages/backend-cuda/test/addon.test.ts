@@ -55,6 +55,11 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       });
     });
 
+    test("times steps", async () => {
+      const step = (name: string): object => ({ name, op: "element", microseconds: 1000, launches: 1 });
+      expect(await scenario("profile")).toEqual({ steps: [step("%1"), step("%2")], total: 2000 });
+    });
+
     test("runs programs within the call", async () => {
       const ran = (value: number): object => ({ first: [value], same: [value, -1], kept: [value] });
       expect(await scenario("withinTheCall")).toEqual({

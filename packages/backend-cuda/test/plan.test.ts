@@ -77,6 +77,36 @@ describe("a run", () => {
   });
 });
 
+describe("a profile", () => {
+  test("is one graph with timers, all of which are freed", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 20), 300]);
+    program.output("best", program.argmax(program.softmax(x)));
+    const plan = await backend.compile(program);
+    const before = { ...driver.submitted };
+    const { steps, total } = await plan.profile({ x: new Float32Array(600).fill(1) });
+    expect(steps.map(({ op }) => op)).toEqual(["softmax", "argmax"]);
+    expect(total).toBeGreaterThan(0);
+    const none = await plan.profile({ x: new Float32Array(0) });
+    expect(none.steps.map(({ launches }) => launches)).toEqual([0, 0]);
+    expect(driver.submitted.graphs).toBe(before.graphs + 2);
+    expect(driver.submitted.launches).toBe(before.launches);
+    expect(driver.liveTimers).toBe(0);
+    plan.dispose();
+    await backend.idle();
+    expect(backend.memory()).toMatchObject({ persistents: 0, arenas: 0, tensors: 0 });
+  });
+
+  test("that fails frees its timers", async () => {
+    const plan = await layer();
+    driver.launchGraph = () => {
+      throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuGraphLaunch");
+    };
+    await expect(plan.profile({ x: new Float32Array(4) })).rejects.toThrow(/cuGraphLaunch/);
+    expect(driver.liveTimers).toBe(0);
+  });
+});
+
 describe("a run that reads no rows", () => {
   /** Scores `[T, 100]` of rows of `x`, of which a run reads some, and the largest of each row. */
   async function scores(): Promise<

@@ -178,6 +178,40 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(Math.max(...staged)).toBeLessThanOrEqual(256);
   });
 
+  test("a profile has the device's time of each step, for any number of query sets", async () => {
+    const { backend, device } = await open();
+    const program = createProgram();
+    let x = program.input("x", "f32", [8, 8]);
+    const w = program.input("w", "f32", [8, 8]);
+    for (let i = 0; i < 2100; i++) x = program.matmul(x, w);
+    program.output("y", x);
+    const plan = await backend.compile(program);
+    const inputs = { x: new Float32Array(64), w: new Float32Array(64) };
+    const sets: number[] = [];
+    const createQuerySet = device.createQuerySet.bind(device);
+    device.createQuerySet = (descriptor) => {
+      sets.push(descriptor.count);
+      return createQuerySet(descriptor);
+    };
+    const { steps, total } = await plan.profile(inputs);
+    expect(sets).toEqual([4096, 104]);
+    expect(steps.every(({ op, launches, microseconds }) => op === "matmul" && launches === 1 && microseconds >= 0)).toBe(true);
+    expect(total).toBeGreaterThan(0);
+    plan.dispose();
+  });
+
+  test("a device without timestamps refuses to profile, and says what to do", async () => {
+    const { backend, device } = await open();
+    Object.defineProperty(device, "features", { value: new Set() });
+    const plan = await backend.compile(doubling(1));
+    const refused = expect(plan.profile({ x: Float32Array.of(1) })).rejects;
+    await refused.toThrow(UnsupportedError);
+    const again = expect(plan.profile({ x: Float32Array.of(1) })).rejects;
+    await again.toThrow(/no feature "timestamp-query"; use another browser or driver, or time whole runs with a clock/);
+    expect([...(await plan.run({ x: Float32Array.of(1) }).y!.data())]).toEqual([2]);
+    plan.dispose();
+  });
+
   test("runs may be queued without waiting, and execute in order", async () => {
     const { backend } = await open();
     const program = createProgram();

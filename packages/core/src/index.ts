@@ -1,4 +1,15 @@
-export type { Backend, BackendFactory, DeviceInfo, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "./backend/backend.ts";
+export type {
+  Backend,
+  BackendFactory,
+  DeviceInfo,
+  InputData,
+  LoadOptions,
+  Plan,
+  Profile,
+  ProfiledStep,
+  RunOptions,
+  TensorSource,
+} from "./backend/backend.ts";
 export type { DType, ScalarType, TypedArray } from "./dtype.ts";
 export {
   ArgumentError,

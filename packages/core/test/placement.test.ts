@@ -287,6 +287,14 @@ describe("a placed program", () => {
     expect(shared.selection.reason).toBe("placed as what it shares");
   });
 
+  test("is not profiled, and says why", async () => {
+    const plan = await runtime.compile(layers(2), { placement: layerDevices(2, (layer) => (layer === 0 ? "far" : "near")) });
+    await expect(plan.profile({ x: new Float32Array(3) })).rejects.toThrow(
+      "profile: unsupported: the plan has parts on far, near; compile the program for one of them",
+    );
+    plan.dispose();
+  });
+
   test("refuses wrong placements with the reason", async () => {
     const program = layers(2);
     await expect(runtime.compile(program, { placement: { "w.0": "moon" } })).rejects.toThrow(

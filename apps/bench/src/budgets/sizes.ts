@@ -79,7 +79,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
  * embeddings, perplexity, formats of answers, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied
  * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk,
- * and explanations of a server's refusal. Storing a model is a separate figure, because a model that the user has chosen is not stored.
+ * explanations of a server's refusal, and profiles. Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
   "adapters.js",
@@ -107,6 +107,7 @@ const otherUses = [
   "perplexity.js",
   "placeOnGpu.js",
   "precompiled.js",
+  "profile.js",
   "promptLookup.js",
   "quantize.js",
   "readF32.js",
@@ -115,6 +116,7 @@ const otherUses = [
   "savedSession.js",
   "shortenPrompt.js",
   "splitPlan.js",
+  "timeSteps.js",
   "visionKernels.js",
   "writeGuards.js",
 ];

@@ -83,6 +83,13 @@ export interface CudaDriver {
   launchGraph(graph: Handle): void;
   freeGraph(graph: Handle): void;
 
+  createTimer(): Handle;
+  /** Between beginCapture and endCapture: each launch of the graph notes the device's time when it gets here. */
+  recordTimer(timer: Handle): void;
+  /** Milliseconds between the last recordings of two timers, once the device has reached both. */
+  elapsedTime(from: Handle, to: Handle): number;
+  freeTimer(timer: Handle): void;
+
   /** Compiles a module's text off the caller's thread. */
   loadModule(ptx: string): Promise<Handle>;
   /** The same on the caller's thread. */

@@ -12,6 +12,7 @@ import {
   resolveDim,
   resolveSpec,
   retainShared,
+  type StepTime,
   typedArrayOf,
 } from "@centella/core/backend";
 import type { Allocation, Device } from "../device/device.ts";
@@ -115,27 +116,15 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   protected override start({ dims, inputs: bound }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     this.#requireDims(dims);
-    const inputs = this.#inputsOf(bound);
     const outputs = this.#allocateOutputs(dims);
-    for (const storage of inputs.device.values()) storage.retain();
-    const started = this.#device.queue.enqueue(async () => {
-      try {
-        const host = new Map<string, TypedArray>();
-        for (const [name, data] of inputs.host) host.set(name, await data);
-        for (const storage of inputs.device.values()) await storage.queued;
-        signal?.throwIfAborted();
-        return await this.#launch(dims, host, inputs.device, outputs);
-      } finally {
-        for (const storage of inputs.device.values()) storage.release();
-      }
-    });
+    const started = this.#enqueue(bound, signal, (host, device) => this.#launch(dims, host, device, outputs));
     const results = started.then(async ({ completion }) => {
       const data = await completion;
       signal?.throwIfAborted();
       return data;
     });
     // A failure reaches the readers of the outputs, if there are any.
-    for (const promise of [results, ...inputs.host.values()]) if (promise instanceof Promise) promise.catch(() => undefined);
+    results.catch(() => undefined);
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, operand }) => {
         const spec = resolveSpec(operand.spec, dims);
@@ -146,6 +135,16 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
         return [name, pendingTensor(spec, content)];
       }),
     );
+  }
+
+  protected override timeSteps({ dims, inputs }: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+    this.#requireDims(dims);
+    return this.#enqueue(inputs, signal, async (host, deviceInputs) => {
+      const variant = await this.#prepared(dims, deviceInputs);
+      const times = await variant.timeSteps({ dims: this.#dimsInOrder(dims), host }, this.lowered.steps.length);
+      this.countSteps();
+      return times;
+    });
   }
 
   protected override async settled(): Promise<void> {
@@ -213,28 +212,57 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return variant;
   }
 
-  /** Queues a run on the device, with copies of given tensors before it and of device outputs after it. */
+  /** Runs `work` when its turn comes, on the inputs as they are at the call. */
+  #enqueue<T>(
+    bound: Binding["inputs"],
+    signal: AbortSignal | undefined,
+    work: (host: ReadonlyMap<string, TypedArray>, device: RunInputs["device"]) => Promise<T>,
+  ): Promise<T> {
+    const inputs = this.#inputsOf(bound);
+    // A failed input reaches the caller once the work's turn comes.
+    for (const data of inputs.host.values()) if (data instanceof Promise) data.catch(() => undefined);
+    for (const storage of inputs.device.values()) storage.retain();
+    return this.#device.queue.enqueue(async () => {
+      try {
+        const host = new Map<string, TypedArray>();
+        for (const [name, data] of inputs.host) host.set(name, await data);
+        for (const storage of inputs.device.values()) await storage.queued;
+        signal?.throwIfAborted();
+        return await work(host, inputs.device);
+      } finally {
+        for (const storage of inputs.device.values()) storage.release();
+      }
+    });
+  }
+
+  /** The variant for a run, and queued copies of given tensors to where it reads them. */
+  async #prepared(dims: DimValues, deviceInputs: RunInputs["device"]): Promise<VariantRunner> {
+    this.#device.requireAlive();
+    const variant = await this.#variant(bucketsOf(this.program, dims), new Set(deviceInputs.keys()));
+    for (const [name, { allocation }] of deviceInputs) {
+      const place = variant.plan.inputs.get(name);
+      if (place !== undefined) this.#copy(this.#memory.addressOf(place), allocation.address, allocation.bytes);
+    }
+    return variant;
+  }
+
+  #copy(to: Handle, from: Handle, bytes: number): void {
+    if (bytes > 0) this.#device.call((driver) => driver.copyOnDevice(to, from, bytes));
+  }
+
+  /** Queues a run on the device, with copies of device outputs after it. */
   async #launch(
     dims: DimValues,
     host: ReadonlyMap<string, TypedArray>,
-    deviceInputs: ReadonlyMap<string, DeviceStorage>,
+    deviceInputs: RunInputs["device"],
     deviceOutputs: ReadonlyMap<string, Allocation>,
   ): Promise<{ readonly completion: Promise<Results> }> {
-    const device = this.#device;
-    device.requireAlive();
-    const variant = await this.#variant(bucketsOf(this.program, dims), new Set(deviceInputs.keys()));
-    const copy = (to: Handle, from: Handle, bytes: number): void => {
-      if (bytes > 0) device.call((driver) => driver.copyOnDevice(to, from, bytes));
-    };
-    for (const [name, { allocation }] of deviceInputs) {
-      const place = variant.plan.inputs.get(name);
-      if (place !== undefined) copy(this.#memory.addressOf(place), allocation.address, allocation.bytes);
-    }
+    const variant = await this.#prepared(dims, deviceInputs);
     const run = await variant.start({
       dims: this.#dimsInOrder(dims),
       host,
       afterLaunch: () => {
-        for (const [name, { address, bytes }] of deviceOutputs) copy(address, this.#outputAddress(variant.plan, name), bytes);
+        for (const [name, { address, bytes }] of deviceOutputs) this.#copy(address, this.#outputAddress(variant.plan, name), bytes);
       },
     });
     this.countSteps();

@@ -31,6 +31,8 @@ type Region =
 /** One launch with its memory, as data. */
 interface PlacedLaunch {
   readonly op: string;
+  /** Index of the step that it computes, or a part of it. */
+  readonly step: number;
   readonly launch: Launch;
   readonly args: readonly (Place & Span)[];
 }
@@ -136,9 +138,13 @@ export function planVariant({ lowered, arena, launches }: VariantSource, bucket:
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf };
-  const placed = lowered.steps.flatMap((step): readonly PlacedLaunch[] => {
+  const placed = lowered.steps.flatMap((step, index): readonly PlacedLaunch[] => {
     const isEmpty = [step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0);
-    return isEmpty ? [] : launches.launchesOf(step, bucket).map((launch) => placeLaunch(step, launch, memory));
+    return isEmpty
+      ? []
+      : launches
+          .launchesOf(step, bucket)
+          .map((launch) => ({ op: step.op.name, step: index, launch, args: placeArguments(step, launch, memory) }));
   });
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
@@ -157,7 +163,7 @@ interface StepMemory {
 }
 
 /** Places the arguments of a step's launch. */
-function placeLaunch({ op, inputs, output, extraOutputs }: Step, launch: Launch, memory: StepMemory): PlacedLaunch {
+function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch, memory: StepMemory): PlacedLaunch["args"] {
   const { bucket, dims, scratch, placeOf } = memory;
   const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
     const bytes = bytesAt(spec, bucket);
@@ -178,7 +184,7 @@ function placeLaunch({ op, inputs, output, extraOutputs }: Step, launch: Launch,
         return dims;
     }
   };
-  return { op: op.name, launch, args: launch.args.map(place) };
+  return args.map(place);
 }
 
 /** Bytes of scratch memory that a variant's launches need, after the arena. */

@@ -1,5 +1,5 @@
 import type { TypedArray } from "@centella/core";
-import { entryOf } from "@centella/core/backend";
+import { elementAt, entryOf, type StepTime } from "@centella/core/backend";
 import type { Device, PinnedBlock } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
@@ -93,6 +93,27 @@ export class VariantRunner {
     return this.#read(instance);
   }
 
+  /** A run of its own with a timer before each of `steps` steps and after the last, without host outputs. Resolves with the steps' times. */
+  async timeSteps(run: Pick<StagedRun, "dims" | "host">, steps: number): Promise<readonly StepTime[]> {
+    const device = this.#device;
+    const timers = Array.from({ length: steps + 1 }, () => device.call((driver) => driver.createTimer()));
+    let instance: Instance | undefined;
+    try {
+      instance = this.#record(timers);
+      this.#submit(instance, { ...run, afterLaunch: () => undefined });
+      await device.track(device.finished());
+      const launches = new Map<number, number>();
+      for (const { step } of this.plan.launches) launches.set(step, (launches.get(step) ?? 0) + 1);
+      return timers.slice(1).map((timer, step) => {
+        const milliseconds = device.call((driver) => driver.elapsedTime(elementAt(timers, step), timer));
+        return { microseconds: 1000 * milliseconds, launches: launches.get(step) ?? 0 };
+      });
+    } finally {
+      if (instance !== undefined) this.#freeInstance(instance);
+      for (const timer of timers) device.quietly(() => device.call((driver) => driver.freeTimer(timer)));
+    }
+  }
+
   /** Resolves when the runs that were started are over. */
   async settled(): Promise<void> {
     for (const { busy } of this.#instances) await busy;
@@ -100,11 +121,7 @@ export class VariantRunner {
 
   /** Frees the graphs, whose runs must be over, and releases the kernels. */
   free(): void {
-    for (const { graph, upload, readback } of this.#instances.splice(0)) {
-      freeGraph(this.#device, graph);
-      upload?.free();
-      readback?.free();
-    }
+    for (const instance of this.#instances.splice(0)) this.#freeInstance(instance);
     for (const ptx of this.#kernels.keys()) this.#device.releaseKernel(ptx);
   }
 
@@ -156,7 +173,14 @@ export class VariantRunner {
     return instance;
   }
 
-  #record(): Instance {
+  #freeInstance({ graph, upload, readback }: Instance): void {
+    freeGraph(this.#device, graph);
+    upload?.free();
+    readback?.free();
+  }
+
+  /** Records the graph; with `timers`, one before each step and one after the last. */
+  #record(timers: readonly Handle[] = []): Instance {
     const device = this.#device;
     const { uploadBytes, readbackBytes, launches, copies } = this.plan;
     const address = this.#addressOf;
@@ -165,10 +189,17 @@ export class VariantRunner {
     try {
       const graph = device.capture((launchKernel, driver) => {
         if (upload !== undefined) driver.copyToDevice(address({ region: { kind: "upload" }, offset: 0 }), upload.handle, uploadBytes);
-        for (const { launch, args } of launches) {
+        let timed = 0;
+        const recordTimers = (end: number): void => {
+          for (const timer of timers.slice(timed, end)) driver.recordTimer(timer);
+          timed = end;
+        };
+        for (const { launch, args, step } of launches) {
+          recordTimers(step + 1);
           const { ptx, grid, block, sharedBytes } = launch;
           launchKernel({ kernel: entryOf(this.#kernels, ptx), grid, block, sharedBytes, args: args.map(address), spans: args });
         }
+        recordTimers(timers.length);
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
         if (readback !== undefined)
           driver.copyFromDevice(readback.handle, address({ region: { kind: "readback" }, offset: 0 }), readbackBytes);

@@ -25,6 +25,8 @@ export class InterpretedDriver implements CudaDriver {
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
   readonly #modules = new Map<Handle, string>();
+  /** When each timer was last reached. */
+  readonly #timers = new Map<Handle, number | undefined>();
   #queue: Work[] = [];
   #capture: Work[] | undefined;
   #lost: DriverError | undefined;
@@ -146,6 +148,32 @@ export class InterpretedDriver implements CudaDriver {
   freeGraph(graph: Handle): void {
     this.#drain();
     this.#graphs.delete(graph);
+  }
+
+  /** Number of timers that were not freed. */
+  get liveTimers(): number {
+    return this.#timers.size;
+  }
+
+  createTimer(): Handle {
+    const handle = this.#handles++;
+    this.#timers.set(handle, undefined);
+    return handle;
+  }
+
+  recordTimer(timer: Handle): void {
+    if (this.#capture === undefined) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuEventRecordWithFlags");
+    this.#submit(() => this.#timers.set(timer, performance.now()));
+  }
+
+  elapsedTime(from: Handle, to: Handle): number {
+    const [start, end] = [this.#timers.get(from), this.#timers.get(to)];
+    if (start === undefined || end === undefined) throw new DriverError(400, "CUDA_ERROR_INVALID_HANDLE", "cuEventElapsedTime");
+    return end - start;
+  }
+
+  freeTimer(timer: Handle): void {
+    this.#timers.delete(timer);
   }
 
   async loadModule(ptx: string): Promise<Handle> {

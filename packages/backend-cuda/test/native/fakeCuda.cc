@@ -13,6 +13,7 @@ Recording* recording = nullptr;
 // Given out and waited for on several threads.
 std::mutex mutex;
 Recording pending;
+float milliseconds = 0;
 int failure() {
   const char* text = std::getenv("FAKE_CUDA_FAILURE");
   return text == nullptr ? 0 : std::atoi(text);
@@ -87,7 +88,10 @@ int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsig
   if (x == 0 || y != 1 || z != 1 || bx % 32 != 0) return 1;
   const Address from = *static_cast<Address*>(parameters[0]);
   const Address to = *static_cast<Address*>(parameters[1]);
-  return submit([=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), 4); });
+  return submit([=] {
+    milliseconds += 1;
+    std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), 4);
+  });
 }
 int cuStreamCreate(void** stream, unsigned) { *stream = &recording; return 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
@@ -108,8 +112,17 @@ int cuGraphLaunch(void* executable, void*) {
   return 0;
 }
 int cuGraphExecDestroy(void* executable) { delete static_cast<Recording*>(executable); return 0; }
-int cuEventCreate(void** event, unsigned) { *event = std::malloc(1); return 0; }
+int cuEventCreate(void** event, unsigned) { *event = std::calloc(1, sizeof(float)); return 0; }
 int cuEventRecord(void*, void*) { return 0; }
+// Only in a recording. Time stands still except for kernels, which take a millisecond each.
+int cuEventRecordWithFlags(void* event, void*, unsigned flags) {
+  if (recording == nullptr || flags != 1) return 1;
+  return submit([=] { *static_cast<float*>(event) = milliseconds; });
+}
+int cuEventElapsedTime(float* elapsed, void* from, void* to) {
+  *elapsed = *static_cast<float*>(to) - *static_cast<float*>(from);
+  return 0;
+}
 int cuEventSynchronize(void*) { drain(); return failure(); }
 int cuEventDestroy_v2(void* event) { std::free(event); return 0; }
 }

@@ -48,6 +48,20 @@ async function whole(): Promise<object> {
   };
 }
 
+/** The stand-in's kernels take a millisecond each, and nothing else takes any time. */
+async function profile(): Promise<object> {
+  const backend = await cuda().open();
+  const program = createProgram();
+  const x = program.input("x", "f32", [4]);
+  program.output("first", program.element(x, { index: 0 }));
+  program.output("kept", program.element(x, { index: 1 }), { to: "device" });
+  const plan = await backend.compile(program);
+  const result = await plan.profile({ x: Float32Array.of(1, 2, 3, 4) });
+  plan.dispose();
+  await backend.dispose();
+  return result;
+}
+
 async function withinTheCall(): Promise<object> {
   const backend = await cuda().open();
   const program = createProgram();
@@ -132,5 +146,5 @@ async function lost(): Promise<object> {
   return { messages };
 }
 
-const scenarios: Readonly<Record<string, () => Promise<object>>> = { whole, withinTheCall, driverErrors, open, lost };
+const scenarios: Readonly<Record<string, () => Promise<object>>> = { whole, profile, withinTheCall, driverErrors, open, lost };
 console.log(JSON.stringify(await scenarios[scenario!]!()));

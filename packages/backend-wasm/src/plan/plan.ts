@@ -6,6 +6,7 @@ import {
   type Operand,
   PlanBase,
   resolveSpec,
+  type StepTime,
   type Storage,
   type TensorStorage,
 } from "@centella/core/backend";
@@ -110,11 +111,9 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   }
 
   #queueRun(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
-    const held = new Map([...binding.inputs].map(([name, { data }]) => [name, this.#hold(data)]));
     const results = new RunResults(this.#results, binding.dims);
-    const done = this.#backend.enqueue(async () => {
+    const done = this.#enqueue(binding, async (overrides) => {
       try {
-        const overrides = await this.#bindInputs(held);
         results.place(overrides);
         const run = this.#newRun(binding, overrides);
         const variant = await this.#variants.yielding(binding.dims, run, this.#backend.eventLoop, signal);
@@ -125,11 +124,32 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
         this.#finish(results, run);
       } finally {
         results.release();
-        for (const input of held.values()) if (input instanceof WasmStorage) input.release();
       }
     });
     done.catch(() => undefined);
     return results.handles(done);
+  }
+
+  /** Runs `work` when its turn comes, with the inputs as they are at the call, and gives it the addresses of those that are tensors here. */
+  #enqueue<T>({ inputs }: Binding, work: (overrides: Map<Storage, number>) => Promise<T>): Promise<T> {
+    const held = new Map([...inputs].map(([name, { data }]) => [name, this.#hold(data)]));
+    return this.#backend.enqueue(async () => {
+      try {
+        return await work(await this.#bindInputs(held));
+      } finally {
+        for (const input of held.values()) if (input instanceof WasmStorage) input.release();
+      }
+    });
+  }
+
+  protected override timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+    return this.#enqueue(binding, async (overrides) => {
+      const { timeSteps } = await import("./timeSteps.ts");
+      const times = await timeSteps(this.#newRun(binding, overrides), this.#runContext(true), signal);
+      this.#checkWrites();
+      this.#backend.counters.submits++;
+      return times;
+    });
   }
 
   runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {

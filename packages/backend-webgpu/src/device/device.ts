@@ -33,15 +33,21 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   }
   const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = adapter.limits;
   const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage };
-  const device = await adapter.requestDevice({ label: "centella", requiredLimits }).catch((cause: unknown) => {
+  const requiredFeatures = optionalFeatures.filter((feature) => adapter.features.has(feature));
+  const device = await adapter.requestDevice({ label: "centella", requiredLimits, requiredFeatures }).catch((cause: unknown) => {
     throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
   });
   return { device, info, gpu };
 }
 
+/** Features to use where the adapter has them. `timestamp-query` is for `plan.profile`. */
+const optionalFeatures: readonly GPUFeatureName[] = ["timestamp-query"];
+
+/** Dawn's features: without `timestamp_quantization`, times are not rounded to 100 µs, as pages have them. */
+const safeFlags = ["disable-dawn-features=timestamp_quantization"] as const;
 const unsafeFlags = [
   "enable-dawn-features=skip_validation,disable_robustness",
-  "disable-dawn-features=lazy_clear_resource_on_first_use",
+  "disable-dawn-features=timestamp_quantization,lazy_clear_resource_on_first_use",
 ] as const;
 
 async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<GPU> {
@@ -56,7 +62,7 @@ async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<G
   }
   const { create } = await dawn();
   requireVulkan(process);
-  return create(unsafeFast ? [...unsafeFlags] : []);
+  return create([...(unsafeFast ? unsafeFlags : safeFlags)]);
 }
 
 /** The used part of Node's `process`. */

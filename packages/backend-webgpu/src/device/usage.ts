@@ -5,6 +5,7 @@ export const usage = {
   copyTarget: 0x0008,
   uniform: 0x0040,
   storage: 0x0080,
+  queryResolve: 0x0200,
 } as const;
 
 export const mapRead = 0x0001;

@@ -36,14 +36,14 @@ export async function compileProgram(
     checkOutputs(lowered);
     const calls = dispatchesOf(lowered);
     const compiled = await Promise.all(
-      calls.map(async ({ step, dispatch }) => ({ step, dispatch, pipeline: await queue.pipelines.get(step.op.name, dispatch) })),
+      calls.map(async (call) => ({ ...call, pipeline: await queue.pipelines.get(call.step.op.name, call.dispatch) })),
     );
     const all = calls.map(({ dispatch }) => dispatch);
     const own = await ownBuffers(queue, buffers, lowered, all);
     const { scratch, tables } = await dispatchBuffers(buffers, all);
-    const dispatches = compiled.map(({ step, dispatch, pipeline }): PlannedDispatch => {
+    const dispatches = compiled.map(({ index, step, dispatch, pipeline }): PlannedDispatch => {
       const pieces = dispatch.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
-      return { op: step.op.name, dispatch, pipeline, pieces };
+      return { op: step.op.name, step: index, dispatch, pipeline, pieces };
     });
     for (const persistent of lowered.program.persistents.values()) {
       if (persistents.has(persistent.name)) continue;
@@ -157,14 +157,14 @@ function checkOutputs({ outputs }: Lowered): void {
 }
 
 /** The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. */
-function dispatchesOf({ steps }: Lowered): readonly { readonly step: Step; readonly dispatch: Dispatch }[] {
+function dispatchesOf({ steps }: Lowered): readonly { readonly index: number; readonly step: Step; readonly dispatch: Dispatch }[] {
   const known = new Map<string, readonly Dispatch[]>();
-  return steps.flatMap((step) => {
+  return steps.flatMap((step, index) => {
     if (writesItself(step)) return [];
     const key = callKey(step);
     const dispatches = known.get(key) ?? generate(step);
     known.set(key, dispatches);
-    return dispatches.map((dispatch) => ({ step, dispatch }));
+    return dispatches.map((dispatch) => ({ index, step, dispatch }));
   });
 }
 

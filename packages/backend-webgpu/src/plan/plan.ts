@@ -10,13 +10,15 @@ import {
   PlanBase,
   type PlanOwner,
   pendingTensor,
+  type StepTime,
   type Storage,
 } from "@centella/core/backend";
 import { DeviceStorage } from "../device/deviceTensor.ts";
 import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import { type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
+import type { encodeTimed } from "./timeSteps.ts";
+import { encodeDispatch, type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
 
 /** Variants that a plan keeps. */
 const maxVariants = 64;
@@ -39,7 +41,7 @@ interface RunTensors {
   /** Inputs: bytes for the upload buffer, or tensors on this device. */
   readonly content: Map<string, TypedArray | DeviceStorage>;
   /** Completion of the inputs that are still to be fetched; each adds itself to `content`. */
-  readonly waiting: readonly Promise<void>[];
+  readonly waiting: Promise<void>[];
   /** Memory of the outputs that stay on the device. */
   readonly targets: Map<string, DeviceStorage>;
 }
@@ -65,14 +67,10 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
 
   protected override start({ dims, inputs }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const tensors = this.#tensorsOf(inputs);
-    const { content, waiting, targets } = tensors;
-    const variant = this.#variant(dims, new Set([...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name)));
-    const run = variant.at(dims);
-    // Queued work reads the arrays as they are at the call.
-    const isQueued = waiting.length > 0 || !this.#queue.order.isIdle;
-    if (isQueued) for (const [name, data] of content) if (!(data instanceof DeviceStorage)) content.set(name, data.slice());
+    const { targets } = tensors;
+    const { variant, run } = this.#prepare(dims, tensors);
     for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
-    const submitted = this.#post(variant, run, tensors, signal);
+    const submitted = this.#post(tensors, signal, () => ({ arrays: this.#encode(variant, run, tensors) }));
     const produced = submitted.then(() => signal?.throwIfAborted());
     const arrays = submitted.then(async ({ arrays: reading }) => {
       const done = await reading;
@@ -91,6 +89,25 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     );
   }
 
+  protected override async timeSteps({ dims, inputs }: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+    const tensors = this.#tensorsOf(inputs);
+    const code: { encode?: typeof encodeTimed } = {};
+    const loading = import("./timeSteps.ts").then((loaded) => {
+      loaded.requireTimestamps(this.#queue);
+      code.encode = loaded.encodeTimed;
+    });
+    tensors.waiting.push(loading);
+    const { variant, run } = this.#prepare(dims, tensors);
+    const { times } = await this.#post(tensors, signal, () => {
+      const encoder = this.#queue.device.createCommandEncoder();
+      this.#copyDeviceInputs(encoder, run, tensors.content);
+      const read = code.encode!(this.#queue, encoder, run.dispatches, this.lowered.steps.length);
+      this.#submit(encoder, variant, run, tensors.content);
+      return { times: read() };
+    });
+    return await times;
+  }
+
   protected override free(): void {
     this.#variants.clear();
     for (const buffer of this.#parts.buffers) buffer.destroy();
@@ -107,20 +124,24 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     return { content, waiting, targets: new Map() };
   }
 
-  /** Submits a run when its turn comes. Retains the tensors on the device until then. */
-  #post(
-    variant: Variant,
-    run: VariantRun,
-    { content, waiting, targets }: RunTensors,
-    signal: AbortSignal | undefined,
-  ): Promise<{ readonly arrays: Promise<Arrays> }> {
+  /** The variant and the extents of a run. Copies the arrays of a run that is queued, which reads them as they are at the call. */
+  #prepare(dims: DimValues, { content, waiting }: RunTensors): { readonly variant: Variant; readonly run: VariantRun } {
+    const onDevice = [...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name);
+    const variant = this.#variant(dims, new Set(onDevice));
+    const isQueued = waiting.length > 0 || !this.#queue.order.isIdle;
+    if (isQueued) for (const [name, data] of content) if (!(data instanceof DeviceStorage)) content.set(name, data.slice());
+    return { variant, run: variant.at(dims) };
+  }
+
+  /** Submits work when its turn comes. Retains the tensors on the device until then. */
+  #post<T>({ content, waiting, targets }: RunTensors, signal: AbortSignal | undefined, work: () => T): Promise<T> {
     const used = [...targets.values(), ...[...content.values()].filter((data) => data instanceof DeviceStorage)];
     for (const storage of used) storage.retain();
     return this.#queue.order.post(waiting.length === 0 ? undefined : Promise.all(waiting), () => {
       try {
         this.#queue.check();
         signal?.throwIfAborted();
-        return { arrays: this.#submit(variant, run, content, targets) };
+        return work();
       } catch (error) {
         for (const storage of targets.values()) storage.failure = error as Error;
         throw error;
@@ -155,7 +176,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   /** One upload, one encoder, one submission, one readback. */
-  #submit(variant: Variant, run: VariantRun, content: RunTensors["content"], targets: RunTensors["targets"]): Promise<Arrays> {
+  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<Arrays> {
     const encoder = this.#queue.device.createCommandEncoder();
     this.#copyDeviceInputs(encoder, run, content);
     encodeDispatches(encoder, run);
@@ -165,10 +186,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       encoder,
       host.map(({ readback }) => readback),
     );
+    this.#submit(encoder, variant, run, content);
+    return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, elementAt(arrays, i)])));
+  }
+
+  #submit(encoder: GPUCommandEncoder, variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
     this.#upload(variant, run, content);
     this.#queue.submit(encoder);
     this.countSteps();
-    return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, elementAt(arrays, i)])));
   }
 
   #copyDeviceInputs(encoder: GPUCommandEncoder, { deviceInputs }: VariantRun, content: RunTensors["content"]): void {
@@ -189,11 +214,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
 function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: VariantRun): void {
   if (dispatches.length === 0) return;
   const pass = encoder.beginComputePass();
-  for (const { pipeline, bindGroup, x, y } of dispatches) {
-    pass.setPipeline(pipeline);
-    pass.setBindGroup(0, bindGroup);
-    pass.dispatchWorkgroups(x, y);
-  }
+  for (const dispatch of dispatches) encodeDispatch(pass, dispatch);
   pass.end();
 }
 

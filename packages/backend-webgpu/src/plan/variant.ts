@@ -7,6 +7,8 @@ import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 /** A compiled dispatch of a plan. `pieces` are bound to its bindings, in order. */
 export interface PlannedDispatch {
   readonly op: string;
+  /** Index of the step that it computes, or a part of it. */
+  readonly step: number;
   readonly dispatch: Dispatch;
   readonly pipeline: GPUComputePipeline;
   readonly pieces: readonly Piece[];
@@ -16,7 +18,8 @@ export interface PlannedDispatch {
 export type Piece = { readonly kind: "operand"; readonly operand: Operand } | { readonly kind: "buffer"; readonly buffer: GPUBuffer };
 
 /** A dispatch of a run, ready to be encoded. */
-interface ReadyDispatch {
+export interface ReadyDispatch {
+  readonly step: number;
   readonly pipeline: GPUComputePipeline;
   readonly bindGroup: GPUBindGroup;
   readonly x: number;
@@ -131,7 +134,9 @@ export class Variant {
       deviceInputs: inputs.filter(({ isOnDevice }) => isOnDevice),
       dispatches: planned.flatMap((each): ReadyDispatch[] => {
         const { groups } = entryOf(sizes, each.dispatch);
-        return groups === 0 ? [] : [{ pipeline: each.pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit) }];
+        return groups === 0
+          ? []
+          : [{ step: each.step, pipeline: each.pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit) }];
       }),
       outputs: lowered.outputs.map(({ name, to, operand }) => {
         return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) } };
@@ -168,6 +173,12 @@ export class Variant {
   #largestBytes({ spec }: Pick<Operand, "spec">): number {
     return paddedBytes(deviceBytes(resolveSpec(spec, this.#bucket)));
   }
+}
+
+export function encodeDispatch(pass: GPUComputePassEncoder, { pipeline, bindGroup, x, y }: ReadyDispatch): void {
+  pass.setPipeline(pipeline);
+  pass.setBindGroup(0, bindGroup);
+  pass.dispatchWorkgroups(x, y);
 }
 
 /** Splits a number of workgroups over two axes; kernels skip the excess. @throws {OutOfMemoryError} beyond both axes' limit */

@@ -7,6 +7,7 @@ import { indices } from "./indices.ts";
 import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
 import { persistents } from "./persistents.ts";
+import { profiles } from "./profile.ts";
 import { randomPrograms } from "./random.ts";
 import { mixedPrograms } from "./randomMixed.ts";
 import { scalars } from "./scalars.ts";
@@ -21,6 +22,7 @@ export const programTests: readonly ConformanceTest[] = [
   ...lifetime,
   ...indices,
   ...batch,
+  ...profiles,
   ...fusion,
   ...randomPrograms,
   ...mixedPrograms,

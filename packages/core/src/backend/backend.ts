@@ -63,6 +63,29 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
+/** How long a step took. */
+export interface StepTime {
+  readonly microseconds: number;
+  /** Number of kernel launches (CUDA) or dispatches (WebGPU) of the step; absent on CPUs. 0 for a step with an empty result. */
+  readonly launches?: number;
+}
+
+/** A step of a profiled run. */
+export interface ProfiledStep extends StepTime {
+  /** Names of the step's results, as `program.explain(backend)` lists them, e.g. "%12" or "cache'1". */
+  readonly name: string;
+  /** Name of the op, or of the kind of fused group. */
+  readonly op: string;
+}
+
+/** The time of a run by steps, as plain data. */
+export interface Profile {
+  /** In the order in which the steps run, which is that of `explain`. */
+  readonly steps: readonly ProfiledStep[];
+  /** Sum of the steps, in microseconds. Copies of inputs and outputs are not counted. */
+  readonly total: number;
+}
+
 export interface LoadOptions {
   readonly signal?: AbortSignal;
   /** Called with the bytes loaded so far and the total. */
@@ -97,6 +120,15 @@ export interface Plan {
    * @throws {ProgramError} while work is queued or under way on the backend, which it can neither wait for nor overtake
    */
   runSync?(inputs: Readonly<Record<string, TypedArray>>, options?: Pick<RunOptions, "dims">): Record<string, TypedArray>;
+  /**
+   * Runs the program once and resolves with the time of each step: on a GPU the device's own time, without the host's; on a CPU
+   * the host's clock around each step, which includes waking the threads. Outputs are dropped, and persistents are written as by a run.
+   *
+   * Times of one run scatter, and the first run of new extents is slow: profile several times and take medians. Browsers round the
+   * times of a GPU to 100 µs.
+   * @throws {UnsupportedError} where the device has no timestamps, and for a plan with parts on several backends
+   */
+  profile(inputs: Readonly<Record<string, InputData>>, options?: RunOptions): Promise<Profile>;
   dispose(): void;
 }
 

@@ -1,4 +1,4 @@
-export type { CompileOptions, Counters, DeviceMemory, MemoryReport } from "../backend/backend.ts";
+export type { CompileOptions, Counters, DeviceMemory, MemoryReport, StepTime } from "../backend/backend.ts";
 export type { Binding } from "../backend/bind.ts";
 export { bucketOf, bucketsOf } from "../backend/buckets.ts";
 export { countStep, createCounters } from "../backend/counters.ts";

@@ -6,7 +6,7 @@ import { loadOptions, runOptions, tensorSource } from "../kinds.ts";
 import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import { formatSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
-import type { Counters, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "./backend.ts";
+import type { Counters, InputData, LoadOptions, Plan, Profile, RunOptions, StepTime, TensorSource } from "./backend.ts";
 import { type Binding, bind, requireArrays } from "./bind.ts";
 import { convertedWarnings } from "./convertedWarnings.ts";
 import type { PersistentBuffer } from "./persistentBuffer.ts";
@@ -94,6 +94,16 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     return this.start(bind(this.program, inputs, dims), signal);
   }
 
+  async profile(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Promise<Profile> {
+    const { dims, signal } = runOptions(options);
+    this.requireAlive();
+    signal?.throwIfAborted();
+    this.#requireLoaded();
+    const timed = this.timeSteps(bind(this.program, inputs, dims), signal);
+    const [times, { profileOf }] = await Promise.all([timed, import("./profile.ts")]);
+    return profileOf(this.lowered, times);
+  }
+
   dispose(): void {
     if (this.#isDisposed) return;
     this.#isDisposed = true;
@@ -108,6 +118,12 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
 
   /** Starts a run, and returns handles of its outputs. */
   protected abstract start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor>;
+
+  /**
+   * Runs the program in order with other runs, drops the outputs, and resolves with the time of each step.
+   * @throws {UnsupportedError} where the device cannot tell
+   */
+  protected abstract timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]>;
 
   /** Frees what the plan has besides its persistents. No run is under way. */
   protected abstract free(): void;

@@ -11,6 +11,7 @@ import { planArena, planSlots } from "./arena.ts";
 import { lower } from "./lower.ts";
 import type { Lowered, Step, Storage } from "./lowered.ts";
 import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
+import { resultsOfNode, valueNames } from "./valueNames.ts";
 
 /** The properties of a backend that decide how it computes a program. */
 export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
@@ -99,12 +100,12 @@ export function formatProgram(program: ProgramGraph): string {
 
 function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undefined): readonly string[] {
   const { inputs, persistents, nodes, outputs } = program;
-  const nameOf = namesOf(program);
+  const nameOf = valueNames(program);
   return [
     ...[...inputs].map(([name, id]) => `input ${name}: ${formatSpec(specOf(program, id))}`),
     ...[...persistents.values()].map(({ name, spec, init }) => `persistent ${name}: ${formatSpec(spec)}, ${init}`),
     ...nodes.flatMap((node) => {
-      const results = [...(node.extraOutputs ?? []), node.output].map((id) => `${nameOf(id)}: ${formatSpec(specOf(program, id))}`);
+      const results = resultsOfNode(node).map((id) => `${nameOf(id)}: ${formatSpec(specOf(program, id))}`);
       const note = annotate(node);
       const head = `${results.join(", ")} = ${formatCall(node, nameOf)}`;
       return [note === undefined ? head : `${head}  (${note})`, ...bodyLines(node, nameOf)];
@@ -132,22 +133,6 @@ function bodyLines({ op, inputs, params }: Node, nameOf: (id: number) => string)
     return id === undefined ? `.${place - inputs.length}` : nameOf(id);
   };
   return body.map((call, i) => `  .${i} = ${formatCall(call, nameAt)}`);
-}
-
-/** Names of values: declared names, small constants as numbers, `name'2` for the second version of a persistent, else `%id`. */
-function namesOf({ values }: ProgramGraph): (id: number) => string {
-  const versions = new Map<string, number>();
-  const names = values.map(({ id, definition, persistent, spec }) => {
-    if (persistent !== undefined) {
-      const version = versions.get(persistent) ?? 0;
-      versions.set(persistent, version + 1);
-      return version === 0 ? persistent : `${persistent}'${version}`;
-    }
-    if (definition.kind === "input") return definition.name;
-    if (definition.kind !== "constant") return `%${id}`;
-    return definition.data.length === 1 ? structuralKey("constant", definition.data[0]) : `constant ${formatSpec(spec)}`;
-  });
-  return (id) => elementAt(names, id);
 }
 
 function costOf(program: ProgramGraph, { op, inputs, params, output }: Node): { readonly flops: number; readonly bytes: number } {

@@ -1,4 +1,4 @@
-import type { Plan, RunOptions } from "../backend/backend.ts";
+import type { Plan, RunOptions, StepTime } from "../backend/backend.ts";
 import type { Binding } from "../backend/bind.ts";
 import { countStep } from "../backend/counters.ts";
 import { decode, encode } from "../backend/decode.ts";
@@ -51,18 +51,9 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     return Object.fromEntries(this.#execute(stored, dims, undefined));
   }
 
-  protected override start({ dims, inputs }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
-    const copies = [...inputs].map(([name, { data }]) => ({
-      name,
-      data: data instanceof Tensor ? data.data() : Promise.resolve(data.slice()),
-    }));
-    // A failed input reaches the readers of the outputs, once this run's turn comes.
-    for (const { data } of copies) data.catch(() => undefined);
-    const results = this.#backend.enqueue(async () => {
-      const stored = new Map<string, TypedArray>();
-      for (const { name, data } of copies) stored.set(name, await data);
-      return this.#execute(stored, dims, signal);
-    });
+  protected override start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
+    const { dims } = binding;
+    const results = this.#enqueue(binding, (stored) => this.#execute(stored, dims, signal));
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, operand }) => {
         const content = results.then((forms) => entryOf(forms, name));
@@ -71,8 +62,36 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     );
   }
 
+  protected override timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+    return this.#enqueue(binding, (stored) => {
+      const times: StepTime[] = [];
+      let start = performance.now();
+      this.#execute(stored, binding.dims, signal, () => {
+        const now = performance.now();
+        times.push({ microseconds: 1000 * (now - start) });
+        start = now;
+      });
+      return times;
+    });
+  }
+
   /** The persistents hold all the memory. */
   protected override free(): void {}
+
+  /** Runs `work` when its turn comes, on the inputs as they are at the call. */
+  #enqueue<T>({ inputs }: Binding, work: (stored: StoredForms) => T): Promise<T> {
+    const copies = [...inputs].map(([name, { data }]) => ({
+      name,
+      data: data instanceof Tensor ? data.data() : Promise.resolve(data.slice()),
+    }));
+    // A failed input reaches the caller, once the work's turn comes.
+    for (const { data } of copies) data.catch(() => undefined);
+    return this.#backend.enqueue(async () => {
+      const stored = new Map<string, TypedArray>();
+      for (const { name, data } of copies) stored.set(name, await data);
+      return work(stored);
+    });
+  }
 
   #output(spec: ConcreteSpec, content: Promise<TypedArray>): Tensor {
     const bytes = byteLength(spec);
@@ -83,7 +102,7 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     return pendingTensor(spec, content, { device: this.#backend.name, onFree });
   }
 
-  #execute(inputs: StoredForms, dims: DimValues, signal: AbortSignal | undefined): Map<string, TypedArray> {
+  #execute(inputs: StoredForms, dims: DimValues, signal: AbortSignal | undefined, afterStep?: () => void): Map<string, TypedArray> {
     const memory = new RunMemory(inputs, dims, (name) => this.persistent(name));
     const { counters } = this.#backend;
     for (const step of this.lowered.steps) {
@@ -97,6 +116,7 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
       }
       countStep(counters, step);
       if (writtenInput({ op, params }) !== undefined) memory.noteWritten(output.storage);
+      afterStep?.();
     }
     counters.submits++;
     return new Map(

@@ -3,7 +3,7 @@ import { bind } from "../backend/bind.ts";
 import { requirePersistent } from "../backend/planBase.ts";
 import type { TypedArray } from "../dtype.ts";
 import { elementAt, entryOf } from "../elementAt.ts";
-import { ArgumentError, DisposedError } from "../errors.ts";
+import { ArgumentError, DisposedError, UnsupportedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import type { Tensor } from "../tensor.ts";
@@ -130,6 +130,11 @@ export class SplitPlan implements Plan {
       });
     }
     return results;
+  }
+
+  async profile(): Promise<never> {
+    const devices = [...new Set(this.#parts.map(({ device }) => device))].join(", ");
+    throw new UnsupportedError("profile", `the plan has parts on ${devices}; compile the program for one of them`);
   }
 
   dispose(): void {

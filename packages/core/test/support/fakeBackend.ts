@@ -57,6 +57,7 @@ export async function fakeBackend({
         load: (...args) => plan.load(...args),
         save: (...args) => plan.save(...args),
         reset: (...args) => plan.reset(...args),
+        profile: (...args) => plan.profile(...args),
         run(...args) {
           onRun?.(plan.program);
           const outputs = plan.run(...args);
