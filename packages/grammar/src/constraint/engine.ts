@@ -3,6 +3,7 @@ import { ItemSets } from "../parser/itemSets.ts";
 import type { Rules } from "../parser/rules.ts";
 import { deadState, type State, States } from "../parser/states.ts";
 import type { Automaton } from "../regular/automaton.ts";
+import { addBit } from "../regular/byteSet.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { type Exits, LexicalMasks } from "./lexicalMasks.ts";
 
@@ -107,13 +108,13 @@ export class Engine {
         isClear = true;
       } else if (mask !== undefined) for (let i = 0; i < mask.length; i++) into[i]! |= mask[i]!;
       clear();
-      for (const id of ids) into[id >> 5]! |= 1 << (id & 31);
+      for (const id of ids) addBit(into, id);
       if (exits.length === 0) continue;
       const after = this.#states.afterThread(thread);
       for (const each of exits) this.#walk(each, after, into);
     }
     clear();
-    if (state.isComplete) for (const id of this.vocabulary.endIds) into[id >> 5]! |= 1 << (id & 31);
+    if (state.isComplete) for (const id of this.vocabulary.endIds) addBit(into, id);
   }
 
   /** Adds the tokens whose bytes after an exit may follow `start`. */
@@ -131,7 +132,7 @@ export class Engine {
           continue;
         }
         path[depth + 1] = next;
-        for (let id = ids[i]!; id >= 0; id = twins[id]!) into[id >> 5]! |= 1 << (id & 31);
+        for (let id = ids[i]!; id >= 0; id = twins[id]!) addBit(into, id);
         i++;
       }
     }

@@ -1,5 +1,7 @@
 import type { Meter } from "../budget.ts";
+import { ruleNamed } from "../expression/references.ts";
 import type { Expression, Grammar } from "../expression/types.ts";
+import { entryOf } from "../lookup.ts";
 
 /**
  * A text that two grammars share exactly if they have the same structure, rules that nothing refers to apart. Parts that occur several times
@@ -11,8 +13,7 @@ export function grammarKey({ start, rules }: Grammar, meter: Meter): string {
   const names = new Set<string>();
   const number = (root: Expression): number => {
     const stack = [root];
-    while (stack.length > 0) {
-      const each = stack.at(-1)!;
+    for (let each = stack.at(-1); each !== undefined; each = stack.at(-1)) {
       const missing = numbers.has(each) ? [] : childrenOf(each).filter((child) => !numbers.has(child));
       for (const child of missing) stack.push(child);
       if (missing.length > 0) continue;
@@ -21,13 +22,17 @@ export function grammarKey({ start, rules }: Grammar, meter: Meter): string {
       if (each.kind === "reference") names.add(each.name);
       const form = formOf(each, numbers);
       meter.charge(form.length);
-      if (!forms.has(form)) forms.set(form, forms.size);
-      numbers.set(each, forms.get(form)!);
+      const known = forms.get(form) ?? forms.size;
+      forms.set(form, known);
+      numbers.set(each, known);
     }
-    return numbers.get(root)!;
+    return entryOf(numbers, root);
   };
   const roots = [`${number(start)}`];
-  for (const name of names) if (Object.hasOwn(rules, name)) roots.push(`${JSON.stringify(name)}=${number(rules[name]!)}`);
+  for (const name of names) {
+    const rule = ruleNamed(rules, name);
+    if (rule !== undefined) roots.push(`${JSON.stringify(name)}=${number(rule)}`);
+  }
   return `${[...forms.keys()].join("\n")}\n${roots.join()}`;
 }
 
@@ -38,7 +43,7 @@ function childrenOf(expression: Expression): readonly Expression[] {
 
 /** The expression as a text, with numbers for its parts. */
 function formOf(expression: Expression, numbers: ReadonlyMap<Expression, number>): string {
-  const parts = childrenOf(expression).map((child) => numbers.get(child)!);
+  const parts = childrenOf(expression).map((child) => entryOf(numbers, child));
   if (!("items" in expression || "item" in expression)) return JSON.stringify(expression);
   const counts = expression.kind === "repeat" ? ` ${expression.min} ${expression.max}` : "";
   return `${expression.kind} ${expression.isRegular}${counts} ${parts}`;

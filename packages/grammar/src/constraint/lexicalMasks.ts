@@ -1,6 +1,7 @@
 import type { Meter } from "../budget.ts";
 import type { Automaton } from "../regular/automaton.ts";
-import { type Node, neverNode } from "../regular/nodes.ts";
+import { addBit } from "../regular/byteSet.ts";
+import { type Node, neverNode, stepBy } from "../regular/nodes.ts";
 import { byteKinds, type Trie } from "../vocabulary/trie.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
 import { PlainText } from "./plainText.ts";
@@ -21,6 +22,8 @@ export interface LexicalMask {
 
 /** What a terminal in some state allows of one trie. */
 interface Part {
+  /** Whether the state allows exactly this. Otherwise nothing is known. */
+  readonly isCertain: boolean;
   readonly ids: Int32Array;
   readonly exits: Exits;
 }
@@ -39,8 +42,8 @@ export class LexicalMasks {
   readonly #meter: Meter;
   readonly #plainText: PlainText;
   readonly #masks = new Map<Node, LexicalMask>();
-  /** Parts of clamped states, by trie; undefined where they are not certain. */
-  readonly #clamped = new Map<Trie, Map<Node, Part | undefined>>();
+  /** Parts of clamped states, by trie. */
+  readonly #clamped = new Map<Trie, Map<Node, Part>>();
   readonly #path: Node[] = [];
   /** Tokens of the walk under way: the first {@link #found}. */
   readonly #ids: Int32Array;
@@ -81,34 +84,39 @@ export class LexicalMasks {
     const count = parts.reduce((sum, { ids }) => sum + ids.length, 0);
     if (length === undefined && count < denseIds) return { mask: undefined, ids: joined(parts, count), exits };
     const mask = length === undefined ? new Uint32Array(maskWords) : this.#vocabulary.plainMask(length).slice();
-    for (const { ids } of parts) for (const id of ids) mask[id >> 5]! |= 1 << (id & 31);
+    for (const { ids } of parts) for (const id of ids) addBit(mask, id);
     return { mask, ids: none, exits };
   }
 
   /** What `node` allows of one trie: what its clamped form allows, which many states share, if that is certain. */
   #part(node: Node, trie: Trie): Part {
     const clamped = this.#automaton.clamp(node, trie.maxDepth, slack);
-    if (clamped === node) return this.#walk(node, trie, Infinity)!;
+    if (clamped === node) return this.#walk(node, trie, Infinity);
     let parts = this.#clamped.get(trie);
     if (parts === undefined) {
       parts = new Map();
       this.#clamped.set(trie, parts);
     }
-    if (!parts.has(clamped)) parts.set(clamped, this.#walk(clamped, trie, clamped.isComplex ? slack : Infinity));
-    return parts.get(clamped) ?? this.#walk(node, trie, Infinity)!;
+    let part = parts.get(clamped);
+    if (part === undefined) {
+      part = this.#walk(clamped, trie, clamped.isComplex ? slack : Infinity);
+      parts.set(clamped, part);
+    }
+    return part.isCertain ? part : this.#walk(node, trie, Infinity);
   }
 
-  /** What `start` allows of one trie; undefined if a state on the way is further than `maxDistance` bytes from a match. */
-  #walk(start: Node, trie: Trie, maxDistance: number): Part | undefined {
+  /** What `start` allows of one trie; not certain if a state on the way is further than `maxDistance` bytes from a match. */
+  #walk(start: Node, trie: Trie, maxDistance: number): Part {
     const exits: number[] = [];
     this.#found = 0;
     for (const byte of this.#automaton.firstBytes(start)) {
       const root = trie.roots[byte]!;
-      if (root >= 0 && !this.#walkFrom(start, trie, root, exits, maxDistance)) return undefined;
+      if (root >= 0 && !this.#walkFrom(start, trie, root, exits, maxDistance))
+        return { isCertain: false, ids: none, exits: { trie, nodes: [] } };
     }
     this.#addTwins();
     this.#meter.charge(100 + 4 * this.#found + 8 * exits.length);
-    return { ids: this.#ids.slice(0, this.#found), exits: { trie, nodes: exits } };
+    return { isCertain: true, ids: this.#ids.slice(0, this.#found), exits: { trie, nodes: exits } };
   }
 
   /** Adds the tokens below a node of the first level that leave the terminal alive, and the nodes where it may end. False as {@link #walk}. */
@@ -118,19 +126,24 @@ export class LexicalMasks {
     for (let i = root; i < ends[root]!; ) {
       const depth = depths[i]!;
       const from = path[depth]!;
-      const next = from.row?.[from.classes!.of[bytes[i]!]!] ?? automaton.next(from, bytes[i]!);
+      const byte = bytes[i]!;
+      const next = from.row === undefined ? automaton.next(from, byte) : stepBy(from.row, byte);
       if (next === neverNode) {
         i = ends[i]!;
         continue;
       }
       if (next.distance > maxDistance) return false;
       path[depth + 1] = next;
-      if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
+      const id = ids[i]!;
+      if (id >= 0) found[this.#found++] = id;
       const end = ends[i++]!;
       if (end === i) continue;
       // Where every byte below leads back to this state, all tokens below stay inside the terminal.
       if ((kinds[i - 1]! & ~this.#loops(next)) === 0) {
-        for (; i < end; i++) if (ids[i]! >= 0) found[this.#found++] = ids[i]!;
+        for (; i < end; i++) {
+          const below = ids[i]!;
+          if (below >= 0) found[this.#found++] = below;
+        }
       } else if (next.isNullable) exits.push(i - 1);
     }
     return true;
@@ -143,7 +156,7 @@ export class LexicalMasks {
     if (node.soleByte >= 0) others = -1;
     else {
       const row = this.#automaton.row(node);
-      for (let byte = 0; byte < 256; byte++) if (row[node.classes!.of[byte]!] !== node) others |= 1 << byteKinds[byte]!;
+      for (let byte = 0; byte < 256; byte++) if (stepBy(row, byte) !== node) others |= 1 << byteKinds[byte]!;
     }
     // The last kind never counts, so that -1 can stand for what is not known.
     node.loops = ~others & 0x7fffffff;

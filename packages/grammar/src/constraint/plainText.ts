@@ -1,5 +1,5 @@
 import { codePoints, repeat } from "../expression/builders.ts";
-import { type Automaton, exceedsFinite } from "../regular/automaton.ts";
+import { type Automaton, infinitePart } from "../regular/automaton.ts";
 import { emptyNode, type Node, neverNode } from "../regular/nodes.ts";
 import { plainRanges } from "../vocabulary/vocabulary.ts";
 
@@ -56,10 +56,10 @@ export class PlainText {
   }
 
   #acceptsAll(node: Node): boolean {
-    if (!exceedsFinite(node)) return this.#pairs(node) !== undefined;
+    const endless = infinitePart(node);
+    if (endless === undefined) return this.#pairs(node) !== undefined;
     // As long as infinitely many strings may follow, finitely many that may not do no harm.
-    const [endless] = (node.body as { readonly items: readonly Node[] }).items.filter(({ isComplex }) => !isComplex);
-    return this.#pairs(endless!)?.every(([inTerminal]) => !inTerminal.isFiniteSet) ?? false;
+    return this.#pairs(endless)?.every(([inTerminal]) => !inTerminal.isFiniteSet) ?? false;
   }
 
   /** The states of `node` and of any plain text after the same plain texts; undefined if one kills `node`, or if there are too many. */

@@ -1,4 +1,5 @@
 import { argumentError, listOf, objectOf, shown } from "../checks.ts";
+import { soleOf } from "../lookup.ts";
 import type { AutomatonState, Expression, Item, Range, ReferenceExpression, Regular, RegularItem, TerminalExpression } from "./types.ts";
 
 const lastCodePoint = 0x10ffff;
@@ -56,7 +57,7 @@ export function choice(items: readonly Item[]): Expression {
 
 function combined(kind: "sequence" | "choice", items: readonly Item[]): Expression {
   const expressions = listOf(kind, items).map(expressionOf);
-  return expressions.length === 1 ? expressions[0]! : ({ kind, isRegular: expressions.every(isRegular), items: expressions } as Expression);
+  return soleOf(expressions) ?? ({ kind, isRegular: expressions.every(isRegular), items: expressions } as Expression);
 }
 
 /** Matches `item` at least `min` and at most `max` times. Counts are not unrolled: 10⁹ costs what 10 costs. */
@@ -80,7 +81,7 @@ export function optional(item: Item): Expression {
 /** Matches what all items match. Without items it matches every string of bytes. */
 export function and(items: readonly RegularItem[]): Regular {
   const regulars = listOf("and", items).map((item) => regularOf("and", item));
-  return regulars.length === 1 ? regulars[0]! : { kind: "and", isRegular: true, items: regulars };
+  return soleOf(regulars) ?? { kind: "and", isRegular: true, items: regulars };
 }
 
 /** Matches every string of bytes, valid UTF-8 or not, that `item` does not match: intersect it with {@link anyText} for texts. */

@@ -1,5 +1,11 @@
+import { elementAt, entryOf } from "../lookup.ts";
 import { choice, isRegular, repeat, sequence } from "./builders.ts";
-import type { Expression } from "./types.ts";
+import type { Expression, Grammar } from "./types.ts";
+
+/** The rule of that name, if there is one. */
+export function ruleNamed(rules: Grammar["rules"], name: string): Expression | undefined {
+  return Object.hasOwn(rules, name) ? rules[name] : undefined;
+}
 
 /** Names of the rules that an expression refers to. */
 export function referencesIn(expression: Expression): Set<string> {
@@ -24,7 +30,7 @@ export function replaceReferences(expression: Expression, replacement: (name: st
     pending.pop();
     replaced.set(last, last.kind === "reference" ? replacement(last.name) : withParts(last, replaced));
   }
-  return replaced.get(expression) as Expression;
+  return entryOf(replaced, expression);
 }
 
 /** Parts in which references may be. */
@@ -35,8 +41,8 @@ function partsOf(expression: Expression): readonly Expression[] {
 }
 
 function withParts(expression: Expression, replaced: ReadonlyMap<Expression, Expression>): Expression {
-  const parts = partsOf(expression).map((part) => replaced.get(part) as Expression);
+  const parts = partsOf(expression).map((part) => entryOf(replaced, part));
   if (parts.length === 0) return expression;
-  if (expression.kind === "repeat") return repeat(parts[0] as Expression, expression.min, expression.max);
+  if (expression.kind === "repeat") return repeat(elementAt(parts, 0), expression.min, expression.max);
   return expression.kind === "sequence" ? sequence(parts) : choice(parts);
 }

@@ -1,3 +1,4 @@
+import { elementAt } from "../lookup.ts";
 import type { Range } from "./types.ts";
 
 /** Ranges of the bytes of some code points' UTF-8 forms, one range for each byte. */
@@ -27,13 +28,13 @@ function splitAt(from: number, to: number, tail: number): ByteRanges[] {
     if ((to & mask) !== mask) return [...splitAt(from, (to & ~mask) - 1, tail), ...splitAt(to & ~mask, to, tail)];
   }
   const [first, last] = [encode(from, tail), encode(to, tail)];
-  return [first.map((byte, i): Range => [byte, last[i]!])];
+  return [first.map((byte, i): Range => [byte, elementAt(last, i)])];
 }
 
 const leads = [0, 0xc0, 0xe0, 0xf0];
 
 function encode(codePoint: number, tail: number): number[] {
-  const result = [leads[tail]! | (codePoint >> (6 * tail))];
+  const result = [elementAt(leads, tail) | (codePoint >> (6 * tail))];
   for (let i = tail - 1; i >= 0; i--) result.push(0x80 | ((codePoint >> (6 * i)) & 0x3f));
   return result;
 }

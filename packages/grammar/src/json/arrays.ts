@@ -1,6 +1,7 @@
 import { exceeded } from "../budget.ts";
 import { choice, never, repeat, sequence, text } from "../expression/builders.ts";
 import type { Expression } from "../expression/types.ts";
+import { elementAt } from "../lookup.ts";
 import type { ArrayShape } from "./arrayShape.ts";
 import { opposite } from "./formula.ts";
 import type { State } from "./state.ts";
@@ -12,7 +13,7 @@ const maximumStates = 2048;
 /** Returns the expression for the arrays of `shape`. */
 export function emitArray(shape: ArrayShape, writer: Writer, level: number): Expression {
   if (shape.min > shape.max) return never;
-  if (shape.unique !== undefined) return sequence(["[", new UniqueItems(shape, writer, level).items([]), "]"]);
+  if (shape.unique !== undefined) return sequence(["[", new UniqueItems(shape, shape.unique, writer, level).items([]), "]"]);
   if (shape.contains.length > 0) return sequence(["[", new CountedItems(shape, writer, level).items(shape.contains.map(() => 0)), "]"]);
   return sequence(["[", plainItems(shape, writer, level), "]"]);
 }
@@ -34,8 +35,8 @@ function plainItems({ prefix, rest, min, max }: ArrayShape, writer: Writer, leve
     if (positions === 0 && min === 0) return choice([style.inside, tail]);
   } else if (positions === 0) return style.inside;
   const items: Expression[] = [];
-  for (let i = positions - 1; i >= 0; i--) {
-    const item = sequence([lead(writer, level, i), writer.value(prefix[i]!, level)]);
+  for (const [i, state] of [...prefix.slice(0, positions).entries()].toReversed()) {
+    const item = sequence([lead(writer, level, i), writer.value(state, level)]);
     if (i < min) items.unshift(item);
     else tail = writer.rule(choice([i === 0 ? style.inside : end, sequence([item, tail])]));
   }
@@ -102,27 +103,28 @@ abstract class Stepping<Progress> {
 /** Arrays of which some items are counted, as `contains` demands. */
 class CountedItems extends Stepping<readonly number[]> {
   *steps(position: number, counts: readonly number[]): Generator<readonly [Expression, readonly number[]]> {
-    const { contains } = this.shape;
-    for (let counted = 0; counted < 2 ** contains.length; counted++) {
-      const after = counts.map((count, i) => count + ((counted >> i) & 1));
-      const isUseful = contains.every(({ from, min, max }, i) => {
-        if (after[i] === counts[i]) return true;
-        // Items that need not be counted are not told apart.
-        return position >= from && (max === Infinity ? after[i]! <= min : after[i]! <= max);
+    for (let counted = 0; counted < 2 ** counts.length; counted++) {
+      const contains = this.shape.contains.map((each, i) => {
+        const isCounted = ((counted >> i) & 1) === 1;
+        return { ...each, isCounted, after: elementAt(counts, i) + Number(isCounted) };
       });
+      // Items that need not be counted are not told apart.
+      const isUseful = contains.every(
+        ({ from, min, max, isCounted, after }) => !isCounted || (position >= from && after <= (max === Infinity ? min : max)),
+      );
       if (!isUseful) continue;
-      const literals = contains.map(({ from, literal, max }, i) => {
+      const literals = contains.map(({ from, literal, max, isCounted }) => {
         if (position < from) return undefined;
-        return after[i]! > counts[i]! ? literal : max === Infinity ? undefined : opposite(literal);
+        return isCounted ? literal : max === Infinity ? undefined : opposite(literal);
       });
       const state = this.writer.states.state([...this.stateAt(position).literals, ...literals]);
       const isPossible = this.stateAt(position) !== this.writer.states.impossible && state !== this.writer.states.impossible;
-      if (isPossible) yield [this.writer.value(state, this.level), after];
+      if (isPossible) yield [this.writer.value(state, this.level), contains.map(({ after }) => after)];
     }
   }
 
   isComplete(counts: readonly number[]): boolean {
-    return this.shape.contains.every(({ min }, i) => counts[i]! >= min);
+    return this.shape.contains.every(({ min }, i) => elementAt(counts, i) >= min);
   }
 
   refuse(): Error {
@@ -132,6 +134,13 @@ class CountedItems extends Stepping<readonly number[]> {
 
 /** Arrays of items that differ, each of which has few possible values. Progress is the values so far. */
 class UniqueItems extends Stepping<readonly string[]> {
+  readonly #refusal: Error;
+
+  constructor(shape: ArrayShape, refusal: Error, writer: Writer, level: number) {
+    super(shape, writer, level);
+    this.#refusal = refusal;
+  }
+
   *steps(position: number, used: readonly string[]): Generator<readonly [Expression, readonly string[]]> {
     const state = this.stateAt(position);
     const texts = this.shape.contains.length > 0 ? undefined : this.writer.states.finiteTexts(state);
@@ -144,6 +153,6 @@ class UniqueItems extends Stepping<readonly string[]> {
   }
 
   refuse(): Error {
-    return this.shape.unique!;
+    return this.#refusal;
   }
 }

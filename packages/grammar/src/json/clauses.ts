@@ -2,6 +2,7 @@ import type { Meter } from "../budget.ts";
 import { exceeded } from "../budget.ts";
 import { choice } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
+import { soleOf } from "../lookup.ts";
 import { type Documents, type SchemaNode, schemaError } from "./documents.ts";
 import { type Atom, all, any, atom, type Container, type Formula, type Literal, not, opposite } from "./formula.ts";
 import { complementOf, intersectionOf } from "./language.ts";
@@ -138,9 +139,9 @@ export class Clauses {
   }
 
   #times(left: readonly Clause[], right: readonly Clause[]): readonly Clause[] {
-    if (right.length === 1 && right[0]!.length === 0) return left;
-    const isOpen = left.length === 1 && left[0]!.length === 0;
-    if (isOpen) return right;
+    const isOpen = (list: readonly Clause[]) => soleOf(list)?.length === 0;
+    if (isOpen(right)) return left;
+    if (isOpen(left)) return right;
     const clauses: Clause[] = [];
     for (const a of left) {
       for (const b of right) {
@@ -173,12 +174,14 @@ export class Clauses {
 
   /** One branch holds and those that overlap with it do not. */
   #one(of: readonly Formula[], mode: Mode): readonly Clause[] {
-    const branches = of.map((part) => this.#read(part, mode));
-    const opposites = of.map((part) => () => this.#read(part, { ...mode, isNegated: true, isEvaluating: false }));
+    const branches = of.map((part) => ({
+      clauses: this.#read(part, mode),
+      opposite: () => this.#read(part, { ...mode, isNegated: true, isEvaluating: false }),
+    }));
     return this.#bounded(
-      branches.flatMap((branch, i) => {
-        const overlapping = opposites.filter((_, j) => i !== j && !this.#isDisjoint(branch, branches[j]!, mode.type));
-        return this.#product([() => branch, ...overlapping]);
+      branches.flatMap((branch) => {
+        const overlapping = branches.filter((other) => other !== branch && !this.#isDisjoint(branch.clauses, other.clauses, mode.type));
+        return this.#product([() => branch.clauses, ...overlapping.map(({ opposite }) => opposite)]);
       }),
     );
   }

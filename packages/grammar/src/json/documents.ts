@@ -76,9 +76,9 @@ export class Documents {
   }
 
   /** Returns the schema `value`, which is found at `path` below `parent`. */
-  node(value: unknown, parent: SchemaNode, path: readonly string[]): SchemaNode {
+  node(value: unknown, parent: SchemaNode, path: readonly [keyword: string, ...string[]]): SchemaNode {
     if (typeof value === "boolean") return this.#create(value, parent.draft, parent.base, parent, path);
-    if (!isObject(value)) throw schemaError("GRAMMAR_SYNTAX", parent, path[0]!, "expected a schema (an object or a boolean)");
+    if (!isObject(value)) throw schemaError("GRAMMAR_SYNTAX", parent, path[0], "expected a schema (an object or a boolean)");
     return this.#nodes.get(value) ?? this.#enter(value, parent.draft, parent.base, parent, path);
   }
 
@@ -132,7 +132,8 @@ export class Documents {
         path = [];
       }
     }
-    return path.length === 0 ? nearest : this.node(at, nearest, path);
+    const [first, ...rest] = path;
+    return first === undefined ? nearest : this.node(at, nearest, [first, ...rest]);
   }
 
   /** Enters `value` and all schemas inside, iteratively: nesting is bounded by the error, not by the stack. */

@@ -1,5 +1,6 @@
 import type { GrammarError } from "../errors.ts";
 import type { Regular } from "../expression/types.ts";
+import { soleOf } from "../lookup.ts";
 import type { SchemaNode } from "./documents.ts";
 import type { Language } from "./language.ts";
 
@@ -69,11 +70,11 @@ export const impossible: Formula = { kind: "any", of: [] };
 
 export function all(parts: readonly Formula[]): Formula {
   const of = parts.flatMap((part) => (part.kind === "all" ? part.of : [part]));
-  return of.length === 1 ? of[0]! : { kind: "all", of };
+  return soleOf(of) ?? { kind: "all", of };
 }
 
 export function any(of: readonly Formula[]): Formula {
-  return of.length === 1 ? of[0]! : { kind: "any", of };
+  return soleOf(of) ?? { kind: "any", of };
 }
 
 export function not(of: Formula): Formula {

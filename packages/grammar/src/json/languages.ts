@@ -1,5 +1,6 @@
 import { choice, never, text } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
+import { soleOf } from "../lookup.ts";
 import { type SchemaNode, schemaError } from "./documents.ts";
 import type { Formula, Literal, Scalar } from "./formula.ts";
 import { complementOf, exact, intersectionOf, Language, unionOf } from "./language.ts";
@@ -104,7 +105,8 @@ export function cycle(node: SchemaNode): Error {
 }
 
 function intersection(languages: readonly Language[], type: Scalar): Language {
-  if (languages.length === 1) return languages[0]!;
+  const sole = soleOf(languages);
+  if (sole !== undefined) return sole;
   const both = (of: (language: Language) => Regular) => () => intersectionOf(languages.map(of), universes[type]);
   return new Language(
     both(({ narrow }) => narrow),
@@ -113,7 +115,8 @@ function intersection(languages: readonly Language[], type: Scalar): Language {
 }
 
 function union(languages: readonly Language[]): Language {
-  if (languages.length === 1) return languages[0]!;
+  const sole = soleOf(languages);
+  if (sole !== undefined) return sole;
   const some = (of: (language: Language) => Regular) => () => unionOf(languages.map(of));
   return new Language(
     some(({ narrow }) => narrow),

@@ -121,9 +121,10 @@ export function between(minimum: number, maximum: number): Regular {
 /** The double after `value`. */
 export function nextUp(value: number): number {
   if (value === 0) return Number.MIN_VALUE;
-  const bits = new BigInt64Array(new Float64Array([value]).buffer);
-  bits[0]! += value > 0 ? 1n : -1n;
-  return new Float64Array(bits.buffer)[0]!;
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, value);
+  bits.setBigInt64(0, bits.getBigInt64(0) + (value > 0 ? 1n : -1n));
+  return bits.getFloat64(0);
 }
 
 /** Texts of the number `value`: `narrow` as `JSON.stringify` writes it, `wide` every text that may be read as it. */
@@ -233,7 +234,7 @@ function wholeAtLeast(bound: string, rest: Regular, equal: Regular): Regular {
   let result = equal;
   for (let i = bound.length - 1; i >= 0; i--) {
     const tail = repeat(digit, bound.length - 1 - i, bound.length - 1 - i);
-    result = choice([sequence([digits(Number(bound[i]) + 1, 9), tail, rest]), sequence([bound[i]!, result])]);
+    result = choice([sequence([digits(Number(bound[i]) + 1, 9), tail, rest]), sequence([bound.charAt(i), result])]);
   }
   return choice([result, sequence([nonZero, repeat(digit, bound.length, Infinity), rest])]);
 }
@@ -244,7 +245,7 @@ function wholeAtMost(bound: string, rest: Regular, equal: Regular): Regular {
   for (let i = bound.length - 1; i >= 0; i--) {
     const tail = repeat(digit, bound.length - 1 - i, bound.length - 1 - i);
     const least = i === 0 && bound.length > 1 ? 1 : 0;
-    result = choice([sequence([digits(least, Number(bound[i]) - 1), tail, rest]), sequence([bound[i]!, result])]);
+    result = choice([sequence([digits(least, Number(bound[i]) - 1), tail, rest]), sequence([bound.charAt(i), result])]);
   }
   if (bound.length === 1) return result;
   return choice([result, sequence(["0", rest]), sequence([nonZero, repeat(digit, 0, bound.length - 2), rest])]);
@@ -254,7 +255,7 @@ function wholeAtMost(bound: string, rest: Regular, equal: Regular): Regular {
 function digitsAtLeast(bound: string): Regular {
   let result = anyDigits;
   for (let i = bound.length - 1; i >= 0; i--) {
-    result = choice([sequence([digits(Number(bound[i]) + 1, 9), anyDigits]), sequence([bound[i]!, result])]);
+    result = choice([sequence([digits(Number(bound[i]) + 1, 9), anyDigits]), sequence([bound.charAt(i), result])]);
   }
   return result;
 }
@@ -264,19 +265,19 @@ function digitsAtMost(bound: string): Regular {
   let result: Regular = repeat("0", 0, Infinity);
   for (let i = bound.length - 1; i >= 0; i--) {
     const isShorter = i > 0 ? [empty] : [];
-    result = choice([sequence([digits(0, Number(bound[i]) - 1), anyDigits]), sequence([bound[i]!, result]), ...isShorter]);
+    result = choice([sequence([digits(0, Number(bound[i]) - 1), anyDigits]), sequence([bound.charAt(i), result]), ...isShorter]);
   }
   return result;
 }
 
 function mantissaAtLeast(bound: string): Regular {
   const equal = bound.length === 1 ? optional(fraction) : sequence([".", digitsAtLeast(bound.slice(1))]);
-  return choice([sequence([digits(Number(bound[0]) + 1, 9), optional(fraction)]), sequence([bound[0]!, equal])]);
+  return choice([sequence([digits(Number(bound[0]) + 1, 9), optional(fraction)]), sequence([bound.charAt(0), equal])]);
 }
 
 function mantissaAtMost(bound: string): Regular {
   const equal = bound.length === 1 ? optional(zeroFraction) : optional(sequence([".", digitsAtMost(bound.slice(1))]));
-  return choice([sequence([digits(1, Number(bound[0]) - 1), optional(fraction)]), sequence([bound[0]!, equal])]);
+  return choice([sequence([digits(1, Number(bound[0]) - 1), optional(fraction)]), sequence([bound.charAt(0), equal])]);
 }
 
 function signed(magnitude: Regular): Regular {
@@ -290,9 +291,13 @@ function digits(first: number, last: number): Regular {
 
 /** The shortest decimal that parses to `value`, which is positive. */
 function decimalOf(value: number): Decimal {
-  const [mantissa, exponent] = value.toExponential().split("e");
-  const significant = mantissa!.replace(".", "").replace(/(?<=.)0+$/, "");
-  return { digits: significant, exponent: Number(exponent) };
+  const spelled = value.toExponential();
+  const end = spelled.indexOf("e");
+  const significant = spelled
+    .slice(0, end)
+    .replace(".", "")
+    .replace(/(?<=.)0+$/, "");
+  return { digits: significant, exponent: Number(spelled.slice(end + 1)) };
 }
 
 /** The digits of a decimal before and after its point. */

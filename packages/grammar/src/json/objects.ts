@@ -1,7 +1,8 @@
 import { exceeded } from "../budget.ts";
 import { choice, never, repeat, sequence, text } from "../expression/builders.ts";
 import type { Expression } from "../expression/types.ts";
-import type { ObjectShape, OtherProperties } from "./objectShape.ts";
+import { elementAt } from "../lookup.ts";
+import type { NamedProperty, ObjectShape, OtherProperties } from "./objectShape.ts";
 import type { Writer } from "./writer.ts";
 
 /** Order of properties: as the schema names them, or any. */
@@ -28,9 +29,7 @@ class Members {
     this.level = level;
   }
 
-  /** The property with index `i` of the named ones. */
-  protected named(i: number): Expression {
-    const { name, state } = this.shape.names[i]!;
+  protected named({ name, state }: NamedProperty): Expression {
     return sequence([text(JSON.stringify(name)), this.writer.style.colon, this.writer.value(state, this.level)]);
   }
 
@@ -72,8 +71,8 @@ class OrderedMembers extends Members {
   all(): Expression {
     const { names } = this.shape;
     let after = this.#tails();
-    for (let i = names.length - 1; i >= 0; i--) after = this.#before(i, after);
-    return after[0]!;
+    for (const [i, property] of [...names.entries()].toReversed()) after = this.#before(property, i, after);
+    return elementAt(after, 0);
   }
 
   /** What follows the named properties, by how many of them there are. */
@@ -117,16 +116,17 @@ class OrderedMembers extends Members {
     return sequence([this.lead(isFirst), choice(before), this.end(false)]);
   }
 
-  /** What follows the named properties before the one with index `i`, by how many of them there are. */
-  #before(i: number, after: readonly Expression[]): Expression[] {
-    const { isRequired } = this.shape.names[i]!;
-    const named = this.named(i);
+  /** What follows the `i` named properties before `property`, by how many of them there are. */
+  #before(property: NamedProperty, i: number, after: readonly Expression[]): Expression[] {
+    const { isRequired } = property;
+    const named = this.named(property);
     const most = Math.min(i, this.#cap);
     return Array.from({ length: most + 1 }, (_, count) => {
-      const next = after[Math.min(count + 1, this.#cap)]!;
-      if (count === this.#cap && this.#isFull(count)) return isRequired ? never : after[count]!;
+      const next = elementAt(after, Math.min(count + 1, this.#cap));
+      const absent = elementAt(after, count);
+      if (count === this.#cap && this.#isFull(count)) return isRequired ? never : absent;
       const present = sequence([this.lead(count === 0), named, next]);
-      return isRequired ? present : this.writer.rule(choice([present, after[count]!]));
+      return isRequired ? present : this.writer.rule(choice([present, absent]));
     });
   }
 
@@ -174,15 +174,16 @@ class UnorderedMembers extends Members {
     const count = bitCount(names) + others;
     if (count >= max) return [];
     const lead = this.lead(count === 0);
-    const parts = this.shape.names.flatMap((_, i) => {
+    const parts = this.shape.names.flatMap((property, i) => {
       if (isIn(names, i)) return [];
-      return [sequence([lead, this.named(i), this.#from({ names: names | (1 << i), others, hasWitness })])];
+      return [sequence([lead, this.named(property), this.#from({ names: names | (1 << i), others, hasWitness })])];
     });
     if (this.shape.others.length > 0) {
       // Without an upper bound, one other property is as good as many: minProperties never needs more than one.
       const more = max === Infinity ? 1 : others + 1;
       parts.push(sequence([lead, this.other(this.shape.others), this.#from({ names, others: more, hasWitness })]));
-      if (!hasWitness) parts.push(sequence([lead, this.other(witnesses!), this.#from({ names, others: more, hasWitness: true })]));
+      if (!hasWitness && witnesses !== undefined)
+        parts.push(sequence([lead, this.other(witnesses), this.#from({ names, others: more, hasWitness: true })]));
     }
     return parts;
   }

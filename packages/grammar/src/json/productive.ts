@@ -2,6 +2,7 @@ import type { Meter } from "../budget.ts";
 import { choice, empty, isRegular, never, repeat, sequence } from "../expression/builders.ts";
 import { referencesIn } from "../expression/references.ts";
 import type { Expression, Grammar, Regular } from "../expression/types.ts";
+import { entryOf } from "../lookup.ts";
 
 /** What is known of regular expressions, and what the work is charged to. */
 interface Context {
@@ -14,7 +15,8 @@ const ruleWork = 10;
 
 /** Returns `grammar` without what cannot be finished: parts of which no text is finite, and rules that are not used. */
 export function productiveOf(grammar: Grammar, context: Context): Grammar {
-  const productive = productiveRules(grammar.rules, context);
+  const allRules = new Map(Object.entries(grammar.rules));
+  const productive = productiveRules(allRules, context);
   const kept = (expression: Expression): Expression => restricted(expression, productive, context);
   const start = kept(grammar.start);
   const rules: Record<string, Expression> = {};
@@ -22,7 +24,7 @@ export function productiveOf(grammar: Grammar, context: Context): Grammar {
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (rules[name] !== undefined) continue;
     context.meter.work(ruleWork);
-    const rule = kept(grammar.rules[name]!);
+    const rule = kept(entryOf(allRules, name));
     rules[name] = rule;
     open.push(...referencesIn(rule));
   }
@@ -30,10 +32,10 @@ export function productiveOf(grammar: Grammar, context: Context): Grammar {
 }
 
 /** Names of the rules that match some text. */
-function productiveRules(rules: Grammar["rules"], context: Context): ReadonlySet<string> {
+function productiveRules(rules: ReadonlyMap<string, Expression>, context: Context): ReadonlySet<string> {
   const productive = new Set<string>();
   const users = new Map<string, string[]>();
-  for (const [name, rule] of Object.entries(rules)) {
+  for (const [name, rule] of rules) {
     context.meter.work(ruleWork);
     for (const used of referencesIn(rule)) {
       const list = users.get(used);
@@ -41,10 +43,10 @@ function productiveRules(rules: Grammar["rules"], context: Context): ReadonlySet
       else list.push(name);
     }
   }
-  const open = Object.keys(rules);
+  const open = [...rules.keys()];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     context.meter.work(ruleWork);
-    if (productive.has(name) || !isProductive(rules[name]!, productive, context)) continue;
+    if (productive.has(name) || !isProductive(entryOf(rules, name), productive, context)) continue;
     productive.add(name);
     open.push(...(users.get(name) ?? []));
   }

@@ -154,7 +154,7 @@ export class Reader {
     return { kind: "schema", node: target };
   }
 
-  #literal(node: SchemaNode, value: unknown, path: readonly string[]): Literal {
+  #literal(node: SchemaNode, value: unknown, path: readonly [keyword: string, ...string[]]): Literal {
     return { node: this.#documents.node(value, node, path), isNegated: false };
   }
 

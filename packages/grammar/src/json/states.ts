@@ -204,9 +204,9 @@ export class States implements StateSpace {
 
   /** Texts where one of the parts has few values, or where each type that is left does. */
   #finiteAll(parts: readonly Formula[]): readonly string[] | undefined {
-    const types = parts.filter((part) => part.kind === "types").map((part) => part.types);
-    if (types.length > 0) {
-      const left = [...types[0]!].filter((type) => types.every((set) => set.has(type)));
+    const [types, ...furtherTypes] = parts.filter((part) => part.kind === "types").map((part) => part.types);
+    if (types !== undefined) {
+      const left = [...types].filter((type) => furtherTypes.every((set) => set.has(type)));
       const texts = left.map((type) => finiteTextsOf(type, parts));
       if (texts.every((some) => some !== undefined)) return texts.flat();
     }

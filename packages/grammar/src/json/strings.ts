@@ -48,9 +48,10 @@ export function ofLength(min: number, max: number): Regular {
 export function stringText(value: string): Regular {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: controls have several notations
   const pieces = value.split(/([\x00-\x1f])/);
-  const regulars = pieces.map((piece, i) => {
+  const regulars = pieces.map((piece) => {
     const codePoint = piece.codePointAt(0);
-    return i % 2 === 1 ? characters([[codePoint!, codePoint!]]) : text(JSON.stringify(piece).slice(1, -1));
+    const isControl = codePoint !== undefined && codePoint < 0x20;
+    return isControl ? characters([[codePoint, codePoint]]) : text(JSON.stringify(piece).slice(1, -1));
   });
   return stringOf(sequence(regulars));
 }

@@ -1,4 +1,5 @@
 import type { Meter } from "../budget.ts";
+import { elementAt, entryOf, soleOf } from "../lookup.ts";
 import type { GrammarSymbol } from "./lower.ts";
 import { endOfProduction, type Prediction, type Rules } from "./rules.ts";
 
@@ -73,7 +74,8 @@ export class ItemSets {
 
   /** The set after terminals that began at sets of their own and all end here. */
   afterAll(ended: readonly { readonly from: ItemSet; readonly terminal: number }[]): ItemSet {
-    if (ended.length === 1) return this.after(ended[0]!.from, ended[0]!.terminal);
+    const sole = soleOf(ended);
+    if (sole !== undefined) return this.after(sole.from, sole.terminal);
     const all = new Collection();
     for (const { from, terminal } of ended) all.addAll(this.#follow(from, 2 * terminal));
     return this.#intern(all);
@@ -96,7 +98,7 @@ export class ItemSets {
     all.addAll(kernel);
     const predictions = new Set<Prediction>();
     for (const { slot, origin } of all.items.values()) {
-      const symbol = this.#rules.symbols[slot]!;
+      const symbol = elementAt(this.#rules.symbols, slot);
       if ((symbol & 1) === 1) predictions.add(this.#rules.prediction(symbol >> 1));
       // A repetition of what may be empty needs no turn at all, so its production has ended before.
       if (!this.#rules.isNullable(symbol) || this.#rules.repeats.has(slot)) continue;
@@ -110,7 +112,7 @@ export class ItemSets {
     this.#meter.charge(setBytes + items.length * itemBytes);
     const terminals = new Set<number>();
     for (const { slot } of items) {
-      const symbol = this.#rules.symbols[slot]!;
+      const symbol = elementAt(this.#rules.symbols, slot);
       if ((symbol & 1) === 0) terminals.add(symbol >> 1);
     }
     for (const prediction of predictions) for (const terminal of prediction.terminals) terminals.add(terminal);
@@ -128,8 +130,8 @@ export class ItemSets {
   /** What follows a symbol that began at `start` and ends here, through all productions that end here with it. */
   #follow(start: ItemSet, first: GrammarSymbol): Items {
     const stack: Ended[] = [{ set: start, symbol: first }];
-    while (stack.length > 0) {
-      const { set, symbol } = stack.at(-1)!;
+    for (let last = stack.at(-1); last !== undefined; last = stack.at(-1)) {
+      const { set, symbol } = last;
       if (!set.followers.has(symbol)) {
         const { all, older } = this.#followWithin(set, symbol);
         const missing = older.filter((each) => !each.set.followers.has(each.symbol));
@@ -137,13 +139,13 @@ export class ItemSets {
           for (const each of missing) stack.push(each);
           continue;
         }
-        for (const each of older) all.addAll(each.set.followers.get(each.symbol)!);
+        for (const each of older) all.addAll(entryOf(each.set.followers, each.symbol));
         this.#meter.charge(100 + all.items.size * itemBytes);
         set.followers.set(symbol, all);
       }
       stack.pop();
     }
-    return start.followers.get(first)!;
+    return entryOf(start.followers, first);
   }
 
   /** What follows a symbol that began at `set`, apart from what follows nonterminals that end with it and began at older sets. */
@@ -171,7 +173,8 @@ export class ItemSets {
 
   /** Adds what comes after the symbol at `slot`. Returns the nonterminal whose production ends with it, as a symbol, or 0 if none does. */
   #advance(slot: number, count: number, origin: ItemSet, all: Collection): GrammarSymbol {
-    const { symbols, lhs, repeats } = this.#rules;
+    const { symbols, repeats } = this.#rules;
+    const lhs = elementAt(this.#rules.lhs, slot);
     const repeat = repeats.get(slot);
     if (repeat !== undefined) {
       const turns = count + 1;
@@ -182,8 +185,8 @@ export class ItemSets {
       all.add({ slot: slot + 1, count: 0, origin });
       return 0;
     }
-    if (lhs[slot] === 0 && origin === this.start) all.isComplete = true;
-    return 2 * lhs[slot]! + 1;
+    if (lhs === 0 && origin === this.start) all.isComplete = true;
+    return 2 * lhs + 1;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Meter } from "../budget.ts";
 import { GrammarError } from "../errors.ts";
 import { choice, isRegular, sequence } from "../expression/builders.ts";
+import { ruleNamed } from "../expression/references.ts";
 import type { Expression, Grammar, Regular, RepeatExpression } from "../expression/types.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import type { Node } from "../regular/nodes.ts";
@@ -35,8 +36,8 @@ class Lowering {
   readonly #meter: Meter;
   readonly #productions: Production[] = [];
   readonly #terminals = new Map<Node, number>();
+  /** Indices by expression, in the order in which the expressions are defined. */
   readonly #nonterminals = new Map<Expression, number>();
-  readonly #queue: Expression[] = [];
 
   constructor(grammar: Grammar, automaton: Automaton, meter: Meter) {
     this.#grammar = grammar;
@@ -46,8 +47,8 @@ class Lowering {
 
   run(): Productions {
     this.#nonterminal(this.#grammar.start);
-    for (const expression of this.#queue) this.#define(this.#nonterminals.get(expression)!, expression);
-    return { productions: this.#productions, nonterminals: this.#queue.length, terminals: [...this.#terminals.keys()] };
+    for (const [expression, index] of this.#nonterminals) this.#define(index, expression);
+    return { productions: this.#productions, nonterminals: this.#nonterminals.size, terminals: [...this.#terminals.keys()] };
   }
 
   #define(lhs: number, expression: Expression): void {
@@ -101,12 +102,13 @@ class Lowering {
     while (expression.kind === "reference" && !seen.has(expression)) {
       seen.add(expression);
       const { name } = expression;
-      if (!Object.hasOwn(this.#grammar.rules, name))
+      const rule = ruleNamed(this.#grammar.rules, name);
+      if (rule === undefined)
         throw new GrammarError(
           "GRAMMAR_REFERENCE",
           `compile: expected a rule for every reference, got none named ${JSON.stringify(name)}; add the rule`,
         );
-      expression = this.#grammar.rules[name]!;
+      expression = rule;
     }
     return expression;
   }
@@ -123,7 +125,7 @@ class Lowering {
     let index = this.#nonterminals.get(expression);
     if (index === undefined) {
       this.#meter.charge(128);
-      index = this.#queue.push(expression) - 1;
+      index = this.#nonterminals.size;
       this.#nonterminals.set(expression, index);
     }
     return 2 * index + 1;
@@ -134,12 +136,11 @@ class Lowering {
 function flattened(kind: "choice" | "sequence", expression: Expression, meter: Meter): Expression[] {
   const parts: Expression[] = [];
   const stack = [expression];
-  while (stack.length > 0) {
-    const each = stack.pop()!;
+  for (let each = stack.pop(); each !== undefined; each = stack.pop()) {
     meter.work(1);
     if (each.kind === kind && !isRegular(each)) {
       const { items } = each as { readonly items: readonly Expression[] };
-      for (let i = items.length - 1; i >= 0; i--) stack.push(items[i]!);
+      for (const item of items.toReversed()) stack.push(item);
     } else parts.push(each);
   }
   return parts;

@@ -1,4 +1,5 @@
 import type { Meter } from "../budget.ts";
+import { elementAt } from "../lookup.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import type { Node } from "../regular/nodes.ts";
 import type { GrammarSymbol, Production, Productions } from "./lower.ts";
@@ -27,28 +28,29 @@ export class Rules {
   readonly lhs: readonly number[];
   /** Counts of the slots that repeat. */
   readonly repeats: ReadonlyMap<number, { readonly min: number; readonly max: number }>;
-  readonly #first: readonly (readonly number[])[];
-  readonly #isNullable: readonly boolean[];
+  /** First slots of each nonterminal's productions. */
+  readonly #first: ReadonlyMap<number, readonly number[]>;
+  readonly #nullable: ReadonlySet<GrammarSymbol>;
   readonly #predictions = new Map<number, Prediction>();
   readonly #meter: Meter;
 
   constructor(grammar: Productions, automaton: Automaton, meter: Meter) {
     this.#meter = meter;
     this.terminals = grammar.terminals;
-    const isLive = grammar.terminals.map((node) => automaton.isLive(node));
-    const isProductive = derivable(grammar, (terminal) => isLive[terminal]!);
-    const productions = grammar.productions.flatMap((each) => withoutDeadEnds(each, (symbol) => holds(symbol, isLive, isProductive)));
-    const isEmpty = grammar.terminals.map((node) => node.isNullable);
-    this.#isNullable = derivable({ ...grammar, productions }, (terminal) => isEmpty[terminal]!);
+    const productive = derivable(grammar, (node) => automaton.isLive(node));
+    const productions = grammar.productions.flatMap((each) => withoutDeadEnds(each, productive));
+    this.#nullable = derivable({ ...grammar, productions }, (node) => node.isNullable);
 
     const symbols: GrammarSymbol[] = [];
     const lhs: number[] = [];
     const repeats = new Map<number, { min: number; max: number }>();
-    const first: number[][] = Array.from({ length: grammar.nonterminals }, () => []);
+    const first = new Map<number, number[]>();
     for (const { lhs: nonterminal, symbols: right, min, max } of productions) {
-      first[nonterminal]!.push(symbols.length);
+      const own = first.get(nonterminal) ?? [];
+      first.set(nonterminal, own);
+      own.push(symbols.length);
       // What may be empty may also be left out: counts of empty turns would be endless work for nothing.
-      if (max !== 1 || min !== 1) repeats.set(symbols.length, { min: this.isNullable(right[0]!) ? 0 : min, max });
+      if (max !== 1 || min !== 1) repeats.set(symbols.length, { min: right.every((symbol) => this.isNullable(symbol)) ? 0 : min, max });
       symbols.push(...right, endOfProduction);
       for (let i = 0; i <= right.length; i++) lhs.push(nonterminal);
     }
@@ -57,12 +59,12 @@ export class Rules {
 
   /** Whether the start has a production, so that the grammar matches any text. */
   get isLive(): boolean {
-    return this.#first[0]!.length > 0;
+    return this.#first.has(0);
   }
 
   /** Whether a symbol matches the empty text. */
   isNullable(symbol: GrammarSymbol): boolean {
-    return (symbol & 1) === 0 ? this.terminals[symbol >> 1]!.isNullable : this.#isNullable[symbol >> 1]!;
+    return this.#nullable.has(symbol);
   }
 
   /** What a nonterminal may start with. */
@@ -79,10 +81,11 @@ export class Rules {
     const slots = new Map<GrammarSymbol, number[]>();
     const nonterminals = new Set([start]);
     for (const nonterminal of nonterminals) {
-      for (let slot of this.#first[nonterminal]!) {
-        for (; this.symbols[slot] !== endOfProduction; slot++) {
+      for (const first of this.#first.get(nonterminal) ?? []) {
+        for (let slot = first; ; slot++) {
+          const symbol = elementAt(this.symbols, slot);
+          if (symbol === endOfProduction) break;
           this.#meter.charge(16);
-          const symbol = this.symbols[slot]!;
           const known = slots.get(symbol);
           if (known === undefined) slots.set(symbol, [slot]);
           else known.push(slot);
@@ -95,36 +98,27 @@ export class Rules {
   }
 }
 
-/** The nonterminals with a production all of whose symbols hold, starting from terminals that do. */
-function derivable({ productions, nonterminals }: Productions, terminalHolds: (terminal: number) => boolean): boolean[] {
-  const holding: boolean[] = new Array(nonterminals).fill(false);
-  const waiting = new Map<number, number[]>();
-  const missing = productions.map(({ symbols }) => symbols.length);
-  const found: number[] = [];
-  const settle = (production: number) => {
-    const { lhs } = productions[production]!;
-    if (holding[lhs]) return;
-    holding[lhs] = true;
-    found.push(lhs);
-  };
-  for (const [i, { symbols, min }] of productions.entries()) {
+/** The terminals that hold, and the nonterminals with a production all of whose symbols hold. */
+function derivable({ productions, terminals }: Productions, terminalHolds: (terminal: Node) => boolean): Set<GrammarSymbol> {
+  const holding = new Set<GrammarSymbol>();
+  for (const [i, terminal] of terminals.entries()) if (terminalHolds(terminal)) holding.add(2 * i);
+  const waiting = new Map<GrammarSymbol, { readonly lhs: GrammarSymbol; missing: number }[]>();
+  for (const { lhs, symbols, min } of productions) {
+    const production = { lhs: 2 * lhs + 1, missing: symbols.length };
+    if (production.missing === 0 || min === 0) holding.add(production.lhs);
     for (const symbol of symbols) {
-      if ((symbol & 1) === 0) missing[i]! -= terminalHolds(symbol >> 1) ? 1 : 0;
-      else if (waiting.has(symbol >> 1)) waiting.get(symbol >> 1)!.push(i);
-      else waiting.set(symbol >> 1, [i]);
+      const users = waiting.get(symbol);
+      if (users === undefined) waiting.set(symbol, [production]);
+      else users.push(production);
     }
-    if (missing[i] === 0 || min === 0) settle(i);
   }
-  for (const nonterminal of found) for (const i of waiting.get(nonterminal) ?? []) if (--missing[i]! === 0) settle(i);
+  // The set grows on the way: every symbol in it is visited once.
+  for (const symbol of holding) for (const user of waiting.get(symbol) ?? []) if (--user.missing === 0) holding.add(user.lhs);
   return holding;
 }
 
-function holds(symbol: GrammarSymbol, terminals: readonly boolean[], nonterminals: readonly boolean[]): boolean {
-  return ((symbol & 1) === 0 ? terminals : nonterminals)[symbol >> 1]!;
-}
-
 /** The production if all its symbols are productive, as the empty one if it may repeat zero times, or none. */
-function withoutDeadEnds(production: Production, isProductive: (symbol: GrammarSymbol) => boolean): Production[] {
-  if (production.symbols.every(isProductive)) return [production];
+function withoutDeadEnds(production: Production, productive: ReadonlySet<GrammarSymbol>): Production[] {
+  if (production.symbols.every((symbol) => productive.has(symbol))) return [production];
   return production.min === 0 ? [{ lhs: production.lhs, symbols: [], min: 1, max: 1 }] : [];
 }

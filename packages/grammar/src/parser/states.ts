@@ -1,4 +1,5 @@
 import type { Meter } from "../budget.ts";
+import { elementAt } from "../lookup.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import type { ByteClasses } from "../regular/byteClasses.ts";
 import { emptyNode, type Node, neverNode } from "../regular/nodes.ts";
@@ -19,10 +20,8 @@ export class State {
   readonly threads: readonly Thread[];
   /** Whether the text may end here. */
   readonly isComplete: boolean;
-  /** Bytes that lead to the same state, once one of the states after this one is known. */
-  classes: ByteClasses | undefined = undefined;
-  /** States by class, as far as they are known. */
-  row: (State | undefined)[] | undefined = undefined;
+  /** States after the classes of bytes that lead to the same state, as far as they are known. */
+  steps: { readonly classes: ByteClasses; readonly states: (State | undefined)[] } | undefined = undefined;
 
   constructor(id: number, threads: readonly Thread[], isComplete: boolean) {
     this.id = id;
@@ -66,22 +65,23 @@ export class States {
 
   /** Forgets all states. Those in use stay valid, and equal ones made later are other objects. */
   reset(): void {
-    for (const state of [this.start, ...this.#states.values()]) state.row = undefined;
+    for (const state of [this.start, ...this.#states.values()]) state.steps = undefined;
     this.#states.clear();
   }
 
   /** The state after `byte`: `deadState` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(state: State, byte: number): State {
-    if (state.row === undefined) {
-      state.classes = this.#classesOf(state.threads);
-      this.#meter.charge(rowBytes + targetBytes * state.classes.firsts.length);
-      state.row = new Array(state.classes.firsts.length).fill(undefined);
+    if (state.steps === undefined) {
+      const classes = this.#classesOf(state.threads);
+      this.#meter.charge(rowBytes + targetBytes * classes.firsts.length);
+      state.steps = { classes, states: new Array(classes.firsts.length).fill(undefined) };
     }
-    const index = state.classes!.of[byte]!;
-    const known = state.row[index];
+    const { classes, states } = state.steps;
+    const index = classes.of[byte]!;
+    const known = states[index];
     if (known !== undefined) return known;
     const next = this.#step(state, byte);
-    state.row[index] = next;
+    states[index] = next;
     return next;
   }
 
@@ -117,10 +117,14 @@ export class States {
     const key = `${set?.id ?? ""}|${keys.join("|")}`;
     const known = this.#states.get(key);
     if (known !== undefined) return known;
-    const begun = (set?.terminals ?? []).map((terminal) => ({ terminal, from: set!, node: this.#rules.terminals[terminal]! }));
+    const begun = set === undefined ? [] : this.#begunAt(set);
     this.#meter.charge(stateBytes + 2 * key.length + (threads.length + begun.length) * threadBytes);
     const state = new State(this.#nextId++, [...threads, ...begun.filter(({ node }) => node !== emptyNode)], set?.isComplete ?? false);
     this.#states.set(key, state);
     return state;
+  }
+
+  #begunAt(from: ItemSet): Thread[] {
+    return from.terminals.map((terminal) => ({ terminal, from, node: elementAt(this.#rules.terminals, terminal) }));
   }
 }

@@ -1,5 +1,6 @@
 import { and, choice, empty, repeat, sequence } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
+import { elementAt } from "../lookup.ts";
 import { allCodePoints, type CodePointSet, codePointSet, complementOf, unionOf } from "./codePointSet.ts";
 import { lineTerminators, wordCharacters } from "./dialect.ts";
 
@@ -119,6 +120,6 @@ function isNullable(expression: Regular): boolean {
     case "not":
       return !isNullable(expression.item);
     case "automaton":
-      return expression.states[0]!.isAccepting;
+      return elementAt(expression.states, 0).isAccepting;
   }
 }

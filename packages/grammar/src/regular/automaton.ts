@@ -1,9 +1,10 @@
 import type { Meter } from "../budget.ts";
 import type { Regular } from "../expression/types.ts";
+import { elementAt, soleOf } from "../lookup.ts";
 import { type ByteClasses, ByteClassTable } from "./byteClasses.ts";
 import { type ByteSet, byteSet, has, narrow } from "./byteSet.ts";
 import { intern } from "./intern.ts";
-import { emptyNode, type Node, neverNode } from "./nodes.ts";
+import { emptyNode, type Node, neverNode, type Steps, stepBy } from "./nodes.ts";
 import { NodeTable } from "./nodeTable.ts";
 
 /** Estimated bytes of a row, and of one state in it. */
@@ -85,21 +86,20 @@ export class Automaton {
   /** The state after `byte`: `neverNode` exactly if nothing matches from there on. @throws {GrammarError} `GRAMMAR_BUDGET` */
   next(node: Node, byte: number): Node {
     if (node.soleByte >= 0) return node.soleByte === byte ? this.#soleNext(node) : neverNode;
-    return this.row(node)[node.classes!.of[byte]!]!;
+    return stepBy(this.row(node), byte);
   }
 
   /** Bytes that lead to the same state. */
   classesOf(node: Node): ByteClasses {
     if (node.soleByte >= 0) return this.byteClasses.sole(node.soleByte);
-    this.#derivatives(node);
-    return node.classes!;
+    return this.#derivatives(node).classes;
   }
 
   /** The states after the bytes of each class: `neverNode` exactly where nothing matches. @throws {GrammarError} `GRAMMAR_BUDGET` */
-  row(node: Node): readonly Node[] {
+  row(node: Node): Steps {
     if (node.row !== undefined) return node.row;
     const row = this.#derivatives(node);
-    if (node.isComplex) for (let i = 0; i < row.length; i++) if (!this.isLive(row[i]!)) row[i] = neverNode;
+    if (node.isComplex) for (const [i, next] of row.nodes.entries()) if (!this.isLive(next)) row.nodes[i] = neverNode;
     node.row = row;
     return row;
   }
@@ -109,13 +109,13 @@ export class Automaton {
     if (node.soleByte >= 0) return [node.soleByte];
     const row = this.row(node);
     const bytes: number[] = [];
-    for (let byte = 0; byte < 256; byte++) if (row[node.classes!.of[byte]!] !== neverNode) bytes.push(byte);
+    for (let byte = 0; byte < 256; byte++) if (stepBy(row, byte) !== neverNode) bytes.push(byte);
     return bytes;
   }
 
   /** Whether `node` matches any string. @throws {GrammarError} `GRAMMAR_BUDGET` */
   isLive(node: Node): boolean {
-    if (node.isLive === undefined && exceedsFinite(node)) node.isLive = true;
+    if (node.isLive === undefined && infinitePart(node) !== undefined) node.isLive = true;
     return node.isLive ?? this.#search(node);
   }
 
@@ -125,27 +125,29 @@ export class Automaton {
   }
 
   /** The derivatives by class, which may be dead without being `neverNode`. */
-  #derivatives(node: Node): Node[] {
-    if (node.derivatives !== undefined) return node.derivatives;
-    if (node.body.kind === "and") this.#combine(node, node.body.items);
-    else if (node.body.kind === "not") this.#combine(node, [node.body.item]);
-    else this.#derive(node);
-    this.meter.charge(rowBytes + targetBytes * node.derivatives!.length);
-    return node.derivatives!;
+  #derivatives(node: Node): Steps {
+    if (node.derivatives === undefined) {
+      const steps = this.#stepsOf(node);
+      this.meter.charge(rowBytes + targetBytes * steps.nodes.length);
+      node.derivatives = steps;
+    }
+    return node.derivatives;
   }
 
-  /** Finds the derivatives of an intersection or complement from those of its items, which many states share. */
-  #combine(node: Node, items: readonly Node[]): void {
-    const rows = items.map((item) => this.#derivatives(item));
-    const classes = items.map((item) => item.classes!);
-    node.classes = classes.reduce((all, each) => this.byteClasses.refine(all, each));
-    node.derivatives = node.classes.firsts.map((byte) => {
-      const nodes = rows.map((row, i) => row[classes[i]!.of[byte]!]!);
-      return node.body.kind === "and" ? this.#table.and(nodes) : this.#table.not(nodes[0]!);
-    });
+  /** Those of an intersection or complement are found from those of its items, which many states share. */
+  #stepsOf(node: Node): Steps {
+    const { body } = node;
+    if (body.kind === "not") {
+      const { classes, nodes } = this.#derivatives(body.item);
+      return { classes, nodes: nodes.map((next) => this.#table.not(next)) };
+    }
+    if (body.kind !== "and") return this.#derive(node);
+    const items = body.items.map((item) => this.#derivatives(item));
+    const classes = items.map((item) => item.classes).reduce((all, each) => this.byteClasses.refine(all, each));
+    return { classes, nodes: classes.firsts.map((byte) => this.#table.and(items.map((item) => stepBy(item, byte)))) };
   }
 
-  #derive(node: Node): void {
+  #derive(node: Node): Steps {
     const missing = allBytes.slice();
     const alike = allBytes.slice();
     const classes = new Uint8Array(256);
@@ -159,8 +161,7 @@ export class Automaton {
       if (number < 0) number = found.push(next) - 1;
       if (number > 0) for (let other = byte; other < 256; other++) if (has(alike, other)) classes[other] = number;
     }
-    node.classes = this.byteClasses.intern(classes);
-    node.derivatives = found;
+    return { classes: this.byteClasses.intern(classes), nodes: found };
   }
 
   /** Decides by breadth-first search for a nullable state whether `start` is live. */
@@ -177,7 +178,7 @@ export class Automaton {
       }
       if (node.isLive === false) continue;
       this.meter.charge(100);
-      for (const next of this.#derivatives(node)) if (!previous.has(next)) previous.set(next, node);
+      for (const next of this.#derivatives(node).nodes) if (!previous.has(next)) previous.set(next, node);
     }
     for (const node of previous.keys()) node.isLive = false;
     return false;
@@ -228,7 +229,7 @@ export class Automaton {
   }
 
   #automatonAfter({ states, state }: AutomatonBody, byte: number, alike: ByteSet): Node {
-    const { next } = states[state]!;
+    const { next } = elementAt(states, state);
     for (const [first, last, target] of next) {
       if (byte < first || byte > last) continue;
       narrow(alike, byteSet([[first, last]]), true);
@@ -262,13 +263,13 @@ export class Automaton {
   }
 
   #wordsAfter({ list, from, to, start }: WordsBody, byte: number, alike: ByteSet): Node {
-    if (list[from]!.length === start) from++;
+    if (elementAt(list, from).length === start) from++;
     const first = lowerBound(list, from, to, start, byte);
     const end = lowerBound(list, first, to, start, byte + 1);
     if (first === end) {
       for (let i = from; i < to; ) {
-        const other = list[i]![start]!;
-        alike[other >> 5]! &= ~(1 << (other & 31));
+        const other = elementAt(elementAt(list, i), start);
+        narrow(alike, this.#soleSet(other), false);
         i = lowerBound(list, i, to, start, other + 1);
       }
       return neverNode;
@@ -278,11 +279,11 @@ export class Automaton {
   }
 }
 
-/** Whether a node is what infinitely many strings match, apart from finitely many strings: something is left then. */
-export function exceedsFinite({ body }: Node): boolean {
-  if (body.kind !== "and") return false;
-  const rest = body.items.filter((item) => item.body.kind !== "not" || !item.body.item.isFiniteSet);
-  return rest.length === 1 && !rest[0]!.isComplex && !rest[0]!.isFiniteSet;
+/** The item that infinitely many strings match, where a node is this item without finitely many strings: something is left then. */
+export function infinitePart({ body }: Node): Node | undefined {
+  if (body.kind !== "and") return undefined;
+  const rest = soleOf(body.items.filter((item) => item.body.kind !== "not" || !item.body.item.isFiniteSet));
+  return rest === undefined || rest.isComplex || rest.isFiniteSet ? undefined : rest;
 }
 
 type AutomatonBody = Extract<Node["body"], { kind: "automaton" }>;
@@ -292,7 +293,7 @@ type WordsBody = Extract<Node["body"], { kind: "words" }>;
 function lowerBound(list: readonly Uint8Array[], from: number, to: number, position: number, byte: number): number {
   while (from < to) {
     const middle = (from + to) >> 1;
-    if (list[middle]![position]! < byte) from = middle + 1;
+    if (elementAt(elementAt(list, middle), position) < byte) from = middle + 1;
     else to = middle;
   }
   return from;

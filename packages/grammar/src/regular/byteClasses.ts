@@ -61,12 +61,15 @@ export class ByteClassTable {
     let refined = this.#refined.get(key);
     if (refined === undefined) {
       const numbers = new Map<number, number>();
-      const of = new Uint8Array(256);
-      for (let byte = 0; byte < 256; byte++) {
-        const pair = a.of[byte]! * 256 + b.of[byte]!;
-        if (!numbers.has(pair)) numbers.set(pair, numbers.size);
-        of[byte] = numbers.get(pair)!;
-      }
+      const of = a.of.map((inA, byte) => {
+        const pair = inA * 256 + b.of[byte]!;
+        let number = numbers.get(pair);
+        if (number === undefined) {
+          number = numbers.size;
+          numbers.set(pair, number);
+        }
+        return number;
+      });
       refined = this.intern(of);
       this.#meter.charge(entryBytes);
       this.#refined.set(key, refined);

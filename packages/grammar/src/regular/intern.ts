@@ -1,5 +1,6 @@
 import type { Regular } from "../expression/types.ts";
 import { utf8Ranges } from "../expression/utf8.ts";
+import { entryOf } from "../lookup.ts";
 import { byteSet } from "./byteSet.ts";
 import { emptyNode, type Node } from "./nodes.ts";
 import type { NodeTable } from "./nodeTable.ts";
@@ -13,8 +14,7 @@ const maxSharedWords = 16;
 export function intern(table: NodeTable, root: Regular): Node {
   const done = table.interned;
   const stack: Regular[] = [root];
-  while (stack.length > 0) {
-    const each = stack.at(-1)!;
+  for (let each = stack.at(-1); each !== undefined; each = stack.at(-1)) {
     if (!done.has(each)) {
       table.meter.work(1);
       const missing = childrenOf(each).filter((child) => !done.has(child));
@@ -26,7 +26,7 @@ export function intern(table: NodeTable, root: Regular): Node {
     }
     stack.pop();
   }
-  return done.get(root)!;
+  return entryOf(done, root);
 }
 
 function childrenOf(regular: Regular): readonly Regular[] {
@@ -35,7 +35,7 @@ function childrenOf(regular: Regular): readonly Regular[] {
 }
 
 function made(table: NodeTable, regular: Regular, done: ReadonlyMap<Regular, Node>): Node {
-  const nodeOf = (child: Regular) => done.get(child)!;
+  const nodeOf = (child: Regular) => entryOf(done, child);
   switch (regular.kind) {
     case "bytes":
       return table.bytes(byteSet(regular.ranges));
@@ -84,7 +84,10 @@ function wordsNode(table: NodeTable, texts: readonly string[]): Node {
 
 /** Order of strings of bytes: by the first byte that differs, shorter ones first. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;
+  for (const [i, byte] of a.entries()) {
+    const other = b[i];
+    if (other === undefined) return 1;
+    if (byte !== other) return byte - other;
+  }
   return a.length - b.length;
 }

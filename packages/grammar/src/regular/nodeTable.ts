@@ -1,7 +1,8 @@
 import { exceeded, type Meter } from "../budget.ts";
 import type { AutomatonState, Regular } from "../expression/types.ts";
+import { elementAt } from "../lookup.ts";
 import { dropAbsorbed, dropImplied } from "./absorb.ts";
-import type { ByteSet } from "./byteSet.ts";
+import { type ByteSet, intersection, union } from "./byteSet.ts";
 import { type Body, emptyNode, everyNode, firstId, Node, neverNode, parts, type Traits } from "./nodes.ts";
 
 /** Deepest nesting of an expression: derivatives recurse as deep. */
@@ -55,7 +56,7 @@ export class NodeTable {
   /** The words `from` to `to` (exclusive) of a sorted list without duplicates, without the `start` bytes that they share. */
   words(list: readonly Uint8Array[], from: number, to: number, start: number): Node {
     if (from === to) return neverNode;
-    const isNullable = list[from]!.length === start;
+    const isNullable = elementAt(list, from).length === start;
     if (isNullable && to - from === 1) return emptyNode;
     const body: Body = { kind: "words", list, from, to, start };
     return this.#other(`w${this.#listId(list)}:${from}:${to}:${start}`, 0, body, {
@@ -79,7 +80,7 @@ export class NodeTable {
 
   /** What the automaton accepts from `state` on. */
   automaton(states: readonly AutomatonState[], state: number): Node {
-    const traits = { isNullable: states[state]!.isAccepting, isComplex: true, isFiniteSet: false, depth: 0 };
+    const traits = { isNullable: elementAt(states, state).isAccepting, isComplex: true, isFiniteSet: false, depth: 0 };
     return this.#other(`m${this.#listId(states)}:${state}`, 0, { kind: "automaton", states, state }, traits);
   }
 
@@ -97,9 +98,7 @@ export class NodeTable {
       first = first.body.tail;
     }
     if (first !== emptyNode) heads.push(first);
-    let result = second;
-    for (let i = heads.length - 1; i >= 0; i--) result = this.#pair(heads[i]!, result);
-    return result;
+    return heads.reduceRight((tail, head) => this.#pair(head, tail), second);
   }
 
   #pair(head: Node, tail: Node): Node {
@@ -137,8 +136,7 @@ export class NodeTable {
       for (const item of node.body.kind === "choice" ? node.body.items : [node]) {
         if (item === everyNode) return everyNode;
         if (item.body.kind === "bytes") {
-          if (set === undefined) set = item.body.set.slice();
-          else for (let i = 0; i < 8; i++) set[i]! |= item.body.set[i]!;
+          set = set === undefined ? item.body.set : union(set, item.body.set);
         } else if (item !== neverNode) items.add(item);
       }
     }
@@ -163,9 +161,8 @@ export class NodeTable {
       else group.push(node);
     }
     for (const group of groups.values()) {
-      if (group.length === 1) continue;
       const counts = group.map((node) => ({ node, ...repetition(parts(node).head) })).sort((a, b) => a.min - b.min);
-      let last = counts[0]!;
+      let last = elementAt(counts, 0);
       for (const next of counts.slice(1)) {
         if (next.min > last.max + 1) {
           last = next;
@@ -188,8 +185,7 @@ export class NodeTable {
       for (const item of node.body.kind === "and" ? node.body.items : [node]) {
         if (item === neverNode) return neverNode;
         if (item.body.kind === "bytes") {
-          const other = item.body.set;
-          set = set === undefined ? other : set.map((bits, i) => bits & other[i]!);
+          set = set === undefined ? item.body.set : intersection(set, item.body.set);
         } else if (item !== everyNode) items.add(item);
       }
     }
@@ -271,7 +267,6 @@ function times(a: number, b: number): number {
 
 /** Drops what is known of a node's derivatives. Returns its id. */
 function forget(node: Node): number {
-  node.classes = undefined;
   node.derivatives = undefined;
   node.soleNext = undefined;
   node.row = undefined;

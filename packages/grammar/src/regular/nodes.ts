@@ -1,4 +1,5 @@
 import type { AutomatonState } from "../expression/types.ts";
+import { elementAt } from "../lookup.ts";
 import type { ByteClasses } from "./byteClasses.ts";
 import type { ByteSet } from "./byteSet.ts";
 
@@ -30,6 +31,17 @@ export interface Traits {
   readonly depth: number;
 }
 
+/** The nodes after each class of bytes. */
+export interface Steps {
+  readonly classes: ByteClasses;
+  readonly nodes: Node[];
+}
+
+/** The node after `byte`. */
+export function stepBy({ classes, nodes }: Steps, byte: number): Node {
+  return nodes[classes.of[byte]!]!;
+}
+
 /** A regular expression over bytes in normal form: a state of an automaton. All nodes have one shape, which keeps the walks of masks fast. */
 export class Node implements Traits {
   /** Order of creation, which sorts the items of choices and intersections. */
@@ -43,12 +55,10 @@ export class Node implements Traits {
   readonly soleByte: number;
   /** The state after that byte, once it is known. Such states need no row. */
   soleNext: Node | undefined = undefined;
-  /** Bytes that have the same derivative, once the derivatives are known. */
-  classes: ByteClasses | undefined = undefined;
-  /** Derivatives by class, of which some may be dead without being `neverNode`. */
-  derivatives: Node[] | undefined = undefined;
-  /** States by class: the derivatives, with `neverNode` for all that are dead. */
-  row: readonly Node[] | undefined = undefined;
+  /** Derivatives, once they are known. Some may be dead without being `neverNode`. */
+  derivatives: Steps | undefined = undefined;
+  /** States: the derivatives, with `neverNode` for all that are dead. */
+  row: Steps | undefined = undefined;
   /** Kinds of bytes that lead back to this state, or -1 until they are known. */
   loops = -1;
   /** Bytes of some matching string, a short one where one is known; Infinity if none is. */
@@ -75,7 +85,7 @@ function distanceOf(body: Body): number {
     case "bytes":
       return 1;
     case "words":
-      return body.list[body.from]!.length - body.start;
+      return elementAt(body.list, body.from).length - body.start;
     case "pair":
       return body.head.distance + body.tail.distance;
     case "choice":
@@ -90,8 +100,9 @@ function distanceOf(body: Body): number {
 function soleByteOf(body: Body): number {
   if (body.kind === "pair") return body.head.soleByte;
   if (body.kind !== "words") return -1;
-  const byte = body.list[body.from]![body.start]!;
-  return body.list[body.to - 1]![body.start] === byte ? byte : -1;
+  const [first, last] = [elementAt(body.list, body.from), elementAt(body.list, body.to - 1)];
+  const byte = elementAt(first, body.start);
+  return last[body.start] === byte ? byte : -1;
 }
 
 const simple = { isComplex: false, isFiniteSet: true, depth: 0 };

@@ -4,6 +4,11 @@ export interface Strings {
   readonly offsets: Uint32Array;
 }
 
+/** Where string `id` begins and ends in the bytes. */
+export function boundsOf({ offsets }: Strings, id: number): readonly [start: number, end: number] {
+  return [offsets[id]!, offsets[id + 1]!];
+}
+
 /** A tree of strings by their bytes, its nodes in depth-first order. The root is not stored. */
 export interface Trie {
   /** Byte that leads to each node. */
@@ -39,18 +44,20 @@ function byteKind(byte: number): number {
 export const byteKinds: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) => byteKind(byte));
 
 /** Ids sorted by their strings, equal strings by id. */
-export function sortedByBytes({ bytes, offsets }: Strings): Uint32Array {
-  const count = offsets.length - 1;
+export function sortedByBytes(strings: Strings): Uint32Array {
+  const { bytes } = strings;
+  const count = strings.offsets.length - 1;
   // The first six bytes as a number settle almost every comparison.
   const prefixes = new Float64Array(count);
   for (let id = 0; id < count; id++) {
     let prefix = 0;
-    for (let i = offsets[id]!, end = offsets[id + 1]!, n = 0; n < 6; i++, n++) prefix = prefix * 256 + (i < end ? bytes[i]! : 0);
+    const [start, end] = boundsOf(strings, id);
+    for (let i = start; i < start + 6; i++) prefix = prefix * 256 + (i < end ? bytes[i]! : 0);
     prefixes[id] = prefix;
   }
   const compare = (a: number, b: number): number => {
-    const [endA, endB] = [offsets[a + 1]!, offsets[b + 1]!];
-    let [i, j] = [offsets[a]!, offsets[b]!];
+    let [i, endA] = boundsOf(strings, a);
+    let [j, endB] = boundsOf(strings, b);
     for (; i < endA && j < endB; i++, j++) if (bytes[i] !== bytes[j]) return bytes[i]! - bytes[j]!;
     return endA - i - (endB - j) || a - b;
   };
@@ -58,9 +65,13 @@ export function sortedByBytes({ bytes, offsets }: Strings): Uint32Array {
 }
 
 /** The trie of `ids`, which are sorted by their strings. Equal and empty strings are left out: `ids` has one id for each. */
-export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): Trie {
+export function buildTrie(strings: Strings, ids: readonly number[]): Trie {
+  const { bytes } = strings;
   let capacity = 0;
-  for (const id of ids) capacity += offsets[id + 1]! - offsets[id]!;
+  for (const id of ids) {
+    const [start, end] = boundsOf(strings, id);
+    capacity += end - start;
+  }
   const nodes = { bytes: new Uint8Array(capacity), depths: new Uint16Array(capacity), ends: new Uint32Array(capacity) };
   const roots = new Int32Array(256).fill(-1);
   const nodeIds = new Int32Array(capacity).fill(-1);
@@ -69,14 +80,15 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
   let maxDepth = 0;
   let [previous, previousEnd] = [0, 0];
   for (const id of ids) {
-    const [start, end] = [offsets[id]!, offsets[id + 1]!];
+    const [start, end] = boundsOf(strings, id);
     let shared = 0;
     while (previous + shared < previousEnd && start + shared < end && bytes[previous + shared] === bytes[start + shared]) shared++;
-    while (path.length > shared) nodes.ends[path.pop()!] = size;
+    for (const node of path.splice(shared)) nodes.ends[node] = size;
     for (let i = start + shared; i < end; i++) {
-      nodes.bytes[size] = bytes[i]!;
+      const byte = bytes[i]!;
+      nodes.bytes[size] = byte;
       nodes.depths[size] = i - start;
-      if (i === start) roots[bytes[i]!] = size;
+      if (i === start) roots[byte] = size;
       path.push(size++);
     }
     nodeIds[size - 1] = id;
@@ -84,21 +96,29 @@ export function buildTrie({ bytes, offsets }: Strings, ids: readonly number[]): 
     [previous, previousEnd] = [start, end];
   }
   for (const node of path) nodes.ends[node] = size;
-  const kinds = new Uint32Array(size);
-  const parents: number[] = [];
-  for (let node = 0; node < size; node++) {
-    const depth = nodes.depths[node]!;
-    parents[depth] = node;
-    for (let each = depth - 1, bit = 1 << byteKinds[nodes.bytes[node]!]!; each >= 0 && (kinds[parents[each]!]! & bit) === 0; each--)
-      kinds[parents[each]!]! |= bit;
-  }
-  return {
+  const trie = {
     bytes: nodes.bytes.slice(0, size),
     depths: nodes.depths.slice(0, size),
     ends: nodes.ends.slice(0, size),
     ids: nodeIds.slice(0, size),
-    kinds,
-    roots,
-    maxDepth,
   };
+  return { ...trie, kinds: kindsBelow(trie), roots, maxDepth };
+}
+
+/** Kinds of bytes in each node's subtree, its own byte apart. */
+function kindsBelow({ bytes, depths }: Pick<Trie, "bytes" | "depths">): Uint32Array {
+  const kinds = new Uint32Array(bytes.length);
+  const path: number[] = [];
+  for (let node = 0; node < bytes.length; node++) {
+    const depth = depths[node]!;
+    path[depth] = node;
+    const bit = 1 << byteKinds[bytes[node]!]!;
+    for (let each = depth - 1; each >= 0; each--) {
+      const ancestor = path[each]!;
+      const known = kinds[ancestor]!;
+      if ((known & bit) !== 0) break;
+      kinds[ancestor] = known | bit;
+    }
+  }
+  return kinds;
 }

@@ -1,5 +1,7 @@
 import { argumentError, iterableOf, objectOf, shown } from "../checks.ts";
-import { buildTrie, type Strings, sortedByBytes, type Trie } from "./trie.ts";
+import { elementAt } from "../lookup.ts";
+import { addBit } from "../regular/byteSet.ts";
+import { boundsOf, buildTrie, type Strings, sortedByBytes, type Trie } from "./trie.ts";
 
 /** Which tokens of a vocabulary do not stand for text. */
 export interface VocabularyOptions {
@@ -40,13 +42,12 @@ export class Vocabulary {
     this.twins = new Int32Array(this.size).fill(-1);
     const plain: number[][] = plainTokenBytes.map(() => []);
     const others: number[][] = otherTokenBytes.map(() => []);
-    const { bytes, offsets } = strings;
     for (const id of this.#distinct()) {
-      const [start, end] = [offsets[id]!, offsets[id + 1]!];
-      const length = plainLength(bytes, start, end);
-      const fits = (most: number) => end - start <= most;
-      if (length > 0) plain[plainTokenBytes.findIndex(fits)]!.push(id);
-      else others[otherTokenBytes.findIndex(fits)]!.push(id);
+      const bytes = strings.bytes.subarray(...boundsOf(strings, id));
+      const length = plainLength(bytes);
+      const fits = (most: number) => bytes.length <= most;
+      if (length > 0) elementAt(plain, plainTokenBytes.findIndex(fits)).push(id);
+      else elementAt(others, otherTokenBytes.findIndex(fits)).push(id);
       for (let twin = id; twin >= 0; twin = this.twins[twin]!) this.#plainLengths[twin] = length;
     }
     this.plain = plain.map((ids) => buildTrie(strings, ids));
@@ -60,8 +61,7 @@ export class Vocabulary {
 
   /** Bytes of a token that stands for text; undefined for all others. @internal */
   bytesOf(id: number): Uint8Array | undefined {
-    const { bytes, offsets } = this.#strings;
-    return this.#isText[id] === 1 ? bytes.subarray(offsets[id]!, offsets[id + 1]!) : undefined;
+    return this.#isText[id] === 1 ? this.#strings.bytes.subarray(...boundsOf(this.#strings, id)) : undefined;
   }
 
   /** Mask of all tokens of plain text with at most `length` code points. Shared: do not write into it. @internal */
@@ -70,7 +70,7 @@ export class Vocabulary {
     let mask = this.#plainMasks.get(most);
     if (mask === undefined) {
       mask = new Uint32Array(this.maskWords);
-      for (const [id, own] of this.#plainLengths.entries()) if (own > 0 && own <= most) mask[id >> 5]! |= 1 << (id & 31);
+      for (const [id, own] of this.#plainLengths.entries()) if (own > 0 && own <= most) addBit(mask, id);
       this.#plainMasks.set(most, mask);
     }
     return mask;
@@ -78,11 +78,10 @@ export class Vocabulary {
 
   /** Ids of text tokens sorted by their bytes, one for each string; enters the others as twins. */
   *#distinct(): Generator<number> {
-    const { bytes, offsets } = this.#strings;
     let previous = -1;
     for (const id of sortedByBytes(this.#strings)) {
       if (this.#isText[id] === 0) continue;
-      if (previous >= 0 && equal(bytes, offsets[previous]!, offsets[previous + 1]!, offsets[id]!, offsets[id + 1]!)) {
+      if (previous >= 0 && areEqual(this.#strings, previous, id)) {
         this.twins[id] = this.twins[previous]!;
         this.twins[previous] = id;
         continue;
@@ -109,6 +108,7 @@ export function vocabulary(tokenBytes: Iterable<Uint8Array>, options: Vocabulary
   const { endIds = [], specialIds = [] } = objectOf("vocabulary", "options { endIds, specialIds }", options);
   const tokens = iterableOf("vocabulary", "the bytes of all tokens", tokenBytes);
   const offsets = new Uint32Array(tokens.length + 1);
+  let end = 0;
   for (const [id, token] of tokens.entries()) {
     if (!(token instanceof Uint8Array) || token.length > maxTokenBytes)
       throw argumentError(
@@ -116,9 +116,10 @@ export function vocabulary(tokenBytes: Iterable<Uint8Array>, options: Vocabulary
         `token ${id} to be at most ${maxTokenBytes} bytes`,
         token instanceof Uint8Array ? `${token.length}` : shown(token),
       );
-    offsets[id + 1] = offsets[id]! + token.length;
+    end += token.length;
+    offsets[id + 1] = end;
   }
-  const bytes = new Uint8Array(offsets[tokens.length]!);
+  const bytes = new Uint8Array(end);
   for (const [id, token] of tokens.entries()) bytes.set(token, offsets[id]);
   const isText = Uint8Array.from(tokens, ({ length }) => (length > 0 ? 1 : 0));
   const ends = [...new Set(iterableOf("vocabulary", "endIds to be a list of ids", endIds))];
@@ -129,9 +130,12 @@ export function vocabulary(tokenBytes: Iterable<Uint8Array>, options: Vocabulary
   return new Vocabulary({ bytes, offsets }, ends, isText);
 }
 
-function equal(bytes: Uint8Array, a: number, endA: number, b: number, endB: number): boolean {
-  if (endA - a !== endB - b) return false;
-  for (; a < endA; a++, b++) if (bytes[a] !== bytes[b]) return false;
+function areEqual(strings: Strings, a: number, b: number): boolean {
+  const { bytes } = strings;
+  let [i, endA] = boundsOf(strings, a);
+  let [j, endB] = boundsOf(strings, b);
+  if (endA - i !== endB - j) return false;
+  for (; i < endA; i++, j++) if (bytes[i] !== bytes[j]) return false;
   return true;
 }
 
@@ -149,18 +153,17 @@ export const plainRanges = [
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Code points of plain text, or 0 for bytes that are no whole characters of plain text. */
-function plainLength(bytes: Uint8Array, start: number, end: number): number {
+function plainLength(bytes: Uint8Array): number {
   let length = 0;
   let isAscii = true;
-  for (let i = start; i < end; i++) {
-    const byte = bytes[i]!;
+  for (const byte of bytes) {
     if (byte < 0x20 || byte === 0x22 || byte === 0x5c) return 0;
     if (byte < 0x80 || byte >= 0xc0) length++;
     if (byte >= 0x80) isAscii = false;
   }
   if (isAscii) return length;
   try {
-    return /[\u2028\u2029]/.test(decoder.decode(bytes.subarray(start, end))) ? 0 : length;
+    return /[\u2028\u2029]/.test(decoder.decode(bytes)) ? 0 : length;
   } catch {
     return 0;
   }
