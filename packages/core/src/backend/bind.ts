@@ -1,6 +1,5 @@
-import { check, describe, object } from "@centella/quant/checks";
+import { check, describe, elementAt, entryOf, object } from "@centella/quant/checks";
 import { layoutOf, typedArrayOf } from "../dtype.ts";
-import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
 import { type ProgramGraph, specOf } from "../program/programGraph.ts";
 import {

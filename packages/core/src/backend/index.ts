@@ -1,3 +1,4 @@
+export { elementAt, entryOf, lastOf } from "@centella/quant/checks";
 export type { CompileOptions, Counters, DeviceMemory, MemoryReport, StepTime } from "../backend/backend.ts";
 export type { Binding } from "../backend/bind.ts";
 export { bucketOf, bucketsOf } from "../backend/buckets.ts";
@@ -28,7 +29,6 @@ export {
   specAt,
 } from "../compiler/passes/groupResults.ts";
 export { decodedArrayOf, isInteger, isQuantized, layoutOf, typedArrayOf } from "../dtype.ts";
-export { elementAt, entryOf, lastOf } from "../elementAt.ts";
 export { compileOptions } from "../kinds.ts";
 export { alibiSlope } from "../ops/attention.ts";
 export { type InputsOf, type Ops, ops } from "../ops/index.ts";

@@ -1,6 +1,6 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Lowered } from "../compiler/lowered.ts";
 import { resultsOfNode, valueNames } from "../compiler/valueNames.ts";
-import { elementAt } from "../elementAt.ts";
 import type { Profile, StepTime } from "./backend.ts";
 
 /** The profile of a run whose steps took `times`, in the order of the steps. */

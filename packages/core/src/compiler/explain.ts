@@ -1,6 +1,5 @@
-import { check, isRecord, type Kind, kind } from "@centella/quant/checks";
+import { check, elementAt, entryOf, isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { Backend } from "../backend/backend.ts";
-import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
 import { type Node, type ProgramGraph, specOf } from "../program/programGraph.ts";

@@ -1,4 +1,4 @@
-import { elementAt } from "../elementAt.ts";
+import { elementAt } from "@centella/quant/checks";
 import type { Node, ProgramGraph } from "../program/programGraph.ts";
 import { structuralKey } from "../program/structuralKey.ts";
 import { formatSpec } from "../spec.ts";

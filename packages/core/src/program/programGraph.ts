@@ -1,5 +1,5 @@
+import { elementAt } from "@centella/quant/checks";
 import type { TypedArray } from "../dtype.ts";
-import { elementAt } from "../elementAt.ts";
 import type { ConcreteSpec, SymbolicDim, TensorSpec } from "../spec.ts";
 import type { AnyOp } from "./op.ts";
 

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/quant/checks";
 import type { Plan, RunOptions, StepTime } from "../backend/backend.ts";
 import type { Binding } from "../backend/bind.ts";
 import { countStep } from "../backend/counters.ts";
@@ -8,7 +9,6 @@ import { PlanBase, type PlanOwner, retainShared, sharedPlan } from "../backend/p
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
 import { isQuantized, type TypedArray } from "../dtype.ts";
-import { entryOf } from "../elementAt.ts";
 import { OutOfMemoryError } from "../errors.ts";
 import type { HostTensor } from "../program/op.ts";
 import type { Persistent } from "../program/programGraph.ts";

@@ -1,7 +1,18 @@
-import { abortSignal, boolean, callback, check, checkOptions, type Kinds, listOf, positive, string } from "@centella/quant/checks";
+import {
+  abortSignal,
+  boolean,
+  callback,
+  check,
+  checkOptions,
+  elementAt,
+  type Kinds,
+  lastOf,
+  listOf,
+  positive,
+  string,
+} from "@centella/quant/checks";
 import type { Backend, Plan } from "../backend/backend.ts";
 import type { TypedArray } from "../dtype.ts";
-import { elementAt, lastOf } from "../elementAt.ts";
 import { UnsupportedError } from "../errors.ts";
 import { openBackend } from "../kinds.ts";
 import { createProgram, type Program } from "../program/createProgram.ts";

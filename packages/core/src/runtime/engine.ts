@@ -1,5 +1,5 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Backend } from "../backend/backend.ts";
-import { elementAt } from "../elementAt.ts";
 import { DisposedError } from "../errors.ts";
 import type { AnyOp } from "../program/op.ts";
 import { type ProgramGraph, specOf } from "../program/programGraph.ts";

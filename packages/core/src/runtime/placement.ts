@@ -1,7 +1,6 @@
-import { check, either, listOf, object, string } from "@centella/quant/checks";
+import { check, either, elementAt, entryOf, listOf, object, string } from "@centella/quant/checks";
 import { consumersOf, versions } from "../compiler/passes/graph.ts";
 import { simplify } from "../compiler/passes/simplify.ts";
-import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
 import { type Node, type Output, type Persistent, type ProgramGraph, specOf, type ValueInfo, valueAt } from "../program/programGraph.ts";

@@ -1,8 +1,8 @@
+import { elementAt, entryOf } from "@centella/quant/checks";
 import type { Backend, CompileOptions, InputData, LoadOptions, Plan, RunOptions, TensorSource } from "../backend/backend.ts";
 import { bind } from "../backend/bind.ts";
 import { requirePersistent } from "../backend/planBase.ts";
 import type { TypedArray } from "../dtype.ts";
-import { elementAt, entryOf } from "../elementAt.ts";
 import { ArgumentError, DisposedError, UnsupportedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";

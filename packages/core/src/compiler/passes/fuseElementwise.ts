@@ -1,4 +1,4 @@
-import { elementAt } from "../../elementAt.ts";
+import { elementAt } from "@centella/quant/checks";
 import { type Node, type ProgramGraph, specOf } from "../../program/programGraph.ts";
 import { sameShape } from "../../spec.ts";
 import { consumersOf, delaysOf } from "./graph.ts";

@@ -1,4 +1,4 @@
-import { elementAt, entryOf, lastOf } from "../../elementAt.ts";
+import { elementAt, entryOf, lastOf } from "@centella/quant/checks";
 import type { AnyOp, Cost, Op } from "../../program/op.ts";
 import type { Node } from "../../program/programGraph.ts";
 import { byteLength, type ConcreteSpec, maxSpec, resolveSpec, type TensorSpec } from "../../spec.ts";

@@ -1,4 +1,4 @@
-import { elementAt, lastOf } from "../../elementAt.ts";
+import { elementAt, lastOf } from "@centella/quant/checks";
 import type { MatmulParams } from "../../ops/matmul.ts";
 import { matmul } from "../../ops/matmul.ts";
 import { isConcrete, sameShape, type TensorSpec } from "../../spec.ts";
