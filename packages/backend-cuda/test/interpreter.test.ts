@@ -1,28 +1,7 @@
 import { type F32, gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
-import { PtxEmitter } from "../src/ptx/emitter.ts";
-import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-
-/** Runs a kernel with parameters x and y on one block; gives y. */
-async function runOn(x: Float32Array, body: (k: PtxEmitter) => void, { threads = 32, words = x.length } = {}): Promise<Float32Array> {
-  const driver = new InterpretedDriver();
-  const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads);
-  body(k);
-  const kernel = driver.kernel(await driver.loadModule(k.text()), "k");
-  const [from, to, pinned] = [driver.alloc(x.byteLength), driver.alloc(words * 4), driver.allocPinned(Math.max(x.byteLength, words * 4))];
-  driver.writePinned(pinned, 0, new Uint8Array(x.buffer));
-  driver.copyToDevice(from, pinned, x.byteLength);
-  const spans = [
-    { bytes: x.byteLength, isWritten: false },
-    { bytes: words * 4, isWritten: true },
-  ];
-  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: 0, args: [from, to], spans });
-  driver.copyFromDevice(pinned, to, words * 4);
-  await driver.finished();
-  const bytes = new Uint8Array(words * 4);
-  driver.readPinned(pinned, 0, bytes);
-  return new Float32Array(bytes.buffer);
-}
+import type { PtxEmitter } from "../src/ptx/emitter.ts";
+import { runOn } from "./runKernel.ts";
 
 /** An elementwise op; numeric parameters are 1. */
 const op =

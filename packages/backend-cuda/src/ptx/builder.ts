@@ -1,11 +1,10 @@
 import type { Bool, U32 } from "@centella/gpu-kernels";
-import { MemoryWriter } from "./memory.ts";
+import { MatrixWriter } from "./matrix.ts";
 import type { Reg } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 /** Writes a kernel: one instruction per method, and structured flow. */
-export class PtxBuilder extends MemoryWriter {
-  #labels = 0;
+export class PtxBuilder extends MatrixWriter {
   #divergent = 0;
 
   thread(): U32 {
@@ -25,19 +24,19 @@ export class PtxBuilder extends MemoryWriter {
 
   /** As {@link if}, for a condition that is the same in every thread of the block: `sync()` is allowed inside. */
   ifUniform(condition: Bool, then: () => void, otherwise?: () => void): void {
-    const end = this.#label();
+    const end = this.label();
     if (otherwise === undefined) {
       this.emit(`@!${condition} bra ${end}`);
       then();
     } else {
-      const branch = this.#label();
+      const branch = this.label();
       this.emit(`@!${condition} bra ${branch}`);
       then();
       this.emit(`bra ${end}`);
-      this.#place(branch);
+      this.place(branch);
       otherwise();
     }
-    this.#place(end);
+    this.place(end);
   }
 
   /** `for (i = from; i < to; i += step)`; threads of a block may differ in all three. */
@@ -62,14 +61,14 @@ export class PtxBuilder extends MemoryWriter {
 
   /** Tests, then runs `body`, as long as the test holds; the test must come out the same in every thread of the block. */
   whileUniform(test: () => Bool, body: () => void): void {
-    const start = this.#label();
-    const end = this.#label();
+    const start = this.label();
+    const end = this.label();
     // Tested at the end of the body as well: a loop whose back branch is unconditional has tripped driver compilers.
     this.emit(`@!${test()} bra ${end}`);
-    this.#place(start);
+    this.place(start);
     body();
     this.emit(`@${test()} bra ${start}`);
-    this.#place(end);
+    this.place(end);
   }
 
   /** As {@link whileUniform}; threads of a block may differ. */
@@ -96,13 +95,5 @@ export class PtxBuilder extends MemoryWriter {
     const to = this.reg("u32");
     this.emit(`mov.u32 ${to}, ${name}`);
     return to;
-  }
-
-  #label(): string {
-    return `$L${this.#labels++}`;
-  }
-
-  #place(label: string): void {
-    this.lines.push(`${label}:`);
   }
 }

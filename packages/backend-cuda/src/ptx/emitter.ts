@@ -18,6 +18,7 @@ import {
 import { residentDType } from "../device/resident.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
+import type { Target } from "./text.ts";
 import type { F64 } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
@@ -32,8 +33,13 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   readonly #tables: Readonly<Record<string, Uint32Array>>;
 
   /** `dtypes` are those of the kernel's parameters, by name, in order; `tables` are further arguments, of u32, that are part of its text. */
-  constructor(entry: string, dtypes: Readonly<Record<string, DType>>, threads: number, tables: Readonly<Record<string, Uint32Array>> = {}) {
-    super(entry, Object.keys(dtypes), threads);
+  constructor(
+    entry: string,
+    dtypes: Readonly<Record<string, DType>>,
+    threads: number,
+    { tables = {}, target = "sm_80" }: { readonly tables?: Readonly<Record<string, Uint32Array>>; readonly target?: Target } = {},
+  ) {
+    super(entry, Object.keys(dtypes), threads, target);
     this.#dtypes = dtypes;
     this.#tables = tables;
   }

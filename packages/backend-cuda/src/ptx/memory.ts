@@ -1,13 +1,16 @@
 import type { U32 } from "@centella/gpu-kernels";
-import { ArithmeticWriter } from "./arithmetic.ts";
+import { PackedWriter } from "./packed.ts";
 import { type Elem, elemBytes, type Global, ptxNames, type Reg, type Shared } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
+/** Elements that vector accesses load and store. */
+type VectorElem = "f32" | "b16" | "u32";
+
 /** Parameters, tables, addresses, loads and stores. */
-export class MemoryWriter extends ArithmeticWriter {
+export class MemoryWriter extends PackedWriter {
   readonly #pointers: ReadonlyMap<string, Reg<"u64">>;
 
-  constructor(...args: ConstructorParameters<typeof ArithmeticWriter>) {
+  constructor(...args: ConstructorParameters<typeof PackedWriter>) {
     super(...args);
     this.#pointers = new Map(
       this.params.map((name) => [name, this.unary("cvta.to.global.u64", this.result("u64", "ld.param.u64", `[${name}]`))]),
@@ -32,9 +35,10 @@ export class MemoryWriter extends ArithmeticWriter {
     return global(to);
   }
 
-  /** Shared memory for `count` elements. */
-  sharedMemory<E extends Elem>(elem: E, count: number): Shared<E> {
-    const offset = Math.ceil(this.sharedBytes / 16) * 16;
+  /** Shared memory for `count` elements, at a multiple of `alignment` bytes. */
+  sharedMemory<E extends Elem>(elem: E, count: number, alignment: 16 | 128 = 16): Shared<E> {
+    const offset = Math.ceil(this.sharedBytes / alignment) * alignment;
+    if (alignment > this.sharedAlignment) this.sharedAlignment = alignment;
     this.sharedBytes = offset + count * elemBytes[elem];
     const to = this.reg("u32");
     this.emit(`mov.u32 ${to}, shared`);
@@ -54,6 +58,18 @@ export class MemoryWriter extends ArithmeticWriter {
     const to = this.reg("u64");
     this.emit(`mad.wide.u32 ${to}, ${index}, ${bytes}, ${base}`);
     return global(to);
+  }
+
+  /** Address `bytes` bytes after `base`, in shared memory. */
+  sharedAtBytes<E extends Elem>(base: Shared<Elem>, bytes: U32 | number): Shared<E> {
+    const from: string = base;
+    return shared(this.add(from as U32, bytes as U32));
+  }
+
+  /** The address as one of elements of another type. */
+  sharedAs<E extends Elem>(_elem: E, address: Shared<Elem>): Shared<E> {
+    const from: string = address;
+    return shared(from);
   }
 
   /** Address of the element `index` places after `base`, in shared memory. */
@@ -76,11 +92,21 @@ export class MemoryWriter extends ArithmeticWriter {
     return this.result("u32", "ld.global.u8", `[${this.atBytes(base, index, 1)}+0]`);
   }
 
-  /** Four consecutive elements in one access; the address must be a multiple of their size in all. */
-  ldVector<E extends "f32" | "b16">(elem: E, from: Global<NoInfer<E>>, offset = 0): readonly Reg<E>[] {
-    const to = [this.reg(elem), this.reg(elem), this.reg(elem), this.reg(elem)];
-    this.emit(`ld.global.v4.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
+  /** Consecutive elements in one access; the address must be a multiple of their size in all. */
+  ldVector<E extends VectorElem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0, count: 2 | 4 = 4): readonly Reg<E>[] {
+    const to = Array.from({ length: count }, () => this.reg(elem));
+    this.emit(`ld.${spaceOf(from)}.v${count}.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
     return to;
+  }
+
+  /** Stores two or four consecutive elements in one access; the address must be a multiple of their size in all. */
+  stVector<E extends VectorElem>(
+    elem: E,
+    to: Global<NoInfer<E>> | Shared<NoInfer<E>>,
+    values: readonly Reg<NoInfer<E>>[],
+    offset = 0,
+  ): void {
+    this.emit(`st.${spaceOf(to)}.v${values.length}.${elem} [${to}+${offset * elemBytes[elem]}], {${values.join(",")}}`);
   }
 
   st<E extends Elem>(elem: E, to: Global<NoInfer<E>> | Shared<NoInfer<E>>, value: Reg<NoInfer<E>>, offset = 0): void {

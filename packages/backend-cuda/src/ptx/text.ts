@@ -16,9 +16,10 @@ export function f64Literal(value: number): string {
 export type Target = "sm_80" | "sm_90" | "sm_90a";
 
 /** A feature of PTX beyond sm_80, and what it needs. Sources: the PTX ISA's "PTX ISA Notes" and "Target ISA Notes" of each instruction. */
-export type Feature = "cluster" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
+export type Feature = "bulkCopy" | "cluster" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
 
 const needs: Readonly<Record<Feature, { readonly target: Target; readonly version: string }>> = {
+  bulkCopy: { target: "sm_90", version: "8.0" },
   cluster: { target: "sm_90", version: "7.8" },
   tensorMap: { target: "sm_90", version: "8.0" },
   dependentLaunch: { target: "sm_90", version: "7.8" },

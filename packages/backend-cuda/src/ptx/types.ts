@@ -9,7 +9,7 @@ export type Reg<T extends RegType> = Value<T>;
 export type F64 = Reg<"f64">;
 
 /** Types of elements in memory. `b16` is a half or a bfloat. */
-export type Elem = "f32" | "f64" | "i32" | "u32" | "b16";
+export type Elem = "f32" | "f64" | "i32" | "u32" | "u64" | "b16";
 
 /** 64-bit address of an `E` in global memory. */
 export type Global<E extends Elem> = Value<`global ${E}`>;
@@ -20,7 +20,7 @@ export type Shared<E extends Elem> = Value<`shared ${E}`>;
 /** An operand of an instruction. */
 export type Operand = string | number;
 
-export const elemBytes: Readonly<Record<Elem, number>> = { f32: 4, f64: 8, i32: 4, u32: 4, b16: 2 };
+export const elemBytes: Readonly<Record<Elem, number>> = { f32: 4, f64: 8, i32: 4, u32: 4, u64: 8, b16: 2 };
 
 /** First letter of a register's name, by type: a register's type can be read off its name. */
 export const prefixes: Readonly<Record<RegType, string>> = { bool: "p", b16: "h", u32: "u", i32: "s", u64: "l", f32: "f", f64: "d" };

@@ -39,6 +39,9 @@ export class Var<T extends RegType> {
   }
 }
 
+/** Most bytes of shared memory that a text may declare. */
+const maxStaticShared = 48 * 1024;
+
 /** The text of one kernel: registers, literals and lines. Registers are numbered in order of emission: the same calls give the same bytes. */
 export class PtxWriter {
   readonly entry: string;
@@ -48,7 +51,9 @@ export class PtxWriter {
   protected readonly lines: string[] = [];
   protected readonly tables: string[] = [];
   readonly #counts = new Map<RegType, number>();
+  #labels = 0;
   protected sharedBytes = 0;
+  protected sharedAlignment: 16 | 128 = 16;
 
   /** `params` are names of 64-bit addresses of global memory, the only kind of parameter. */
   constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80") {
@@ -109,6 +114,19 @@ export class PtxWriter {
     this.emit(`mov.${ptxNames[type]} ${to}, ${this.operand(type, value)}`);
   }
 
+  protected label(): string {
+    return `$L${this.#labels++}`;
+  }
+
+  protected place(label: string): void {
+    this.lines.push(`${label}:`);
+  }
+
+  /** Bytes of shared memory that a launch has to ask for: all of it where it is more than the text may declare. */
+  get dynamicSharedBytes(): number {
+    return this.sharedBytes > maxStaticShared ? this.sharedBytes : 0;
+  }
+
   /** The whole module. */
   text(): string {
     const registers = regTypes.flatMap((type) => {
@@ -120,11 +138,14 @@ export class PtxWriter {
       `.target ${this.target}`,
       ".address_size 64",
       ...this.tables,
+      ...(this.dynamicSharedBytes === 0 ? [] : [".extern .shared .align 128 .b8 shared[];"]),
       `.visible .entry ${this.entry}(${this.params.map((name) => `.param .u64 ${name}`).join(", ")})`,
       `.maxntid ${this.blockThreads}, 1, 1`,
       "{",
       ...registers,
-      ...(this.sharedBytes === 0 ? [] : [`  .shared .align 16 .b8 shared[${this.sharedBytes}];`]),
+      ...(this.sharedBytes === 0 || this.dynamicSharedBytes > 0
+        ? []
+        : [`  .shared .align ${this.sharedAlignment} .b8 shared[${this.sharedBytes}];`]),
       ...this.lines,
       "  ret;",
       "}",

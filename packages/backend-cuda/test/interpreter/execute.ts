@@ -1,6 +1,8 @@
 import { setFlagsFromString } from "node:v8";
-import { floatToHalf, halfToFloat } from "@centella/quant";
-import { Access, Fault, type GlobalMemory, type Reach } from "./memory.ts";
+import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
+import { Access } from "./access.ts";
+import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
+import { logic3, multiply, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse, translate } from "./translate.ts";
 
 type Thread = Generator<number, void, undefined>;
@@ -10,8 +12,8 @@ type Start = (
   tables: readonly number[],
   tid: number,
   ctaid: number,
-  lanes: number[],
-  held: number[],
+  lanes: unknown[],
+  held: unknown[],
 ) => Thread;
 
 /** A kernel that the interpreter can run. */
@@ -33,6 +35,10 @@ const $even = (x: number): number => {
 const helpers = {
   $f16: halfToFloat,
   $toF16: floatToHalf,
+  $toBf16: floatToBfloat,
+  $logic3: logic3,
+  $pickBytes: pickBytes,
+  $multiply: multiply,
   $even,
   $float: (bits: number): number => {
     scratch.setUint32(0, bits);
@@ -73,9 +79,12 @@ export function runGrid(
     params,
     tables,
     reach,
+    sharedBytes,
   }: {
     grid: number;
     block: number;
+    /** Shared memory that the launch asks for. */
+    sharedBytes: number;
     params: readonly number[];
     tables: readonly number[];
     reach: readonly Reach[];
@@ -87,9 +96,9 @@ export function runGrid(
     throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
-    const access = new Access(memory, reach, parsed.sharedBytes, ctaid * block);
-    const lanes = new Array<number>(block).fill(0);
-    const held = new Array<number>(block).fill(0);
+    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, ctaid * block);
+    const lanes = new Array<unknown>(block).fill(0);
+    const held = new Array<unknown>(block).fill(0);
     const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));
     try {
       runBlock(threads, access, lanes, held);
@@ -101,29 +110,53 @@ export function runGrid(
 }
 
 const done = -1;
+const atBarrier = 0;
+const waitsForCopies = -2;
 
-function runBlock(threads: readonly Thread[], access: Access, lanes: readonly number[], held: number[]): void {
-  for (;;) {
-    let waiting = 0;
-    // Later warps first: an order that the code must not rely on either way.
-    for (let first = threads.length - 32; first >= 0; first -= 32) waiting += runWarp(threads, first, access, lanes, held);
-    if (waiting === 0) return;
-    if (waiting !== threads.length) throw new Fault(`a barrier that ${waiting} of ${threads.length} threads reach`);
-    access.phase++;
-  }
+/** The threads of a warp, and where each of them is: at a place where lanes meet, at a barrier, or done. */
+interface Warp {
+  readonly first: number;
+  readonly states: number[];
 }
 
-/** Runs a warp to its next barrier or its end. Returns how many threads wait at the barrier. */
-function runWarp(threads: readonly Thread[], first: number, access: Access, lanes: readonly number[], held: number[]): number {
+function runBlock(threads: readonly Thread[], access: Access, lanes: readonly unknown[], held: unknown[]): void {
+  // Later warps first: an order that the code must not rely on either way.
+  const warps = Array.from({ length: threads.length / 32 }, (_, i): Warp => {
+    return { first: threads.length - 32 * (i + 1), states: new Array<number>(32).fill(waitsForCopies) };
+  });
   for (;;) {
-    const states = Array.from({ length: 32 }, (_, lane) => {
+    let isMoving = false;
+    for (const warp of warps) if (runWarp(threads, warp, access, lanes, held)) isMoving = true;
+    if (isMoving) continue;
+    const states = warps.flatMap((warp) => warp.states);
+    if (states.includes(waitsForCopies)) throw new Fault("a wait for copies that never end");
+    const waiting = states.filter((state) => state === atBarrier).length;
+    if (waiting === 0) break;
+    if (waiting !== threads.length) throw new Fault(`a barrier that ${waiting} of ${threads.length} threads reach`);
+    access.passBarrier();
+    for (const { states: each } of warps) each.fill(waitsForCopies);
+  }
+  access.finish();
+}
+
+/** Runs a warp until all its lanes are at the block's barrier, done, or waiting for copies. Returns false if no lane moved. */
+function runWarp(threads: readonly Thread[], { first, states }: Warp, access: Access, lanes: readonly unknown[], held: unknown[]): boolean {
+  let isMoving = false;
+  for (;;) {
+    let hasMoved = false;
+    for (let lane = 0; lane < 32; lane++) {
+      if (states[lane] !== waitsForCopies) continue;
       access.thread = first + lane;
       const { done: isDone, value } = threads[first + lane]!.next();
-      return isDone === true ? done : (value as number);
-    });
-    if (states.every((state) => state <= 0)) return states.filter((state) => state === 0).length;
+      states[lane] = isDone === true ? done : (value as number);
+      if (states[lane] !== waitsForCopies) hasMoved = true;
+    }
+    if (!hasMoved) return isMoving;
+    isMoving = true;
+    if (states.includes(waitsForCopies) || states.every((state) => state <= 0)) continue;
     if (states.some((state) => state !== states[0]))
       throw new Fault(`a shuffle that not all lanes of a warp reach together: ${states.join(" ")}`);
     for (let lane = 0; lane < 32; lane++) held[first + lane] = lanes[first + lane]!;
+    states.fill(waitsForCopies);
   }
 }

@@ -11,8 +11,8 @@ type Work = () => void;
 export class InterpretedDriver implements CudaDriver {
   readonly device = {
     name: "PTX interpreter",
-    computeCapability: [8, 0],
-    multiprocessors: 1,
+    computeCapability: [9, 0],
+    multiprocessors: 3,
     totalBytes: 2 ** 30,
     driverVersion: 12000,
   } as const;
@@ -106,7 +106,7 @@ export class InterpretedDriver implements CudaDriver {
     });
   }
 
-  launch({ kernel, grid, block, args, spans }: LaunchCommand): void {
+  launch({ kernel, grid, block, sharedBytes, args, spans }: LaunchCommand): void {
     const { ptx, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
     const reach = [
@@ -117,7 +117,7 @@ export class InterpretedDriver implements CudaDriver {
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], params, tables, reach });
+      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, params, tables, reach });
     });
   }
 

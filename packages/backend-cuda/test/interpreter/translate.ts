@@ -17,7 +17,8 @@ export interface ParsedKernel {
   readonly entry: string;
   readonly params: readonly string[];
   readonly maxThreads: number;
-  readonly sharedBytes: number;
+  /** Undefined where a launch says how much it is. */
+  readonly sharedBytes: number | undefined;
   readonly tables: readonly { readonly name: string; readonly type: "f32" | "u32"; readonly values: readonly number[] }[];
   readonly blocks: readonly Block[];
   readonly registers: readonly string[];
@@ -31,17 +32,18 @@ export function parse(ptx: string): ParsedKernel {
   let entry = "";
   let params: string[] = [];
   let maxThreads = 0;
-  let sharedBytes = 0;
+  let sharedBytes: number | undefined = 0;
   for (const raw of ptx.split("\n")) {
     const line = raw.trim();
-    if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_80|address_size 64)$/.test(line)) continue;
+    if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_(80|90)|address_size 64)$/.test(line)) continue;
     const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
     const head = /^\.visible \.entry (\w+)\((.*)\)$/.exec(line);
     const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);
-    const shared = /^\.shared \.align 16 \.b8 shared\[(\d+)\];$/.exec(line);
+    const shared = /^\.shared \.align (?:16|128) \.b8 shared\[(\d+)\];$/.exec(line);
     const threads = /^\.maxntid (\d+), 1, 1$/.exec(line);
     const label = /^(\$L\d+):$/.exec(line);
-    if (table !== null) {
+    if (line === ".extern .shared .align 128 .b8 shared[];") sharedBytes = undefined;
+    else if (table !== null) {
       const values = table[4]!.split(", ").map((item) => literal(item));
       if (values.length !== Number(table[3])) throw new Fault(`table of ${values.length} values declared as ${table[3]}`);
       tables.push({ name: table[2]!, type: table[1] as "f32" | "u32", values });
@@ -65,7 +67,7 @@ export function parse(ptx: string): ParsedKernel {
 }
 
 function parseInstruction(line: string): Instruction {
-  const match = /^(?:@(!?)%(p\d+) )?([\w.]+)(?: (.*))?;$/.exec(line);
+  const match = /^(?:@(!?)%(p\d+) )?([\w.:]+)(?: (.*))?;$/.exec(line);
   if (match === null) throw new Fault(`not an instruction: ${line}`);
   const [, negation, register, name, rest] = match;
   return {
@@ -92,11 +94,14 @@ function literal(text: string): number {
   throw new Fault(`not a literal: ${text}`);
 }
 
-/** A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at a barrier and n > 0 at shuffle n. */
+/**
+ * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
+ * lanes of a warp meet, and -2 while a barrier for copies is not complete.
+ */
 export function translate(kernel: ParsedKernel): string {
   checkDefinitions(kernel);
   const places = new Map(kernel.blocks.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])));
-  let shuffles = 0;
+  let meetings = 0;
   const cases = kernel.blocks.map(({ instructions }, i) => {
     const lines = instructions.map((instruction) => {
       const { name, guard, operands, text } = instruction;
@@ -112,14 +117,20 @@ export function translate(kernel: ParsedKernel): string {
       if (name === "shfl.sync.bfly.b32") {
         const [to, value, mask, clamp, members] = operands;
         if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
-        return `lanes[tid] = ${operand(value!)}; yield ${++shuffles}; m.thread = tid; ${target(to!)} = held[tid ^ ${mask}];`;
+        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid ^ ${mask}];`;
       }
+      if (name === "bar.warp.sync") {
+        if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
+        return `yield ${++meetings}; m.thread = tid; m.passWarpBarrier();`;
+      }
+      if (name.startsWith("mma.")) return matrixProduct(instruction, ++meetings);
+      if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       return statement(instruction, kernel);
     });
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { $f16, $toF16, $even, $float, $uint, $clampS32, $clampU32 } = helpers;
+const { $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply } = helpers;
 return function* (m, params, tables, tid, ctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
@@ -167,16 +178,26 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
       ? `{ const [v, at] = ${at}; ${target(operands[0]!)} = v.get${accessor}(at, true); }`
       : `{ const [v, at] = ${at}; v.set${accessor}(at, ${operand(operands[1]!)}, true); }`;
   }
-  const vector = /^ld\.global\.v4\.(f32|b16)$/.exec(name);
+  const vector = /^(ld|st)\.(global|shared)\.v([24])\.(f32|b16|u32)$/.exec(name);
   if (vector !== null) {
-    const [accessor, bytes] = accessors[vector[1]!]!;
-    const place = /^\[(%l\d+)\+(\d+)\]$/.exec(operands[1]!);
+    const [, kind, space, count, type] = vector;
+    const [accessor, bytes] = accessors[type!]!;
+    const [list, address] = kind === "ld" ? operands : operands.toReversed();
+    const place = /^\[(%[lu]\d+)\+(\d+)\]$/.exec(address!);
     if (place === null) throw new Fault(`not an address: ${text}`);
-    const loads = operands[0]!
-      .slice(1, -1)
-      .split(",")
-      .map((register, i) => `${target(register)} = v.get${accessor}(at + ${i * bytes}, true);`);
-    return `{ const [v, at] = m.read("global", ${target(place[1]!)} + ${place[2]}, ${4 * bytes}); ${loads.join(" ")} }`;
+    if ((space === "global") !== place[1]!.startsWith("%l")) throw new Fault(`an address of another space: ${text}`);
+    const registers = listOf(list!, Number(count), text);
+    const accesses = registers.map((register, i) =>
+      kind === "ld"
+        ? `${register} = v.get${accessor}(at + ${i * bytes}, true);`
+        : `v.set${accessor}(at + ${i * bytes}, ${register}, true);`,
+    );
+    const access = `m.${kind === "ld" ? "read" : "write"}("${space}", ${target(place[1]!)} + ${place[2]}, ${Number(count) * bytes})`;
+    return `{ const [v, at] = ${access}; ${accesses.join(" ")} }`;
+  }
+  if (name === "mov.b32" && operands[0]!.startsWith("{")) {
+    const [low, high] = listOf(operands[0]!, 2, text);
+    return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
   const to = target(operands[0]!);
   if (name === "ld.param.u64") {
@@ -194,10 +215,52 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     if (name === "mov.b32") return `${to} = ${recast(to[0]!, source[1]!, operand(source))};`;
     return `${to} = ${operand(source)};`;
   }
+  if (name === "lop3.b32") return `${to} = $logic3(${operands.slice(1).map(operand).join(", ")});`;
   const [a, b, c] = operands.slice(1).map(operand) as [string, string, string];
   const value = expression(name, parts, a, b, c);
   if (value === undefined) throw new Fault(`unknown instruction: ${text}`);
   return `${to} = ${value};`;
+}
+
+/** The registers of `{a,b,c}`. */
+function listOf(text: string, count: number, instruction: string): readonly string[] {
+  const registers = /^\{.*\}$/.test(text) ? text.slice(1, -1).split(",").map(target) : [];
+  if (registers.length !== count) throw new Fault(`expected ${count} registers: ${instruction}`);
+  return registers;
+}
+
+/** Every lane hands in its parts of the matrices, and computes its part of the product when all have. */
+function matrixProduct({ name, operands, text }: Instruction, meeting: number): string {
+  const type = /^mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32$/.exec(name)?.[1];
+  if (type === undefined) throw new Fault(`unknown instruction: ${text}`);
+  const [to, a, b, c] = operands.map((list, i) => listOf(list, [4, 4, 2, 4][i]!, text));
+  const parts = [...a!, ...b!, ...c!].join(", ");
+  return `lanes[tid] = [${parts}]; yield ${meeting}; m.thread = tid; [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
+}
+
+/** Barriers in shared memory and the copies that they announce. */
+function asynchronous({ name, operands, text }: Instruction): string {
+  const address = (item: string | undefined): string => target(item?.slice(1, -1) ?? "");
+  switch (name) {
+    case "mbarrier.init.shared::cta.b64":
+      return `m.initBarrier(${address(operands[0])}, ${operand(operands[1]!)});`;
+    case "fence.mbarrier_init.release.cluster":
+      return "";
+    case "fence.proxy.async":
+      return "m.fenceBarriers();";
+    case "mbarrier.arrive.expect_tx.shared::cta.b64":
+      return `m.expectBytes(${address(operands[1])}, ${operand(operands[2]!)});`;
+    case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": {
+      const [to, from, bytes, barrier] = operands;
+      return `m.copyBulk(${address(to)}, ${address(from)}, ${operand(bytes!)}, ${address(barrier)});`;
+    }
+    case "mbarrier.try_wait.parity.shared::cta.b64": {
+      const isDone = target(operands[0]!);
+      return `${isDone} = m.tryWait(${address(operands[1])}, ${operand(operands[2]!)}); if (!${isDone}) { yield -2; m.thread = tid; }`;
+    }
+    default:
+      throw new Fault(`unknown instruction: ${text}`);
+  }
 }
 
 function recast(to: string, from: string, value: string): string {
@@ -265,7 +328,11 @@ function expression(name: string, parts: readonly string[], a: string, b: string
       return comparisons[parts[1]!] === undefined ? undefined : `(${a} ${comparisons[parts[1]!]} ${b})`;
     case "cvta":
       return a;
+    case "prmt":
+      return name === "prmt.b32" ? `$pickBytes(${a}, ${b}, ${c})` : undefined;
     case "cvt":
+      if (name === "cvt.rn.f16x2.f32") return `(($toF16(${a}) << 16 | $toF16(${b})) >>> 0)`;
+      if (name === "cvt.rn.bf16x2.f32") return `(($toBf16(${a}) << 16 | $toBf16(${b})) >>> 0)`;
       return conversion(name, a);
     default:
       return undefined;
@@ -326,8 +393,8 @@ function checkDefinitions({ blocks }: ParsedKernel): void {
   const walk = (i: number, check: boolean): void => {
     const defined = new Set(entering[i]);
     for (const { name, guard, operands, text } of blocks[i]!.instructions) {
-      const isStore = name.startsWith("st.");
-      const sources = (isStore ? operands : operands.slice(1)).flatMap((item) => /%[phuslfd]\d+/.exec(item) ?? []);
+      const isStore = /^(st|mbarrier\.(init|arrive)|fence|cp|bar)\./.test(name);
+      const sources = (isStore ? operands : operands.slice(1)).flatMap((item) => item.match(/%[phuslfd]\d+/g) ?? []);
       const used = guard === undefined ? sources : [...sources, `%${guard.register}`];
       const missing = used.find((register) => !defined.has(register));
       if (check && missing !== undefined) throw new Fault(`${missing} is used before it is assigned on every path: ${text}`);

@@ -115,7 +115,7 @@ export function launch(
   const tables = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [[name, each.words] as const] : []));
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
   const dtypes = Object.fromEntries(parameters.map(([name, each]) => [name, dtypeOf(call, each)]));
-  const k = new PtxEmitter(entry, dtypes, threads, Object.fromEntries(tables));
+  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables) });
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");

@@ -1,0 +1,47 @@
+import type { U32 } from "@centella/gpu-kernels";
+import { MemoryWriter } from "./memory.ts";
+import type { Elem, Global, Shared } from "./types.ts";
+
+/** Copies that run beside the kernel, the barriers in shared memory that announce them, and launches that overlap. Needs sm_90. */
+export class AsyncWriter extends MemoryWriter {
+  /** Makes the barrier at `barrier` complete a phase after `arrivals` arrivals and all bytes that were announced. */
+  initBarrier(barrier: Shared<"u64">, arrivals: number): void {
+    this.require("bulkCopy");
+    this.emit(`mbarrier.init.shared::cta.b64 [${barrier}], ${arrivals}`);
+  }
+
+  /** Makes barriers that this thread has initialised visible to copies. */
+  fenceBarriers(): void {
+    this.require("bulkCopy");
+    this.emit("fence.mbarrier_init.release.cluster");
+    this.emit("fence.proxy.async");
+  }
+
+  /** Arrives at a barrier and announces `bytes` of copies for its current phase. */
+  expectBytes(barrier: Shared<"u64">, bytes: U32 | number): void {
+    this.require("bulkCopy");
+    this.emit(`mbarrier.arrive.expect_tx.shared::cta.b64 _, [${barrier}], ${this.operand("u32", bytes)}`);
+  }
+
+  /** Starts a copy to shared memory. Both addresses and `bytes` are multiples of 16. The content may be read after {@link waitBarrier}. */
+  copyBulk(to: Shared<Elem>, from: Global<Elem>, bytes: U32 | number, barrier: Shared<"u64">): void {
+    this.require("bulkCopy");
+    const size = this.operand("u32", bytes);
+    this.emit(`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [${to}], [${from}], ${size}, [${barrier}]`);
+  }
+
+  /** Waits until the barrier has completed the phase of this parity: 0 for the first one, 1 for the second one, 0 for the third one. */
+  waitBarrier(barrier: Shared<"u64">, parity: U32): void {
+    this.require("bulkCopy");
+    const isDone = this.reg("bool");
+    const start = this.label();
+    this.place(start);
+    this.emit(`mbarrier.try_wait.parity.shared::cta.b64 ${isDone}, [${barrier}], ${parity}`);
+    this.emit(`@!${isDone} bra ${start}`);
+  }
+
+  /** Waits for the lanes of the warp: what they wrote to memory before may be read after. */
+  syncWarp(): void {
+    this.emit("bar.warp.sync 0xFFFFFFFF");
+  }
+}

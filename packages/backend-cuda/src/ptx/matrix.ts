@@ -1,0 +1,28 @@
+import type { F32, U32 } from "@centella/gpu-kernels";
+import { AsyncWriter } from "./async.ts";
+
+/** Types that tensor cores multiply here. */
+export type HalfType = "f16" | "bf16";
+
+/**
+ * A lane's part of a 16 x 16 matrix, with g = lane / 4 and t = lane % 4: two halves each of row g from column 2t, of row g + 8 from column
+ * 2t, of row g from column 2t + 8, and of row g + 8 from column 2t + 8. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16".
+ */
+export type LeftFragment = readonly [U32, U32, U32, U32];
+
+/** A lane's part of a 16 x 8 matrix: two halves each of column g from row 2t, and of column g from row 2t + 8. */
+export type RightFragment = readonly [U32, U32];
+
+/** A lane's part of a 16 x 8 matrix of f32: row g, columns 2t and 2t + 1, then row g + 8, columns 2t and 2t + 1. */
+export type SumFragment = readonly [F32, F32, F32, F32];
+
+/** Products of small matrices that the lanes of a warp share. */
+export class MatrixWriter extends AsyncWriter {
+  /** `a * b + c`, with sums in f32. All lanes of the warp must take part. */
+  multiplyMatrices(type: HalfType, a: LeftFragment, b: RightFragment, c: SumFragment): SumFragment {
+    const to: SumFragment = [this.reg("f32"), this.reg("f32"), this.reg("f32"), this.reg("f32")];
+    const operands = [to, a, b, c].map((registers) => `{${registers.join(",")}}`).join(", ");
+    this.emit(`mma.sync.aligned.m16n8k16.row.col.f32.${type}.${type}.f32 ${operands}`);
+    return to;
+  }
+}

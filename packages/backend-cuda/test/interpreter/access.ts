@@ -1,0 +1,151 @@
+import { CopyBarriers } from "./copyBarriers.ts";
+import { Fault, type GlobalMemory, type Reach, Region } from "./memory.ts";
+import { areOrdered, Stamps } from "./stamps.ts";
+
+type Space = "global" | "shared";
+
+/** Reads and writes of a block's threads, checked. `thread` is set before each. */
+export class Access {
+  readonly shared: Region;
+  readonly #global: GlobalMemory;
+  readonly #reach: readonly Reach[];
+  readonly #threadsBefore: number;
+  readonly #stamps: Stamps;
+  readonly #barriers: CopyBarriers;
+  thread = 0;
+
+  constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number) {
+    this.#global = global;
+    this.#reach = reach;
+    this.#threadsBefore = threadsBefore;
+    this.shared = new Region("shared memory", 0, sharedBytes, true);
+    this.#stamps = new Stamps();
+    this.#barriers = new CopyBarriers(this.shared);
+  }
+
+  /** Called when all threads have reached the block's barrier: accesses before it do not meet those after it. */
+  passBarrier(): void {
+    this.#stamps.phase++;
+    this.#barriers.showAll();
+  }
+
+  /** Called by each lane that leaves a barrier of its warp. */
+  passWarpBarrier(): void {
+    this.#stamps.passWarpBarrier(this.thread);
+  }
+
+  read(space: Space, address: number, bytes: number): readonly [DataView, number] {
+    const [region, offset] = this.#locate(space, address, bytes, false);
+    for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) this.#checkRead(space, region, i);
+    return [region.view, offset];
+  }
+
+  write(space: Space, address: number, bytes: number): readonly [DataView, number] {
+    const [region, offset] = this.#locate(space, address, bytes, true);
+    for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
+      this.#checkWrite(space, region, i);
+      region.written[i] = 1;
+      region.writer[i] = this.#stamp(space);
+    }
+    return [region.view, offset];
+  }
+
+  initBarrier(address: number, arrivals: number): void {
+    this.write("shared", address, 8);
+    this.#barriers.init(address, arrivals, this.thread);
+  }
+
+  fenceBarriers(): void {
+    this.#barriers.fence(this.thread);
+  }
+
+  expectBytes(address: number, bytes: number): void {
+    this.read("shared", address, 8);
+    this.#barriers.expect(address, bytes, this.#who());
+  }
+
+  /** Starts a copy. It lands when a thread waits for its barrier. */
+  copyBulk(to: number, from: number, bytes: number, barrier: number): void {
+    const who = this.#who();
+    if (to % 16 !== 0 || from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
+      throw new Fault(`${who}: a copy of ${bytes} bytes to ${to}: expected multiples of 16`);
+    this.#checkReach(from, bytes, false);
+    if (to + bytes > this.shared.size) throw new Fault(`${who}: a copy of ${bytes} bytes to byte ${to} of ${this.shared.size}`);
+    this.read("shared", barrier, 8);
+    const source = this.#global.region(from, bytes, who);
+    const start = from - source.base;
+    for (let i = start >> 1; i < (start + bytes) >> 1; i++) {
+      if (source.written[i] === 0) throw new Fault(`${who}: copy of unwritten byte ${2 * i} of ${source.name}`);
+      if (isOther(source.writer[i]!, this.#stamp("global"))) throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
+    }
+    for (let i = to >> 1; i < (to + bytes) >> 1; i++) this.#checkWrite("shared", this.shared, i);
+    this.#barriers.start(barrier, { to, data: source.bytes.slice(start, start + bytes) }, who);
+  }
+
+  /** Whether the barrier has completed the phase of this parity. What was copied in it may then be read by this thread. */
+  tryWait(address: number, parity: number): boolean {
+    this.read("shared", address, 8);
+    return this.#barriers.tryWait(address, parity, this.thread, this.#who());
+  }
+
+  /** @throws {Fault} if copies are on their way when the block ends */
+  finish(): void {
+    this.#barriers.finish();
+  }
+
+  #locate(space: Space, address: number, bytes: number, isWrite: boolean): readonly [Region, number] {
+    if (space === "global") this.#checkReach(address, bytes, isWrite);
+    const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
+    return [region, region.checked(address, bytes, this.#who())];
+  }
+
+  #checkRead(space: Space, region: Region, i: number): void {
+    if (space === "shared") this.#barriers.checkRead(i, this.thread, this.#who());
+    const stamp = this.#stamp(space);
+    if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
+    if (this.#meets(space, region.writer[i]!, stamp))
+      throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was written by another thread`);
+    if (region.reader !== undefined) region.reader[i] = this.#stamps.readBy(region.reader[i]!, stamp);
+  }
+
+  #checkWrite(space: Space, region: Region, i: number): void {
+    if (space === "shared") this.#barriers.checkWrite(i, this.#who());
+    const stamp = this.#stamp(space);
+    if (this.#meets(space, region.writer[i]!, stamp))
+      throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
+    if (region.reader !== undefined && this.#meets(space, region.reader[i]!, stamp))
+      throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was read by another thread`);
+  }
+
+  #meets(space: Space, record: number, stamp: number): boolean {
+    return space === "shared" ? !areOrdered(record, stamp) : isOther(record, stamp);
+  }
+
+  /** Tensors lie side by side in one piece of memory: a kernel that runs out of its own is in another one. */
+  #checkReach(address: number, bytes: number, isWrite: boolean): void {
+    for (const { begin, end, isWritten } of this.#reach) if (address >= begin && address + bytes <= end && (isWritten || !isWrite)) return;
+    const nearest = this.#reach
+      .filter(({ begin, isWritten }) => begin <= address && (isWritten || !isWrite))
+      .reduce<Reach | undefined>((best, each) => (best === undefined || each.begin > best.begin ? each : best), undefined);
+    const where =
+      nearest === undefined
+        ? "before all of them"
+        : `${address - nearest.end} bytes behind the end of one of ${nearest.end - nearest.begin}`;
+    throw new Fault(`${this.#who()}: ${isWrite ? "write" : "read"} of ${bytes} bytes outside of its tensors, ${where}`);
+  }
+
+  #stamp(space: Space): number {
+    return space === "shared" ? this.#stamps.of(this.thread) : this.#global.epoch * epochUnit + this.#threadsBefore + this.thread;
+  }
+
+  #who(): string {
+    return `thread ${this.thread} (${this.#threadsBefore + this.thread} of the grid)`;
+  }
+}
+
+const epochUnit = 2 ** 32;
+
+/** True if a record of global memory is of the same launch, and of another thread. */
+function isOther(record: number, stamp: number): boolean {
+  return record !== stamp && Math.floor(record / epochUnit) === Math.floor(stamp / epochUnit);
+}

@@ -1,0 +1,123 @@
+import { Fault, type Region } from "./memory.ts";
+
+/** A copy to shared memory. */
+interface Copy {
+  readonly to: number;
+  readonly data: Uint8Array;
+}
+
+interface Barrier {
+  readonly arrivals: number;
+  readonly creator: number;
+  /** Whether copies may use it. */
+  isFenced: boolean;
+  /** Arrivals that the current phase waits for. */
+  pending: number;
+  /** Bytes that were announced and have not landed. */
+  bytes: number;
+  /** Number of phases that are over. */
+  completed: number;
+  readonly inFlight: number[];
+}
+
+/** What became of a copy. */
+interface Record {
+  readonly copy: Copy;
+  readonly barrier: number;
+  /** The barrier's phase that it belongs to. */
+  readonly phase: number;
+  state: "in flight" | "landed" | "visible";
+}
+
+/** Barriers in shared memory, and copies that land as late as possible: when a thread waits for them. */
+export class CopyBarriers {
+  readonly #shared: Region;
+  readonly #barriers = new Map<number, Barrier>();
+  readonly #records: (Record | undefined)[] = [undefined];
+  /** Phases of barriers that threads have seen complete, by thread and barrier. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(shared: Region) {
+    this.#shared = shared;
+  }
+
+  init(address: number, arrivals: number, thread: number): void {
+    this.#barriers.set(address, { arrivals, creator: thread, isFenced: false, pending: arrivals, bytes: 0, completed: 0, inFlight: [] });
+  }
+
+  fence(thread: number): void {
+    for (const barrier of this.#barriers.values()) if (barrier.creator === thread) barrier.isFenced = true;
+  }
+
+  expect(address: number, bytes: number, who: string): void {
+    const barrier = this.#at(address, who);
+    if (barrier.pending === 0) throw new Fault(`${who}: an arrival more than the barrier expects`);
+    barrier.pending--;
+    barrier.bytes += bytes;
+    this.#complete(barrier);
+  }
+
+  start(address: number, copy: Copy, who: string): void {
+    const barrier = this.#at(address, who);
+    if (!barrier.isFenced) throw new Fault(`${who}: a copy before the fence that shows it its barrier`);
+    const number = this.#records.push({ copy, barrier: address, phase: barrier.completed, state: "in flight" }) - 1;
+    barrier.inFlight.push(number);
+    this.#shared.copy.fill(number, copy.to >> 1, (copy.to + copy.data.length) >> 1);
+  }
+
+  tryWait(address: number, parity: number, thread: number, who: string): boolean {
+    const barrier = this.#at(address, who);
+    if ((barrier.completed & 1) === parity) this.#land(barrier);
+    const isOver = (barrier.completed & 1) !== parity;
+    if (isOver) this.#seen.set(`${thread} ${address}`, barrier.completed);
+    return isOver;
+  }
+
+  /** After a barrier of the block, every thread may read what any thread has waited for. */
+  showAll(): void {
+    for (const record of this.#records) if (record?.state === "landed") record.state = "visible";
+  }
+
+  checkRead(i: number, thread: number, who: string): void {
+    const record = this.#records[this.#shared.copy[i]!];
+    if (record === undefined || record.state === "visible") return;
+    if (record.state === "in flight") throw new Fault(`${who}: read of byte ${2 * i} of shared memory while a copy writes there`);
+    if ((this.#seen.get(`${thread} ${record.barrier}`) ?? 0) <= record.phase)
+      throw new Fault(`${who}: read of byte ${2 * i} of shared memory, whose copy this thread did not wait for`);
+  }
+
+  checkWrite(i: number, who: string): void {
+    if (this.#records[this.#shared.copy[i]!]?.state === "in flight")
+      throw new Fault(`${who}: write to byte ${2 * i} of shared memory while a copy writes there`);
+  }
+
+  finish(): void {
+    for (const { inFlight, bytes } of this.#barriers.values())
+      if (inFlight.length > 0 || bytes > 0) throw new Fault(`${inFlight.length} copies that no thread waited for`);
+  }
+
+  #land(barrier: Barrier): void {
+    for (const number of barrier.inFlight.splice(0)) {
+      const record = this.#records[number]!;
+      const { to, data } = record.copy;
+      record.state = "landed";
+      this.#shared.bytes.set(data, to);
+      this.#shared.written.fill(1, to >> 1, (to + data.length) >> 1);
+      this.#shared.writer.fill(0, to >> 1, (to + data.length) >> 1);
+      barrier.bytes -= data.length;
+    }
+    this.#complete(barrier);
+  }
+
+  #complete(barrier: Barrier): void {
+    if (barrier.pending > 0 || barrier.bytes !== 0 || barrier.inFlight.length > 0) return;
+    barrier.completed++;
+    barrier.pending = barrier.arrivals;
+  }
+
+  #at(address: number, who: string): Barrier {
+    const barrier = this.#barriers.get(address);
+    if (barrier === undefined) throw new Fault(`${who}: no barrier at byte ${address} of shared memory`);
+    return barrier;
+  }
+}

@@ -1,0 +1,43 @@
+import { bfloatToFloat, halfToFloat } from "@centella/quant";
+
+/** `lop3`: bit n of the table is the result for the bits of a, b, c that write n in binary. */
+export function logic3(a: number, b: number, c: number, table: number): number {
+  let result = 0;
+  for (let n = 0; n < 8; n++) if ((table >> n) & 1) result |= (n & 4 ? a : ~a) & (n & 2 ? b : ~b) & (n & 1 ? c : ~c);
+  return result >>> 0;
+}
+
+/** `prmt` without the bit that repeats a sign. */
+export function pickBytes(a: number, b: number, selector: number): number {
+  let result = 0;
+  for (let i = 0; i < 4; i++) {
+    const from = (selector >> (4 * i)) & 15;
+    const sign = from & 8 ? -(((from & 4 ? b : a) >>> (8 * (from & 3) + 7)) & 1) & 255 : undefined;
+    const byte = sign ?? ((from & 4 ? b : a) >>> (8 * (from & 3))) & 255;
+    result |= byte << (8 * i);
+  }
+  return result >>> 0;
+}
+
+/** A lane's registers of a matrix product: four of the left matrix, two of the right one, four sums. */
+type Parts = readonly number[];
+
+/**
+ * A lane's four elements of `a [16, 16] * b [16, 8] + c`. Lane 4g + t holds, two halves a word: of `a` row g from column 2t, row g + 8 from
+ * column 2t, row g from column 2t + 8, row g + 8 from column 2t + 8; of `b` column g from row 2t, column g from row 2t + 8; of `c` and the
+ * result row g, columns 2t and 2t + 1, then row g + 8. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type".
+ */
+export function multiply(type: "f16" | "bf16", held: readonly Parts[], thread: number): readonly number[] {
+  const value = type === "f16" ? halfToFloat : bfloatToFloat;
+  const first = thread & ~31;
+  const half = (lane: number, register: number, index: number): number => value((held[first + lane]![register]! >>> (16 * index)) & 65535);
+  const left = (row: number, k: number): number => half((row & 7) * 4 + ((k & 7) >> 1), (row >> 3) + 2 * (k >> 3), k & 1);
+  const right = (k: number, column: number): number => half(column * 4 + ((k & 7) >> 1), 4 + (k >> 3), k & 1);
+  const [g, t] = [(thread & 31) >> 2, thread & 3];
+  return [0, 1, 2, 3].map((i) => {
+    const [row, column] = [g + 8 * (i >> 1), 2 * t + (i & 1)];
+    let sum = held[thread]![6 + i]!;
+    for (let k = 0; k < 16; k++) sum += left(row, k) * right(k, column);
+    return Math.fround(sum);
+  });
+}

@@ -1,0 +1,28 @@
+import { PtxEmitter } from "../src/ptx/emitter.ts";
+import type { Target } from "../src/ptx/text.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+/** Runs a kernel with parameters x and y on one block; gives y. */
+export async function runOn(
+  x: Float32Array,
+  body: (k: PtxEmitter) => void,
+  { threads = 32, words = x.length, target = "sm_80" as Target } = {},
+): Promise<Float32Array> {
+  const driver = new InterpretedDriver();
+  const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads, { target });
+  body(k);
+  const kernel = driver.kernel(await driver.loadModule(k.text()), "k");
+  const [from, to, pinned] = [driver.alloc(x.byteLength), driver.alloc(words * 4), driver.allocPinned(Math.max(x.byteLength, words * 4))];
+  driver.writePinned(pinned, 0, new Uint8Array(x.buffer));
+  driver.copyToDevice(from, pinned, x.byteLength);
+  const spans = [
+    { bytes: x.byteLength, isWritten: false },
+    { bytes: words * 4, isWritten: true },
+  ];
+  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: k.dynamicSharedBytes, args: [from, to], spans });
+  driver.copyFromDevice(pinned, to, words * 4);
+  await driver.finished();
+  const bytes = new Uint8Array(words * 4);
+  driver.readPinned(pinned, 0, bytes);
+  return new Float32Array(bytes.buffer);
+}
