@@ -24,27 +24,27 @@ def write_all():
 
 
 def samples():
-    """By numpy's searchsorted over the cumulative probabilities of what the filters left."""
+    """By numpy's searchsorted over the cumulative probabilities of what the filters left, in f64."""
     logits, position = f32(6, 9, scale=2), i32(0, 1, 2, 3, 4, 1000)
+    seed = 2**33 + 99
+    seeds = np.array([[seed & 0xFFFFFFFF, seed >> 32]] * 6, np.uint32).view(np.int32).astype(np.int64)
     cases = []
-    for name, temperature, k, p, least in [("plain", 1, 0, 1, 0), ("temperature", 0.5, 0, 1, 0), ("top-k", 1, 3, 1, 0), ("top-p", 1, 0, 0.8, 0), ("min-p", 1.5, 0, 1, 0.1), ("all", 0.75, 6, 0.9, 0.05)]:
-        seed = 2**33 + 99
-        chosen = [choose(row, uniform(seed, int(at)), temperature, k, p, least) for row, at in zip(logits, position)]
-        cases.append((name, [logits, position], {"seed": seed, "temperature": temperature, "topK": k, "topP": p, "minP": least}, np.array(chosen)))
+    for name, temperature, k, p, least in [("plain", 1, 0, 1, 0), ("temperature", 0.5, 0, 1, 0), ("top-k", 1, 3, 1, 0), ("top-p", 1, 0, 0.8125, 0), ("min-p", 1.5, 0, 1, 0.125), ("all", 0.75, 6, 0.90625, 0.0625)]:
+        chosen = [choose(row, random(seed, int(at)), temperature, k, p, least) for row, at in zip(logits, position)]
+        options = [np.full(6, each, dtype) for each, dtype in [(temperature, np.float64), (k, np.int64), (p, np.float64), (least, np.float64)]]
+        cases.append((name, [logits, position, seeds, *options], {}, np.array(chosen)))
     write("sample", cases)
 
 
 def choose(row, u, temperature, k, p, least):
-    ids = np.argsort(-row, kind="stable") if k or p < 1 else np.arange(len(row))
-    ids = ids[: k or None]
+    ids = np.argsort(-row, kind="stable")[: k or None]
     chances = np.exp(row[ids]) / np.exp(row[ids]).sum()
     if p < 1:
         ids = ids[: np.searchsorted(np.cumsum(chances), p) + 1]
-    ids = ids[np.exp(row[ids] - row[ids].max()) >= least]
+    ids = np.sort(ids[np.exp(row[ids] - row[ids].max()) >= least])
     weights = np.exp(row[ids] / temperature)
     return ids[np.searchsorted(np.cumsum(weights / weights.sum()), u, side="right")]
 
 
-def uniform(seed, position):
-    a, b, _, _ = philox(position, 0, seed)
-    return ((a >> 5) * 2**26 + (b >> 6)) / 2**53
+def random(seed, position):
+    return philox(position, 0, seed)[0] / 2**32

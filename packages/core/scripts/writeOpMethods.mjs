@@ -49,6 +49,7 @@ function docOf(node) {
 
 /** Fields of a parameter interface, inherited ones first: `{ name, type, doc, source }`. */
 function fieldsOf(name, source) {
+  if (name === "NoParams") return [];
   const file = sourceOf(declaringFile(name, source));
   const found = file.statements.find((each) => ts.isInterfaceDeclaration(each) && each.name.text === name);
   const inherited = (found.heritageClauses ?? []).flatMap(({ types }) =>

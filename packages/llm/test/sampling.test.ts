@@ -17,6 +17,8 @@ import { applyPenalties, applyTemperature, dynamicTemperature, minP, topK, topNS
 
 /** Logits whose softmax is exactly these probabilities. */
 const logitsOf = (...p: number[]): Float32Array => Float32Array.from(p, Math.log);
+/** The u32 at a share of all of them. */
+const word = (share: number): number => Math.floor(share * 2 ** 32);
 const idsAfter = (step: (candidates: ReturnType<typeof candidatesOf>) => ReturnType<typeof candidatesOf>, logits: Float32Array): number[] =>
   Array.from(step(candidatesOf(logits)).ids);
 
@@ -299,22 +301,22 @@ describe("steps, by hand", () => {
     // Surprises in bits: 1.32, 1.74, 2.32, 3.32.
     const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
     const target = { version: 2, tau: 0.8, eta: 0.1 } as const;
-    const first = mirostat(candidates, target, 1.6, 0.999, 4);
+    const first = mirostat(candidates, target, 1.6, word(0.999), 4);
     expect(first.id).toBe(0);
     expect(first.mu).toBeCloseTo(1.6 + 0.1 * 0.8, 9);
-    const second = mirostat(candidates, target, 2, 0.999, 4);
+    const second = mirostat(candidates, target, 2, word(0.999), 4);
     expect(second.id).toBe(1);
     expect(second.mu).toBeCloseTo(2 - 0.1 * (-Math.log2(3 / 7) - 0.8), 6);
-    expect(mirostat(candidates, target, 0.1, 0.999, 4).id).toBe(0);
+    expect(mirostat(candidates, target, 0.1, word(0.999), 4).id).toBe(0);
   });
 
   test("Mirostat 1: keeps the number of tokens that Zipf's law allows, fitted by llama.cpp's formula", () => {
     // Least squares of ln(p_i / p_i+1) over ln((i + 2) / (i + 1)) gives s = 0.7741, and mu = 2 then k = 3 of 4 tokens.
     const candidates = candidatesOf(logitsOf(0.4, 0.3, 0.2, 0.1));
-    const { id, mu } = mirostat(candidates, { version: 1, tau: 1, eta: 0.1 }, 2, 0.999, 4);
+    const { id, mu } = mirostat(candidates, { version: 1, tau: 1, eta: 0.1 }, 2, word(0.999), 4);
     expect(id).toBe(2);
     expect(mu).toBeCloseTo(1.883007, 5);
-    expect(mirostat(candidatesOf(Float32Array.of(1, 1, 1)), { version: 1, tau: 1, eta: 0.1 }, 2, 0.999, 3).id).toBe(2);
+    expect(mirostat(candidatesOf(Float32Array.of(1, 1, 1)), { version: 1, tau: 1, eta: 0.1 }, 2, word(0.999), 3).id).toBe(2);
   });
 
   test("log probabilities of the model, the most likely first", () => {
@@ -327,6 +329,6 @@ describe("steps, by hand", () => {
 
   test("pick samples by the running sum of probabilities", () => {
     const candidates = candidatesOf(logitsOf(0.1, 0.2, 0.3, 0.4));
-    expect([0, 0.09, 0.11, 0.29, 0.31, 0.59, 0.61, 0.999999999].map((u) => pick(candidates, u))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
+    expect([0, 0.09, 0.11, 0.29, 0.31, 0.59, 0.61, 0.999999999].map((u) => pick(candidates, word(u)))).toEqual([0, 0, 1, 1, 2, 2, 3, 3]);
   });
 });

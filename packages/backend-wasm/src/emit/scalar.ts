@@ -70,6 +70,8 @@ export const i32: Readonly<
     wrap: Unary<"i64", "i32">;
     /** Rounds towards zero and saturates. */
     truncF64: Unary<"f64", "i32">;
+    /** Unsigned; rounds towards zero and saturates. */
+    truncF64U: Unary<"f64", "i32">;
     load: Load<"i32">;
     load8S: Load<"i32">;
     load8U: Load<"i32">;
@@ -106,6 +108,7 @@ export const i32: Readonly<
   reinterpret: unary("i32", 0xbc),
   wrap: unary("i32", 0xa7),
   truncF64: unary("i32", 0xfc, 2),
+  truncF64U: unary("i32", 0xfc, 3),
   load: load("i32", 0x28),
   load8S: load("i32", 0x2c),
   load8U: load("i32", 0x2d),
@@ -115,17 +118,18 @@ export const i32: Readonly<
   select: (condition, yes, no) => expr("i32", [i32Operand(yes), i32Operand(no), i32Operand(condition)], [0x1b]),
 };
 
-/** i64 instructions that threads need. */
+/** i64 instructions that threads and sampling need. */
 export const i64: Readonly<
-  Record<"add" | "mul" | "shl" | "shrU" | "or", Binary<"i64">> & {
-    const: (n: number) => Expr<"i64">;
-    fromI32S: Unary<"i32", "i64">;
-    fromI32U: Unary<"i32", "i64">;
-    ne: Binary<"i64", "i32">;
-  }
+  Record<"add" | "sub" | "mul" | "shl" | "shrU" | "or", Binary<"i64">> &
+    Record<"ne" | "gtU" | "geU", Binary<"i64", "i32">> & {
+      const: (n: number) => Expr<"i64">;
+      fromI32S: Unary<"i32", "i64">;
+      fromI32U: Unary<"i32", "i64">;
+    }
 > = {
   const: (n) => ({ type: "i64", code: [0x42, ...signedLeb(n)] }),
   add: binary("i64", 0x7c),
+  sub: binary("i64", 0x7d),
   mul: binary("i64", 0x7e),
   or: binary("i64", 0x84),
   shl: binary("i64", 0x86),
@@ -133,6 +137,8 @@ export const i64: Readonly<
   fromI32S: unary("i64", 0xac),
   fromI32U: unary("i64", 0xad),
   ne: binary("i32", 0x52),
+  gtU: binary("i32", 0x56),
+  geU: binary("i32", 0x5a),
 };
 
 function floatConst<T extends "f32" | "f64">(type: T, opcode: number, bytes: 4 | 8): (x: number) => Expr<T> {
@@ -178,7 +184,7 @@ export const f32: Readonly<
   load: load("f32", 0x2a),
 };
 
-/** f64 instructions that accumulators and sampling need. */
+/** f64 instructions that accumulators need. */
 export const f64: Readonly<
   Record<"add" | "sub" | "mul" | "div", Binary<"f64">> &
     Record<"lt" | "ge", Binary<"f64", "i32">> & {

@@ -1,23 +1,22 @@
 import { elementCount } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
+import { blockLength } from "../sampling/row.ts";
 import { emitSample } from "../sampling/sample.ts";
-import { ranges } from "./shared/axes.ts";
-import { capacity, entryBytes } from "./shared/order.ts";
+import { entryBytes } from "./shared/order.ts";
 
 export const sample: Kernel<"sample"> = {
-  build({ emit, reserve, maxThreads }, [logits, position], { seed, temperature, topK, topP, minP }, y) {
-    const call = emit("sample", emitSample);
+  build({ emit, reserve }, [logits, position, seed, temperature, topK, topP, minP, mask, maskRow], _params, y) {
+    const fn = emit("sample", emitSample);
     const n = logits.spec.shape.at(-1) as number;
-    // Top-k sorts its candidates; top-p alone sorts all of them.
-    const sorted = topK > 0 ? Math.min(topK, n) : topP < 1 ? n : 0;
-    const most = sorted > 0 ? capacity(n, sorted) : n;
-    const threadScratchBytes = entryBytes * most;
-    reserve(2 * threadScratchBytes * maxThreads);
-    const logMinP = minP > 0 ? Math.log(minP) : Number.NEGATIVE_INFINITY;
-    const options = [n, sorted, most, topP, temperature, logMinP, seed | 0, Math.floor(seed / 2 ** 32) | 0, Number(topK > 0)];
+    const maximaBytes = 16 * Math.ceil(n / blockLength / 4);
+    // One thread computes all rows, so that the memory for a whole row of entries is needed once.
+    reserve(maximaBytes + 2 * entryBytes * n);
     return (run) => {
-      const addresses = [run.address(logits), run.address(position), run.address(y)];
-      return ranges(call, [...addresses, ...options, run.scratch, threadScratchBytes], elementCount(run.shape(y)), 16 * n);
+      const addresses = [logits, position, seed, temperature, topK, topP, minP].map((operand) => run.address(operand));
+      const masks =
+        mask === undefined || maskRow === undefined ? [0, 0, 0] : [run.address(mask), run.address(maskRow), run.shape(mask)[0]!];
+      const a = run.scratch + maximaBytes;
+      return [[{ fn, args: [...addresses, ...masks, run.address(y), n, elementCount(run.shape(y)), run.scratch, a, a + entryBytes * n] }]];
     };
   },
 };

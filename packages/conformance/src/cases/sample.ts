@@ -1,128 +1,151 @@
 import { sampleGoldens } from "../goldens/sample.ts";
-import { exact, f32, i32, type OpCases, tensor } from "../opCases.ts";
+import { type CaseTensor, exact, f32, i32, type OpCases, tensor } from "../opCases.ts";
 
-const positions = (...shape: readonly number[]) =>
-  i32(
-    shape,
-    Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, i) => 7 * i),
-  );
+/** Options of all rows. */
+interface RowOptions {
+  readonly seed?: number;
+  readonly temperature?: number;
+  readonly topK?: number;
+  readonly topP?: number;
+  readonly minP?: number;
+}
+
+const repeated = (count: number, value: number): readonly number[] => new Array<number>(count).fill(value);
+const f32Of = (...values: readonly number[]): CaseTensor => ({ ...f32(values.length), values });
+const i32Of = (...values: readonly number[]): CaseTensor => i32([values.length], values);
+
+/** Inputs of a call whose rows all have the same options. Positions are multiples of 7. */
+function rowsOf(
+  logits: CaseTensor,
+  { seed = 1, temperature = 1, topK = 0, topP = 1, minP = 0 }: RowOptions = {},
+  positions?: readonly number[],
+): readonly CaseTensor[] {
+  const rows = logits.shape.slice(0, -1) as readonly number[];
+  const count = rows.reduce((product, extent) => product * extent, 1);
+  const words = Array.from({ length: count }, () => [seed | 0, Math.floor(seed / 2 ** 32)]).flat();
+  return [
+    logits,
+    i32(rows, positions ?? Array.from({ length: count }, (_, row) => 7 * row)),
+    i32([...rows, 2], words),
+    { ...f32(...rows), values: repeated(count, temperature) },
+    i32(rows, repeated(count, topK)),
+    { ...f32(...rows), values: repeated(count, topP) },
+    { ...f32(...rows), values: repeated(count, minP) },
+  ];
+}
+
+const wide = (...shape: readonly number[]): CaseTensor => ({ ...f32(...shape), fill: { low: -6, high: 6 } });
+const none = Number.NEGATIVE_INFINITY;
+
+/** Specs of a call with two rows of three logits, of which the given ones are replaced. */
+const refused = (...replaced: readonly (CaseTensor | undefined)[]): readonly CaseTensor[] =>
+  rowsOf(f32(2, 3)).map(({ dtype, shape }, i) => replaced[i] ?? { dtype, shape });
 
 export const sample: OpCases<"sample"> = {
   tolerance: { i32: exact },
   cases: [
     ...sampleGoldens,
-    { name: "whole vocabulary", inputs: [f32(3, 1037), positions(3)], params: { seed: 1 } },
-    { name: "greedy", inputs: [f32(3, 1037), positions(3)], params: { seed: 1, temperature: 0 } },
+    { name: "whole vocabulary", inputs: rowsOf(f32(3, 1037)) },
+    { name: "greedy", inputs: rowsOf(f32(3, 1037), { temperature: 0 }) },
+    { name: "greedy takes the first of equals", inputs: rowsOf({ ...f32(4), values: [1, 3, 3, 2] }, { temperature: 0 }) },
+    { name: "both zeros are equal", inputs: rowsOf({ ...f32(2, 3), values: [-1, -0, 0, -0, 0, -0] }, { temperature: 0 }) },
+    { name: "top-k", inputs: rowsOf(f32(9, 67), { seed: 2, topK: 5 }) },
+    { name: "top-k of equals", inputs: rowsOf({ ...f32(9, 8), values: repeated(72, 0.5) }, { seed: 2, topK: 3 }) },
+    { name: "top-k above the number of logits", inputs: rowsOf(f32(9, 6), { seed: 2, topK: 50 }) },
+    { name: "top-k of many equals", inputs: rowsOf({ ...f32(2, 700), values: repeated(1400, -3) }, { seed: 6, topK: 611, topP: 0.9 }) },
+    { name: "top-p", inputs: rowsOf(wide(9, 67), { seed: 3, topP: 0.7 }) },
+    { name: "top-p of equals", inputs: rowsOf({ ...f32(9, 70), values: repeated(630, -2) }, { seed: 3, topP: 0.5 }) },
+    { name: "top-p of 0 is greedy", inputs: rowsOf(f32(9, 67), { seed: 3, topP: 0 }) },
+    { name: "top-p of many", inputs: rowsOf(f32(2, 1100), { seed: 3, topP: 0.9 }) },
+    { name: "min-p", inputs: rowsOf(wide(9, 67), { seed: 4, minP: 0.2 }) },
+    { name: "min-p of 1 keeps equals", inputs: rowsOf({ ...f32(9, 8), values: repeated(72, 3) }, { seed: 4, minP: 1 }) },
     {
-      name: "greedy takes the first of equals",
-      inputs: [{ ...f32(4), values: [1, 3, 3, 2] }, positions()],
-      params: { seed: 1, temperature: 0 },
+      name: "all options",
+      inputs: rowsOf(wide(3, 4, 67), { seed: 2 ** 53 - 1, temperature: 0.6, topK: 30, topP: 0.9, minP: 0.05 }),
     },
-    { name: "top-k", inputs: [f32(9, 67), positions(9)], params: { seed: 2, topK: 5 } },
+    { name: "all options, a vocabulary", inputs: rowsOf(wide(5, 4099), { seed: 9, temperature: 1.3, topK: 200, topP: 0.95, minP: 0.01 }) },
     {
-      name: "top-k of equals",
-      inputs: [{ ...f32(9, 8), values: new Array<number>(72).fill(0.5) }, positions(9)],
-      params: { seed: 2, topK: 3 },
-    },
-    { name: "more than there are", inputs: [f32(9, 6), positions(9)], params: { seed: 2, topK: 50 } },
-    { name: "top-p", inputs: [{ ...f32(9, 67), fill: { low: -6, high: 6 } }, positions(9)], params: { seed: 3, topP: 0.7 } },
-    { name: "top-p of 0 is greedy", inputs: [f32(9, 67), positions(9)], params: { seed: 3, topP: 0 } },
-    { name: "min-p", inputs: [{ ...f32(9, 67), fill: { low: -6, high: 6 } }, positions(9)], params: { seed: 4, minP: 0.2 } },
-    {
-      name: "everything",
-      inputs: [{ ...f32(3, 4, 67), fill: { low: -6, high: 6 } }, positions(3, 4)],
-      params: { seed: 2 ** 53 - 1, temperature: 0.6, topK: 30, topP: 0.9, minP: 0.05 },
-    },
-    {
-      name: "excluded",
+      name: "options of each row",
       inputs: [
-        {
-          ...f32(2, 4),
-          values: [0, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY, 0.5, Number.NEGATIVE_INFINITY, 2, Number.NEGATIVE_INFINITY, 1],
-        },
-        positions(2),
+        wide(6, 67),
+        i32Of(3, 3, 3, 4, 5, 6),
+        i32([6, 2], [1, 0, 2, 0, 1, 7, 1, 0, -1, -1, 1, 0]),
+        f32Of(1, 1, 1, 0, 0.3, 5),
+        i32Of(0, 5, 0, 3, 40, 0),
+        f32Of(1, 1, 0.5, 1, 0.9, 1),
+        f32Of(0, 0, 0, 0, 0.1, 0.3),
       ],
-      params: { seed: 5 },
     },
     {
-      name: "huge logits",
-      inputs: [{ ...f32(3, 5), fill: { low: -1e4, high: 1e4 } }, positions(3)],
-      params: { seed: 6, temperature: 0.01 },
+      name: "options outside their range",
+      inputs: [
+        wide(4, 67),
+        i32Of(0, 1, 2, 3),
+        i32([4, 2], [1, 0, 1, 0, 1, 0, 1, 0]),
+        f32Of(-1, 1e30, 1, 1),
+        i32Of(0, -3, 0, 0),
+        f32Of(1, 2, -1, 1),
+        f32Of(0, -1, 0, 2),
+      ],
     },
-    { name: "one", inputs: [f32(3, 1), positions(3)], params: { seed: 7 } },
-    { name: "negative positions are counters too", inputs: [f32(2, 9), i32([2], [-1, -2147483648])], params: { seed: 8 } },
-    { name: "no rows", inputs: [f32(0, 5), positions(0)], params: { seed: 9 } },
+    {
+      name: "masked",
+      inputs: rowsOf(f32(4, 67), { seed: 5, topK: 4 }),
+      optional: { mask: i32([3, 3], [0x0f0f0f0f, -1, 0, 0, 1 << 31, 0, 0, 0, 5]), maskRow: i32Of(2, 0, -1, 1) },
+    },
+    {
+      name: "masked logits may be anything",
+      inputs: rowsOf({ ...f32(3, 4), values: [Number.NaN, 1, 2, 1, 0, 3, Number.POSITIVE_INFINITY, 2, 0, 1, 2, 3] }, { seed: 5 }),
+      optional: { mask: i32([1, 1], [0b1010]), maskRow: i32Of(0, 0, 1) },
+    },
+    { name: "excluded", inputs: rowsOf({ ...f32(2, 4), values: [0, none, none, 0.5, none, 2, none, 1] }, { seed: 5 }) },
+    { name: "huge logits", inputs: rowsOf({ ...f32(3, 5), fill: { low: -1e4, high: 1e4 } }, { seed: 6, temperature: 0.01 }) },
+    { name: "one", inputs: rowsOf(f32(3, 1), { seed: 7 }) },
+    { name: "negative positions are counters too", inputs: rowsOf(f32(2, 9), { seed: 8 }, [-1, -2147483648]) },
+    { name: "no rows", inputs: rowsOf(f32(0, 5), { seed: 9 }) },
   ],
   wrong: [
-    { name: "no seed", inputs: [f32(3), i32([], [0])], error: "ArgumentError", message: /option seed, got none/ },
-    {
-      name: "seed",
-      inputs: [f32(3), i32([], [0])],
-      params: { seed: 1.5 },
-      error: "ArgumentError",
-      message: /seed to be a whole number from 0, got 1.5/,
-    },
-    {
-      name: "temperature",
-      inputs: [f32(3), i32([], [0])],
-      params: { seed: 1, temperature: -1 },
-      error: "ArgumentError",
-      message: /temperature to be a finite number from 0, got -1/,
-    },
-    {
-      name: "topK",
-      inputs: [f32(3), i32([], [0])],
-      params: { seed: 1, topK: 0.5 },
-      error: "ArgumentError",
-      message: /topK to be a whole number from 0/,
-    },
-    {
-      name: "topP",
-      inputs: [f32(3), i32([], [0])],
-      params: { seed: 1, topP: 1.5 },
-      error: "ArgumentError",
-      message: /topP to be a number from 0 to 1, got 1.5/,
-    },
-    {
-      name: "minP",
-      inputs: [f32(3), i32([], [0])],
-      params: { seed: 1, minP: -0.1 },
-      error: "ArgumentError",
-      message: /minP to be a number from 0 to 1, got -0.1/,
-    },
-    { name: "scalar", inputs: [f32(), i32([], [0])], params: { seed: 1 }, error: "ShapeError", message: /rank 1 or more/ },
+    { name: "scalar", inputs: refused(f32()), error: "ShapeError", message: /rank 1 or more/ },
     {
       name: "nothing to choose",
-      inputs: [f32(2, 0), tensor("i32", 2)],
-      params: { seed: 1 },
+      inputs: refused(f32(2, 0)),
       error: "ArgumentError",
       message: /at least one logit per row, got f32 \[2, 0\]/,
     },
-    {
-      name: "positions",
-      inputs: [f32(2, 3), tensor("i32", 3)],
-      params: { seed: 1 },
-      error: "ShapeError",
-      message: /position \[2\], got i32 \[3\]/,
-    },
+    { name: "too many", inputs: refused(f32(2, 2 ** 24 + 1)), error: "ArgumentError", message: /at most 16777216 logits per row/ },
+    { name: "positions", inputs: refused(undefined, tensor("i32", 3)), error: "ShapeError", message: /position \[2\], got i32 \[3\]/ },
+    { name: "seed", inputs: refused(undefined, undefined, tensor("i32", 2)), error: "ShapeError", message: /seed \[2, 2\], got i32 \[2\]/ },
     {
       name: "f32 positions",
-      inputs: [f32(2, 3), f32(2)],
-      params: { seed: 1 },
+      inputs: refused(undefined, f32(2)),
       error: "DTypeError",
       message: /position in i32, got f32 \[2\]/,
     },
     {
-      name: "f16",
-      inputs: [tensor("f16", 3), i32([], [0])],
-      params: { seed: 1 },
+      name: "i32 temperature",
+      inputs: refused(undefined, undefined, undefined, tensor("i32", 2)),
       error: "DTypeError",
-      message: /logits in f32, got f16 \[3\]; cast it/,
+      message: /temperature in f32, got i32 \[2\]/,
+    },
+    { name: "f16", inputs: refused(tensor("f16", 2, 3)), error: "DTypeError", message: /logits in f32, got f16 \[2, 3\]; cast it/ },
+    {
+      name: "mask",
+      inputs: refused(),
+      optional: { mask: tensor("i32", 2, 2), maskRow: tensor("i32", 2) },
+      error: "ShapeError",
+      message: /mask \[2, 1\], got i32 \[2, 2\]/,
     },
     {
+      name: "mask alone",
+      inputs: refused(),
+      optional: { mask: tensor("i32", 2, 1) },
+      error: "ArgumentError",
+      message: /both mask and maskRow, or none, got mask/,
+    },
+    { name: "an option", inputs: refused(), params: { seed: 1 }, error: "ArgumentError", message: /options among \{.*\}, got seed/ },
+    {
       name: "symbolic row",
-      inputs: [{ dtype: "f32", shape: [{ name: "V", max: 8 }] }, i32([], [0])],
-      params: { seed: 1 },
+      inputs: [{ dtype: "f32", shape: [{ name: "V", max: 8 }] }, ...rowsOf(f32(3)).slice(1)],
       error: "ShapeError",
       message: /the symbolic dim V/,
     },

@@ -137,14 +137,18 @@ const casts: Family = (draft) => {
   return { bound: x.bound + 1, error: 0, record: () => program[name](x.ref) };
 };
 
-/** Choice of a row whose logits are so far apart that rounding of weights cannot change it. */
+/** Choice from a row. Its options come from a greatest index, which is a whole number. */
 const choose: Family = (draft) => {
   const { program } = draft;
   const x = draft.exact(({ ref: { spec } }) => spec.shape.length > 0 && typeof spec.shape.at(-1) === "number" && spec.shape.at(-1) !== 0);
   if (x === undefined) return impossible;
   const n = lastExtent(x);
-  const position = (): Value => program.argmax(x.ref, { axis: -1 });
-  return whole(n, () => program.sample(x.ref, position(), { seed: draft.draw(100), temperature: draft.draw(2), topK: draft.draw(4) }));
+  return whole(n, () => {
+    const index = program.argmax(x.ref, { axis: -1 });
+    const seed = program.stack([index, index], { axis: -1 });
+    const share = program.scale(program.cast(index, { dtype: "f32" }), { by: 0.25 });
+    return program.sample(x.ref, index, seed, share, index, share, share);
+  });
 };
 
 /** Families of integers, bools, casts and indices. */

@@ -38,6 +38,17 @@ export { resolveAxis } from "../ops/shared/checks.ts";
 export { broadcastStrides } from "../ops/shared/elementwise.ts";
 export type { Gating } from "../ops/shared/gating.ts";
 export { philox4x32, uniformAt } from "../ops/shared/philox.ts";
+export {
+  chosenSum,
+  distanceOf,
+  leastTemperature,
+  minPWeight,
+  randomWord,
+  type SamplingConstants,
+  samplingConstants,
+  topPSum,
+  weightOf,
+} from "../ops/shared/sampling.ts";
 export type { CustomCall } from "../program/customKernels.ts";
 export type { AnyOp, CallParams, Op } from "../program/op.ts";
 export { completeParams } from "../program/program.ts";

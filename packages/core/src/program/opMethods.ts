@@ -1435,34 +1435,45 @@ export interface OpMethods<Handle, Result> {
   rsqrt(x: Handle): Result;
 
   /**
-   * Draws an index from each row by its probability: the softmax of the row divided by `temperature`, after top-k, top-p and min-p in this
-   * order, as in llama.cpp.
-   * `logits [..., n] f32, position [...] i32 -> y [...] i32`.
+   * Draws an index from each row of logits. The options are tensors with a value for each row, so rows of different users share a program.
+   * `logits [..., n] f32, position [...] i32, seed [..., 2] i32, temperature [...] f32, topK [...] i32, topP [...] f32, minP [...] f32,
+   * mask [m, ceil(n / 32)]? i32, maskRow [...]? i32 -> y [...] i32`.
    *
-   * The result is the first candidate at which the running sum of probabilities exceeds the random number. Candidates are ordered by
-   * descending logits, ties by index, if top-k or top-p sorts them, else by index. The random number is {@link uniformAt} of the seed and
-   * the row's position, so any step can be repeated on its own.
+   * - A temperature below 2^-16 chooses the greatest logit, the lowest index of equals. The other options then have no effect.
+   * - Top-k keeps the `topK` greatest logits; 0 or less keeps all.
+   * - Then top-p keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 or more keeps all.
+   * - Then min-p keeps candidates at least `minP` times as likely as the most likely one; 0 or less keeps all.
+   * - The choice among the rest has the probabilities `softmax(logits / temperature)`.
    *
-   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a finite logit is an error on the scalar reference and gives -1 on
+   * This is llama.cpp's order. Equal logits are ordered by index. `maskRow` is a row of `mask`, whose bit `i % 32` of word `i / 32` says
+   * whether index `i` may be chosen; rows outside the mask are not masked.
+   *
+   * All backends make the same choice, because weights are whole numbers of 28 bits. With `d` the distance to the greatest logit and
+   * `e = trunc(d * log2(e) * 2^20)`, a weight is `2^(28 - e / 2^20)` rounded down, computed as in `weightOf`. Top-p compares sums of weights
+   * with `floor(total * topP)`. For the choice, `d` is divided by the temperature, and the first candidate, by index, at which the running sum
+   * exceeds `floor(total * r / 2^32)` is chosen. `r` is the first word of Philox4x32-10 with the seed (low word first) as the key and the
+   * position as the counter, so any step can be repeated on its own.
+   *
+   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a candidate is an error on the scalar reference and gives -1 on
    * other backends.
    * See {@link sample}.
    * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
-   * @throws {ArgumentError} if an option is out of range, and for bad logits when the reference runs
+   * @throws {ArgumentError} if only one of `mask` and `maskRow` is given, if a row has no or more than 2^24 logits, and for bad logits when
+   *   the reference runs
    */
   sample(
     logits: Handle,
     position: Handle,
-    params: {
-      /** Whole number from 0. The same seed, position and logits give the same choice everywhere. */
-      readonly seed: number;
-      /** Divisor of the logits. 0 always chooses the greatest one. @defaultValue 1 */
-      readonly temperature?: number;
-      /** Keeps the `topK` greatest logits; 0 keeps all. @defaultValue 0 */
-      readonly topK?: number;
-      /** Keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 keeps all. @defaultValue 1 */
-      readonly topP?: number;
-      /** Keeps candidates that are at least `minP` times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
-      readonly minP?: number;
+    seed: Handle,
+    temperature: Handle,
+    topK: Handle,
+    topP: Handle,
+    minP: Handle,
+    params?: {
+      /** Optional tensor; see the shapes above. */
+      readonly mask?: Handle;
+      /** Optional tensor; see the shapes above. */
+      readonly maskRow?: Handle;
     },
   ): Result;
 
@@ -3000,33 +3011,44 @@ export interface ChainMethods<Handle> {
   rsqrt(): Handle;
 
   /**
-   * Draws an index from each row by its probability: the softmax of the row divided by `temperature`, after top-k, top-p and min-p in this
-   * order, as in llama.cpp.
-   * `logits [..., n] f32, position [...] i32 -> y [...] i32`.
+   * Draws an index from each row of logits. The options are tensors with a value for each row, so rows of different users share a program.
+   * `logits [..., n] f32, position [...] i32, seed [..., 2] i32, temperature [...] f32, topK [...] i32, topP [...] f32, minP [...] f32,
+   * mask [m, ceil(n / 32)]? i32, maskRow [...]? i32 -> y [...] i32`.
    *
-   * The result is the first candidate at which the running sum of probabilities exceeds the random number. Candidates are ordered by
-   * descending logits, ties by index, if top-k or top-p sorts them, else by index. The random number is {@link uniformAt} of the seed and
-   * the row's position, so any step can be repeated on its own.
+   * - A temperature below 2^-16 chooses the greatest logit, the lowest index of equals. The other options then have no effect.
+   * - Top-k keeps the `topK` greatest logits; 0 or less keeps all.
+   * - Then top-p keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 or more keeps all.
+   * - Then min-p keeps candidates at least `minP` times as likely as the most likely one; 0 or less keeps all.
+   * - The choice among the rest has the probabilities `softmax(logits / temperature)`.
    *
-   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a finite logit is an error on the scalar reference and gives -1 on
+   * This is llama.cpp's order. Equal logits are ordered by index. `maskRow` is a row of `mask`, whose bit `i % 32` of word `i / 32` says
+   * whether index `i` may be chosen; rows outside the mask are not masked.
+   *
+   * All backends make the same choice, because weights are whole numbers of 28 bits. With `d` the distance to the greatest logit and
+   * `e = trunc(d * log2(e) * 2^20)`, a weight is `2^(28 - e / 2^20)` rounded down, computed as in `weightOf`. Top-p compares sums of weights
+   * with `floor(total * topP)`. For the choice, `d` is divided by the temperature, and the first candidate, by index, at which the running sum
+   * exceeds `floor(total * r / 2^32)` is chosen. `r` is the first word of Philox4x32-10 with the seed (low word first) as the key and the
+   * position as the counter, so any step can be repeated on its own.
+   *
+   * Logits of -Infinity are never chosen. NaN, +Infinity or a row without a candidate is an error on the scalar reference and gives -1 on
    * other backends.
    * `logits` is this tensor. See {@link sample}.
    * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
-   * @throws {ArgumentError} if an option is out of range, and for bad logits when the reference runs
+   * @throws {ArgumentError} if only one of `mask` and `maskRow` is given, if a row has no or more than 2^24 logits, and for bad logits when
+   *   the reference runs
    */
   sample(
     position: Handle,
-    params: {
-      /** Whole number from 0. The same seed, position and logits give the same choice everywhere. */
-      readonly seed: number;
-      /** Divisor of the logits. 0 always chooses the greatest one. @defaultValue 1 */
-      readonly temperature?: number;
-      /** Keeps the `topK` greatest logits; 0 keeps all. @defaultValue 0 */
-      readonly topK?: number;
-      /** Keeps the most likely candidates until their probabilities add up to `topP`, at least one; 1 keeps all. @defaultValue 1 */
-      readonly topP?: number;
-      /** Keeps candidates that are at least `minP` times as likely as the most likely one; 0 keeps all. @defaultValue 0 */
-      readonly minP?: number;
+    seed: Handle,
+    temperature: Handle,
+    topK: Handle,
+    topP: Handle,
+    minP: Handle,
+    params?: {
+      /** Optional tensor; see the shapes above. */
+      readonly mask?: Handle;
+      /** Optional tensor; see the shapes above. */
+      readonly maskRow?: Handle;
     },
   ): Handle;
 

@@ -1,3 +1,4 @@
+import { chosenSum, distanceOf, weightOf } from "@centella/core/backend";
 import { check, floatArray, isRecord, kind } from "@centella/quant/checks";
 import { SamplingError } from "../errors.ts";
 
@@ -77,15 +78,34 @@ export function greatestLogit(logits: Float32Array): number {
   return max;
 }
 
-/** Samples a candidate by `uniform` in [0, 1): the first one for which the running sum of probabilities exceeds it. */
-export function pick(candidates: Candidates, uniform: number): number {
+/**
+ * Weights of the candidates, as whole numbers: sums are exact in any order, and equal those of core's `sample`, which chooses tokens on
+ * devices.
+ */
+export function weightsOf({ logits }: Candidates): Float64Array {
+  const max = greatestLogit(logits);
+  return Float64Array.from(logits, (logit) => weightOf(distanceOf(max, logit, 1)));
+}
+
+/** Sum of weights. */
+export function totalOf(weights: Float64Array): number {
+  return weights.reduce((sum, weight) => sum + weight, 0);
+}
+
+/** Samples a candidate by a random u32: in the order of the ids, the first one for which the running sum of weights exceeds its share. */
+export function pick(candidates: Candidates, random: number): number {
+  const { ids, sorted } = candidates;
+  const weights = weightsOf(candidates);
+  const limit = chosenSum(totalOf(weights), random);
+  const places = Array.from(ids.keys());
+  if (sorted) places.sort((a, b) => ids[a]! - ids[b]!);
   let sum = 0;
-  const index = probabilities(candidates).findIndex((probability) => {
-    sum += probability;
-    return uniform < sum;
+  const place = places.find((i) => {
+    sum += weights[i]!;
+    return sum > limit;
   });
-  // Rounding can leave the sum of all probabilities just below `uniform`.
-  return candidates.ids.at(index)!;
+  // The greatest weight is above 0, so the sum of all exceeds each share of it.
+  return ids[place!]!;
 }
 
 function badLogit(id: number, logit: number): SamplingError {

@@ -13,18 +13,18 @@ export interface MirostatTarget {
 
 /**
  * Samples a token among those with a surprise of at most `mu` bits, and adapts `mu` by the difference between the token's surprise and the
- * target. `vocabulary` is the number of tokens of the model.
+ * target. `random` is a u32; `vocabulary` is the number of tokens of the model.
  */
 export function mirostat(
   candidates: Candidates,
   { version, tau, eta }: MirostatTarget,
   mu: number,
-  uniform: number,
+  random: number,
   vocabulary: number,
 ): { readonly id: number; readonly mu: number } {
   const sorted = largest(candidates, candidates.ids.length);
   const kept = largest(sorted, version === 1 ? zipfCount(sorted, mu, vocabulary) : surpriseCount(sorted, mu));
-  const id = pick(kept, uniform);
+  const id = pick(kept, random);
   const surprise = -Math.log2(probabilities(kept)[kept.ids.indexOf(id)]!);
   return { id, mu: mu - eta * (surprise - tau) };
 }

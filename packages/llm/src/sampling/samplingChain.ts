@@ -1,4 +1,4 @@
-import { uniformAt } from "@centella/core/backend";
+import { leastTemperature, randomWord, uniformAt } from "@centella/core/backend";
 import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
 import { numberList } from "../tokenizer/tokenIds.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
@@ -28,8 +28,7 @@ export interface SamplingPlace {
 
 const placeKinds: Kinds<SamplingPlace> = { history: numberList, position: whole(0) };
 
-/** Streams of random numbers at one position. */
-const choiceStream = 0;
+/** Stream of XTC's random numbers. The choice at the same position uses stream 0. */
 const xtcStream = 1;
 
 /** Steps that change the logits of single tokens. The remaining steps exclude tokens or scale all logits. */
@@ -85,10 +84,10 @@ export class SamplingChain {
     const candidates = this.candidates(logits, place.history, place.position);
     const [only] = candidates.ids;
     if (candidates.ids.length === 1 && only !== undefined) return only;
-    const uniform = uniformAt(seed, place.position ?? place.history.length, choiceStream);
+    const random = randomWord(seedWords(seed), place.position ?? place.history.length);
     const { mirostat } = this.#algorithms;
-    if (version === 0 || mirostat === undefined) return pick(candidates, uniform);
-    const { id, mu } = mirostat(candidates, { version, tau, eta }, this.#mu, uniform, logits.length);
+    if (version === 0 || mirostat === undefined) return pick(candidates, random);
+    const { id, mu } = mirostat(candidates, { version, tau, eta }, this.#mu, random, logits.length);
     this.#mu = mu;
     return id;
   }
@@ -154,10 +153,15 @@ export class SamplingChain {
       case "temperature": {
         const { temperature, dynamicTemperatureRange, dynamicTemperatureExponent } = options;
         const chosen = dynamicTemperature(candidates, temperature, dynamicTemperatureRange, dynamicTemperatureExponent);
-        return chosen === 0 ? mostLikely(candidates) : applyTemperature(candidates, chosen);
+        return chosen < leastTemperature ? mostLikely(candidates) : applyTemperature(candidates, chosen);
       }
     }
   }
+}
+
+/** Low and high word of a seed. */
+export function seedWords(seed: number): readonly [low: number, high: number] {
+  return [seed >>> 0, Math.floor(seed / 2 ** 32)];
 }
 
 /** What steps depend on besides the options. */

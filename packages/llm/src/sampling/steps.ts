@@ -1,7 +1,8 @@
+import { distanceOf, minPWeight, topPSum, weightOf } from "@centella/core/backend";
 import { SamplingError } from "../errors.ts";
 import { largest, largestWhile } from "./candidateHeap.ts";
 import type { Candidates } from "./candidates.ts";
-import { greatestLogit, probabilities } from "./candidates.ts";
+import { greatestLogit, probabilities, totalOf, weightsOf } from "./candidates.ts";
 import type { ResolvedSampling } from "./options.ts";
 
 /**
@@ -61,22 +62,21 @@ export function topK(candidates: Candidates, k: number): Candidates {
 /** Keeps the most likely candidates: the fewest, but at least one, whose probabilities add up to `p` or more. 1 keeps all. */
 export function topP(candidates: Candidates, p: number): Candidates {
   if (p >= 1) return candidates;
-  const { logits } = candidates;
-  const max = greatestLogit(logits);
-  let total = 0;
-  for (const logit of logits) total += Math.exp(logit - max);
+  const max = greatestLogit(candidates.logits);
+  const enough = topPSum(totalOf(weightsOf(candidates)), p);
   let sum = 0;
   return largestWhile(candidates, (logit) => {
-    sum += Math.exp(logit - max) / total;
-    return sum < p;
+    sum += weightOf(distanceOf(max, logit, 1));
+    return sum < enough;
   });
 }
 
-/** Keeps candidates with `probability >= p * greatest probability`, i.e. `logit >= greatest logit + ln p`. 0 keeps all. */
+/** Keeps candidates with `probability >= p * greatest probability`. 0 keeps all. */
 export function minP(candidates: Candidates, p: number): Candidates {
   if (p <= 0) return candidates;
-  const limit = Math.fround(greatestLogit(candidates.logits) + Math.log(p));
-  return keep(candidates, (_, logit) => logit >= limit);
+  const weights = weightsOf(candidates);
+  const least = minPWeight(p);
+  return keep(candidates, (i) => weights[i]! >= least);
 }
 
 /**
@@ -138,7 +138,7 @@ export function dynamicTemperature(candidates: Candidates, temperature: number, 
  */
 export function applyTemperature(candidates: Candidates, temperature: number): Candidates {
   const max = greatestLogit(candidates.logits);
-  return { ...candidates, logits: candidates.logits.map((logit) => (logit - max) / temperature) };
+  return { ...candidates, logits: candidates.logits.map((logit) => -distanceOf(max, logit, temperature)) };
 }
 
 /** Only the most likely candidate; the lowest id of equals. */

@@ -56,10 +56,7 @@ const firstSignature = {
  * entries, in `a` or `b`, which hold `capacity` entries each. `flip` is -1 for descending order, 0 for ascending.
  */
 export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<typeof firstSignature, "i32"> {
-  const sort = module.value(`${name}.sort`, { a: "i32", b: "i32", count: "i32" }, "i32", (f, { a, b, count }) => {
-    emitMergeSort(f, a, b, count);
-    return a;
-  });
+  const sort = emitSort(module, `${name}.sort`);
   return module.value(name, firstSignature, "i32", (f, { x: from, stride, n, k, capacity: most, flip, a: at, b: other }) => {
     const [i, key, held, sorted] = f.locals("i32", 4);
     const value = f.local("f32");
@@ -74,12 +71,7 @@ export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<type
     };
     f.for(i, 0, n, 1, () => {
       f.set(value, f32.load(from));
-      f.set(key, i32.reinterpret(value));
-      // Both zeros are equal. All NaNs are equal, and the largest.
-      f.set(key, i32.select(f32.eq(value, f32.const(0)), 0, key));
-      f.set(key, i32.select(f32.ne(value, value), 0x7fc00000, key));
-      f.set(key, i32.xor(key, i32.and(i32.shrS(key, 31), 0x7fffffff)));
-      f.set(key, i32.xor(key, flip));
+      setKey(f, key, value, flip);
       // Once k are known, an element that is not better than the last of them comes after it.
       f.if(i32.or(i32.ltS(key, limit), i32.eq(limit, largest)), () => {
         const entry = f.let(i32.add(at, i32.shl(held, 3)));
@@ -96,6 +88,26 @@ export function emitFirst(module: ModuleBuilder, name: string): FunctionRef<type
     });
     sortHeld();
     return at;
+  });
+}
+
+/** Sets `key` to the key of `value`. `flip` is -1 for descending order, 0 for ascending. */
+export function setKey(f: FunctionBuilder, key: Local<"i32">, value: Local<"f32">, flip: Local<"i32">): void {
+  f.set(key, i32.reinterpret(value));
+  // Both zeros are equal. All NaNs are equal, and the largest.
+  f.set(key, i32.select(f32.eq(value, f32.const(0)), 0, key));
+  f.set(key, i32.select(f32.ne(value, value), 0x7fc00000, key));
+  f.set(key, i32.xor(key, i32.and(i32.shrS(key, 31), 0x7fffffff)));
+  f.set(key, i32.xor(key, flip));
+}
+
+const sortSignature = { a: "i32", b: "i32", count: "i32" } as const;
+
+/** Emits a function that sorts `count` entries at `a` by their keys, with as much memory at `b`. Returns where they are: `a` or `b`. */
+export function emitSort(module: ModuleBuilder, name: string): FunctionRef<typeof sortSignature, "i32"> {
+  return module.value(name, sortSignature, "i32", (f, { a, b, count }) => {
+    emitMergeSort(f, a, b, count);
+    return a;
   });
 }
 

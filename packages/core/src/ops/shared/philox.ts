@@ -31,7 +31,7 @@ export function uniformAt(seed: number, position: number, stream: number = 0): n
 }
 
 /** High word of the product of two u32. */
-function multiplyHigh(a: number, b: number): number {
+export function multiplyHigh(a: number, b: number): number {
   const [aLow, aHigh, bLow, bHigh] = [a & 0xffff, a >>> 16, b & 0xffff, b >>> 16];
   const first = aHigh * bLow + ((aLow * bLow) >>> 16);
   const second = aLow * bHigh + (first % 0x10000);
