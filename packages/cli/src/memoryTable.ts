@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { estimateMemory, GgufError, type GgufFile, type TensorInfo } from "@centella/gguf";
 import { factories } from "./backends.ts";
 import { formatSize } from "./progress.ts";
@@ -48,7 +49,7 @@ export function formatMemory(table: readonly BackendMemory[] | string): string {
   const rows = [...new Set(table.map(({ backend }) => backend))].map((backend) => {
     const cells = table.filter((one) => one.backend === backend);
     const totals = cells.map(({ totalBytes }) => formatSize(totalBytes).padStart(14));
-    return `  ${backend.padEnd(10)} ${formatSize(cells[0]!.weightBytes).padStart(10)}${totals.join("")}`;
+    return `  ${backend.padEnd(10)} ${formatSize(elementAt(cells, 0).weightBytes).padStart(10)}${totals.join("")}`;
   });
   const heads = contexts.map((tokens) => `${tokens.toLocaleString("en-US")} tokens`.padStart(14));
   return ["memory: weights, and with an f16 cache", `  ${"".padEnd(10)} ${"weights".padStart(10)}${heads.join("")}`, ...rows].join("\n");

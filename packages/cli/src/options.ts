@@ -117,14 +117,19 @@ export function canonicalArguments(specs: OptionSpecs, args: readonly string[]):
     if (short !== undefined) valued.add(`-${short}`);
   }
   const out: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i]!;
+  let isValue = false;
+  for (const [i, arg] of args.entries()) {
+    if (isValue) {
+      isValue = false;
+      out.push(arg);
+      continue;
+    }
     if (arg === "--") return [...out, ...args.slice(i)];
     const equals = arg.startsWith("-") ? arg.indexOf("=") : -1;
     const spelling = equals < 0 ? arg : arg.slice(0, equals);
     const name = names.get(spelling) ?? spelling;
     out.push(equals < 0 ? name : name + arg.slice(equals));
-    if (equals < 0 && valued.has(name) && i + 1 < args.length) out.push(args[++i]!);
+    isValue = equals < 0 && valued.has(name);
   }
   return out;
 }

@@ -49,13 +49,14 @@ export async function runProgram(
 }
 
 /** Rewrites `help run` and `--help run` to `run --help`, and options of other tools to their names here. */
-function ownSpelling(commands: readonly Command[], [first, ...rest]: readonly string[]): readonly string[] {
+function ownSpelling(commands: readonly Command[], args: readonly string[]): readonly string[] {
+  const [first, ...rest] = args;
   const [topic] = rest;
   if (topic !== undefined && (first === "help" || first === "--help" || first === "-h"))
     return commandOf(commands, topic) === undefined ? [topic] : [topic, "--help"];
   if (first === "-v") return ["--version"];
   const command = commandOf(commands, first);
-  return command === undefined ? [first!, ...rest] : [command.name, ...canonicalArguments(optionsOf(command), rest)];
+  return command === undefined ? args : [command.name, ...canonicalArguments(optionsOf(command), rest)];
 }
 
 /** The command of this name or alias. */

@@ -4,6 +4,7 @@ import {
   completeParams,
   decode,
   decodedArrayOf,
+  elementAt,
   elementCount,
   isInteger,
   isQuantized,
@@ -84,7 +85,8 @@ function evaluate(op: AnyOp, inputs: readonly (Input | undefined)[], params: obj
       params,
     ),
   );
-  const output = op.writes === undefined ? { spec, data: new (decodedArrayOf(spec.dtype))(elementCount(spec.shape)) } : tensors[op.writes]!;
+  const output =
+    op.writes === undefined ? { spec, data: new (decodedArrayOf(spec.dtype))(elementCount(spec.shape)) } : elementAt(tensors, op.writes);
   referenceOf(op)(tensors, params, output);
   return output;
 }
@@ -101,7 +103,7 @@ async function evaluateOn(backend: Backend, op: AnyOp, inputs: readonly (Input |
       if (input?.as === "persistent") await plan.load(String(i), sourceOf(input.stored));
     }
     const outputs = plan.run(Object.fromEntries(inputs.flatMap((input, i) => (input?.as === "input" ? [[String(i), input.stored]] : []))));
-    if (op.writes !== undefined) return decode(inputs[op.writes]!.spec, await plan.save(String(op.writes)));
+    if (op.writes !== undefined) return decode(elementAt(inputs, op.writes).spec, await plan.save(String(op.writes)));
     using y = named(outputs, "y");
     return decode(y.spec, await y.data());
   } finally {

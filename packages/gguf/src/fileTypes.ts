@@ -8,10 +8,12 @@ export interface FileType {
   readonly label: string;
 }
 
+type Entry = readonly [name: string, label: string];
+
 /**
  * Source: `enum llama_ftype` of llama.h, `llama_model_ftype_name` of llama-model-loader.cpp. Numbers that are missing have been withdrawn.
  */
-const fileTypes: Readonly<Record<number, readonly [name: string, label: string]>> = {
+const fileTypes: Readonly<Record<number, Entry>> = {
   0: ["F32", "all F32"],
   1: ["F16", "F16"],
   2: ["Q4_0", "Q4_0"],
@@ -54,11 +56,15 @@ const fileTypes: Readonly<Record<number, readonly [name: string, label: string]>
 export function fileTypeById(id: number): FileType | undefined {
   check("fileTypeById", "id", id, number);
   const entry = fileTypes[id];
-  return entry === undefined ? undefined : { id, name: entry[0], label: entry[1] };
+  return entry === undefined ? undefined : fileTypeOf(id, entry);
 }
 
 /** The recipe of this name (`Q4_K_M`), or undefined where llama.cpp has none. */
 export function fileTypeByName(name: string): FileType | undefined {
-  const id = Object.keys(fileTypes).find((key) => fileTypes[Number(key)]![0] === name);
-  return id === undefined ? undefined : fileTypeById(Number(id));
+  const found = Object.entries(fileTypes).find(([, [known]]) => known === name);
+  return found === undefined ? undefined : fileTypeOf(Number(found[0]), found[1]);
+}
+
+function fileTypeOf(id: number, [name, label]: Entry): FileType {
+  return { id, name, label };
 }

@@ -1,4 +1,4 @@
-import { check, checkOptions, string, whole } from "@centella/quant/checks";
+import { check, checkOptions, string, tupleOf, whole } from "@centella/quant/checks";
 /** Parts of the file name of a split file: `PREFIX-00002-of-00005.gguf` has `number` 2 and `count` 5. */
 export interface SplitName {
   readonly prefix: string;
@@ -19,8 +19,9 @@ export function parseSplitName(name: string): SplitName | undefined {
   check("parseSplitName", "name", name, string);
   const match = /^(.*)-(\d{5})-of-(\d{5})\.gguf$/s.exec(name);
   if (match === null) return undefined;
-  const [number, count] = [Number(match[2]), Number(match[3])];
-  return number >= 1 && number <= count ? { prefix: match[1]!, number, count } : undefined;
+  const [, prefix, number, count] = tupleOf(match, 4);
+  const parsed = { prefix, number: Number(number), count: Number(count) };
+  return parsed.number >= 1 && parsed.number <= parsed.count ? parsed : undefined;
 }
 
 /** Metadata keys of a part: its number from 0, how many parts there are, and how many tensors in all of them. */

@@ -114,16 +114,15 @@ function fileOf(command: string, argument: string): string {
 /** Parses `top-k 20`, `topK 20` or `top_k=20` into an option. The value `default` unsets it. */
 function setting(argument: string, specs: OptionSpecs): Readonly<Record<string, unknown>> {
   const [, given, value] = /^-*([^\s=]+)(?:\s*=\s*|\s+|$)([\s\S]*)$/.exec(argument) ?? [];
-  const name = Object.keys(specs).find((one) => {
-    const { short, aliases: others = [] } = specs[one]!;
+  const found = Object.entries(specs).find(([one, { short, aliases: others = [] }]) => {
     return [one, short, ...others.map((other) => other.replace(/^-+/, ""))].includes(kebab(given ?? "").replaceAll("_", "-"));
   });
-  if (name === undefined)
+  if (found === undefined)
     throw new UsageError(
       `/set: expected the name of a generation option, got ${given}; Tab completes names, and centella chat --help lists them`,
     );
+  const [name, spec] = found;
   if (value === "default") return { [name]: undefined };
-  const spec = specs[name]!;
   if (value === "" && spec.value !== undefined) throw new UsageError(`/set ${name}: expected a value, got none`);
   return { [name]: spec.parse(value ?? "", name) };
 }

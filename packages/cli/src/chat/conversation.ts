@@ -91,12 +91,12 @@ export class Conversation {
   async regenerate(interrupt: AbortSignal): Promise<void> {
     const { messages } = this.#session;
     const last = messages.findLastIndex(({ role }) => role === "user");
-    if (last < 0) throw new UsageError("/regen: expected an answer, got none yet");
-    const { content } = messages[last]!;
+    const prompt = messages[last];
+    if (prompt === undefined) throw new UsageError("/regen: expected an answer, got none yet");
     this.#session.truncate(last);
     // The seed of the first answer would give the same answer again.
     const { seed: _, ...values } = this.#values;
-    await this.answer(String(content), interrupt, values);
+    await this.answer(String(prompt.content), interrupt, values);
   }
 
   /** Writes the messages as JSON. @throws {GgufError} `exists` for a file that this conversation neither wrote nor read, `io` */

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { type BenchRow, benchModel, llamaBenchTable } from "@centella/llm/bench";
 import { type Command, command } from "../command.ts";
 import { withModel } from "../loading.ts";
@@ -80,5 +81,8 @@ function lengths(help: string, min: number, spelling: Spelling): OptionSpec<read
 }
 
 function middle(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+  return elementAt(
+    values.toSorted((a, b) => a - b),
+    values.length >> 1,
+  );
 }

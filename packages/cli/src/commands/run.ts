@@ -112,10 +112,10 @@ async function promptText(values: Values, file: string | undefined, argument: st
   return read;
 }
 
-const escapes: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t", "'": "'", '"': '"', "\\": "\\" };
+const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
 function unescaped(text: string): string {
-  return text.replace(/\\([nrt'"\\])/g, (_, letter: string) => escapes[letter]!);
+  return text.replace(/\\([nrt'"\\])/g, (_, letter: string) => controls[letter] ?? letter);
 }
 
 /** Returns the user's turn, after the system message if there is one. */

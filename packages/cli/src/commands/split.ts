@@ -6,13 +6,12 @@ import { flag, number, type OptionSpec } from "../options.ts";
 import { ProgressBar } from "../progress.ts";
 import { UsageError } from "../usageError.ts";
 
-const units: Readonly<Record<string, number>> = { M: 1e6, G: 1e9 };
 const size: OptionSpec<number> = {
   value: "N(M|G)",
   help: "maximum size of the tensors of a part, in units of 1000 as in gguf-split",
   parse(given, name) {
-    const match = /^(\d+)([MG])$/.exec(given);
-    const bytes = match === null ? 0 : Number(match[1]) * units[match[2]!]!;
+    const match = /^(\d+)(M|G)$/.exec(given);
+    const bytes = match === null ? 0 : Number(match[1]) * (match[2] === "M" ? 1e6 : 1e9);
     if (bytes < 1) throw new UsageError(`--${name}: expected a size such as 500M or 2G, got ${given}`);
     return bytes;
   },

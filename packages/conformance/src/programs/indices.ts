@@ -2,6 +2,7 @@ import { ArgumentError, type Backend, createProgram } from "@centella/core";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
+import { named } from "../named.ts";
 import { runOnce, withPlan } from "./scenario.ts";
 
 const huge = [-1, -(2 ** 31), 2 ** 31 - 1];
@@ -18,8 +19,8 @@ async function ids(backend: Backend): Promise<void> {
       await expectRejection("an id outside the table", () => runOnce(plan, inputs), ArgumentError, /ids from 0 to 2, got 3 at 1/);
       return;
     }
-    const { y } = await runOnce(plan, inputs);
-    expectEqual(`${backend.name}: ids outside the table`, y!.data, [...rows.subarray(8), ...new Array<number>(16).fill(0)]);
+    const y = named(await runOnce(plan, inputs), "y");
+    expectEqual(`${backend.name}: ids outside the table`, y.data, [...rows.subarray(8), ...new Array<number>(16).fill(0)]);
   });
 }
 

@@ -1,8 +1,9 @@
 import { type Backend, createProgram, type DType, type ParamsOf, type Program } from "@centella/core";
-import { elementAt } from "@centella/core/backend";
+import { elementAt, lastOf } from "@centella/core/backend";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
+import { named } from "../named.ts";
 import { exact, type Tolerance } from "../opCases.ts";
 import { chained, expectLikeReference, type Run, runAll, type Weights } from "./scenario.ts";
 
@@ -99,12 +100,12 @@ function stepsEqualBatch(variant: Variant): ConformanceTest {
       steps.map((tokens) => runOf(variant, tokens)),
       tolerance,
     );
-    const [whole] = await runAll(backend, layer(variant), weights, [runOf(variant, tokensOf(0, length))]);
-    const { spec, data } = whole!.y!;
+    const whole = lastOf(await runAll(backend, layer(variant), weights, [runOf(variant, tokensOf(0, length))]));
+    const { spec, data } = named(whole, "y");
     expectClose({
       what: `${backend.name}: steps against one batch, ${variant.name}`,
       spec,
-      got: Float32Array.from(stepped.flatMap(({ y }) => [...y!.data])),
+      got: Float32Array.from(stepped.flatMap((outputs) => [...named(outputs, "y").data])),
       want: data,
       tolerance: backend.device.kind === "cpu" ? exact : chained,
     });

@@ -11,6 +11,7 @@ import {
 import { type AnyOp, completeParams, elementAt, lastOf, resolveSpec, type Unsupported } from "@centella/core/backend";
 import { cases } from "../cases/index.ts";
 import { contentsOf, random } from "../data.ts";
+import { named } from "../named.ts";
 import type { Fill } from "../opCases.ts";
 import type { Candidate, Known } from "./randomOps.ts";
 import type { Run } from "./scenario.ts";
@@ -162,7 +163,7 @@ export class Draft {
 
 /** Error that an op's own cases allow for a result of this size. */
 export function precisionOf(op: OpName, bound: number): number {
-  const { rtol, atol } = cases[op].tolerance.f32!;
+  const { rtol, atol } = named(cases[op].tolerance, "f32");
   return atol + rtol * bound;
 }
 

@@ -1,5 +1,5 @@
 import type { DType, Shape, Value } from "@centella/core";
-import { elementAt, elementCount, sameShape } from "@centella/core/backend";
+import { elementAt, elementCount, sameShape, tupleOf } from "@centella/core/backend";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
@@ -65,8 +65,8 @@ const gated: Family = (draft) => {
     bound: x.bound ** 2,
     error: x.bound * (2.1 * each + transcendental) + each * each,
     record: () => {
-      const [gate, up] = products();
-      return program.mul(program.silu(gate!), up!);
+      const [gate, up] = tupleOf(products(), 2);
+      return program.mul(program.silu(gate), up);
     },
   };
 };
@@ -241,10 +241,10 @@ const move: Family = (draft) => {
   const { shape, dtype } = x.ref.spec;
   const rank = shape.length;
   const axis = concreteAxis(draft, shape);
-  const like = (): Known => draft.pick(({ ref: { spec } }) => spec.dtype === dtype && sameShape(spec.shape, shape))!;
-  const rows = (ref: Value, count: number): Value =>
+  const like = (): Known => draft.pick(({ ref: { spec } }) => spec.dtype === dtype && sameShape(spec.shape, shape)) ?? x;
+  const rows = (ref: Value, axis: number, count: number): Value =>
     program.constant(
-      Int32Array.from({ length: count }, () => draft.draw(ref.spec.shape.at(axis!) as number)),
+      Int32Array.from({ length: count }, () => draft.draw(ref.spec.shape.at(axis) as number)),
       "i32",
       [count],
     );
@@ -278,13 +278,15 @@ const move: Family = (draft) => {
       return rank > 4 ? impossible : { ...both, record: () => program.stack([x.ref, y.ref], { axis: at }) };
     }
     case 5:
-      return axis === undefined ? impossible : { ...x, record: () => program.gather(x.ref, rows(x.ref, 1 + draft.draw(4)), { axis }) };
+      return axis === undefined
+        ? impossible
+        : { ...x, record: () => program.gather(x.ref, rows(x.ref, axis, 1 + draft.draw(4)), { axis }) };
     case 6: {
       if (axis === undefined) return impossible;
       const y = like();
       const count = 1 + draft.draw(3);
-      const indices = rows(x.ref, count);
-      const updates = (): Value => program.gather(y.ref, rows(y.ref, count), { axis });
+      const indices = rows(x.ref, axis, count);
+      const updates = (): Value => program.gather(y.ref, rows(y.ref, axis, count), { axis });
       const isSum = (dtype === "f32" || dtype === "i32") && draft.draw(2) === 0;
       const bound = isSum ? x.bound + count * y.bound : Math.max(x.bound, y.bound);
       const error = isSum ? x.error + count * (y.error + arithmetic * bound) : Math.max(x.error, y.error);

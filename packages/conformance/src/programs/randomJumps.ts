@@ -62,8 +62,9 @@ const integers: Family = (draft) => {
     case 4:
       return whole(Math.max(a.bound, b.bound), () => program.maximum(a.ref, b.ref));
     default: {
-      const [low, high] = [-20, 20].map((value) => program.constant(Int32Array.of(value), "i32", [1]));
-      return whole(20, () => program.minimum(program.maximum(a.ref, low!), high!));
+      const constant = (value: number) => program.constant(Int32Array.of(value), "i32", [1]);
+      const [low, high] = [constant(-20), constant(20)];
+      return whole(20, () => program.minimum(program.maximum(a.ref, low), high));
     }
   }
 };
@@ -86,7 +87,7 @@ const logic: Family = (draft) => {
   const p = draft.pick(({ ref: { spec } }) => spec.dtype === "bool");
   if (p === undefined) return impossible;
   if (kind === 2) {
-    const q = draft.pick((value) => value.ref.spec.dtype === "bool" && isLike(p)(value))!;
+    const q = draft.pick((value) => value.ref.spec.dtype === "bool" && isLike(p)(value)) ?? p;
     return whole(1, () => (draft.draw(4) === 0 ? program.logicalNot(p.ref) : program[draft.oneOf(connectives)](p.ref, q.ref)));
   }
   if (kind === 3) {

@@ -1,5 +1,6 @@
 import type { DimValues, Shape, SymbolicDim, Value } from "@centella/core";
 import { elementAt, ops } from "@centella/core/backend";
+import { named } from "../named.ts";
 import { type Draft, precisionOf } from "./randomDraft.ts";
 import { type Family, projected } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible } from "./randomOps.ts";
@@ -46,10 +47,12 @@ export function stateFamilies(draft: Draft, T: SymbolicDim, counts: readonly num
 function declareTokens(draft: Draft, T: SymbolicDim, counts: readonly number[]): Tokens {
   const order = Array.from({ length: 2 * blocksPerSequence }, (_, i) => (5 * i + 3) % (2 * blocksPerSequence));
   const split = (count: number): readonly [number, number] => [Math.ceil(count / 2), Math.floor(count / 2)];
-  const before = (run: number, sequence: number): number => counts.slice(0, run).reduce((sum, count) => sum + split(count)[sequence]!, 0);
+  const before = (run: number, sequence: number): number =>
+    counts.slice(0, run).reduce((sum, count) => sum + elementAt(split(count), sequence), 0);
   const perToken = (of: (sequence: number, position: number) => number) => (dims: DimValues, run: number) => {
-    const [first] = split(dims.T!);
-    return Int32Array.from({ length: dims.T! }, (_, t) => {
+    const tokens = named(dims, "T");
+    const [first] = split(tokens);
+    return Int32Array.from({ length: tokens }, (_, t) => {
       const sequence = t < first ? 0 : 1;
       return of(sequence, before(run, sequence) + (sequence === 0 ? t : t - first));
     });

@@ -42,7 +42,8 @@ async function counterLoop(backend: Backend): Promise<void> {
   const got = await withPlan(backend, program, weights, async (plan) => {
     const queued = Array.from({ length: 8 }, () => plan.run({}));
     const sequence: number[][] = [];
-    for (const { id, position: at } of queued) sequence.push([(await id!.data())[0]!, (await at!.data())[0]!]);
+    const scalar = async (outputs: Readonly<Record<string, Tensor>>, name: string) => elementAt(await named(outputs, name).data(), 0);
+    for (const outputs of queued) sequence.push([await scalar(outputs, "id"), await scalar(outputs, "position")]);
     for (const output of queued.flatMap((outputs): Tensor[] => Object.values(outputs))) output.dispose();
     return sequence;
   });
@@ -83,7 +84,8 @@ async function scalarBeforeWrite(backend: Backend): Promise<void> {
   await withPlan(backend, program, {}, async (plan) => {
     const first = await runOnce(plan, { x: Float32Array.of(1, 2) });
     const second = await runOnce(plan, { x: Float32Array.of(3, 4) });
-    expectEqual(`${backend.name}: old values`, [named(first, "old").data[0]!, named(second, "old").data[0]!], [0, 2]);
+    const oldValues = [first, second].map((outputs) => elementAt(named(outputs, "old").data, 0));
+    expectEqual(`${backend.name}: old values`, oldValues, [0, 2]);
     expectEqual(`${backend.name}: sums`, [...named(first, "sum").data, ...named(second, "sum").data], [1, 2, 5, 6]);
   });
 }

@@ -1,4 +1,4 @@
-export { elementAt, entryOf, lastOf } from "@centella/quant/checks";
+export { elementAt, entryOf, lastOf, mapTuple, type Tuple, tupleOf } from "@centella/quant/checks";
 export type { CompileOptions, Counters, DeviceMemory, MemoryReport, StepTime } from "../backend/backend.ts";
 export type { Binding } from "../backend/bind.ts";
 export { bucketOf, bucketsOf } from "../backend/buckets.ts";
@@ -57,4 +57,3 @@ export { type Candidate, formatRejection, openCandidates, select } from "../runt
 export type { BackendThresholds, MeasuredThresholds, Threshold } from "../runtime/thresholdTypes.ts";
 export { byteLength, elementCount, formatShape, formatSpec, maxSpec, resolveDim, resolveSpec, sameShape } from "../spec.ts";
 export { checkData, hostTensor, type TensorStorage } from "../tensor.ts";
-export { mapTuple, type Tuple, tupleOf } from "../tuple.ts";

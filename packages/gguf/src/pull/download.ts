@@ -7,7 +7,7 @@ import { openSource } from "../source/source.ts";
 import { digestOf, fileSize, type RemoteFile } from "./hub.ts";
 import { recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";
-import { createSha256, type Sha256 } from "./sha256.ts";
+import { createSha256 } from "./sha256.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
 /** A stored file. */
@@ -109,7 +109,8 @@ class Download {
   readonly #signal: AbortSignal | undefined;
   readonly #onBytes: (done: number, total: number | undefined) => void;
   readonly #partial: string;
-  #hash: Sha256 | undefined;
+  /** Hash of the stored bytes. */
+  #hash = createSha256();
   #done = 0;
   /** Largest number of bytes so far, over all attempts. */
   #furthest = 0;
@@ -152,7 +153,6 @@ class Download {
 
   /** Resumes an earlier download of the same file, if there is one. */
   async #resume(): Promise<void> {
-    this.#hash = createSha256();
     const state = await readRecord(this.#storage, stateName(this.#file.name));
     const size = (await this.#storage.size(this.#partial)) ?? 0;
     const isSame =
@@ -240,13 +240,13 @@ class Download {
 
   async #append(writer: StorageWriter, bytes: Uint8Array): Promise<void> {
     await writer.write(bytes);
-    this.#hash!.update(bytes);
+    this.#hash.update(bytes);
     this.#done += bytes.length;
   }
 
   async #commit(): Promise<Downloaded> {
     const { name, url, sha256: expected } = this.#file;
-    const sha256 = this.#hash!.hex();
+    const sha256 = this.#hash.hex();
     if (expected !== undefined && sha256 !== expected) {
       await this.#discard();
       const hint = "it has been removed; download it again";

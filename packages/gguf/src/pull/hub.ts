@@ -33,13 +33,12 @@ const repoPattern = /^(?!.*(--|\.\.))\w([\w.-]*\w)?\/\w([\w.-]*\w)?$/;
 
 /** @throws {GgufError} `range` for anything else */
 export function parseHubSpec(text: string): HubSpec {
-  const match = specPattern.exec(text);
+  const [, repo, revision = "main", quant, path] = specPattern.exec(text) ?? [];
   const isPath = (part: string | undefined): boolean => part === undefined || !/(^|\/)\.{0,2}(\/|$)/.test(part);
-  if (match === null || !repoPattern.test(match[1]!) || !isPath(match[2]) || !isPath(match[4])) {
+  if (repo === undefined || !repoPattern.test(repo) || !isPath(revision) || !isPath(path)) {
     throw new GgufError("range", { expected: "hf:owner/repo:QUANT or hf:owner/repo/file.gguf", got: `'${shownPath(text)}'` });
   }
-  const [, repo, revision = "main", quant, path] = match;
-  return { repo: repo!, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
+  return { repo, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
 }
 
 interface ListedFile {
@@ -185,7 +184,8 @@ function chooseByQuant({ repo, quant }: HubSpec, listed: readonly ListedFile[]):
     });
   // Without a choice, the only file, or the quantisation that llama.cpp takes.
   const found = quant === undefined ? (models.length === 1 ? models : named("q4_k_m")) : named(quant.toLowerCase());
-  if (found.length === 1) return partsOf(found[0]!.path, listed);
+  const [chosen, ...further] = found;
+  if (chosen !== undefined && further.length === 0) return partsOf(chosen.path, listed);
   const expected = quant === undefined ? `one model in ${repo}` : `one ${quant} model in ${repo}`;
   const hint = "name the file: hf:owner/repo/file.gguf";
   throw new GgufError("missing", { expected, got: found.length === 0 ? offer(models) : `${found.length}: ${offer(found)}`, hint });

@@ -1,4 +1,5 @@
 import { CentellaError } from "@centella/quant";
+import { elementAt } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { requestRange, versionChange } from "../http/http.ts";
 import type { ByteSource, GgufInput } from "../source/byteSource.ts";
@@ -45,9 +46,9 @@ async function storedFiles(place: RemotePlace, cache: true | ModelStorage, optio
   const found = await pull(source, pullOptions);
   // In Node, a hub reference means the file that `pull` stored for it.
   if (!found.wasStored || (place.kind === "hub" && isNode())) return found.input;
-  const [first] = found.files;
-  const url = place.kind === "hub" ? new URL(first!.url) : place.url;
-  if (!(await hasChanged(url, first!, signal))) return found.input;
+  const first = elementAt(found.files, 0);
+  const url = place.kind === "hub" ? new URL(first.url) : place.url;
+  if (!(await hasChanged(url, first, signal))) return found.input;
   return (await pull(source, { ...pullOptions, refresh: true })).input;
 }
 

@@ -1,4 +1,4 @@
-import { abortSignal, boolean, callback, check, checkOptions, type Kinds, string } from "@centella/quant/checks";
+import { abortSignal, boolean, callback, check, checkOptions, elementAt, type Kinds, string } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
@@ -105,8 +105,9 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
     files.push(downloaded);
   }
   // The record of the first file lists all files, so it is written last: the model is then complete.
-  const model: StoredModel = { name: files[0]!.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
-  await writeRecord(storage, `${model.name}.json`, { ...files[0], source: key, model });
+  const first = elementAt(files, 0);
+  const model: StoredModel = { name: first.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
+  await writeRecord(storage, `${model.name}.json`, { ...first, source: key, model });
   return { ...model, input: await inputsOf(storage, model), wasStored: false };
 }
 
@@ -137,8 +138,8 @@ export async function listModels(storage: ModelStorage): Promise<readonly Stored
     if (!name.endsWith(".gguf.json")) continue;
     const model = storedModel((await readRecord(storage, name))?.model);
     if (model === undefined) continue;
-    const sizes = await Promise.all(model.files.map((file) => storage.size(file.name)));
-    if (sizes.every((size, i) => size === model.files[i]!.bytes)) models.push(model);
+    const isComplete = await Promise.all(model.files.map(async (file) => (await storage.size(file.name)) === file.bytes));
+    if (isComplete.every(Boolean)) models.push(model);
   }
   return models;
 }

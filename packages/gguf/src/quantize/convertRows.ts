@@ -46,6 +46,6 @@ export function convertRows({ from, to, bytes, importance }: RowsJob): Uint8Arra
 }
 
 function isHarmless(values: Float32Array): boolean {
-  for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]!) < harmless)) return false;
+  for (const value of values) if (!(Math.abs(value) < harmless)) return false;
   return true;
 }

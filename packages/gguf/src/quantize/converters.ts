@@ -88,9 +88,11 @@ class ThreadPool implements Converters {
   }
 
   #next(): void {
-    while (this.#idle.length > 0 && this.#queue.length > 0) {
-      const worker = this.#idle.pop()!;
-      const waiting = this.#queue.shift()!;
+    for (;;) {
+      const [worker, waiting] = [this.#idle.at(-1), this.#queue.at(0)];
+      if (worker === undefined || waiting === undefined) return;
+      this.#idle.pop();
+      this.#queue.shift();
       this.#running.set(worker, waiting);
       worker.postMessage(waiting.job, [waiting.job.bytes.buffer]);
     }

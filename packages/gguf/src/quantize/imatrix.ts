@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { type GgufFile, readGguf } from "../read/file.ts";
 import { shown } from "../shown.ts";
@@ -58,7 +59,7 @@ async function fromGguf(file: GgufFile, signal: AbortSignal | undefined): Promis
     const columns = sums.length / counts.length;
     // No text reached this expert: all its columns have the same importance.
     const mean = sums.map((sum, i) => {
-      const count = counts[Math.floor(i / columns)]!;
+      const count = elementAt(counts, Math.floor(i / columns));
       return count > 0 ? sum / count : 1;
     });
     entries.set(name, checked(name, mean));

@@ -1,5 +1,5 @@
 import { blockLayout, type GgmlType, isBlockType, isGgmlType, type QuantizableType } from "@centella/quant";
-import { boolean, check, checkOptions, isRecord, kind, listOf, whole } from "@centella/quant/checks";
+import { boolean, check, checkOptions, entryOf, isRecord, kind, lastOf, listOf, whole } from "@centella/quant/checks";
 import { baseTypeOf, type Recipe } from "./recipes.ts";
 import { isConverted, roleOf, type TensorRole } from "./tensorRoles.ts";
 
@@ -172,7 +172,7 @@ export function tensorTypes(recipe: Recipe, model: MixModel, tensors: readonly M
       types.set(tensor, tensor.type);
       continue;
     }
-    const columns = shape.at(-1)!;
+    const columns = lastOf(shape);
     const role = roleOf(name);
     if (!isBlockType(base)) {
       types.set(tensor, base);
@@ -188,7 +188,7 @@ export function tensorTypes(recipe: Recipe, model: MixModel, tensors: readonly M
       types.set(tensor, fitting(wantedType(recipe, place, model, hasImatrix) ?? base, columns));
     }
   }
-  return tensors.map((tensor) => types.get(tensor)!);
+  return tensors.map((tensor) => entryOf(types, tensor));
 }
 
 function layerOf(name: string): number | undefined {

@@ -1,5 +1,17 @@
 import { type GgmlType, isBlockType, isDequantizable, isQuantizable, type QuantizableType, rowBytes } from "@centella/quant";
-import { abortSignal, boolean, callback, check, checkOptions, isRecord, type Kinds, kind, whole } from "@centella/quant/checks";
+import {
+  abortSignal,
+  boolean,
+  callback,
+  check,
+  checkOptions,
+  elementAt,
+  isRecord,
+  type Kinds,
+  kind,
+  lastOf,
+  whole,
+} from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { abortable } from "../http/http.ts";
 import { ggufFile } from "../kinds.ts";
@@ -134,7 +146,7 @@ function conversions(
   const ordered = inWritingOrder(file.tensors);
   const types = tensorTypes(recipe, mixModelOf(file), ordered, { pure, hasImatrix: imatrix !== undefined });
   return ordered.map((tensor, i) => {
-    const to = types[i]!;
+    const to = elementAt(types, i);
     const { name, type: from, shape } = tensor;
     if (from !== to) requireConvertible(tensor, to, allowRequantize);
     const importance = from === to || !isBlockType(to) ? undefined : importanceOf(tensor, imatrix);
@@ -234,7 +246,7 @@ function converted(file: GgufFile, conversion: Conversion, converters: Converter
       data: { read: (offset, length, signal) => file.readTensor(tensor, { offset, length, ...(signal && { signal }) }) },
     };
   }
-  const row = rowBytes(to, shape.at(-1)!);
+  const row = rowBytes(to, lastOf(shape));
   return {
     name,
     type: to,
@@ -261,8 +273,8 @@ async function convertedRows(
   { first, rows }: { readonly first: number; readonly rows: number },
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  const columns = tensor.shape.at(-1)!;
-  const rowsOfMatrix = tensor.shape.at(-2)!;
+  const columns = lastOf(tensor.shape);
+  const rowsOfMatrix = elementAt(tensor.shape, tensor.shape.length - 2);
   const [rowIn, rowOut] = [rowBytes(tensor.type, columns), rowBytes(to, columns)];
   const most = Math.max(1, Math.min(Math.ceil(rows / (2 * converters.count)), Math.floor(jobElements / columns)));
   const out = new Uint8Array(rows * rowOut);

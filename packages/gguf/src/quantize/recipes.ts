@@ -54,7 +54,11 @@ const baseTypes: Readonly<Record<Recipe, QuantizableType>> = {
 export const recipes: readonly Recipe[] = Object.keys(baseTypes).filter(isRecipe);
 
 /** Short names that llama.cpp takes too. */
-const aliases: Readonly<Record<string, Recipe>> = { Q3_K: "Q3_K_M", Q4_K: "Q4_K_M", Q5_K: "Q5_K_M" };
+const aliases: ReadonlyMap<string, Recipe> = new Map([
+  ["Q3_K", "Q3_K_M"],
+  ["Q4_K", "Q4_K_M"],
+  ["Q5_K", "Q5_K_M"],
+]);
 
 function isRecipe(name: string): name is Recipe {
   return Object.hasOwn(baseTypes, name);
@@ -64,7 +68,7 @@ function isRecipe(name: string): name is Recipe {
 export function recipeOf(name: string): Recipe {
   check("recipeOf", "name", name, string);
   const upper = name.toUpperCase();
-  const recipe = Object.hasOwn(aliases, upper) ? aliases[upper]! : upper;
+  const recipe = aliases.get(upper) ?? upper;
   if (isRecipe(recipe)) return recipe;
   const got = fileTypeByName(upper) === undefined ? `'${name}'` : `${upper}, which is read but not written`;
   throw new GgufError("unsupported-type", { expected: `one of ${recipes.join(", ")}`, got });

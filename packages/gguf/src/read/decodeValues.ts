@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { swapBytes } from "../byteOrder.ts";
 import { numericArrays } from "../values.ts";
 import { type MetadataArray, type MetadataValue, type NumericType, type ValueType, valueBytes, valueTypes } from "./metadata.ts";
@@ -43,15 +44,15 @@ export function decodeScalar(data: CheckedBytes, at: number, type: Exclude<Value
   }
 }
 
-/** Type of the elements of the array at byte `at`. */
-export function elementTypeAt({ view, isLittle }: CheckedBytes, at: number): ValueType {
-  return valueTypes[view.getUint32(at, isLittle)]!;
+/** The type at byte `at`: of an entry, or of the elements of an array. */
+export function valueTypeAt({ view, isLittle }: CheckedBytes, at: number): ValueType {
+  return elementAt(valueTypes, view.getUint32(at, isLittle));
 }
 
 /** The array at byte `at`, and where it ends. */
 export function decodeArray(data: CheckedBytes, at: number): { readonly value: MetadataArray; readonly end: number } {
   const { bytes, isLittle } = data;
-  const type = elementTypeAt(data, at);
+  const type = valueTypeAt(data, at);
   const count = countAt(data, at + 4);
   const start = at + 12;
   switch (type) {

@@ -101,8 +101,7 @@ function perLayer(metadata: Metadata, key: string, layers: number): LayerCounts 
     throw new GgufError("invalid", { expected: `${layers} elements of '${shown(key)}'`, got: String(counts.length) });
   }
   let [most, total] = [0, 0];
-  for (let layer = 0; layer < layers; layer++) {
-    const count = counts[layer]!;
+  for (const [layer, count] of Array.from(counts).slice(0, layers).entries()) {
     if (!Number.isSafeInteger(count) || count < 0) {
       throw new GgufError("invalid", { expected: `whole numbers >= 0 in '${shown(key)}'`, got: `${count} for layer ${layer}` });
     }

@@ -1,5 +1,5 @@
 import type { GgmlType } from "@centella/quant";
-import { check, isRecord, kind } from "@centella/quant/checks";
+import { check, elementAt, isRecord, kind } from "@centella/quant/checks";
 import type { ByteOrder } from "../byteOrder.ts";
 import { type FileType, fileTypeById } from "../fileTypes.ts";
 import { ggufFile } from "../kinds.ts";
@@ -120,7 +120,7 @@ function inspectValue(value: MetadataValue): InspectedValue {
 }
 
 function firstElements(array: MetadataArray): MetadataValue[] {
-  if (array instanceof StringTable) return Array.from({ length: Math.min(shownElements, array.length) }, (_, i) => array.at(i)!);
+  if (array instanceof StringTable) return array.first(shownElements);
   if (isNumericArray(array)) return [...array.subarray(0, shownElements)];
   return array.slice(0, shownElements);
 }
@@ -168,8 +168,9 @@ function formatValue(value: InspectedValue): string {
 }
 
 function table(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, i) => rows.reduce((width, row) => Math.max(width, row[i]!.length), 0));
-  return rows.map((row) => `  ${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join("  ")}`);
+  const widths: number[] = [];
+  for (const row of rows) for (const [i, { length }] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, length);
+  return rows.map((row) => `  ${row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(elementAt(widths, i)))).join("  ")}`);
 }
 
 function grouped(n: number): string {

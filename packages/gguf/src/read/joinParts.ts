@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { shown, shownPath } from "../shown.ts";
@@ -46,7 +47,7 @@ function shownPlace(place: string | URL): string {
 /** The parts of one file as one. */
 export function join(opened: readonly Part[]): Omit<OpenedParts, "warnings"> {
   const parts = inOrder(opened);
-  const { header } = parts[0]!;
+  const { header } = elementAt(parts, 0);
   const names = new Set<string>();
   const tensors: TensorInfo[] = [];
   let base = 0;
@@ -103,21 +104,18 @@ function inOrder(opened: readonly Part[]): readonly Part[] {
 
 /** Concatenates sources. Each read is within one of them, because each tensor is. */
 function concatenate(sources: readonly ByteSource[]): ByteSource {
-  const starts: number[] = [];
+  const placed: { readonly start: number; readonly source: ByteSource }[] = [];
   let size = 0;
   for (const source of sources) {
-    starts.push(size);
+    placed.push({ start: size, source });
     size += source.size;
   }
   return {
     size,
     async read(offset, length, signal) {
-      const index = Math.max(
-        0,
-        starts.findLastIndex((start) => start <= offset),
-      );
-      const within = offset - starts[index]!;
-      const first = await sources[index]!.read(within, Math.min(length, sources[index]!.size - within), signal);
+      const { start, source } = placed.findLast((each) => each.start <= offset) ?? elementAt(placed, 0);
+      const within = offset - start;
+      const first = await source.read(within, Math.min(length, source.size - within), signal);
       if (first.length === length) return first;
       const bytes = new Uint8Array(length);
       bytes.set(first);

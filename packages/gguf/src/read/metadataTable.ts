@@ -2,8 +2,8 @@ import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { limits } from "../limits.ts";
 import { shown } from "../shown.ts";
-import { decodeArray, decodeScalar, elementTypeAt } from "./decodeValues.ts";
-import { type MetadataArray, type MetadataEntry, type MetadataLookup, valueTypes } from "./metadata.ts";
+import { decodeArray, decodeScalar, valueTypeAt } from "./decodeValues.ts";
+import type { MetadataArray, MetadataEntry, MetadataLookup } from "./metadata.ts";
 
 /** Larger arrays are kept when they have been decoded, so that they are so once. */
 const keptBytes = 1024;
@@ -43,7 +43,7 @@ export class MetadataTable implements MetadataLookup {
       const place = this.#placeOf(key);
       if (this.#places[place] !== 0) {
         const got = `'${shown(decoder.decode(key))}' twice`;
-        throw new GgufError("duplicate", { expected: "every key once", got, offset: offset + starts[i]! });
+        throw new GgufError("duplicate", { expected: "every key once", got, offset: offset + this.#startOf(i) });
       }
       this.#places[place] = i + 1;
     }
@@ -69,20 +69,24 @@ export class MetadataTable implements MetadataLookup {
   #entry(i: number): MetadataEntry {
     const keyBytes = this.#keyBytes(i);
     const key = decoder.decode(keyBytes);
-    const typeAt = this.#starts[i]! + 8 + keyBytes.length;
-    const type = valueTypes[this.#view.getUint32(typeAt, this.#isLittle)]!;
+    const typeAt = this.#startOf(i) + 8 + keyBytes.length;
     const data = { bytes: this.#bytes, view: this.#view, isLittle: this.#isLittle };
+    const type = valueTypeAt(data, typeAt);
     if (type !== "array") return { key, type, value: decodeScalar(data, typeAt + 4, type) };
-    const elementType = elementTypeAt(data, typeAt + 4);
+    const elementType = valueTypeAt(data, typeAt + 4);
     const kept = this.#kept.get(i);
     if (kept !== undefined) return { key, type, elementType, value: kept };
     const { value } = decodeArray(data, typeAt + 4);
-    if (this.#starts[i + 1]! - typeAt > keptBytes) this.#kept.set(i, value);
+    if (this.#startOf(i + 1) - typeAt > keptBytes) this.#kept.set(i, value);
     return { key, type, elementType, value };
   }
 
+  #startOf(i: number): number {
+    return this.#starts[i]!;
+  }
+
   #keyBytes(i: number): Uint8Array {
-    const start = this.#starts[i]!;
+    const start = this.#startOf(i);
     const length = this.#view.getUint32(this.#isLittle ? start : start + 4, this.#isLittle);
     return this.#bytes.subarray(start + 8, start + 8 + length);
   }
@@ -104,7 +108,7 @@ export class MetadataTable implements MetadataLookup {
   }
 
   #isKey(i: number, key: Uint8Array): boolean {
-    const start = this.#starts[i]!;
+    const start = this.#startOf(i);
     if (this.#view.getUint32(this.#isLittle ? start : start + 4, this.#isLittle) !== key.length) return false;
     for (let k = 0; k < key.length; k++) if (this.#bytes[start + 8 + k] !== key[k]) return false;
     return true;
@@ -114,8 +118,8 @@ export class MetadataTable implements MetadataLookup {
 /** FNV-1a with a start of its own, and the final mix of MurmurHash3, since keys that are counted up differ in their last bytes alone. */
 function hash(bytes: Uint8Array): number {
   let h = seed;
-  for (let i = 0; i < bytes.length; i++) {
-    h = Math.imul(h ^ bytes[i]!, 0x01000193);
+  for (const byte of bytes) {
+    h = Math.imul(h ^ byte, 0x01000193);
     h ^= h >>> 15;
   }
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);

@@ -22,7 +22,8 @@ export async function openParts(input: GgufInput | readonly GgufInput[], options
     if (first === undefined) throw new GgufError("parts", { expected: "the parts of a file", got: "an empty list" });
     if (inputs.length === 1 && partCount(first.header.metadata) <= 1) return { ...first, parts: 1, warnings };
     const { join, siblings } = await import("./joinParts.ts");
-    if (inputs.length === 1) for (const path of siblings(inputs[0]!, first.header)) opened.push(await openPart(path, true, signal));
+    const sole = inputs.length === 1 ? inputs[0] : undefined;
+    if (sole !== undefined) for (const path of siblings(sole, first.header)) opened.push(await openPart(path, true, signal));
     return { ...join(opened), warnings };
   } catch (error) {
     // Closes only what was opened here. A source that was passed in belongs to the caller.

@@ -1,4 +1,4 @@
-import { check, number, string } from "@centella/quant/checks";
+import { check, elementAt, number, string } from "@centella/quant/checks";
 
 // ignoreBOM keeps a leading U+FEFF, which some vocabularies have as a token.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -41,7 +41,7 @@ export class StringTable implements Iterable<string> {
   indexOf(text: string): number {
     const wanted = new TextEncoder().encode(check("indexOf", "text", text, string));
     for (let i = 0; i < this.length; i++) {
-      const bytes = this.bytes(i)!;
+      const bytes = this.#bytesAt(i);
       if (bytes.length === wanted.length && bytes.every((byte, k) => byte === wanted[k])) return i;
     }
     return -1;
@@ -53,6 +53,15 @@ export class StringTable implements Iterable<string> {
   }
 
   *[Symbol.iterator](): Iterator<string> {
-    for (let i = 0; i < this.length; i++) yield this.at(i)!;
+    for (let i = 0; i < this.length; i++) yield decoder.decode(this.#bytesAt(i));
+  }
+
+  /** The first `count` strings, or all if there are fewer. @internal */
+  first(count: number): string[] {
+    return Array.from({ length: Math.min(count, this.length) }, (_, i) => decoder.decode(this.#bytesAt(i)));
+  }
+
+  #bytesAt(i: number): Uint8Array {
+    return this.#bytes.subarray(elementAt(this.#starts, i), elementAt(this.#starts, i + 1) - 8);
   }
 }

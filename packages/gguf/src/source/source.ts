@@ -84,6 +84,7 @@ function reasonOf(cause: unknown): string {
 
 function checked(source: ByteSource): ByteSource {
   const { size } = source;
+  const stream = source.stream?.bind(source);
   let isClosed = false;
   return {
     size,
@@ -104,7 +105,7 @@ function checked(source: ByteSource): ByteSource {
       }
       return bytes;
     },
-    ...(source.stream === undefined ? {} : { stream: (offset, signal) => source.stream!(offset, signal) }),
+    ...(stream && { stream }),
     async close() {
       isClosed = true;
       await source.close?.();

@@ -1,4 +1,4 @@
-import { boolean, check, checkOptions, type Kinds, object, whole } from "@centella/quant/checks";
+import { boolean, check, checkOptions, elementAt, type Kinds, lastOf, object, whole } from "@centella/quant/checks";
 import { aligned } from "../alignment.ts";
 import { GgufError } from "../errors.ts";
 import { shown } from "../shown.ts";
@@ -27,18 +27,14 @@ const isSplitKey = ({ key }: WritableEntry): boolean => Object.values<string>(sp
  */
 export function splitContent(content: GgufContent, options: SplitOptions = {}): readonly GgufContent[] {
   const kinds: Kinds<SplitOptions> = { maxTensors: whole(1), maxBytes: whole(1), emptyFirst: boolean };
-  const {
-    maxBytes,
-    maxTensors = maxBytes === undefined ? 128 : undefined,
-    emptyFirst = false,
-  } = checkOptions("splitContent", options, kinds);
+  const { maxBytes, maxTensors, emptyFirst = false } = checkOptions("splitContent", options, kinds);
   if (maxBytes !== undefined && maxTensors !== undefined) throw new GgufError("range", { expected: "maxTensors or maxBytes", got: "both" });
-  const limit = (maxBytes ?? maxTensors)!;
+  const limit = maxBytes ?? maxTensors ?? 128;
   const { alignment, tensors } = checkContent("splitContent", content);
   const groups: TensorContent[][] = emptyFirst ? [[], []] : [[]];
   let filled = 0;
   for (const [i, tensor] of content.tensors.entries()) {
-    const cost = maxBytes === undefined ? 1 : aligned(tensors[i]!.bytes, alignment);
+    const cost = maxBytes === undefined ? 1 : aligned(elementAt(tensors, i).bytes, alignment);
     if (cost > limit) {
       const expected = `a limit of at least ${cost} bytes, the size of tensor '${shown(tensor.name)}'`;
       throw new GgufError("range", { expected, got: String(limit) });
@@ -47,7 +43,7 @@ export function splitContent(content: GgufContent, options: SplitOptions = {}): 
       groups.push([]);
       filled = 0;
     }
-    groups.at(-1)!.push(tensor);
+    lastOf(groups).push(tensor);
     filled += cost;
   }
   if (groups.length > mostParts) {
