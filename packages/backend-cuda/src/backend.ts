@@ -41,6 +41,7 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly name: string = backendName;
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
+  readonly runsInFlight = 3;
   readonly fusion: FusionLimits = fusion;
   readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "addressSpace";

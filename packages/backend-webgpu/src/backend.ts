@@ -68,6 +68,8 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly name = "webgpu";
   readonly device: DeviceInfo;
   readonly syncAvailable = false;
+  /** Reading results back takes browsers some milliseconds, the time of a few runs. */
+  readonly runsInFlight = 4;
   readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "buffers";
   readonly fusion: FusionLimits;

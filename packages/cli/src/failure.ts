@@ -30,6 +30,7 @@ const optionNames: Readonly<Record<string, string>> = {
   contextLength: "--context",
   memoryLimit: "--memory-limit",
   batchSize: "--batch",
+  runsInFlight: "--runs-in-flight",
   cacheType: "--cache-type",
   layersOnGpu: "--layers-on-gpu",
   maxTokens: "--tokens",

@@ -13,6 +13,7 @@ export const modelOptions: {
   readonly context: OptionSpec<number | "auto">;
   readonly "memory-limit": OptionSpec<number>;
   readonly batch: OptionSpec<number>;
+  readonly "runs-in-flight": OptionSpec<number>;
   readonly "cache-type": OptionSpec<CacheType>;
   readonly activations: OptionSpec<ActivationMode>;
   readonly "layers-on-gpu": OptionSpec<number | "auto">;
@@ -30,6 +31,7 @@ export const modelOptions: {
   ),
   "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of the free memory)"),
   batch: number("TOKENS", "prompt tokens computed at once (default: 2048 on GPUs, else 512)", { short: "b", aliases: ["--batch-size"] }),
+  "runs-in-flight": number("N", "runs queued on the device at once while generating (default: as the backend prefers)"),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(
     ["ggml", "half", "f32"],
@@ -66,6 +68,7 @@ export function loadOptions(values: ModelValues): Omit<LoadModelOptions, "runtim
     ...(values.context !== undefined && { contextLength: values.context }),
     ...(limit !== undefined && { memoryLimit: limit * 2 ** 20 }),
     ...(values.batch !== undefined && { batchSize: values.batch }),
+    ...(values["runs-in-flight"] !== undefined && { runsInFlight: values["runs-in-flight"] }),
     ...(values["cache-type"] !== undefined && { cacheType: values["cache-type"] }),
     ...(values.activations !== undefined && { activations: values.activations }),
     ...(values["layers-on-gpu"] !== undefined && { layersOnGpu: values["layers-on-gpu"] }),

@@ -29,7 +29,15 @@ function halfModel(): Uint8Array<ArrayBuffer> {
 
 async function recorded(bytes: Uint8Array<ArrayBuffer>, activations: ActivationMode): Promise<RecordedModel> {
   await using file = await readGguf(bytes);
-  const sizes = { contextLength: 64, batchSize: 8, maxRows: 4, sequences: 1, cacheType: "f16", isGeluRounded: false } as const;
+  const sizes = {
+    contextLength: 64,
+    batchSize: 8,
+    maxRows: 4,
+    sequences: 1,
+    cacheType: "f16",
+    isGeluRounded: false,
+    runsInFlight: 1,
+  } as const;
   return recordModel(await describeArchitecture(file), file, { ...sizes, activations });
 }
 

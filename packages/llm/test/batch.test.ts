@@ -2,21 +2,17 @@ import type { Tensor } from "@centella/core";
 import { describe, expect, test, vi } from "vitest";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { type BatchLimits, deliver, nextSlices, readRows } from "../src/scheduler/batch.ts";
-import type { FeedOptions, Request } from "../src/scheduler/request.ts";
+import { type FeedOptions, Request } from "../src/scheduler/request.ts";
 
 const limits: BatchLimits = { batchSize: 8, maxRows: 4, isEncoder: false };
 
-function request(tokens: number, options: FeedOptions, changes: Partial<Request> = {}): Request {
-  return {
-    sequence: {} as Sequence,
-    ids: Array.from({ length: tokens }, (_, i) => i),
-    options,
-    output: { kind: "values", values: new Float32Array(0) },
-    completion: { resolve: () => undefined, reject: () => undefined },
-    done: 0,
-    skipped: 0,
-    ...changes,
-  };
+function request(
+  tokens: number,
+  options: FeedOptions,
+  { done = 0, output = { kind: "values", values: new Float32Array(0) } }: Partial<Pick<Request, "done" | "output">> = {},
+): Request {
+  const ids = Array.from({ length: tokens }, (_, i) => i);
+  return Object.assign(new Request({ sequence: {} as Sequence, ids, options, output }, 0, 0), { done });
 }
 
 /** Tokens and rows of each request in the next run, in the order of the requests. */
@@ -66,7 +62,6 @@ describe("the next run", () => {
 
 describe("the rows of a run", () => {
   const output = (data: Float32Array | Int32Array) => ({ data: vi.fn(async () => data), dispose: vi.fn() });
-  const layout = { maxBlocks: 1, isRecurrent: false, output: "logits" } as const;
   const values = request(1, { rows: "last" }, { output: { kind: "values", values: new Float32Array(2) } });
   const greedy = request(
     2,
@@ -77,7 +72,7 @@ describe("the rows of a run", () => {
   test("of greedy requests leave the logits on the device", async () => {
     const outputs = { logits: output(new Float32Array(0)), greedyTokens: output(Int32Array.of(7)), maxLogits: output(Float32Array.of(2)) };
     const slices = [{ request: greedy, count: 1, rows: 1 }];
-    const rows = await readRows({ slices, outputs: outputs as unknown as Record<string, Tensor> }, layout);
+    const rows = await readRows({ slices, outputs: outputs as unknown as Record<string, Tensor> }, "logits");
     expect(rows).toEqual({ values: new Float32Array(0), greedy: { ids: Int32Array.of(7), logits: Float32Array.of(2) } });
     expect(outputs.logits.data).not.toHaveBeenCalled();
     for (const { dispose } of Object.values(outputs)) expect(dispose).toHaveBeenCalledOnce();

@@ -27,7 +27,7 @@ function variant(architecture: string, metadata: Entries, tensors: FamilyGolden[
 async function recorded(golden: FamilyGolden): Promise<RecordedModel> {
   await using file: GgufFile = await readGguf(familyModel(golden));
   const sizes = { contextLength: 64, batchSize: 8, maxRows: 4, sequences: 1, cacheType: "f32", activations: "f32" } as const;
-  return recordModel(await describeArchitecture(file), file, { ...sizes, isGeluRounded: false });
+  return recordModel(await describeArchitecture(file), file, { ...sizes, isGeluRounded: false, runsInFlight: 1 });
 }
 
 /** The parameters of an op's calls, in recorded order. */

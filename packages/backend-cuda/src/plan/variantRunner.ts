@@ -8,8 +8,8 @@ import type { Place, VariantPlan } from "./variant.ts";
 /** Returns the address of a place. */
 export type AddressOf = (place: Place) => Handle;
 
-// With two, the host prepares a run while the device works on the one before.
-const maxInstances = 2;
+// As many runs of a variant can be queued on the device. The host prepares the next one meanwhile.
+const maxInstances = 4;
 
 /** A recorded graph with the page-locked blocks that its copies are bound to. Serves one run at a time. */
 interface Instance {

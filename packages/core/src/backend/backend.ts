@@ -149,6 +149,11 @@ export interface Backend {
   readonly counters: Counters;
   /** From how much work on the backend is worth its fixed costs; any work, where the backend has none. `Policy.thresholds` replaces entries. */
   readonly thresholds?: BackendThresholds;
+  /**
+   * Number of runs that a caller should keep queued so that the device never waits for the host. Default 1, for backends that compute on the
+   * host.
+   */
+  readonly runsInFlight?: number;
   /** Limits of a fused group; undefined if there are none. */
   readonly fusion?: FusionLimits;
   /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */

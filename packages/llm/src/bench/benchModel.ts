@@ -45,7 +45,7 @@ export async function* benchModel(model: Model, options: BenchOptions = {}): Asy
   const setting: Setting = {
     repetitions,
     ids: new FreshIds(model.info.vocabSize),
-    generation: { temperature: 0, repeatPenalty: 1, logitBias: withoutEndings(model), reasoning: false, signal: options.signal },
+    generation: { temperature: 0, repeatPenalty: 1, ignoreEos: true, reasoning: false, signal: options.signal },
   };
   for (const depth of depths) {
     for (const tokens of promptTokens) yield await benchRow(model, { kind: "prompt", tokens, depth }, setting);
@@ -87,13 +87,6 @@ async function benchRow(
   }
   const test = `${isPrompt ? "pp" : "tg"}${tokens}${depth === 0 ? "" : ` @ d${depth}`}`;
   return { test, kind, tokens, depth, tokensPerSecond, timeToFirstTokenMs };
-}
-
-/** Biases that exclude all ends of texts: a text that ended early would have fewer tokens than its test's name says. */
-function withoutEndings({ tokenizer, info: { vocabSize } }: Model): Record<number, number> {
-  const bias: Record<number, number> = {};
-  for (let id = 0; id < vocabSize; id++) if (tokenizer.isEndOfGeneration(id)) bias[id] = Number.NEGATIVE_INFINITY;
-  return bias;
 }
 
 /** Pseudorandom ids that do not repeat, so that no run finds its prompt in the cache. Every call of `benchModel` gets the same sequence. */

@@ -24,6 +24,7 @@ export class Sequence {
   #ids: number[] = [];
   #blocks: Block[] = [];
   #isParked = false;
+  #revision = 0;
 
   constructor(cache: SequenceCache, owner: object, scope?: object) {
     this.#cache = cache;
@@ -47,6 +48,11 @@ export class Sequence {
     return this.#blocks.map(({ index }) => index);
   }
 
+  /** Number of times that it gave up its blocks. Work that was prepared for its next tokens before is void. */
+  get revision(): number {
+    return this.#revision;
+  }
+
   /** Whether the sequence has released its blocks. It must be {@link unpark unparked} before it is used again. */
   get isParked(): boolean {
     return this.#isParked;
@@ -58,19 +64,36 @@ export class Sequence {
    */
   reserve(count: number): Int32Array {
     const start = this.#ids.length;
-    this.#state?.beginRun(this.#ids);
-    while (this.#blocks.length * blockTokens < start + count) this.#grow();
+    this.reserveUntil(start + count);
     return this.slots(start, count);
+  }
+
+  /** Takes blocks for all positions before `end`. @throws as {@link reserve} */
+  reserveUntil(end: number): void {
+    this.#state?.beginRun(this.#ids);
+    while (this.#blocks.length * blockTokens < end) this.#grow();
   }
 
   /** Slots of `count` positions from `start` on. */
   slots(start: number, count: number): Int32Array {
     const slots = new Int32Array(count);
-    for (let i = 0; i < count; i++) {
-      const position = start + i;
-      slots[i] = this.#blockAt(position).index * blockTokens + (position % blockTokens);
-    }
+    for (let i = 0; i < count; i++) slots[i] = this.slotOf(start + i);
     return slots;
+  }
+
+  /** Slot of a position in the cache. */
+  slotOf(position: number): number {
+    return this.blockOf(position) * blockTokens + (position % blockTokens);
+  }
+
+  /** Index of the block that holds a position. */
+  blockOf(position: number): number {
+    return this.#blockAt(position).index;
+  }
+
+  /** Writes the indices of its blocks to `table` from `offset` on. */
+  writeBlocks(table: Int32Array, offset: number): void {
+    for (const { index } of this.#blocks) table[offset++] = index;
   }
 
   /** Records that the next reserved slots now hold these tokens. */
@@ -147,6 +170,7 @@ export class Sequence {
 
   /** Releases all blocks and states. They stay cached. */
   release(): void {
+    this.#revision++;
     this.#cache.prefixCache.release(this.#blocks);
     this.#state?.release();
     [this.#blocks, this.#ids, this.#state] = [[], [], undefined];

@@ -17,6 +17,8 @@ export interface DecodeLoopContext {
   /** Samples the token that follows `history` from its logits. Undefined: the most likely token. */
   readonly sample: ((logits: Float32Array) => number) | undefined;
   readonly overflow: ResolvedOverflow;
+  /** Maximum number of tokens. */
+  readonly maxTokens: number;
   /** Drafts tokens; undefined turns drafting off. */
   readonly lookup: PromptLookup | undefined;
   readonly signal: AbortSignal | undefined;
@@ -33,6 +35,8 @@ export class DecodeLoop {
   acceptedTokens = 0;
   /** Tokens that were dropped from the context to make room. */
   shiftedTokens = 0;
+  /** Tokens that were sampled. */
+  #count = 0;
   /** Tokens in the context, including the newest one. */
   #length = 0;
 
@@ -45,8 +49,16 @@ export class DecodeLoop {
     return this.#length >= this.#context.scheduler.contextLength;
   }
 
+  /** Appends tokens to the sequence and returns a sampler, whose row 0 is the last of them. */
+  computeLast(ids: readonly number[]): Promise<RowSampler> {
+    const { maxTokens, sample, lookup, signal } = this.#context;
+    // The next tokens are foreseeable if the device chooses them and no draft takes their place.
+    const following = sample === undefined && lookup === undefined ? maxTokens - this.#count - 1 : 0;
+    return this.#compute(ids, { rows: "last", following, signal });
+  }
+
   /** Appends tokens to the sequence and returns a sampler of the tokens that follow their rows; see {@link Scheduler.feed}. */
-  async compute(ids: readonly number[], options: FeedOptions): Promise<RowSampler> {
+  async #compute(ids: readonly number[], options: FeedOptions): Promise<RowSampler> {
     const { scheduler, sequence, sample } = this.#context;
     const { vocabSize } = scheduler;
     if (sample !== undefined) {
@@ -59,9 +71,9 @@ export class DecodeLoop {
 
   /** @param first samples the token after the prompt */
   async *tokens(first: RowSampler): AsyncGenerator<number, never, undefined> {
-    const { sequence, signal } = this.#context;
     let id = first(0);
-    this.#length = sequence.ids.length + 1;
+    this.#count++;
+    this.#length = this.#context.sequence.ids.length + 1;
     yield id;
     for (;;) {
       const start = performance.now();
@@ -74,8 +86,9 @@ export class DecodeLoop {
         }
         continue;
       }
-      const sampleNext = await this.compute([id], { rows: "last", signal });
+      const sampleNext = await this.computeLast([id]);
       id = sampleNext(0);
+      this.#count++;
       this.#length++;
       this.decodeMs += performance.now() - start;
       yield id;
@@ -102,11 +115,12 @@ export class DecodeLoop {
     let computed = 0;
     let again: readonly number[] = [];
     try {
-      const sampleRow = await this.compute(ids, { rows: "all", isDraft: true, signal });
+      const sampleRow = await this.#compute(ids, { rows: "all", isDraft: true, signal });
       this.draftedTokens += draft.length;
       computed = 1;
       for (let row = 0; row < ids.length; row++) {
         const next = sampleRow(row);
+        this.#count++;
         this.#length++;
         this.decodeMs += performance.now() - start;
         const isAccepted = next === ids[row + 1];

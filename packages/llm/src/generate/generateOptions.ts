@@ -32,6 +32,8 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly logprobs?: number | undefined;
   /** Strings that end the text; they are not part of it. */
   readonly stop?: readonly string[] | undefined;
+  /** Go on after tokens that end a text, for measurements. Default false. */
+  readonly ignoreEos?: boolean | undefined;
   /** Ends the generation at once, even while it waits in the queue; see `onAbort`. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -78,6 +80,7 @@ export interface ResolvedGeneration {
   readonly logprobs: number | undefined;
   readonly maxTokens: number;
   readonly stop: readonly string[];
+  readonly ignoreEos: boolean;
   readonly signal: AbortSignal | undefined;
   readonly onAbort: "discard" | "keep";
   readonly raw: boolean | undefined;
@@ -98,6 +101,7 @@ const maxBreakers = 64;
 
 const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   maxTokens: whole(1),
+  ignoreEos: boolean,
   logprobs: whole(0),
   stop: listOf("strings of at least one character", nonEmptyString),
   signal: abortSignal,
@@ -127,7 +131,17 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
   const misplaced = isRecord(options) ? chatNames.find((name) => Object.hasOwn(options, name)) : undefined;
   if (misplaced !== undefined) throw new ArgumentError("generate", "options of generate", misplaced, `pass chat: { ${misplaced} }`);
   checkOptions("generate", options, kinds);
-  const { maxTokens = Number.MAX_SAFE_INTEGER, stop = [], signal, raw, chat = {}, logprobs, dryBreakers, format } = options;
+  const {
+    maxTokens = Number.MAX_SAFE_INTEGER,
+    stop = [],
+    ignoreEos = false,
+    signal,
+    raw,
+    chat = {},
+    logprobs,
+    dryBreakers,
+    format,
+  } = options;
   checkDryBreakers(dryBreakers);
   const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
   checkOptions("generate.chat", chat, chatKinds);
@@ -138,6 +152,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     dryBreakers: dryBreakers ?? defaultDryBreakers,
     logprobs,
     maxTokens,
+    ignoreEos,
     stop,
     signal,
     onAbort,

@@ -83,16 +83,16 @@ export class Generation {
     const sequence = await this.#context.openSequence();
     this.#sequence = sequence;
     const sample = await this.#sampler();
-    const { promptLookup, signal } = options;
+    const { promptLookup, maxTokens, signal } = options;
     const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, lookup, signal });
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, maxTokens, lookup, signal });
     this.#loop = loop;
     const first = yield* this.#timedPrefill(sequence, loop);
     let ending: Ending | undefined;
     for await (const id of loop.tokens(first)) {
       this.#timeToFirstTokenMs ||= performance.now() - startedAt;
       this.#history.push(id);
-      const isEnd = tokenizer.isEndOfGeneration(id);
+      const isEnd = !options.ignoreEos && tokenizer.isEndOfGeneration(id);
       if (!isEnd) yield* this.#text.push(id);
       ending = isEnd ? { reason: "eos" } : this.#ending(loop);
       if (ending !== undefined) break;
@@ -162,7 +162,7 @@ export class Generation {
         await scheduler.feed(sequence, ids, { rows: "none", signal });
         continue;
       }
-      const first = await loop.compute(ids, { rows: "last", signal });
+      const first = await loop.computeLast(ids);
       if (progress) yield { type: "prefill", done: total, total };
       return first;
     }

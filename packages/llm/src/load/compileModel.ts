@@ -72,6 +72,19 @@ function runSizes(
   return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
 }
 
+/**
+ * Number of runs to queue at once. It is 1 for recurrent models, whose state cannot go back to before a token that is dropped, for models
+ * on two backends, whose runs the host takes part in, and for encoders, which choose no tokens.
+ */
+function runsInFlightFor(
+  { states, isEncoder }: ModelDescription["config"],
+  { backend, split }: ModelPlace,
+  options: LoadModelOptions,
+): number {
+  if (states.length > 0 || isEncoder || split !== undefined) return 1;
+  return options.runsInFlight ?? backend.runsInFlight ?? 1;
+}
+
 /** Compiles and loads a model. Undefined if a shorter context should be tried first, because some layers do not fit on the GPU. */
 async function compileWith(
   { runtime, file, description, adapters }: ProgramSource,
@@ -81,20 +94,23 @@ async function compileWith(
   mayShorten: boolean,
 ): Promise<Omit<CompiledModel, "contextReason"> | undefined> {
   const { config } = description;
-  const sizesFor = (activations: ActivationMode, batchSize: number): ModelSizes => ({
+  const sizesFor = (activations: ActivationMode, batchSize: number, runsInFlight: number): ModelSizes => ({
     ...cacheSizes,
     ...runSizes(config, cacheSizes.contextLength, options.batchSize ?? batchSize),
     activations,
+    runsInFlight,
     isGeluRounded: activations !== "half" && options.activations !== "f32",
   });
   const record = (sizes: ModelSizes): RecordedModel => recordModel(description, file, sizes, adapters);
   // The program decides which backend is selected, and the backend how many tokens a run has.
-  const draftSizes = sizesFor("f32", defaultBatchSize);
+  const draftSizes = sizesFor("f32", defaultBatchSize, 1);
   const draft = record(draftSizes);
   const place = await placeModel(options, draft, config.layers);
   if (mayShorten && place.split !== undefined && (options.layersOnGpu ?? "auto") === "auto") return undefined;
-  const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize);
-  const isDraft = ({ activations, batchSize }: ModelSizes): boolean => activations === "f32" && batchSize === draftSizes.batchSize;
+  const runsInFlight = runsInFlightFor(config, place, options);
+  const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize, runsInFlight);
+  const isDraft = (sizes: ModelSizes): boolean =>
+    sizes.activations === "f32" && sizes.batchSize === draftSizes.batchSize && sizes.runsInFlight === 1;
   const { program, activations } = chooseActivations(runtime, place, options.activations, (mode) =>
     isDraft(sizesIn(mode)) ? draft : record(sizesIn(mode)),
   );

@@ -112,9 +112,10 @@ function createSchedulers(
     scheduler,
     async openEmbeddingScheduler() {
       if (isEncoder) return scheduler;
-      const { program } = recordModel(description, file, { ...sizes, maxRows: sizes.batchSize, result: "states" }, adapters);
+      const own = { maxRows: sizes.batchSize, runsInFlight: 1 };
+      const { program } = recordModel(description, file, { ...sizes, ...own, result: "states" }, adapters);
       const shared = await runtime.compile(program, { shareWith: plan });
-      return new Scheduler(shared, backend, { ...common, maxRows: sizes.batchSize, ...hiddenStates });
+      return new Scheduler(shared, backend, { ...common, ...own, ...hiddenStates });
     },
   };
 }

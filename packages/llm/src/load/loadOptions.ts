@@ -21,6 +21,12 @@ export interface LoadModelOptions {
   readonly sequences?: number | undefined;
   /** Maximum number of tokens of a prompt that one run computes. Default: 2048 if the whole model is on a GPU, else 512; at most the context. */
   readonly batchSize?: number | undefined;
+  /**
+   * Maximum number of runs that are queued on the backend while sequences only generate tokens that the device chooses. Each takes the tokens
+   * that the run before it chooses, so that the device does not wait for the host. Runs after the end of a text are dropped. Recurrent models
+   * and layers on two backends always have 1. Default: what the backend prefers, which is 1 on CPUs.
+   */
+  readonly runsInFlight?: number | undefined;
   /** Element type of the key-value cache. Default "f16". */
   readonly cacheType?: CacheType | undefined;
   /**
@@ -70,6 +76,7 @@ export const loadKinds: Kinds<LoadModelOptions> = {
   memoryLimit: whole(1),
   sequences: whole(1),
   batchSize: whole(1),
+  runsInFlight: whole(1),
   cacheType: oneOf("f32", "f16", "q8_0"),
   activations: oneOf("ggml", "half", "f32"),
   layersOnGpu: either(either(whole(0), oneOf("auto")), object),

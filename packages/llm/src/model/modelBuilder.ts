@@ -6,6 +6,7 @@ import { ModelError } from "../errors.ts";
 import type { Adapters, AdapterTables } from "../load/adapters.ts";
 import { type ModelPart, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
+import { ChosenTokens } from "./chosenTokens.ts";
 
 /**
  * Arithmetic of products with weights that are not f32, and of attention; see the `matmul` op. "f32" is exact on the dequantised weights,
@@ -30,6 +31,8 @@ export interface ModelSizes {
   readonly activations: ActivationMode;
   /** Whether GELU's input and output are rounded to f16: ggml's CPU code looks it up in a table of f16 values. */
   readonly isGeluRounded: boolean;
+  /** Maximum number of runs that are queued at once. With more than one, tokens may come from the run before, on the device. */
+  readonly runsInFlight: number;
   /** The program's result: logits, or the states that the output layer reads. Default "logits". */
   readonly result?: "logits" | "states";
 }
@@ -98,6 +101,7 @@ export class ModelBuilder {
   readonly #caches: ReadonlyMap<number, Value>;
   readonly #states: ReadonlyMap<string, RecurrentState>;
   readonly #parts = new Map<string, ModelPart>();
+  readonly #chosen: ChosenTokens | undefined;
   /** Embedding tables. A table's own adapter is one of its rows, not of the output layer that it may be as well. */
   readonly #tables = new Set<Value>();
 
@@ -111,13 +115,15 @@ export class ModelBuilder {
     this.activations = sizes.activations;
     this.T = program.dim("T", sizes.batchSize);
     const nSeq = program.dim("nSeq", sizes.sequences);
-    this.tokens = program.input("tokens", "i32", [this.T]);
+    const tokens = program.input("tokens", "i32", [this.T]);
     this.positions = program.input("positions", "i32", [this.T]);
     this.#slots = program.input("slots", "i32", [this.T]);
     this.#sequences = program.input("seqOf", "i32", [this.T]);
     this.#blockTable = program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]);
     this.#lengths = program.input("seqLens", "i32", [nSeq]);
     this.outRows = program.input("outRows", "i32", [program.dim("nOut", sizes.maxRows)]);
+    this.#chosen = sizes.runsInFlight > 1 ? new ChosenTokens(program, sizes) : undefined;
+    this.tokens = this.#chosen?.read(tokens) ?? tokens;
     this.#caches = this.#declareCaches(sizes);
     this.#states = this.#declareStates(sizes);
     this.weights = new WeightTable(program, file);
@@ -158,6 +164,11 @@ export class ModelBuilder {
     const activations = this.activations === "half" ? "half" : "f32";
     const params = { ...options, blockSize: blockTokens, activations } as const;
     return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
+  }
+
+  /** Keeps the tokens `[nOut]` that follow the output rows on the device, for the next run. */
+  keepChosen(tokens: Value): void {
+    this.#chosen?.write(tokens);
   }
 
   /** A state of a recurrent layer; see {@link ModelConfig.states}. */

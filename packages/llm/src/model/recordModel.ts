@@ -29,7 +29,9 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
   else {
     // Logits leave the run only where a caller reads them: a greedy choice is two numbers.
     program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
-    program.output("greedyTokens", program.argmax(result));
+    const greedy = program.argmax(result);
+    builder.keepChosen(greedy);
+    program.output("greedyTokens", greedy);
     program.output("maxLogits", program.max(result, { axis: -1 }));
   }
   const { parts, cacheSpecs: caches, stateSpecs: states } = builder;

@@ -1,13 +1,7 @@
 import type { Plan, Tensor } from "@centella/core";
 import { ProgramError } from "@centella/core";
 import type { GreedyTokens, Request } from "./request.ts";
-
-/** Part of a request that one run computes: its next `count` tokens, of which the last `rows` give output rows. */
-export interface Slice {
-  readonly request: Request;
-  readonly count: number;
-  readonly rows: number;
-}
+import type { RunInputs, Slice } from "./runInputs.ts";
 
 /** Limits of one run. */
 export interface BatchLimits {
@@ -17,15 +11,6 @@ export interface BatchLimits {
   readonly maxRows: number;
   /** Whether tokens attend to later ones, so that a text must be computed in a single run. */
   readonly isEncoder: boolean;
-}
-
-/** What the inputs and outputs of a model's program depend on. */
-export interface BatchLayout {
-  /** Blocks of a sequence's block table. */
-  readonly maxBlocks: number;
-  /** Whether tokens read and write rows of recurrent state. */
-  readonly isRecurrent: boolean;
-  readonly output: "logits" | "states";
 }
 
 /** A submitted run. */
@@ -44,7 +29,7 @@ export interface BatchRows {
 export function nextSlices(requests: readonly Request[], { batchSize, maxRows, isEncoder }: BatchLimits): readonly Slice[] {
   const slices: Slice[] = [];
   let [tokens, rows] = [batchSize, maxRows];
-  const left = ({ ids, done }: Request): number => ids.length - done;
+  const left = ({ length, done }: Request): number => length - done;
   for (const request of requests.toSorted((a, b) => b.skipped - a.skipped || left(a) - left(b))) {
     const wanted = request.options.rows;
     const count = Math.min(left(request), tokens, wanted === "all" ? rows : tokens);
@@ -64,47 +49,17 @@ export function nextSlices(requests: readonly Request[], { batchSize, maxRows, i
 }
 
 /** Reserves the cache slots of a run and submits it. Runs execute in the order of these calls. */
-export function submit(plan: Plan, slices: readonly Slice[], layout: BatchLayout): RunningBatch {
-  const T = sum(slices, ({ count }) => count);
-  const nOut = sum(slices, ({ rows }) => rows);
-  const hasLogits = layout.output === "logits";
-  const inputs = {
-    tokens: new Int32Array(T),
-    positions: new Int32Array(T),
-    slots: new Int32Array(T),
-    seqOf: new Int32Array(T),
-    blockTable: new Int32Array(slices.length * layout.maxBlocks),
-    seqLens: new Int32Array(slices.length),
-    outRows: new Int32Array(nOut),
-    ...(layout.isRecurrent && { stateRows: new Int32Array(T) }),
-    ...(hasLogits && { readRows: new Int32Array(readCount(slices)) }),
-  };
-  let [token, row, read] = [0, 0, 0];
-  for (const [i, { request, count, rows }] of slices.entries()) {
-    const { sequence, ids, done, output } = request;
-    const start = sequence.ids.length;
-    const end = token + count;
-    inputs.slots.set(sequence.reserve(count), token);
-    inputs.blockTable.set(sequence.blocks, i * layout.maxBlocks);
-    inputs.seqLens[i] = start + count;
-    inputs.seqOf.fill(i, token, end);
-    inputs.tokens.set(ids.slice(done, done + count), token);
-    inputs.stateRows?.fill(sequence.stateRow, token, end);
-    for (let j = 0; j < count; j++) inputs.positions[token + j] = start + j;
-    for (let j = 0; j < rows; j++) {
-      if (output.kind === "values" && inputs.readRows !== undefined) inputs.readRows[read++] = row;
-      inputs.outRows[row++] = end - rows + j;
-    }
-    token = end;
-  }
+export function submit(plan: Plan, slices: readonly Slice[], inputs: RunInputs): RunningBatch {
+  const { data, dims } = inputs.fill(slices);
   // A run that serves several requests is not stopped for one of them.
   const signal = slices.length === 1 ? slices[0]?.request.options.signal : undefined;
-  const dims = { T, nOut, nSeq: slices.length, ...(inputs.readRows && { nRead: inputs.readRows.length }) };
-  return { slices, outputs: plan.run(inputs, { dims, ...(signal && { signal }) }) };
+  const outputs = plan.run(data, { dims, ...(signal && { signal }) });
+  for (const { request, count } of slices) request.isSubmitted = request.done + count === request.length;
+  return { slices, outputs };
 }
 
 /** Waits for a run and reads the rows that its requests want. Frees the run's outputs. */
-export async function readRows({ slices, outputs }: RunningBatch, { output }: BatchLayout): Promise<BatchRows> {
+export async function readRows({ slices, outputs }: RunningBatch, output: "logits" | "states"): Promise<BatchRows> {
   try {
     const all = sum(slices, ({ rows }) => rows);
     const read = readCount(slices);
@@ -135,7 +90,7 @@ export function deliver(slices: readonly Slice[], { values, greedy }: BatchRows,
   }
 }
 
-/** Rows that leave the device as a whole. */
+/** Number of rows that leave the device as a whole. */
 function readCount(slices: readonly Slice[]): number {
   return sum(slices, ({ request, rows }) => (request.output.kind === "values" ? rows : 0));
 }

@@ -23,9 +23,12 @@ export interface FeedOptions {
    * The tokens are a draft: they are computed in a single run, and the sequence does not keep them until `Sequence.acceptDraft` does.
    */
   readonly isDraft?: boolean;
+  /**
+   * Number of tokens that the caller will feed one by one after these, each the token that the row before it chose, unless the text ends
+   * earlier. They may be computed before they are fed. Default 0. Only with `rows: "last"` and an output of tokens.
+   */
+  readonly following?: number;
   readonly signal?: AbortSignal | undefined;
-  /** Called after each run with the number of tokens that are done. */
-  readonly onProgress?: (done: number) => void;
 }
 
 /** Tokens to append to a sequence. */
@@ -36,13 +39,64 @@ export interface FeedRequest {
   readonly output: RowOutput;
 }
 
+/** Settles the promise of a request. */
+export interface Completion {
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** A request in the scheduler's queue. */
-export interface Request extends FeedRequest {
-  readonly completion: { readonly resolve: () => void; readonly reject: (error: unknown) => void };
+export class Request implements FeedRequest {
+  readonly sequence: Sequence;
+  /** Position of the first token. */
+  readonly start: number;
+  readonly options: FeedOptions;
+  readonly output: RowOutput;
+  /** Number of tokens that may follow; see {@link FeedOptions}. */
+  readonly following: number;
+  /** Number of tokens. */
+  readonly length: number;
+  /** The tokens. Of a request made ahead, none until the run is over that chooses its only token. Until then, the device alone knows it. */
+  ids: readonly number[];
+  /** Undefined for a request that was made ahead, until its token is fed. */
+  completion: Completion | undefined;
   /** Tokens that are computed. */
-  done: number;
+  done = 0;
   /** Consecutive runs that had no room for the request. */
-  skipped: number;
+  skipped = 0;
+  /** Whether runs with all of its tokens were submitted. */
+  isSubmitted = false;
+  /** The request for the token that this one chooses, made ahead. */
+  next: Request | undefined;
+  readonly #revision: number;
+  #isDropped = false;
+
+  constructor({ sequence, ids, options, output }: FeedRequest, start: number, following: number) {
+    this.sequence = sequence;
+    this.start = start;
+    this.ids = ids;
+    this.length = Math.max(1, ids.length);
+    this.options = options;
+    this.following = following;
+    this.output = output;
+    this.#revision = sequence.revision;
+  }
+
+  /** Position after the last token. */
+  get end(): number {
+    return this.start + this.length;
+  }
+
+  /** Whether it was made ahead in vain: the sequence has gone another way. */
+  get isDropped(): boolean {
+    return this.#isDropped || this.sequence.revision !== this.#revision;
+  }
+
+  /** Drops the request and those that were made ahead after it. Their runs write after the sequence's last token, as rejected drafts do. */
+  drop(): void {
+    this.#isDropped = true;
+    this.next?.drop();
+  }
 }
 
 /** Number of output rows of `ids`. */

@@ -1,22 +1,19 @@
 import { type Backend, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
-import { blocksOf } from "../cache/prefixCache.ts";
 import type { Sequence } from "../cache/sequence.ts";
-import { type BatchLayout, type BatchLimits, type BatchRows, deliver, nextSlices, readRows, type Slice, submit } from "./batch.ts";
+import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
-import { countRows, type FeedOptions, type FeedRequest, type GreedyTokens, type Request } from "./request.ts";
+import { Lookahead } from "./lookahead.ts";
+import { countRows, type FeedOptions, type FeedRequest, type GreedyTokens, Request } from "./request.ts";
+import { type InputLayout, RunInputs, type Slice } from "./runInputs.ts";
 
 /** Milliseconds for which runs of a backend that computes on the caller's thread may delay timers and aborts. One run may take longer. */
 const maxHoldMs = 8;
 
 /** Sizes of a model's program and properties of its model. */
-export interface SchedulerOptions extends BatchLimits {
-  readonly contextLength: number;
+export interface SchedulerOptions extends BatchLimits, InputLayout {
   readonly vocabSize: number;
-  /** What the program outputs, as rows of `width` elements: logits of the rows that are read and the most likely tokens of all, or states. */
-  readonly output: "logits" | "states";
+  /** Elements of an output row: of logits, or of states. */
   readonly width: number;
-  /** Whether layers keep a recurrent state for each sequence, which advances token by token and cannot be rolled back. */
-  readonly isRecurrent: boolean;
 }
 
 /** A plan and where it was compiled. */
@@ -25,13 +22,15 @@ export type CompiledPlan = Plan & { readonly selection: Selection };
 /**
  * Batches requests into runs of a compiled model. Requests that wait at the same time share runs, single tokens before parts of prompts.
  * On a CPU, a request's results do not depend on the requests that share its runs.
+ *
+ * While sequences only decode, up to `runsInFlight` runs are queued on the backend, each with the tokens that the run before it chooses.
  */
 export class Scheduler {
   readonly contextLength: number;
   readonly vocabSize: number;
   /** Maximum number of tokens that one run can verify: a draft and the token before it. */
   readonly maxVerifiedTokens: number;
-  /** See {@link SchedulerOptions}. */
+  /** Whether layers keep a recurrent state for each sequence, which advances token by token and cannot be rolled back. */
   readonly isRecurrent: boolean;
   /** See {@link SchedulerOptions}. */
   readonly isEncoder: boolean;
@@ -39,22 +38,26 @@ export class Scheduler {
   readonly batchSize: number;
   readonly #plan: Plan;
   readonly #backend: Backend;
-  readonly #limits: BatchLimits;
-  readonly #layout: BatchLayout;
-  readonly #width: number;
-  #requests: Request[] = [];
-  #isRunning = false;
-  /** Requests that the last run finished. Their callers may ask for the next token at once. */
-  #finished = 0;
+  readonly #options: SchedulerOptions;
+  readonly #inputs: RunInputs;
+  readonly #lookahead: Lookahead;
+  /** Requests with tokens that are in no run yet. */
+  #waiting: Request[] = [];
+  /** Submitted runs, oldest first. */
+  readonly #running: RunningBatch[] = [];
+  #isSettling = false;
+  #isYielding = false;
+  /** Requests that the last run finished and whose callers may ask for the next token at once. */
+  #returning = 0;
   #yieldedAt = 0;
   #isDisposed = false;
 
   constructor(plan: Plan, backend: Backend, options: SchedulerOptions) {
     this.#plan = plan;
     this.#backend = backend;
-    this.#limits = options;
-    this.#layout = { maxBlocks: blocksOf(options.contextLength), isRecurrent: options.isRecurrent, output: options.output };
-    this.#width = options.width;
+    this.#options = options;
+    this.#inputs = new RunInputs(options);
+    this.#lookahead = new Lookahead(options.runsInFlight, options.contextLength);
     this.contextLength = options.contextLength;
     this.vocabSize = options.vocabSize;
     this.isRecurrent = options.isRecurrent;
@@ -69,15 +72,21 @@ export class Scheduler {
    * @throws {DisposedError | ProgramError}; the signal's reason
    */
   async feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
-    await this.unpark(sequence, options.signal);
-    const values = new Float32Array(countRows(ids, options) * this.#width);
+    if (sequence.isParked) await this.unpark(sequence, options.signal);
+    const values = new Float32Array(countRows(ids, options) * this.#options.width);
     await this.#add({ sequence, ids, options, output: { kind: "values", values } });
     return values;
   }
 
   /** Like {@link feed}, but returns only the most likely tokens. The logits stay on the device. */
   async feedGreedy(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<GreedyTokens> {
-    await this.unpark(sequence, options.signal);
+    if (sequence.isParked) await this.unpark(sequence, options.signal);
+    const isEnded = this.#isDisposed || options.signal?.aborted === true;
+    const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids);
+    if (ahead?.output.kind === "greedy") {
+      await this.#adopt(ahead);
+      return ahead.output.greedy;
+    }
     const rows = countRows(ids, options);
     const greedy = { ids: new Int32Array(rows), logits: new Float32Array(rows) };
     await this.#add({ sequence, ids, options, output: { kind: "greedy", greedy } });
@@ -106,75 +115,151 @@ export class Scheduler {
     this.#plan.dispose();
   }
 
-  #add(request: FeedRequest): Promise<void> {
-    const { sequence, ids } = request;
+  #add(feed: FeedRequest): Promise<void> {
+    const { sequence, ids, options } = feed;
     if (sequence.ids.length + ids.length > this.contextLength) {
       throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
     }
     if (ids.length === 0) return Promise.resolve();
+    this.#lookahead.drop(sequence);
+    const request = new Request(feed, sequence.ids.length, options.following ?? 0);
+    this.#waiting.push(request);
+    return this.#wait(request);
+  }
+
+  /** Gives a request that was made ahead to its caller. */
+  #adopt(request: Request): Promise<void> {
+    if (request.done < request.length) return this.#wait(request);
+    request.sequence.append(request.ids);
+    this.#continue(request);
+    return Promise.resolve();
+  }
+
+  /** Waits until a caller's request is computed. */
+  #wait(request: Request): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#requests.push({ ...request, completion: { resolve, reject }, done: 0, skipped: 0 });
-      if (!this.#isRunning) void this.#loop();
+      request.completion = { resolve, reject };
+      this.#continue(request);
     });
   }
 
-  async #loop(): Promise<void> {
-    this.#isRunning = true;
-    while (this.#requests.length > 0) {
-      // Requests that the last run finished come back with their next tokens, so that these share a run again.
-      if (performance.now() - this.#yieldedAt > maxHoldMs || this.#finished > this.#requests.length) {
-        await yieldToEventLoop();
-        this.#yieldedAt = performance.now();
+  /** Makes the requests that follow one of a caller, and goes on. */
+  #continue(request: Request): void {
+    const next = this.#lookahead.extend(request);
+    if (next !== undefined) this.#waiting.push(next);
+    if (this.#returning > 0) this.#returning--;
+    this.#pump();
+  }
+
+  /** Submits runs while requests wait and there is room for another run. */
+  #pump(): void {
+    while (this.#waiting.length > 0 && this.#hasRoom()) {
+      // The callers of the last run's requests come back with their next tokens, so that these share a run again.
+      if (this.#returning > 0 || performance.now() - this.#yieldedAt > maxHoldMs) {
+        if (!this.#isYielding) void this.#yield();
+        return;
       }
-      this.#rejectEnded();
-      const slices = nextSlices(this.#requests, this.#limits);
-      this.#finished = 0;
-      if (slices.length > 0) await this.#run(slices);
-    }
-    this.#isRunning = false;
-  }
-
-  /** Rejects requests that were aborted, or all of them once the scheduler is disposed of. */
-  #rejectEnded(): void {
-    const isEnded = ({ options }: Request): boolean => this.#isDisposed || options.signal?.aborted === true;
-    const ended = this.#requests.filter(isEnded);
-    this.#requests = this.#requests.filter((request) => !isEnded(request));
-    for (const { completion, options } of ended) {
-      completion.reject(this.#isDisposed ? new DisposedError("model") : options.signal?.reason);
+      this.#removeEnded();
+      const slices = nextSlices(this.#waiting, this.#options);
+      if (slices.length === 0) return;
+      this.#submit(slices);
     }
   }
 
-  async #run(slices: readonly Slice[]): Promise<void> {
+  /** Whether another run may be queued: behind runs that are not over only one that continues all sequences of the last of them. */
+  #hasRoom(): boolean {
+    const last = this.#running.at(-1);
+    if (last === undefined) return true;
+    return (
+      this.#running.length < this.#options.runsInFlight &&
+      last.slices.every(({ request }) => request.isDropped || (request.isSubmitted && request.next !== undefined))
+    );
+  }
+
+  /** Continues after a turn of the event loop, for timers, messages and aborts. */
+  async #yield(): Promise<void> {
+    this.#isYielding = true;
+    await yieldToEventLoop();
+    this.#isYielding = false;
+    this.#returning = 0;
+    this.#yieldedAt = performance.now();
+    this.#pump();
+  }
+
+  /** Removes requests that were dropped, and rejects those that were aborted, or all of them once the scheduler is disposed of. */
+  #removeEnded(): void {
+    const isEnded = (request: Request): boolean => request.isDropped || this.#isDisposed || request.options.signal?.aborted === true;
+    if (!this.#waiting.some(isEnded)) return;
+    const ended = this.#waiting.filter(isEnded);
+    this.#waiting = this.#waiting.filter((request) => !isEnded(request));
+    for (const request of ended) this.#reject(request, this.#isDisposed ? new DisposedError("model") : request.options.signal?.reason);
+  }
+
+  #submit(slices: readonly Slice[]): void {
     try {
-      this.#complete(slices, await readRows(submit(this.#plan, slices, this.#layout), this.#layout));
+      this.#running.push(submit(this.#plan, slices, this.#inputs));
     } catch (error) {
-      for (const { request } of slices) {
-        const { signal } = request.options;
-        this.#end(request).reject(signal?.aborted ? signal.reason : error);
-      }
+      this.#fail(slices, error);
     }
+    this.#waiting = this.#waiting.filter((request) => !slices.some((slice) => slice.request === request));
+    for (const { request } of slices) if (request.isSubmitted && request.next !== undefined) this.#waiting.push(request.next);
+    if (!this.#isSettling && this.#running.length > 0) void this.#settle();
+  }
+
+  /** Waits for the submitted runs, one after the other. */
+  async #settle(): Promise<void> {
+    this.#isSettling = true;
+    for (let run = this.#running[0]; run !== undefined; run = this.#running[0]) {
+      try {
+        const rows = await readRows(run, this.#options.output);
+        this.#running.shift();
+        this.#complete(run.slices, rows);
+      } catch (error) {
+        this.#running.shift();
+        this.#fail(run.slices, error);
+      }
+      this.#pump();
+    }
+    this.#isSettling = false;
   }
 
   /** Hands out the rows of a run, and appends its tokens to the sequences of requests that were not aborted in the meantime. */
   #complete(slices: readonly Slice[], rows: BatchRows): void {
-    deliver(slices, rows, this.#width);
+    deliver(slices, rows, this.#options.width);
+    this.#returning = 0;
     for (const { request, count } of slices) {
-      const { sequence, ids, options } = request;
-      if (options.signal?.aborted) {
-        this.#end(request).reject(options.signal.reason);
+      const { sequence, ids, options, completion } = request;
+      if (completion !== undefined && options.signal?.aborted) {
+        this.#reject(request, options.signal.reason);
         continue;
       }
-      if (!options.isDraft) sequence.append(ids.slice(request.done, request.done + count));
+      if (completion !== undefined && !options.isDraft) sequence.append(ids.slice(request.done, request.done + count));
       request.done += count;
-      options.onProgress?.(request.done);
-      if (request.done === ids.length) this.#end(request).resolve();
+      if (request.done < request.length) this.#waiting.push(request);
+      else this.#finish(request);
     }
   }
 
-  /** Removes a request from the queue. Returns its promise, to be settled by the caller. */
-  #end(request: Request): Request["completion"] {
-    this.#requests = this.#requests.filter((queued) => queued !== request);
-    this.#finished++;
-    return request.completion;
+  #finish({ output, next, completion }: Request): void {
+    if (next !== undefined && output.kind === "greedy") next.ids = [...output.greedy.ids];
+    if (completion === undefined) return;
+    this.#returning++;
+    completion.resolve();
+  }
+
+  #fail(slices: readonly Slice[], error: unknown): void {
+    this.#returning = 0;
+    for (const { request } of slices) {
+      const { signal } = request.options;
+      this.#reject(request, signal?.aborted ? signal.reason : error);
+    }
+  }
+
+  /** Ends a request with an error. What was made ahead after it is dropped, and so is the request itself if no caller waits for it. */
+  #reject(request: Request, error: unknown): void {
+    request.drop();
+    if (request.completion === undefined) return;
+    this.#returning++;
+    request.completion.reject(error);
   }
 }

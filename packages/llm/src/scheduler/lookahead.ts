@@ -1,0 +1,56 @@
+import type { Sequence } from "../cache/sequence.ts";
+import { Request } from "./request.ts";
+
+/**
+ * Requests that are made before their tokens are fed. After each row that chooses a token, a caller with
+ * {@link FeedOptions.following following} tokens feeds the chosen one, unless its text ends. So the scheduler makes these requests itself,
+ * and the caller finds them computed or under way. Those that it does not ask for are dropped.
+ */
+export class Lookahead {
+  /** Maximum number of requests ahead of each sequence's caller. */
+  readonly #limit: number;
+  readonly #contextLength: number;
+  /** The latest request of each sequence that a caller made. */
+  readonly #latest = new WeakMap<Sequence, Request>();
+
+  /** @param runsInFlight maximum number of runs that are queued at once */
+  constructor(runsInFlight: number, contextLength: number) {
+    this.#limit = runsInFlight - 1;
+    this.#contextLength = contextLength;
+  }
+
+  /** Returns the request that was made ahead for these tokens, if there is one. */
+  take(sequence: Sequence, ids: readonly number[]): Request | undefined {
+    const next = this.#latest.get(sequence)?.next;
+    if (next === undefined || next.isDropped) return undefined;
+    return ids.length === 1 && next.ids[0] === ids[0] && next.start === sequence.ids.length ? next : undefined;
+  }
+
+  /** Drops the requests that were made ahead for a sequence. */
+  drop(sequence: Sequence): void {
+    this.#latest.get(sequence)?.next?.drop();
+  }
+
+  /** Makes the requests that may follow one of a caller. Returns the first of them, if its token is on the device or on the way there. */
+  extend(request: Request): Request | undefined {
+    if (this.#limit === 0 || request.following === 0) return undefined;
+    this.#latest.set(request.sequence, request);
+    let last = request;
+    let ready: Request | undefined;
+    for (let ahead = 0; ahead < this.#limit; ahead++) {
+      if (last.next === undefined) {
+        if (last.following === 0 || last.end >= this.#contextLength) break;
+        last.next = following(last);
+        if (last.isSubmitted) ready = last.next;
+      }
+      last = last.next;
+    }
+    return ready;
+  }
+}
+
+/** The request for the token that another one chooses. */
+function following({ sequence, options, end, following }: Request): Request {
+  const output = { kind: "greedy", greedy: { ids: new Int32Array(1), logits: new Float32Array(1) } } as const;
+  return new Request({ sequence, ids: [], options, output }, end, following - 1);
+}

@@ -1,0 +1,122 @@
+import type { DimValues } from "@centella/core";
+import { blocksOf } from "../cache/prefixCache.ts";
+import type { Request } from "./request.ts";
+
+/** Part of a request that one run computes: its next `count` tokens, of which the last `rows` give output rows. */
+export interface Slice {
+  readonly request: Request;
+  readonly count: number;
+  readonly rows: number;
+}
+
+/** What the inputs of a model's program depend on. */
+export interface InputLayout {
+  readonly contextLength: number;
+  /** Number of sequences in the cache. */
+  readonly sequences: number;
+  /** Whether tokens read and write rows of recurrent state. */
+  readonly isRecurrent: boolean;
+  readonly output: "logits" | "states";
+  /** Maximum number of runs that are queued at once. With more than one, runs keep chosen tokens on the device; see `ChosenTokens`. */
+  readonly runsInFlight: number;
+}
+
+/** A run's extents. */
+interface Extents extends DimValues {
+  readonly T: number;
+  readonly nSeq: number;
+  readonly nOut: number;
+  /** Rows whose logits leave the device. Undefined for a program that outputs states. */
+  readonly nRead?: number;
+}
+
+type Inputs = ReturnType<typeof createInputs>;
+
+/** Fills in the inputs of runs. The arrays of the last run are reused, because plans copy them. */
+export class RunInputs {
+  readonly #layout: InputLayout;
+  readonly #maxBlocks: number;
+  readonly #noBlock: number;
+  #dims: Extents | undefined;
+  #inputs: Inputs | undefined;
+
+  constructor(layout: InputLayout) {
+    this.#layout = layout;
+    this.#maxBlocks = blocksOf(layout.contextLength);
+    this.#noBlock = layout.sequences * this.#maxBlocks;
+  }
+
+  /** The inputs and dims of a run. Takes the blocks that its tokens need. The arrays are valid until the next call. */
+  fill(slices: readonly Slice[]): { readonly data: Inputs; readonly dims: Extents } {
+    const dims = this.#extentsOf(slices);
+    const isSame =
+      this.#dims?.T === dims.T && this.#dims.nSeq === dims.nSeq && this.#dims.nOut === dims.nOut && this.#dims.nRead === dims.nRead;
+    if (!isSame || this.#inputs === undefined) this.#inputs = createInputs(dims, this.#maxBlocks, this.#layout);
+    this.#dims = dims;
+    const data = this.#inputs;
+    let [token, row, read] = [0, 0, 0];
+    for (let i = 0; i < slices.length; i++) {
+      const slice = slices[i]!;
+      this.#fillTokens(data, slice, token, i);
+      token += slice.count;
+      for (let j = slice.rows; j > 0; j--) {
+        if (slice.request.output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
+        if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = this.#noBlock;
+        data.outRows[row++] = token - j;
+      }
+      const { request } = slice;
+      if (data.chosenBlocks !== undefined && slice.rows > 0 && this.#mayContinue(request)) {
+        data.chosenBlocks[row - 1] = request.sequence.blockOf(request.end);
+      }
+    }
+    return { data, dims };
+  }
+
+  #fillTokens(data: Inputs, { request, count }: Slice, token: number, i: number): void {
+    const { sequence, ids, done } = request;
+    const start = request.start + done;
+    sequence.reserveUntil(start + count + (this.#mayContinue(request) ? 1 : 0));
+    sequence.writeBlocks(data.blockTable, i * this.#maxBlocks);
+    data.seqLens[i] = start + count;
+    for (let j = 0; j < count; j++) {
+      const id = ids[done + j];
+      data.tokens[token + j] = id ?? -1;
+      data.positions[token + j] = start + j;
+      data.slots[token + j] = sequence.slotOf(start + j);
+      data.seqOf[token + j] = i;
+      if (data.tokenBlocks !== undefined) data.tokenBlocks[token + j] = sequence.blockOf(start + j);
+      if (data.stateRows !== undefined) data.stateRows[token + j] = sequence.stateRow;
+    }
+  }
+
+  /** Whether the token that a request chooses may be fed before it is known. */
+  #mayContinue({ following, end }: Request): boolean {
+    return following > 0 && end < this.#layout.contextLength;
+  }
+
+  #extentsOf(slices: readonly Slice[]): Extents {
+    let [T, nOut, nRead] = [0, 0, 0];
+    for (const { request, count, rows } of slices) {
+      T += count;
+      nOut += rows;
+      if (request.output.kind === "values") nRead += rows;
+    }
+    const dims = { T, nOut, nSeq: slices.length };
+    return this.#layout.output === "logits" ? { ...dims, nRead } : dims;
+  }
+}
+
+function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { isRecurrent, runsInFlight }: InputLayout) {
+  return {
+    tokens: new Int32Array(T),
+    positions: new Int32Array(T),
+    slots: new Int32Array(T),
+    seqOf: new Int32Array(T),
+    blockTable: new Int32Array(nSeq * maxBlocks),
+    seqLens: new Int32Array(nSeq),
+    outRows: new Int32Array(nOut),
+    ...(isRecurrent && { stateRows: new Int32Array(T) }),
+    ...(nRead !== undefined && { readRows: new Int32Array(nRead) }),
+    ...(runsInFlight > 1 && { tokenBlocks: new Int32Array(T), chosenBlocks: new Int32Array(nOut) }),
+  };
+}

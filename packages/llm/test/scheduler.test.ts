@@ -1,0 +1,200 @@
+import type { Backend, Plan, Tensor } from "@centella/core";
+import { expect, test } from "vitest";
+import { blockTokens } from "../src/cache/prefixCache.ts";
+import type { Sequence } from "../src/cache/sequence.ts";
+import { SequencePool } from "../src/cache/sequencePool.ts";
+import { Scheduler } from "../src/scheduler/scheduler.ts";
+
+type Inputs = Readonly<Record<string, Int32Array>>;
+
+interface RecordedRun {
+  readonly inputs: Readonly<Record<string, readonly number[]>>;
+  /** Ends the run with the token that it chooses in each row. */
+  readonly end: (...tokens: readonly number[]) => void;
+  readonly fail: (error: Error) => void;
+}
+
+const contextLength = 64;
+
+/** A scheduler over a plan whose runs end when a test ends them. */
+function setUp(runsInFlight: number): { scheduler: Scheduler; runs: RecordedRun[]; pool: SequencePool } {
+  const runs: RecordedRun[] = [];
+  const run = (inputs: Inputs): Record<string, Tensor> => {
+    let resolve: (tokens: readonly number[]) => void = () => undefined;
+    let reject: (error: Error) => void = () => undefined;
+    const results = new Promise<readonly number[]>((...settle) => {
+      [resolve, reject] = settle;
+    });
+    results.catch(() => undefined);
+    const output = (of: (tokens: readonly number[]) => ArrayLike<number>) => ({
+      data: () => results.then(of),
+      dispose: () => undefined,
+    });
+    runs.push({
+      inputs: Object.fromEntries(Object.entries(inputs).map(([name, data]) => [name, [...data]])),
+      end: (...tokens) => resolve(tokens),
+      fail: reject,
+    });
+    const outputs = {
+      logits: output(() => new Float32Array(0)),
+      greedyTokens: output((tokens) => Int32Array.from(tokens)),
+      maxLogits: output((tokens) => new Float32Array(tokens.length)),
+    };
+    return outputs as unknown as Record<string, Tensor>;
+  };
+  const sizes = { contextLength, sequences: 3, vocabSize: 10, batchSize: 8, maxRows: 8, width: 10 };
+  const traits = { isEncoder: false, isRecurrent: false, output: "logits" } as const;
+  const scheduler = new Scheduler({ run } as unknown as Plan, {} as Backend, { ...sizes, ...traits, runsInFlight });
+  return { scheduler, runs, pool: new SequencePool({ sequences: 3, blocks: contextLength / blockTokens, maxWaiting: 1 }) };
+}
+
+/** Lets the scheduler take the turns of the event loop that it may need before it submits runs. */
+async function turns(): Promise<void> {
+  for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const feed = async (scheduler: Scheduler, sequence: Sequence, ids: readonly number[], following: number): Promise<number> =>
+  (await scheduler.feedGreedy(sequence, ids, { rows: "last", following })).ids[0]!;
+
+test("runs are queued with the tokens of the runs before, which the host does not know yet", async () => {
+  const { scheduler, runs, pool } = setUp(3);
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4, 5], 9);
+  await turns();
+  expect(runs).toHaveLength(3);
+  const block = sequence.blocks[0]!;
+  const slot = (position: number): number => block * blockTokens + position;
+  expect(runs[0]!.inputs).toMatchObject({
+    tokens: [4, 5],
+    positions: [0, 1],
+    slots: [slot(0), slot(1)],
+    seqLens: [2],
+    chosenBlocks: [block],
+  });
+  expect(runs[1]!.inputs).toMatchObject({ tokens: [-1], tokenBlocks: [block], positions: [2], slots: [slot(2)], seqLens: [3] });
+  expect(runs[2]!.inputs).toMatchObject({ tokens: [-1], tokenBlocks: [block], positions: [3], slots: [slot(3)], seqLens: [4] });
+  runs[0]!.end(6);
+  expect(await first).toBe(6);
+  expect(sequence.ids).toEqual([4, 5]);
+  expect(runs).toHaveLength(3);
+  const second = feed(scheduler, sequence, [6], 8);
+  await turns();
+  expect(runs).toHaveLength(4);
+  runs[1]!.end(7);
+  expect(await second).toBe(7);
+  expect(sequence.ids).toEqual([4, 5, 6]);
+});
+
+test("a run that is over when its token is fed answers at once", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 3);
+  await turns();
+  runs[0]!.end(6);
+  runs[1]!.end(7);
+  await first;
+  await turns();
+  expect(await feed(scheduler, sequence, [6], 2)).toBe(7);
+  expect(sequence.ids).toEqual([4, 6]);
+});
+
+test("no more tokens are computed ahead than may follow, or than the context holds", async () => {
+  const few = setUp(4);
+  void feed(few.scheduler, await few.pool.acquire({}), [4], 1);
+  await turns();
+  expect(few.runs).toHaveLength(2);
+  const none = setUp(4);
+  void feed(none.scheduler, await none.pool.acquire({}), [4], 0);
+  await turns();
+  expect(none.runs).toHaveLength(1);
+  const full = setUp(4);
+  const sequence = await full.pool.acquire({});
+  sequence.reserve(contextLength - 2);
+  sequence.append(Array.from({ length: contextLength - 2 }, () => 1));
+  void feed(full.scheduler, sequence, [4], 9);
+  await turns();
+  expect(full.runs.map(({ inputs }) => inputs.positions)).toEqual([[contextLength - 2], [contextLength - 1]]);
+  expect(full.runs[1]!.inputs.chosenBlocks).toEqual([3 * (contextLength / blockTokens)]);
+});
+
+test("another token than the chosen one drops what was computed ahead, and its slots are written again", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 9);
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  const other = feed(scheduler, sequence, [8], 0);
+  await turns();
+  expect(runs[2]!.inputs).toMatchObject({ tokens: [8], positions: [1], slots: runs[1]!.inputs.slots });
+  runs[1]!.end(7);
+  runs[2]!.end(9);
+  expect(await other).toBe(9);
+  expect(sequence.ids).toEqual([4, 8]);
+});
+
+test("a released sequence has no further runs", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const [ended, other] = [await pool.acquire({}), await pool.acquire({})];
+  const first = feed(scheduler, ended, [4], 9);
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  pool.release(ended);
+  const next = feed(scheduler, other, [5], 0);
+  await turns();
+  runs[1]!.end(7);
+  await turns();
+  expect(runs).toHaveLength(3);
+  expect(runs[2]!.inputs.tokens).toEqual([5]);
+  runs[2]!.end(8);
+  expect(await next).toBe(8);
+});
+
+test("sequences that decode together share every run", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const [one, two] = [await pool.acquire({}), await pool.acquire({})];
+  const firsts = [feed(scheduler, one, [4], 9), feed(scheduler, two, [5], 9)];
+  await turns();
+  for (let step = 0; step < 3; step++) {
+    runs[step]!.end(6, 7);
+    await turns();
+    const seconds = [feed(scheduler, one, [6], 8 - step), feed(scheduler, two, [7], 8 - step)];
+    await turns();
+    expect(runs).toHaveLength(step + 3);
+    if (step === 0) await Promise.all(firsts);
+    void seconds;
+  }
+  for (const { inputs } of runs) expect(inputs.seqLens).toHaveLength(2);
+});
+
+test("a run that fails rejects its request and drops the runs after it", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 9);
+  await turns();
+  runs[0]!.fail(new Error("lost"));
+  await expect(first).rejects.toThrow("lost");
+  runs[1]!.end(7);
+  await turns();
+  const again = feed(scheduler, sequence, [4], 0);
+  await turns();
+  expect(runs[2]!.inputs).toMatchObject({ tokens: [4], positions: [0] });
+  runs[2]!.end(6);
+  expect(await again).toBe(6);
+});
+
+test("no run is queued behind one that computes a part of a prompt", async () => {
+  const { scheduler, runs, pool } = setUp(4);
+  const ones = Array.from({ length: 12 }, () => 1);
+  const prompt = scheduler.feed(await pool.acquire({}), ones, { rows: "none" });
+  const other = feed(scheduler, await pool.acquire({}), [4], 9);
+  await turns();
+  expect(runs.map(({ inputs }) => inputs.tokens)).toEqual([[4, ...ones.slice(0, 7)]]);
+  runs[0]!.end(6);
+  expect(await other).toBe(6);
+  await turns();
+  expect(runs[1]!.inputs.tokens).toEqual([6, ...ones.slice(0, 5)]);
+  runs[1]!.end(7);
+  await prompt;
+});
