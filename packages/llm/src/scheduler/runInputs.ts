@@ -30,7 +30,21 @@ interface Extents extends DimValues {
   readonly nRead?: number;
 }
 
-type Inputs = ReturnType<typeof createInputs>;
+/** Inputs of a model's program, by name. */
+type Inputs = {
+  readonly tokens: Int32Array;
+  readonly positions: Int32Array;
+  readonly slots: Int32Array;
+  readonly seqOf: Int32Array;
+  readonly blockTable: Int32Array;
+  readonly seqLens: Int32Array;
+  readonly outRows: Int32Array;
+  readonly stateRows?: Int32Array;
+  readonly readRows?: Int32Array;
+  /** With more than one run in flight: entries of chosen tokens that the tokens come from, and that the rows' tokens go to. */
+  readonly tokenBlocks?: Int32Array;
+  readonly chosenBlocks?: Int32Array;
+};
 
 /** Fills in the inputs of runs. The arrays of the last run are reused, because plans copy them. */
 export class RunInputs {
@@ -106,7 +120,7 @@ export class RunInputs {
   }
 }
 
-function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { isRecurrent, runsInFlight }: InputLayout) {
+function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { isRecurrent, runsInFlight }: InputLayout): Inputs {
   return {
     tokens: new Int32Array(T),
     positions: new Int32Array(T),
