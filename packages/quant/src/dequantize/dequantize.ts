@@ -1,7 +1,7 @@
 import { byteArray, check, floatArray } from "../checks.ts";
 import { QuantError } from "../errors.ts";
 import { bfloatToFloat } from "../floats/bfloat.ts";
-import { halfAt } from "../floats/half.ts";
+import { halfAt, halfWordAt } from "../floats/half.ts";
 import { dequantizeIq1M } from "../types/iq1_m.ts";
 import { dequantizeIq1S } from "../types/iq1_s.ts";
 import { dequantizeIq2S } from "../types/iq2_s.ts";
@@ -44,7 +44,7 @@ const dequantizers: Readonly<Record<DequantizableType, Dequantizer>> = {
     for (let i = 0; i < out.length; i++) out[i] = halfAt(bytes, 2 * i);
   },
   bf16(bytes, out) {
-    for (let i = 0; i < out.length; i++) out[i] = bfloatToFloat(bytes[2 * i]! | (bytes[2 * i + 1]! << 8));
+    for (let i = 0; i < out.length; i++) out[i] = bfloatToFloat(halfWordAt(bytes, 2 * i));
   },
   q1_0: dequantizeQ1_0,
   q2_0: dequantizeQ2_0,

@@ -5,10 +5,36 @@
  */
 export const f32: (x: number) => number = Math.fround;
 
+const scratch = new Float32Array(1);
+const scratchBits = new Uint32Array(scratch.buffer);
+
+/** The bits of `x`, rounded to f32, as an unsigned number. */
+export function bitsOfFloat(x: number): number {
+  scratch[0] = x;
+  return scratchBits[0]!;
+}
+
+/** The f32 with these bits. */
+export function floatOfBits(bits: number): number {
+  scratchBits[0] = bits;
+  return scratch[0]!;
+}
+
+/** Writes `x[i]^2` for `n` values from `from` on. */
+export function squares(x: Float32Array, from: number, n: number, out: Float32Array): void {
+  for (let i = 0; i < n; i++) {
+    const value = x[from + i]!;
+    out[i] = value * value;
+  }
+}
+
 /** `sum(x[i]^2)` over `[from, from + n)`. */
 export function sumOfSquares(x: Float32Array, from: number, n: number): number {
   let sum = 0;
-  for (let i = from; i < from + n; i++) sum = Math.fround(sum + Math.fround(x[i]! * x[i]!));
+  for (let i = from; i < from + n; i++) {
+    const value = x[i]!;
+    sum = Math.fround(sum + Math.fround(value * value));
+  }
   return sum;
 }
 
@@ -17,9 +43,10 @@ export function largestValue(x: Float32Array, from: number, n: number): number {
   let largest = 0;
   let magnitude = 0;
   for (let i = from; i < from + n; i++) {
-    if (Math.abs(x[i]!) > magnitude) {
-      magnitude = Math.abs(x[i]!);
-      largest = x[i]!;
+    const value = x[i]!;
+    if (Math.abs(value) > magnitude) {
+      magnitude = Math.abs(value);
+      largest = value;
     }
   }
   return largest;

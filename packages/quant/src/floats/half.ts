@@ -4,9 +4,7 @@
  * 1 sign, 5 exponent (bias 15), 10 mantissa bits; exponent 0 is subnormal (`m * 2^-24`), 31 is inf or NaN.
  */
 import { check, number } from "../checks.ts";
-
-const scratch = new Float32Array(1);
-const scratchBits = new Uint32Array(scratch.buffer);
+import { bitsOfFloat } from "./float32.ts";
 
 // One load per scale instead of branches: every block of every format starts with at least one of these.
 let table: Float32Array | undefined;
@@ -40,8 +38,7 @@ export function halfToFloat(h: number): number {
  */
 export function floatToHalf(f: number): number {
   if (typeof f !== "number") check("floatToHalf", "f", f, number);
-  scratch[0] = f;
-  const bits = scratchBits[0]!;
+  const bits = bitsOfFloat(f);
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;
@@ -49,16 +46,25 @@ export function floatToHalf(f: number): number {
   if (magnitude >= 0x477ff000) return sign | 0x7c00;
   if (magnitude < 0x38800000) {
     // Below 2^-14 the spacing is a fixed 2^-24: adding 0.5, whose f32 spacing is 2^-24, rounds there, ties to even.
-    scratch[0] = Math.abs(scratch[0]) + 0.5;
-    return sign | (scratchBits[0]! - 0x3f000000);
+    return sign | (bitsOfFloat(Math.abs(Math.fround(f)) + 0.5) - 0x3f000000);
   }
   const odd = (magnitude >>> 13) & 1;
   return sign | ((magnitude - 0x38000000 + 0xfff + odd) >>> 13);
 }
 
+/** The 16-bit little-endian number at byte `at`. */
+export function halfWordAt(bytes: Uint8Array, at: number): number {
+  return bytes[at]! | (bytes[at + 1]! << 8);
+}
+
+/** The 32-bit little-endian number at byte `at`. */
+export function wordAt(bytes: Uint8Array, at: number): number {
+  return halfWordAt(bytes, at) | (halfWordAt(bytes, at + 2) << 16);
+}
+
 /** Half at byte `at` of little-endian `bytes`. */
 export function halfAt(bytes: Uint8Array, at: number): number {
-  return (table ?? halfTable())[bytes[at]! | (bytes[at + 1]! << 8)]!;
+  return (table ?? halfTable())[halfWordAt(bytes, at)]!;
 }
 
 /** Writes `f` as a little-endian half at byte `at`. */

@@ -1,6 +1,6 @@
 import { byteArray, check, floatArray, object } from "../checks.ts";
 import { QuantError } from "../errors.ts";
-import { halfToFloat } from "../floats/half.ts";
+import { halfToFloat, halfWordAt } from "../floats/half.ts";
 import { type BlockType, blockLayout } from "../types/types.ts";
 import { type NumberLayout, type PlaneLayout, planeLayouts } from "./layouts.ts";
 
@@ -167,10 +167,7 @@ function writeNumbers(bytes: Uint8Array, blocks: number, blockBytes: number, lay
 }
 
 function readHalves(bytes: Uint8Array, blocks: number, blockBytes: number, at: number): Uint16Array {
-  return Uint16Array.from({ length: blocks }, (_, block) => {
-    const from = block * blockBytes + at;
-    return bytes[from]! | (bytes[from + 1]! << 8);
-  });
+  return Uint16Array.from({ length: blocks }, (_, block) => halfWordAt(bytes, block * blockBytes + at));
 }
 
 function writeHalves(bytes: Uint8Array, blockBytes: number, at: number, halves: Uint16Array): void {

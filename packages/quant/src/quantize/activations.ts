@@ -65,9 +65,9 @@ export function roundActivations(weightType: GgmlType, row: Float32Array, out: F
   } else if (weightType === "f32") {
     out.set(row);
   } else if (weightType === "f16") {
-    for (let i = 0; i < row.length; i++) out[i] = halfToFloat(floatToHalf(row[i]!));
+    out.set(row.map((value) => halfToFloat(floatToHalf(value))));
   } else if (weightType === "bf16") {
-    for (let i = 0; i < row.length; i++) out[i] = bfloatToFloat(floatToBfloat(row[i]!));
+    out.set(row.map((value) => bfloatToFloat(floatToBfloat(value))));
   } else {
     throw new QuantError("unsupported-type", `roundActivations: expected a float or block type of weights, got ${weightType}`);
   }

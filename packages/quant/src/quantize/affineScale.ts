@@ -67,8 +67,9 @@ export function affineScale(
   const plain = Math.fround(max / Math.fround(high - low));
   let scale = Math.fround(1 / plain);
   for (let i = 0; i < n; i++) {
-    shifted[i] = Math.fround(values[i]! - low);
-    bestCodes[i] = codeOf(Math.fround(plain * shifted[i]!), max);
+    const above = Math.fround(values[i]! - low);
+    shifted[i] = above;
+    bestCodes[i] = codeOf(Math.fround(plain * above), max);
   }
   const { first, step, steps, absolute } = search;
   let best = affineError(n, bestCodes, scale, low, absolute, Infinity);

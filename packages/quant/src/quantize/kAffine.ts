@@ -50,7 +50,7 @@ const block: AffineBlock = { codes: new Uint8Array(256), scales: new Uint8Array(
 export function affineBlock(row: Float32Array, from: number, format: AffineFormat, importance?: Float32Array): Readonly<AffineBlock> {
   const { groupSize, max, maxScale } = format;
   const groups = 256 / groupSize;
-  for (let i = 0; i < 256; i++) values[i] = row[from + i]!;
+  values.set(row.subarray(from, from + 256));
   const local = importance?.subarray(from, from + 256);
   const variance = local === undefined ? 0 : f32(f32(format.varianceFactor * sumOfSquares(values, 0, 256)) / 256);
   for (let group = 0; group < groups; group++) {

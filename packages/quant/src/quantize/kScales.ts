@@ -17,8 +17,9 @@ export function kMin(bytes: Uint8Array, at: number, j: number): number {
 /** Writes eight scales and eight minima below 64 in the packing that {@link kScale} describes. */
 export function packKScales(scales: Uint8Array, mins: Uint8Array, out: Uint8Array, at: number): void {
   for (let j = 0; j < 4; j++) {
-    out[at + j] = scales[j]! | ((scales[j + 4]! >> 4) << 6);
-    out[at + j + 4] = mins[j]! | ((mins[j + 4]! >> 4) << 6);
-    out[at + j + 8] = (scales[j + 4]! & 15) | ((mins[j + 4]! & 15) << 4);
+    const [scale, min] = [scales[j + 4]!, mins[j + 4]!];
+    out[at + j] = scales[j]! | ((scale >> 4) << 6);
+    out[at + j + 4] = mins[j]! | ((min >> 4) << 6);
+    out[at + j + 8] = (scale & 15) | ((min & 15) << 4);
   }
 }

@@ -1,4 +1,4 @@
-import { importanceWeights, largestValue } from "../floats/float32.ts";
+import { importanceWeights, largestValue, squares } from "../floats/float32.ts";
 import { iq4Levels } from "../types/codebooks.ts";
 import { tiny } from "./symmetricScale.ts";
 
@@ -26,13 +26,14 @@ export function levelScale(x: Float32Array, from: number, importance: Float32Arr
   const largest = largestValue(x, from, 32);
   if (Math.abs(largest) < tiny) return 0;
   if (importance !== undefined) importanceWeights(x, from, 32, importance, variance, weights);
-  else for (let i = 0; i < 32; i++) weights[i] = x[from + i]! * x[from + i]!;
-  for (let i = 0; i < 32; i++) values[i] = x[from + i]!;
+  else squares(x, from, 32, weights);
+  values.set(x.subarray(from, from + 32));
+  const lowest = levels[0]!;
   let scale = 0;
   let best = 0;
   for (let trial = -8; trial <= 7; trial++) {
     // The first trial maps the largest value to the opposite end. It wins ties.
-    const inverse = trial === -8 ? Math.fround(1 / Math.fround(-largest / levels[0]!)) : Math.fround((trial + levels[0]!) / largest);
+    const inverse = trial === -8 ? Math.fround(1 / Math.fround(-largest / lowest)) : Math.fround((trial + lowest) / largest);
     let sumQX = 0;
     let sumQ2 = 0;
     for (let i = 0; i < 32; i++) {

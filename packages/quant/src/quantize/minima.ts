@@ -1,7 +1,7 @@
 import { byteArray, check, floatArray } from "../checks.ts";
 import { QuantError } from "../errors.ts";
 import { halfAt } from "../floats/half.ts";
-import { signed } from "../types/signed.ts";
+import { signedAt } from "../types/signed.ts";
 import { type BlockType, blockLayout, rowBytes } from "../types/types.ts";
 import { activationType } from "./activations.ts";
 import { quantizeRow } from "./quantizeRow.ts";
@@ -23,7 +23,7 @@ export function activationSumErrors(weightType: BlockType, row: Float32Array): F
   return Float32Array.from({ length: bytes.length / blockBytes }, (_, block) => {
     const at = block * blockBytes;
     let sum = 0;
-    for (let j = 0; j < 32; j++) sum += signed(bytes[at + 4 + j]!);
+    for (let j = 0; j < 32; j++) sum += signedAt(bytes, at + 4 + j);
     return halfAt(bytes, at + 2) - halfAt(bytes, at) * sum;
   });
 }

@@ -30,23 +30,27 @@ export function positiveScale(x: Float32Array, n: number, max: number, weights: 
   let sumLX = 0;
   let sumL2 = 0;
   for (let i = 0; i < n; i++) {
-    const code = Math.min(max, nearestInt(f32(inverse * x[i]!)));
+    const value = x[i]!;
+    const weight = weights[i]!;
+    const code = Math.min(max, nearestInt(f32(inverse * value)));
     codes[i] = code;
-    sumLX = f32(sumLX + f32(f32(weights[i]! * x[i]!) * code));
-    sumL2 = f32(sumL2 + f32(f32(weights[i]! * code) * code));
+    sumLX = f32(sumLX + f32(f32(weight * value) * code));
+    sumL2 = f32(sumL2 + f32(f32(weight * code) * code));
   }
   for (let pass = 0; pass < 5; pass++) {
     let hasChanged = false;
     for (let i = 0; i < n; i++) {
-      const weighted = f32(weights[i]! * x[i]!);
+      const value = x[i]!;
+      const weight = weights[i]!;
+      const weighted = f32(weight * value);
       const code = codes[i]!;
       const restLX = f32(sumLX - f32(weighted * code));
-      const restL2 = f32(sumL2 - f32(f32(weights[i]! * code) * code));
+      const restL2 = f32(sumL2 - f32(f32(weight * code) * code));
       if (!(restLX > 0 && restL2 > 0)) continue;
-      const next = Math.min(max, nearestInt(f32(f32(x[i]! * restL2) / restLX)));
+      const next = Math.min(max, nearestInt(f32(f32(value * restL2) / restLX)));
       if (next === code) continue;
       const nextLX = f32(restLX + f32(weighted * next));
-      const nextL2 = f32(restL2 + f32(f32(weights[i]! * next) * next));
+      const nextL2 = f32(restL2 + f32(f32(weight * next) * next));
       if (f32(f32(nextLX * nextLX) * sumL2) > f32(f32(sumLX * sumLX) * nextL2)) {
         codes[i] = next;
         sumLX = nextLX;
@@ -63,7 +67,8 @@ function squaredError(x: Float32Array, n: number, weights: Float32Array, inverse
   const scale = f32(1 / inverse);
   let error = 0;
   for (let i = 0; i < n; i++) {
-    const difference = f32(x[i]! - f32(scale * Math.min(max, nearestInt(f32(inverse * x[i]!)))));
+    const value = x[i]!;
+    const difference = f32(value - f32(scale * Math.min(max, nearestInt(f32(inverse * value)))));
     error = f32(error + f32(f32(weights[i]! * difference) * difference));
   }
   return error;

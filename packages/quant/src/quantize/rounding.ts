@@ -1,3 +1,4 @@
+import { bitsOfFloat } from "../floats/float32.ts";
 /**
  * Selects the ggml code whose bits q8_0 and q8_1 get: `reference` is the portable C that also quantises model files, `x86` the SIMD code
  * that ggml's CPU backend runs on activations and caches.
@@ -17,9 +18,6 @@ export function roundHalfEven(x: number): number {
 /** The f64 spacing at 1.5 * 2^52 is one: `x + toWhole - toWhole` rounds halves to even, in f64 without a step through f32. */
 export const toWhole = 6755399441055744;
 
-const scratch = new Float32Array(1);
-const scratchBits = new Int32Array(scratch.buffer);
-
 /**
  * {@link roundHalfEven} as the searches of ggml's quantisers compute it (`nearest_int` of ggml-quants.c): the mantissa of `x + 1.5 * 2^23`.
  * A trial scale may produce values of `2^22` and more. Their result is not a rounding, but ggml writes it, so it must be the same here.
@@ -27,6 +25,5 @@ const scratchBits = new Int32Array(scratch.buffer);
 export function nearestInt(x: number): number {
   const sum = Math.fround(x + 12582912);
   if (sum >= 8388608 && sum < 16777216) return sum - 12582912;
-  scratch[0] = sum;
-  return (scratchBits[0]! & 0x7fffff) - 0x400000;
+  return (bitsOfFloat(sum) & 0x7fffff) - 0x400000;
 }

@@ -30,9 +30,11 @@ export function symmetricScale(
     return 0;
   }
   for (let i = 0; i < n; i++) {
-    values[i] = x[from + i]!;
-    groupWeights[i] = weights[i]!;
-    weighted[i] = Math.fround(weights[i]! * x[from + i]!);
+    const value = x[from + i]!;
+    const weight = weights[i]!;
+    values[i] = value;
+    groupWeights[i] = weight;
+    weighted[i] = Math.fround(weight * value);
   }
   let scale = 0;
   let best = 0;

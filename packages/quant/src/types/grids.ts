@@ -69,13 +69,18 @@ export function writeSigned(
   out: Float32Array,
   to: number,
 ): void {
-  for (let k = 0; k < count; k++) out[to + k] = (signs >> k) & 1 ? -scale * grid[point + k]! : scale * grid[point + k]!;
+  for (let k = 0; k < count; k++) out[to + k] = ((signs >> k) & 1 ? -scale : scale) * grid[point + k]!;
+}
+
+/** `out[to + k] = scale * (grid[point + k] + shift)`, for 8 weights. */
+export function writeShifted(grid: Int8Array, point: number, shift: number, scale: number, out: Float32Array, to: number): void {
+  for (let k = 0; k < 8; k++) out[to + k] = scale * (grid[point + k]! + shift);
 }
 
 /** The codebook of a type, its points one after the other; undefined for types without one. */
 export function codebook(type: BlockType): Int8Array | undefined {
   blockLayout(type);
-  return Object.hasOwn(codebooks, type) ? codebooks[type]!() : undefined;
+  return codebooks[type]?.();
 }
 
 const codebooks: Readonly<Partial<Record<BlockType, () => Int8Array>>> = {

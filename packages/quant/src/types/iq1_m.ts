@@ -1,5 +1,5 @@
-import { halfToFloat } from "../floats/half.ts";
-import { iq1Grid } from "./grids.ts";
+import { halfToFloat, halfWordAt } from "../floats/half.ts";
+import { iq1Grid, writeShifted } from "./grids.ts";
 import { iq1Shift } from "./iq1_s.ts";
 
 /**
@@ -15,7 +15,7 @@ export function dequantizeIq1M(bytes: Uint8Array, out: Float32Array): void {
       const point = (bytes[at + part]! | ((qh & 7) << 8)) * 8;
       const scale = 8 * iq1MStep(bytes, at, part >> 1);
       const shift = qh & 8 ? -iq1Shift : iq1Shift;
-      for (let k = 0; k < 8; k++) out[to + part * 8 + k] = scale * (grid[point + k]! + shift);
+      writeShifted(grid, point, shift, scale, out, to + part * 8);
     }
   }
 }
@@ -24,6 +24,6 @@ export function dequantizeIq1M(bytes: Uint8Array, out: Float32Array): void {
 export function iq1MStep(bytes: Uint8Array, at: number, run: number): number {
   let half = 0;
   for (let k = 0; k < 4; k++) half |= (bytes[at + 49 + 2 * k]! >> 4) << (4 * k);
-  const scales = bytes[at + 48 + 2 * (run >> 2)]! | (bytes[at + 49 + 2 * (run >> 2)]! << 8);
+  const scales = halfWordAt(bytes, at + 48 + 2 * (run >> 2));
   return halfToFloat(half) * (2 * ((scales >> (3 * (run & 3))) & 7) + 1) * iq1Shift;
 }

@@ -1,5 +1,5 @@
-import { halfAt } from "../floats/half.ts";
-import { iq1Grid } from "./grids.ts";
+import { halfAt, halfWordAt } from "../floats/half.ts";
+import { iq1Grid, writeShifted } from "./grids.ts";
 
 /** How far the ternary levels of iq1_s and iq1_m are shifted. Source: `IQ1S_DELTA` of ggml-common.h. */
 export const iq1Shift = 0.125;
@@ -13,11 +13,11 @@ export function dequantizeIq1S(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq1Grid();
   for (let at = 0, to = 0; at < bytes.length; at += 50, to += 256) {
     for (let part = 0; part < 32; part++) {
-      const qh = bytes[at + 34 + 2 * (part >> 2)]! | (bytes[at + 35 + 2 * (part >> 2)]! << 8);
+      const qh = halfWordAt(bytes, at + 34 + 2 * (part >> 2));
       const point = (bytes[at + 2 + part]! | (((qh >> (3 * (part & 3))) & 7) << 8)) * 8;
       const scale = 8 * iq1SStep(bytes, at, part >> 1);
       const shift = qh & 0x8000 ? -iq1Shift : iq1Shift;
-      for (let k = 0; k < 8; k++) out[to + part * 8 + k] = scale * (grid[point + k]! + shift);
+      writeShifted(grid, point, shift, scale, out, to + part * 8);
     }
   }
 }

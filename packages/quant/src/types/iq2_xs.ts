@@ -1,4 +1,4 @@
-import { halfAt } from "../floats/half.ts";
+import { halfAt, halfWordAt } from "../floats/half.ts";
 import { evenSigns, iq2XsGrid, writeSigned } from "./grids.ts";
 
 /**
@@ -9,7 +9,7 @@ export function dequantizeIq2Xs(bytes: Uint8Array, out: Float32Array): void {
   const grid = iq2XsGrid();
   for (let at = 0, to = 0; at < bytes.length; at += 74, to += 256) {
     for (let part = 0; part < 32; part++) {
-      const packed = bytes[at + 2 + 2 * part]! | (bytes[at + 3 + 2 * part]! << 8);
+      const packed = halfWordAt(bytes, at + 2 + 2 * part);
       writeSigned(grid, (packed & 511) * 8, 8, evenSigns(packed >> 9), iq2Step(bytes, at, 66, part >> 1), out, to + part * 8);
     }
   }

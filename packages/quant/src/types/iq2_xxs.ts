@@ -1,4 +1,4 @@
-import { halfAt } from "../floats/half.ts";
+import { halfAt, wordAt } from "../floats/half.ts";
 import { evenSigns, iq2XxsGrid, writeSigned } from "./grids.ts";
 
 /**
@@ -24,9 +24,4 @@ export function dequantizeIq2Xxs(bytes: Uint8Array, out: Float32Array): void {
 /** Step of run `run` of 16 weights of the block at `at`. Each weight is a signed point times the step. */
 export function iq2XxsStep(bytes: Uint8Array, at: number, run: number): number {
   return (halfAt(bytes, at) * (0.5 + (bytes[at + 9 + 8 * (run >> 1)]! >> 4))) / 4;
-}
-
-/** The 32-bit little-endian number at byte `at`. */
-export function wordAt(bytes: Uint8Array, at: number): number {
-  return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
 }

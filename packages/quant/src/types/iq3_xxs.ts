@@ -1,6 +1,5 @@
-import { halfAt } from "../floats/half.ts";
+import { halfAt, wordAt } from "../floats/half.ts";
 import { evenSigns, iq3XxsGrid, writeSigned } from "./grids.ts";
-import { wordAt } from "./iq2_xxs.ts";
 
 /**
  * iq3_xxs, 256 weights in 98 bytes: `d` f16 | `qs` 64 bytes | `signsAndScales` 8 × u32. Each byte of `qs` is the index of a point of 4.

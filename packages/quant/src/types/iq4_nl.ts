@@ -1,7 +1,7 @@
 import { f32, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { levelScale, packLevels } from "../quantize/levelScale.ts";
-import { iq4Levels } from "./codebooks.ts";
+import { iq4Levels, writeLevels } from "./codebooks.ts";
 
 /**
  * iq4_nl, 32 weights in 18 bytes: `d` f16 | `qs` 16 bytes, nibbles as in q4_0, each an index of 16 uneven levels:
@@ -9,12 +9,7 @@ import { iq4Levels } from "./codebooks.ts";
  */
 export function dequantizeIq4Nl(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 18, to += 32) {
-    const d = halfAt(bytes, at);
-    for (let j = 0; j < 16; j++) {
-      const q = bytes[at + 2 + j]!;
-      out[to + j] = d * iq4Levels[q & 15]!;
-      out[to + j + 16] = d * iq4Levels[q >> 4]!;
-    }
+    writeLevels(iq4Levels, bytes, at + 2, 16, halfAt(bytes, at), out, to);
   }
 }
 

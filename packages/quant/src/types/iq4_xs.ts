@@ -1,8 +1,8 @@
 import { clamp, f32, largestValue, sumOfSquares } from "../floats/float32.ts";
-import { halfAt, setHalfAt } from "../floats/half.ts";
+import { halfAt, halfWordAt, setHalfAt } from "../floats/half.ts";
 import { levelScale, packLevels } from "../quantize/levelScale.ts";
 import { nearestInt } from "../quantize/rounding.ts";
-import { iq4Levels } from "./codebooks.ts";
+import { iq4Levels, writeLevels } from "./codebooks.ts";
 
 /**
  * iq4_xs, 256 weights in 136 bytes: `d` f16 | `scalesHigh` u16 | `scalesLow` 4 bytes | `qs` 128 bytes. Each 32 weights have 16 bytes of
@@ -12,16 +12,11 @@ import { iq4Levels } from "./codebooks.ts";
 export function dequantizeIq4Xs(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 136, to += 256) {
     const d = halfAt(bytes, at);
-    const scalesHigh = bytes[at + 2]! | (bytes[at + 3]! << 8);
+    const scalesHigh = halfWordAt(bytes, at + 2);
     for (let group = 0; group < 8; group++) {
       const low = (bytes[at + 4 + (group >> 1)]! >> (4 * (group & 1))) & 15;
       const scale = d * ((low | (((scalesHigh >> (2 * group)) & 3) << 4)) - 32);
-      const qs = at + 8 + group * 16;
-      for (let j = 0; j < 16; j++) {
-        const q = bytes[qs + j]!;
-        out[to + group * 32 + j] = scale * iq4Levels[q & 15]!;
-        out[to + group * 32 + j + 16] = scale * iq4Levels[q >> 4]!;
-      }
+      writeLevels(iq4Levels, bytes, at + 8 + group * 16, 16, scale, out, to + group * 32);
     }
   }
 }

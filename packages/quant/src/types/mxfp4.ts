@@ -1,4 +1,4 @@
-import { doubledE2m1 } from "./codebooks.ts";
+import { doubledE2m1, writeLevels } from "./codebooks.ts";
 
 /**
  * mxfp4, 32 weights in 17 bytes: `e` 1 byte | `qs` 16 bytes, nibbles as in q4_0, each a 4-bit float E2M1. The scale is the power of two
@@ -7,11 +7,6 @@ import { doubledE2m1 } from "./codebooks.ts";
  */
 export function dequantizeMxfp4(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 17, to += 32) {
-    const scale = 2 ** (bytes[at]! - 128);
-    for (let j = 0; j < 16; j++) {
-      const q = bytes[at + 1 + j]!;
-      out[to + j] = scale * doubledE2m1[q & 15]!;
-      out[to + j + 16] = scale * doubledE2m1[q >> 4]!;
-    }
+    writeLevels(doubledE2m1, bytes, at + 1, 16, 2 ** (bytes[at]! - 128), out, to);
   }
 }

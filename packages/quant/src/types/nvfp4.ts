@@ -1,4 +1,4 @@
-import { doubledE2m1 } from "./codebooks.ts";
+import { doubledE2m1, writeLevels } from "./codebooks.ts";
 
 /**
  * nvfp4, 64 weights in 36 bytes: `d` 4 bytes | `qs` 32 bytes. Each 16 weights have a scale, an unsigned 8-bit float E4M3, and 8 bytes of
@@ -9,12 +9,7 @@ export function dequantizeNvfp4(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 36, to += 64) {
     for (let group = 0; group < 4; group++) {
       const scale = halvedE4m3(bytes[at + group]!);
-      const qs = at + 4 + group * 8;
-      for (let j = 0; j < 8; j++) {
-        const q = bytes[qs + j]!;
-        out[to + group * 16 + j] = scale * doubledE2m1[q & 15]!;
-        out[to + group * 16 + j + 8] = scale * doubledE2m1[q >> 4]!;
-      }
+      writeLevels(doubledE2m1, bytes, at + 4 + group * 8, 8, scale, out, to + group * 16);
     }
   }
 }

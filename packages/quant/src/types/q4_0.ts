@@ -27,8 +27,13 @@ export function quantizeQ4_0(row: Float32Array, out: Uint8Array, importance?: Fl
   const variance = importance === undefined ? 0 : f32(sumOfSquares(row, 0, row.length) / row.length);
   for (let at = 0, from = 0; at < out.length; at += 18, from += 32) {
     setHalfAt(out, at, symmetricCodes(row, from, 8, importance, variance, codes));
-    for (let j = 0; j < 16; j++) out[at + 2 + j] = codes[j]! | (codes[j + 16]! << 4);
+    packHalves(codes, out, at + 2);
   }
+}
+
+/** Writes the low four bits of 32 codes to 16 bytes: those of the first 16 codes as low nibbles, those of the others as high ones. */
+export function packHalves(codes: Uint8Array, out: Uint8Array, at: number): void {
+  for (let j = 0; j < 16; j++) out[at + j] = (codes[j]! & 15) | ((codes[j + 16]! & 15) << 4);
 }
 
 /** Scale and codes `[0, 2 * max - 1]`, zero at `max`, of the 32 values that q4_0 and q5_0 have in a block. */

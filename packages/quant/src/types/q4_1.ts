@@ -1,6 +1,7 @@
 import { f32, importanceWeights, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { type AffineScale, affineScale, importanceSearch } from "../quantize/affineScale.ts";
+import { packHalves } from "./q4_0.ts";
 /**
  * q4_1, 32 weights in 20 bytes: `d` f16 | `m` f16 | `qs` 16 bytes, nibbles as in q4_0: `w = d * q + m`. Source: `block_q4_1` of
  * ggml-common.h.
@@ -32,7 +33,7 @@ export function quantizeQ4_1(row: Float32Array, out: Uint8Array, importance?: Fl
     const { scale, min } = affineCodes(row, from, 15, importance, variance, codes);
     setHalfAt(out, at, scale);
     setHalfAt(out, at + 2, -min);
-    for (let j = 0; j < 16; j++) out[at + 4 + j] = codes[j]! | (codes[j + 16]! << 4);
+    packHalves(codes, out, at + 4);
   }
 }
 

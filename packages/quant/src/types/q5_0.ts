@@ -1,6 +1,6 @@
 import { f32, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
-import { symmetricCodes } from "./q4_0.ts";
+import { packHalves, symmetricCodes } from "./q4_0.ts";
 /**
  * q5_0, 32 weights in 22 bytes: `d` f16 | `qh` 4 bytes | `qs` 16 bytes. The low four bits are stored as in q4_0, bit `j` of the
  * little-endian `qh` is the fifth bit of weight `j`: `w = d * (q - 16)`. Source: `block_q5_0` of ggml-common.h.
@@ -25,7 +25,7 @@ export function fifthBit(bytes: Uint8Array, at: number, j: number): number {
 export function packFiveBits(codes: Uint8Array, out: Uint8Array, mask: number, nibbles: number): void {
   out.fill(0, mask, mask + 4);
   for (let j = 0; j < 32; j++) out[mask + (j >> 3)]! |= (codes[j]! >> 4) << (j & 7);
-  for (let j = 0; j < 16; j++) out[nibbles + j] = (codes[j]! & 15) | ((codes[j + 16]! & 15) << 4);
+  packHalves(codes, out, nibbles);
 }
 
 const codes = new Uint8Array(32);

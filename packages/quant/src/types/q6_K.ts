@@ -1,8 +1,8 @@
-import { f32, largestValue } from "../floats/float32.ts";
+import { f32, largestValue, squares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { nearestInt } from "../quantize/rounding.ts";
 import { recode, symmetricScale, tiny } from "../quantize/symmetricScale.ts";
-import { signed } from "./signed.ts";
+import { signedAt } from "./signed.ts";
 
 /**
  * q6_K, 256 weights in 210 bytes: `ql` 128 bytes | `qh` 64 bytes | `scales` 16 × i8 | `d` f16. Each 128 weights have 64 bytes of `ql`
@@ -20,7 +20,7 @@ export function dequantizeQ6_K(bytes: Uint8Array, out: Float32Array): void {
       const scales = at + 192 + quarter * 2;
       for (let l = 0; l < 32; l++) {
         const q = ((bytes[ql + l]! >> ((k >> 1) * 4)) & 15) | (((bytes[qh + l]! >> (2 * k)) & 3) << 4);
-        out[to + quarter * 32 + l] = d * signed(bytes[scales + (l >> 4)]!) * (q - 32);
+        out[to + quarter * 32 + l] = d * signedAt(bytes, scales + (l >> 4)) * (q - 32);
       }
     }
   }
@@ -39,7 +39,8 @@ export function quantizeQ6_K(row: Float32Array, out: Uint8Array, importance?: Fl
   for (let at = 0, from = 0; at < out.length; at += 210, from += 256) {
     for (let group = 0; group < 16; group++) {
       const start = from + group * 16;
-      for (let i = 0; i < 16; i++) weights[i] = importance === undefined ? row[start + i]! * row[start + i]! : importance[start + i]!;
+      if (importance === undefined) squares(row, start, 16, weights);
+      else weights.set(importance.subarray(start, start + 16));
       scales[group] = symmetricScale(row, start, 16, 32, weights, codes, group * 16);
     }
     const largest = largestValue(scales, 0, 16);
@@ -50,8 +51,9 @@ export function quantizeQ6_K(row: Float32Array, out: Uint8Array, importance?: Fl
     const inverse = f32(-128 / largest);
     setHalfAt(out, at + 208, f32(1 / inverse));
     for (let group = 0; group < 16; group++) {
-      scaleCodes[group] = Math.min(127, nearestInt(f32(inverse * scales[group]!)));
-      out[at + 192 + group] = scaleCodes[group]!;
+      const code = Math.min(127, nearestInt(f32(inverse * scales[group]!)));
+      scaleCodes[group] = code;
+      out[at + 192 + group] = code;
     }
     recode(row, from, halfAt(out, at + 208), scaleCodes, 32, codes);
     for (let i = 0; i < 64; i++) {

@@ -1,12 +1,12 @@
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { type Rounding, roundHalfAway, roundHalfEven } from "../quantize/rounding.ts";
-import { signed } from "./signed.ts";
+import { signedAt } from "./signed.ts";
 
 /** q8_0, 32 weights in 34 bytes: `d` f16 | `qs` 32 × i8: `w = d * q`. Source: `block_q8_0` of ggml-common.h. */
 export function dequantizeQ8_0(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 34, to += 32) {
     const d = halfAt(bytes, at);
-    for (let j = 0; j < 32; j++) out[to + j] = d * signed(bytes[at + 2 + j]!);
+    for (let j = 0; j < 32; j++) out[to + j] = d * signedAt(bytes, at + 2 + j);
   }
 }
 

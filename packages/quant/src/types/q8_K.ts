@@ -1,5 +1,7 @@
+import { floatOfBits } from "../floats/float32.ts";
+import { wordAt } from "../floats/half.ts";
 import { roundHalfEven } from "../quantize/rounding.ts";
-import { signed } from "./signed.ts";
+import { signedAt } from "./signed.ts";
 
 const scratch = new Float32Array(1);
 const scratchBytes = new Uint8Array(scratch.buffer);
@@ -10,9 +12,8 @@ const scratchBytes = new Uint8Array(scratch.buffer);
  */
 export function dequantizeQ8_K(bytes: Uint8Array, out: Float32Array): void {
   for (let at = 0, to = 0; at < bytes.length; at += 292, to += 256) {
-    for (let k = 0; k < 4; k++) scratchBytes[k] = bytes[at + k]!;
-    const d = scratch[0]!;
-    for (let j = 0; j < 256; j++) out[to + j] = d * signed(bytes[at + 4 + j]!);
+    const d = floatOfBits(wordAt(bytes, at));
+    for (let j = 0; j < 256; j++) out[to + j] = d * signedAt(bytes, at + 4 + j);
   }
 }
 
@@ -26,10 +27,11 @@ export function quantizeQ8_K(row: Float32Array, out: Uint8Array): void {
     let largest = 0;
     let m = 0;
     for (let j = 0; j < 256; j++) {
-      const magnitude = Math.abs(row[from + j]!);
+      const value = row[from + j]!;
+      const magnitude = Math.abs(value);
       if (magnitude > largest) {
         largest = magnitude;
-        m = row[from + j]!;
+        m = value;
       }
     }
     if (m === 0) {

@@ -1,4 +1,4 @@
-/** The byte `b` as a signed 8-bit integer. */
-export function signed(b: number): number {
-  return (b << 24) >> 24;
+/** The signed 8-bit integer at byte `at`. */
+export function signedAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at]! << 24) >> 24;
 }
