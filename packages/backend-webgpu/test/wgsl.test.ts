@@ -161,15 +161,18 @@ describe("generated WGSL", () => {
     expect(codes[2]).toEqual(codes[0]);
   });
 
-  test("few rows take the vector form, many the tiles, and none nothing", () => {
-    const [vector, tiles] = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
-    const groups = (rows: number): number[] => [vector!, tiles!].map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    expect([groups(0), groups(1), groups(4), groups(5), groups(65)]).toEqual([
-      [0, 0],
-      [32, 0],
-      [128, 0],
-      [0, 1],
-      [0, 2],
+  test("one row, a few rows and many have forms of their own, and none has nothing to do", () => {
+    const kernels = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
+    const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
+    // 32 columns, 4 of them in each workgroup; rows by four.
+    expect([0, 1, 4, 5, 8, 9, 65].map(groups)).toEqual([
+      [0, 0, 0],
+      [8, 0, 0],
+      [0, 8, 0],
+      [0, 16, 0],
+      [0, 16, 0],
+      [0, 0, 1],
+      [0, 0, 2],
     ]);
   });
 
@@ -204,9 +207,10 @@ describe("products of one tensor", () => {
       program.output("k", times(32, "q6_K"));
       program.output("v", times(32, "q4_K"));
     });
-    expect(dispatched(kernels, 1)).toEqual([1, 192]);
-    expect(dispatched(kernels, 4)).toEqual([4, 4 * 192]);
-    expect(dispatched(kernels, 5)).toEqual([5, 2, 1, 1]);
+    expect(dispatched(kernels, 1)).toEqual([1, 192 / 4]);
+    expect(dispatched(kernels, 4)).toEqual([4, 192 / 4]);
+    expect(dispatched(kernels, 5)).toEqual([5, (2 * 192) / 4]);
+    expect(dispatched(kernels, 9)).toEqual([9, 2, 1, 1]);
     expect(dispatched(kernels, 0)).toEqual([]);
     for (const { bindings } of kernels) expect(bindings.length).toBeLessThanOrEqual(8);
   });
@@ -215,7 +219,7 @@ describe("products of one tensor", () => {
     const kernels = kernelsOfGroup((program, times) => {
       program.output("y", program.mul(program.silu(times(64, "q8_0")), times(64, "q8_0")));
     });
-    expect(dispatched(kernels, 1)).toEqual([8, 64]);
+    expect(dispatched(kernels, 1)).toEqual([8, 64 / 4]);
     expect(dispatched(kernels, 64)).toHaveLength(3);
     expect(kernels[1]!.code).toMatchSnapshot();
   });

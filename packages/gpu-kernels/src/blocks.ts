@@ -3,7 +3,7 @@ import type { BlockBytes, Emitter, F32, I32, U32 } from "./emitter.ts";
 import { asValue, divide, type Extent } from "./extent.ts";
 
 /** Reads parts of one block. */
-class Block {
+export class Block {
   readonly k: Emitter;
   readonly #bytes: BlockBytes;
 
@@ -42,7 +42,12 @@ class Block {
   scaleAndMinimum(group: U32): readonly [scale: U32, minimum: U32] {
     const { k } = this;
     const place = k.and(group, 3);
-    const [low, middle, high] = [this.byte(k.add(place, 4)), this.byte(k.add(place, 8)), this.byte(k.add(place, 12))];
+    return this.sixBits(group, [this.byte(k.add(place, 4)), this.byte(k.add(place, 8)), this.byte(k.add(place, 12))]);
+  }
+
+  /** {@link scaleAndMinimum} from the three bytes that hold their bits: byte `group & 3` of each four. */
+  sixBits(group: U32, [low, middle, high]: readonly [U32, U32, U32]): readonly [scale: U32, minimum: U32] {
+    const { k } = this;
     const isFirst = k.compare("lt", group, 4);
     const top = (byte: U32): U32 => k.and(k.shiftRight(byte, 2), 0x30);
     return [
@@ -59,7 +64,7 @@ class Block {
 type Reader = (block: Block, j: U32) => (i: number) => F32;
 
 /** `scale * (q - bias)` */
-function centred(k: Emitter, scale: F32, q: U32, bias: number): F32 {
+export function centred(k: Emitter, scale: F32, q: U32, bias: number): F32 {
   return k.mul(scale, k.convert("f32", k.sub(k.bitcast("i32", q), bias)));
 }
 
@@ -72,8 +77,10 @@ function signExtended(k: Emitter, byte: U32): I32 {
   return k.sub(k.bitcast("i32", k.xor(byte, 0x80)), 0x80);
 }
 
-const levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
-const doubled = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
+/** Levels of iq4_nl and iq4_xs by code. */
+export const levels: readonly number[] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+/** Twice the levels of mxfp4 by code. */
+export const doubled: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
 const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
   q4_0: (block, j) => {

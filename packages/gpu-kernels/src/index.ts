@@ -51,3 +51,4 @@ export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
+export { type BlockWords, loadUnit, type Unit, unitWeights } from "./units.ts";

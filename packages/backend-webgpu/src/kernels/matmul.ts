@@ -6,10 +6,8 @@ import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
 import type { Binding, Dispatch, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
+import { fewestTiled, hasRowProduct, rowElement, rowProducts } from "./shared/rowProducts.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
-
-/** Up to this many rows, each output has a workgroup (or a lane) of its own; a tile would be mostly empty. */
-export const vectorRows = 4;
 
 export const matmul: KernelOf<"matmul"> = {
   epilogue: true,
@@ -50,7 +48,7 @@ interface Sizes {
 
 /**
  * Dispatches of a product. Only the batch axes of a's shape are read: rounding may have transposed the matrices in the binding. `store`
- * writes results. `forFew: false` leaves out the dispatch for up to {@link vectorRows} rows.
+ * writes results. `forFew: false` leaves out the dispatches for fewer than {@link fewestTiled} rows.
  */
 export function products(
   call: KernelCall,
@@ -100,8 +98,28 @@ export function products(
   };
 
   const dispatches: Dispatch[] = [];
-  if (forFew && leastRows <= vectorRows) {
-    const few = ({ m }: Sizes): boolean => m <= vectorRows;
+  const depth = b.shape.at(transposeB ? -1 : -2);
+  const columnCount = y.shape.at(-1);
+  if (!forFew || leastRows >= fewestTiled) {
+    // None for few rows.
+  } else if (folded && transposeB && typeof depth === "number" && typeof columnCount === "number" && hasRowProduct(b.dtype, depth)) {
+    const product = { a: "a", b: "b", dtype: b.dtype };
+    const result = {
+      products: [product],
+      columns: columnCount,
+      store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
+    };
+    const parts = {
+      bindings: [{ ...left, element: "vec4f" as const }, input("b", 1, rowElement(b.dtype)), output("y"), ...store.bindings],
+      uniforms: store.uniforms,
+      declarations: store.declarations,
+      values: store.values,
+      rowsIn: (dims: DimValues) => sizes(dims).m,
+      depth,
+    };
+    dispatches.push(...rowProducts([result], parts, { least: leastRows, most: mostRows }));
+  } else {
+    const few = ({ m }: Sizes): boolean => m < fewestTiled;
     dispatches.push(
       transposeB
         ? defineDispatch({ bindings, uniforms, ...dotPerGroup(text), sizeIn: grid(few, ({ m, n }) => m * n) })
@@ -113,10 +131,10 @@ export function products(
           }),
     );
   }
-  if (mostRows > vectorRows) {
+  if (mostRows >= fewestTiled) {
     const perLane = mostRows > 16 ? 4 : 1;
     const tile = 16 * perLane;
-    const many = ({ m }: Sizes): boolean => m > vectorRows;
+    const many = ({ m }: Sizes): boolean => m >= fewestTiled;
     dispatches.push(
       defineDispatch({
         bindings,

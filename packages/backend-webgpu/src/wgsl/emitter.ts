@@ -1,7 +1,7 @@
 import type { DType } from "@centella/core";
-import { isQuantized, layoutOf } from "@centella/core/backend";
+import { elementAt, isQuantized, layoutOf } from "@centella/core/backend";
 import {
-  type BlockBytes,
+  type BlockWords,
   type Bool,
   type Emitter,
   type F32,
@@ -56,12 +56,14 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly halved: Set<string> = new Set();
   readonly lanes: number;
   readonly #dtypes: Readonly<Record<string, DType>>;
+  readonly #quads: ReadonlySet<string>;
   #arrays = 0;
 
-  /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. */
-  constructor(dtypes: Readonly<Record<string, DType>> = {}, lanes = 1) {
+  /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. Arguments in `quads` are arrays of vec4u. */
+  constructor(dtypes: Readonly<Record<string, DType>> = {}, lanes = 1, quads: ReadonlySet<string> = new Set()) {
     super();
     this.#dtypes = dtypes;
+    this.#quads = quads;
     this.lanes = lanes;
   }
 
@@ -80,17 +82,25 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     return [element("x"), element("y"), element("z"), element("w")];
   }
 
-  blockAt(name: string, index: U32, bytes: number): BlockBytes {
+  blockAt(name: string, index: U32, bytes: number): BlockWords {
     const base = this.mul(index, bytes);
     const place = (at: U32 | number): U32 => (at === 0 ? base : this.add(base, at));
+    const word = this.#quads.has(name)
+      ? (from: U32) => `${name}[${from} >> 4u][(${from} >> 2u) & 3u]`
+      : (from: U32) => `${name}[${from} >> 2u]`;
     return {
       byte: (at) => {
         const from = place(at);
-        return this.define("u32", `(${name}[${from} >> 2u] >> ((${from} & 3u) * 8u)) & 0xffu`);
+        return this.define("u32", `(${word(from)} >> ((${from} & 3u) * 8u)) & 0xffu`);
       },
       half: (at) => {
         const from = place(at);
-        return this.define("f32", `unpack2x16float(${name}[${from} >> 2u] >> ((${from} & 2u) * 8u)).x`);
+        return this.define("f32", `unpack2x16float(${word(from)} >> ((${from} & 2u) * 8u)).x`);
+      },
+      words: (at, count) => {
+        const from = place(at);
+        if (this.#quads.has(name)) return this.#quadWords(name, from, count);
+        return bytes % 4 === 0 ? this.#wholeWords(name, from, count) : this.#shiftedWords(name, from, count);
       },
     };
   }
@@ -187,6 +197,37 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     this.lines.push(`if (!${test()}) { break; }`);
     body();
     this.lines.push("}");
+  }
+
+  /** Reads element `index`, an expression, of an array of vec4u; returns the vector's name. */
+  quad(name: string, index: string): string {
+    const quad = this.name("quad_");
+    this.lines.push(`let ${quad} = ${name}[${index}];`);
+    return quad;
+  }
+
+  /** Words from byte `from` on, a multiple of 16, of an array of vec4u. */
+  #quadWords(name: string, from: U32, count: number): readonly U32[] {
+    return Array.from({ length: count / 4 }, (_, i) => {
+      const quad = this.quad(name, `(${from} >> 4u) + ${i}u`);
+      return ["x", "y", "z", "w"].map((part) => this.define("u32", `${quad}.${part}`));
+    }).flat();
+  }
+
+  /** Words from byte `from` on, a multiple of 4. */
+  #wholeWords(name: string, from: U32, count: number): readonly U32[] {
+    return Array.from({ length: count }, (_, i) => this.define("u32", `${name}[(${from} >> 2u) + ${i}u]`));
+  }
+
+  /** Words from any byte on, each joined from two; only bytes up to the last word's end are read. */
+  #shiftedWords(name: string, from: U32, count: number): readonly U32[] {
+    const shift = this.shiftLeft(this.and(from, 3), 3);
+    const isWhole = this.compare("eq", shift, 0);
+    const parts = [...this.#wholeWords(name, from, count), this.define("u32", `${name}[(${from} + ${4 * count - 1}u) >> 2u]`)];
+    return parts.slice(1).map((high, i) => {
+      const low = elementAt(parts, i);
+      return this.select(isWhole, low, this.or(this.shiftRight(low, shift), this.define("u32", `${high} << (32u - ${shift})`)));
+    });
   }
 
   #shared(type: NumberType, count: number): string {

@@ -1,0 +1,210 @@
+import { mapTuple, tupleOf } from "@centella/core/backend";
+import { type BlockType, blockLayout } from "@centella/quant";
+import { Block, centred, doubled, levels } from "./blocks.ts";
+import type { BlockBytes, Emitter, F32, U32 } from "./emitter.ts";
+
+/** Weights of a {@link Unit}. */
+export const unitWeights = 32;
+
+/**
+ * 32 neighbouring weights of a block as 8-bit codes. Weight `i` is `scale * code + offset`; each scale and each offset holds for an equal
+ * share of the weights, in order.
+ */
+export interface Unit {
+  /** Eight words of four signed bytes each, the first code in the lowest byte. */
+  readonly words: readonly U32[];
+  /** One scale, or one for each half of the unit. */
+  readonly scales: readonly F32[];
+  /** As many as scales; undefined where all are 0. */
+  readonly offsets?: readonly F32[];
+}
+
+/** Reads whole words of a block as well. */
+export interface BlockWords extends BlockBytes {
+  /** `count` words from byte `at` on. In blocks of a multiple of 16 bytes, `at` is a multiple of 16 and `count` one of 4. */
+  words(at: U32 | number, count: number): readonly U32[];
+}
+
+/** A block and the number of one of its units. */
+class UnitBlock extends Block {
+  readonly unit: U32;
+  readonly #words: BlockWords["words"];
+
+  constructor(k: Emitter, bytes: BlockWords, unit: U32) {
+    super(k, bytes);
+    this.unit = unit;
+    this.#words = (at, count) => bytes.words(at, count);
+  }
+
+  words(at: U32 | number, count: number): readonly U32[] {
+    return this.#words(at, count);
+  }
+
+  /** Four codes of `bits` bits per word, all of them shifted by `shift` bits in their bytes. */
+  codes(words: readonly U32[], shift: U32 | number, bits: number): readonly U32[] {
+    const { k } = this;
+    const mask = (2 ** bits - 1) * 0x01010101;
+    return words.map((word) => k.and(shift === 0 ? word : k.shiftRight(word, shift), mask));
+  }
+
+  /** The low nibbles of the words, then the high ones. */
+  nibbles(words: readonly U32[]): readonly U32[] {
+    return [...this.codes(words, 0, 4), ...this.codes(words, 4, 4)];
+  }
+
+  /** Adds higher bits to codes: word by word, `high` is shifted to bit `shift` of its bytes. */
+  joined(low: readonly U32[], high: readonly U32[], shift: number): readonly U32[] {
+    const { k } = this;
+    return low.map((word, i) => {
+      const bits = high[i];
+      return bits === undefined ? word : k.or(word, k.shiftLeft(bits, shift));
+    });
+  }
+
+  /** Bit `i` of a mask of 32 as the lowest bit of byte `i` of eight words. */
+  spread(mask: U32): readonly U32[] {
+    const { k } = this;
+    return Array.from({ length: unitWeights / 4 }, (_, i) => {
+      const four = k.and(i === 0 ? mask : k.shiftRight(mask, 4 * i), 15);
+      // Copies of the four bits start at bits 0, 7, 14 and 21, which brings bit i to bit 8 i.
+      return k.and(k.mul(four, 0x00204081), 0x01010101);
+    });
+  }
+
+  /** Codes replaced by their levels, whole numbers of 8 bits with a sign. */
+  leveled(codes: readonly U32[], table: readonly number[]): readonly U32[] {
+    const { k } = this;
+    const level = (word: U32, byte: number): U32 => {
+      const code = k.and(byte === 0 ? word : k.shiftRight(word, 8 * byte), 15);
+      return k.and(k.bitcast("u32", k.convert("i32", k.lookUp(table, code))), 0xff);
+    };
+    return codes.map((word) =>
+      [0, 1, 2, 3].map((byte) => k.shiftLeft(level(word, byte), 8 * byte)).reduce((all, shifted) => k.or(all, shifted)),
+    );
+  }
+
+  /** Scales with one offset for all codes. */
+  centre(scales: readonly F32[], bias: number): Pick<Unit, "scales" | "offsets"> {
+    return { scales, offsets: scales.map((scale) => this.k.mul(scale, -bias)) };
+  }
+
+  /** Factor of scale `value`, a whole number. */
+  times(d: F32, value: U32): F32 {
+    return this.k.mul(d, this.k.convert("f32", value));
+  }
+
+  /** One value for each half of the unit; `at` is the number of the half in the block. */
+  halves<T>(value: (at: U32) => T): readonly T[] {
+    const { k } = this;
+    const first = k.shiftLeft(this.unit, 1);
+    return [value(first), value(k.add(first, 1))];
+  }
+}
+
+type UnitReader = (block: UnitBlock) => Unit;
+
+/** Scales and offsets of q4_K and q5_K, from the first 16 bytes of the block. */
+function affine(block: UnitBlock): Required<Pick<Unit, "scales" | "offsets">> {
+  const { k, unit } = block;
+  const [first, ...packed] = tupleOf(block.words(0, 4), 4);
+  const place = k.shiftLeft(k.and(unit, 3), 3);
+  const [scale, minimum] = block.sixBits(
+    unit,
+    mapTuple(packed, (word) => k.and(k.shiftRight(word, place), 0xff)),
+  );
+  const [d, dmin] = [k.fromHalf(k.and(first, 0xffff)), k.fromHalf(k.shiftRight(first, 16))];
+  return { scales: [block.times(d, scale)], offsets: [k.neg(block.times(dmin, minimum))] };
+}
+
+/** Low and high nibbles of 32 bytes for every two units, from byte `at` on. */
+function pairedNibbles(block: UnitBlock, at: number): readonly U32[] {
+  const { k, unit } = block;
+  const from = k.add(k.shiftLeft(k.shiftRight(unit, 1), 5), at);
+  return block.codes(block.words(from, 8), k.shiftLeft(k.and(unit, 1), 2), 4);
+}
+
+/** Bit pairs of 32 bytes for every four units, from byte `at` on. */
+function pairs(block: UnitBlock, at: number): readonly U32[] {
+  const { k, unit } = block;
+  const from = k.add(k.shiftLeft(k.shiftRight(unit, 2), 5), at);
+  return block.codes(block.words(from, 8), k.shiftLeft(k.and(unit, 3), 1), 2);
+}
+
+const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
+  q4_0: (block) => ({ words: block.nibbles(block.words(2, 4)), ...block.centre([block.half(0)], 8) }),
+  q4_1: (block) => ({ words: block.nibbles(block.words(4, 4)), scales: [block.half(0)], offsets: [block.half(2)] }),
+  q5_0: (block) => {
+    const [mask, ...low] = tupleOf(block.words(2, 5), 5);
+    return { words: block.joined(block.nibbles(low), block.spread(mask), 4), ...block.centre([block.half(0)], 16) };
+  },
+  q5_1: (block) => {
+    const [mask, ...low] = tupleOf(block.words(4, 5), 5);
+    return { words: block.joined(block.nibbles(low), block.spread(mask), 4), scales: [block.half(0)], offsets: [block.half(2)] };
+  },
+  q8_0: (block) => ({ words: block.words(2, 8), scales: [block.half(0)] }),
+  iq4_nl: (block) => ({ words: block.leveled(block.nibbles(block.words(2, 4)), levels), scales: [block.half(0)] }),
+  mxfp4: (block) => {
+    const { k } = block;
+    // 2^(e - 128) in two factors, of which only the product may be denormal.
+    const e = block.byte(0);
+    const half = k.shiftRight(e, 1);
+    const power = (exponent: U32): F32 => k.bitcast("f32", k.shiftLeft(k.add(exponent, 63), 23));
+    const scale = k.mul(power(half), power(k.sub(e, half)));
+    return { words: block.leveled(block.nibbles(block.words(1, 4)), doubled), scales: [scale] };
+  },
+  q2_K: (block) => {
+    const { k } = block;
+    const [d, dmin] = [block.half(80), block.half(82)];
+    const bytes = block.halves((at) => block.byte(at));
+    return {
+      words: pairs(block, 16),
+      scales: bytes.map((byte) => block.times(d, k.and(byte, 15))),
+      offsets: bytes.map((byte) => k.neg(block.times(dmin, k.shiftRight(byte, 4)))),
+    };
+  },
+  q3_K: (block) => {
+    const { k, unit } = block;
+    const d = block.half(108);
+    const scales = block.halves((at) => {
+      const low = k.and(k.shiftRight(block.byte(k.add(k.and(at, 7), 96)), k.shiftLeft(k.shiftRight(at, 3), 2)), 15);
+      const high = k.and(k.shiftRight(block.byte(k.add(k.and(at, 3), 104)), k.shiftLeft(k.shiftRight(at, 2), 1)), 3);
+      return centred(k, d, k.or(low, k.shiftLeft(high, 4)), 32);
+    });
+    const third = block.codes(block.words(0, 8), unit, 1);
+    return { words: block.joined(pairs(block, 32), third, 2), ...block.centre(scales, 4) };
+  },
+  q4_K: (block) => ({ words: pairedNibbles(block, 16), ...affine(block) }),
+  q5_K: (block) => {
+    const fifth = block.codes(block.words(16, 8), block.unit, 1);
+    return { words: block.joined(pairedNibbles(block, 48), fifth, 4), ...affine(block) };
+  },
+  q6_K: (block) => {
+    const { k, unit } = block;
+    const d = block.half(208);
+    const [part, quarter] = [k.shiftRight(unit, 2), k.and(unit, 3)];
+    const from = k.add(k.shiftLeft(part, 6), k.shiftLeft(k.and(quarter, 1), 5));
+    const low = block.codes(block.words(from, 8), k.shiftLeft(k.shiftRight(quarter, 1), 2), 4);
+    const high = block.codes(block.words(k.add(k.shiftLeft(part, 5), 128), 8), k.shiftLeft(quarter, 1), 2);
+    const scales = block.halves((at) => k.mul(d, k.convert("f32", block.signed(k.add(at, 192)))));
+    return { words: block.joined(low, high, 4), ...block.centre(scales, 32) };
+  },
+  iq4_xs: (block) => {
+    const { k, unit } = block;
+    const low = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(unit, 1), 4)), k.shiftLeft(k.and(unit, 1), 2)), 15);
+    const high = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(unit, 2), 2)), k.shiftLeft(k.and(unit, 3), 1)), 3);
+    const scale = centred(k, block.half(0), k.or(low, k.shiftLeft(high, 4)), 32);
+    const codes = block.nibbles(block.words(k.add(k.shiftLeft(unit, 4), 8), 4));
+    return { words: block.leveled(codes, levels), scales: [scale] };
+  },
+};
+
+/** Unit `index` of an argument of a type that kernels read in stored form; `blockAt` gives the argument's blocks. */
+export function loadUnit(k: Emitter, type: BlockType, blockAt: (index: U32, bytes: number) => BlockWords, index: U32): Unit {
+  const { blockElements, blockBytes } = blockLayout(type);
+  const reader = readers[type];
+  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read, got one that backends convert; this is a bug`);
+  const units = blockElements / unitWeights;
+  const block = units === 1 ? index : k.quotient(index, units);
+  const unit = units === 1 ? k.constant("u32", 0) : k.remainder(index, units);
+  return reader(new UnitBlock(k, blockAt(block, blockBytes), unit));
+}
