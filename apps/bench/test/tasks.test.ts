@@ -1,5 +1,7 @@
+import { CudaBackend } from "@centella/backend-cuda";
 import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
+import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { measureGpuCopy } from "../src/ceilings/gpu.ts";
 import { type CeilingKernels, ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";
 import { type Ceiling, fasterCeilings } from "../src/ceilings/measure.ts";
@@ -229,14 +231,18 @@ test("ceiling threads start together and come back, whichever of them sat runs o
   }
 });
 
-test("the copy ceiling of a backend counts bytes read and written", async () => {
+test("the copy ceiling of a device counts bytes read and written", async () => {
+  const backend = new CudaBackend(new InterpretedDriver());
+  const software = Object.assign(backend, { device: { kind: "software-gpu", name: "interpreter" } });
+  const { work, samples } = await measureGpuCopy(software);
+  expect(work).toBe(8 * 2 ** 20);
+  expect(samples.flat()).toHaveLength(10);
+  expect(Math.min(...samples.flat())).toBeGreaterThan(0);
+  await backend.dispose();
+});
+
+test("a backend in the host's memory has no copy ceiling of a GPU", async () => {
   const backend = await reference().open();
-  try {
-    const { work, samples } = await measureGpuCopy(backend);
-    expect(work).toBe(8 * 2 ** 20);
-    expect(samples.flat()).toHaveLength(10);
-    expect(Math.min(...samples.flat())).toBeGreaterThan(0);
-  } finally {
-    await backend.dispose();
-  }
+  await expect(measureGpuCopy(backend)).rejects.toThrow("ceiling: expected a device with memory of its own, got reference");
+  await backend.dispose();
 });

@@ -1,5 +1,6 @@
 import {
   type Activations,
+  ArgumentError,
   type Backend,
   type ConcreteSpec,
   type DeviceInfo,
@@ -28,7 +29,7 @@ import {
   sharedPlan,
 } from "@centella/core/backend";
 import { Device } from "./device/device.ts";
-import { backendName, bytesOf, DeviceStorage, writeThrough } from "./device/deviceTensor.ts";
+import { backendName, bytesOf, DeviceStorage, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
 import { isDecoded, residentBytes, toResident } from "./device/resident.ts";
 import { fusion, unsupported } from "./kernels/index.ts";
@@ -120,6 +121,25 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
 
   deviceMemory(): DeviceMemory {
     return { free: this.#device.call((driver) => driver.memoryInfo().free) };
+  }
+
+  async timeCopies(tensor: Tensor, count: number): Promise<number> {
+    const device = this.#device;
+    const storage = storageOn(device, tensor);
+    if (storage === undefined) throw new ArgumentError("timeCopies", "a tensor of this backend", `one on ${tensor.storage.device}`);
+    return this.enqueue(async () => {
+      const { address, bytes } = storage.allocation;
+      const target = device.alloc(bytes, "other");
+      try {
+        await device.finished();
+        const start = performance.now();
+        for (let i = 0; i < count; i++) device.call((driver) => driver.copyOnDevice(target.address, address, bytes));
+        await device.finished();
+        return 1000 * (performance.now() - start);
+      } finally {
+        target.free();
+      }
+    });
   }
 
   async idle(): Promise<void> {

@@ -30,7 +30,7 @@ import {
 import type { KernelTable } from "@centella/gpu-kernels";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
 import { openDevice, type WebgpuOptions } from "./device/device.ts";
-import { uploadTensor } from "./device/deviceTensor.ts";
+import { timeCopies, uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
 import { kernelTableFor } from "./kernels/index.ts";
@@ -142,6 +142,10 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
 
   deviceMemory(): DeviceMemory {
     return { largestTensor: this.#queue.device.limits.maxStorageBufferBindingSize };
+  }
+
+  async timeCopies(tensor: Tensor, count: number): Promise<number> {
+    return timeCopies(this.#queue, tensor, count);
   }
 
   async idle(): Promise<void> {

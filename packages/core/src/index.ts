@@ -7,6 +7,7 @@ export type {
   Plan,
   Profile,
   ProfiledStep,
+  ProfileOptions,
   RunOptions,
   TensorSource,
 } from "./backend/backend.ts";

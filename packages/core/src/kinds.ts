@@ -1,5 +1,17 @@
-import { abortSignal, callback, check, checkOptions, isRecord, type Kind, type Kinds, kind, list, object } from "@centella/quant/checks";
-import type { CompileOptions, LoadOptions, RunOptions } from "./backend/backend.ts";
+import {
+  abortSignal,
+  boolean,
+  callback,
+  check,
+  checkOptions,
+  isRecord,
+  type Kind,
+  type Kinds,
+  kind,
+  list,
+  object,
+} from "@centella/quant/checks";
+import type { CompileOptions, LoadOptions, ProfileOptions, RunOptions } from "./backend/backend.ts";
 import type { ProgramGraph } from "./program/programGraph.ts";
 
 /** A program that was recorded with `createProgram`. */
@@ -38,12 +50,18 @@ const plan: Kind = kind(
 );
 
 const runKinds: Kinds<RunOptions> = { dims: object, signal: abortSignal };
+const profileKinds: Kinds<ProfileOptions> = { ...runKinds, perStep: boolean };
 const loadKinds: Kinds<LoadOptions> = { signal: abortSignal, onProgress: callback };
 const compileKinds: Kinds<CompileOptions> = { shareWith: plan, sharedBy: list, signal: abortSignal };
 
 /** The options of `Plan.run` and `runSync`. @throws {ArgumentError} */
 export function runOptions(options: RunOptions): RunOptions {
   return checkOptions("run", options, runKinds);
+}
+
+/** The options of `Plan.profile`. @throws {ArgumentError} */
+export function profileOptions(options: ProfileOptions): ProfileOptions {
+  return checkOptions("profile", options, profileKinds);
 }
 
 /** The options of `Plan.load`. @throws {ArgumentError} */

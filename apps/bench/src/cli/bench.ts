@@ -22,6 +22,7 @@ const peerNames = peers.map(({ name }) => name);
 const defaultBackends = backends.filter(({ isOptional }) => isOptional !== true).map(({ factory }) => factory.name);
 
 const help = `Usage: pnpm bench [OPTIONS]
+       pnpm bench gpu --help       measure kernels and models on GPUs
        pnpm bench model --help     generate a model file with random weights
        pnpm bench peers install    install the other projects that --peers compares with
        pnpm bench calibrate --help find the crossovers between the backends of this machine

@@ -6,6 +6,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 /** Commands are loaded when called: measuring on a bare GPU machine does not need the tools that draw pages and take sizes. */
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   model: async () => (await import("./model.ts")).modelCommand,
+  gpu: async () => (await import("./gpu.ts")).gpuCommand,
   peers: async () => (await import("./peers.ts")).peersCommand,
   calibrate: async () => (await import("./calibrate.ts")).calibrateCommand,
   docs: async () => (await import("./docs.ts")).docsCommand,

@@ -77,7 +77,7 @@ function* dataOf({ name, type, shape, scale }: TensorPlan, model: ModelShape, se
 }
 
 /** Norms are around 1, biases around 0; RoPE factors follow the shape's scaling. */
-function vectorOf(name: string, length: number, model: ModelShape, seed: number): Float32Array<ArrayBuffer> {
+export function vectorOf(name: string, length: number, model: ModelShape, seed: number): Float32Array<ArrayBuffer> {
   if (name === "rope_freqs.weight") return ropeFactors(model);
   const values = uniform(seed, length);
   return name.endsWith(".bias") ? values.map((value) => 0.1 * value) : values.map((value) => 1 + 0.2 * value);

@@ -29,7 +29,7 @@ const colours = coloursOf([...data.points.filter(({ isOurs }) => isOurs), ...dat
 const sections: readonly Section[] = [
   {
     title: "Roofline",
-    text: "Rate over arithmetic intensity. The lines are what this machine can do: multiply-adds across, memory along the slope. Data in a cache may lie above the slope; native peers have wider SIMD than WebAssembly.",
+    text: "Rate over arithmetic intensity. The lines are what this machine can do: multiply-adds across, memory along the slope; on a GPU, the driver's copies within the device's memory. Data in a cache may lie above the slope; native peers have wider SIMD than WebAssembly.",
     draw: ({ newest, roofs }, width) => {
       const points = newest.filter(({ gflops }) => gflops !== undefined);
       return points.length === 0 ? [] : [["roofline", [rooflinePlot(points, roofs, width, colours)]]];

@@ -137,11 +137,11 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     );
   }
 
-  protected override timeSteps({ dims, inputs }: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+  protected override timeSteps({ dims, inputs }: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     this.#requireDims(dims);
     return this.#enqueue(inputs, signal, async (host, deviceInputs) => {
       const variant = await this.#prepared(dims, deviceInputs);
-      const times = await variant.timeSteps({ dims: this.#dimsInOrder(dims), host }, this.lowered.steps.length);
+      const times = await variant.timeSteps({ dims: this.#dimsInOrder(dims), host }, perStep ? this.lowered.steps.length : undefined);
       this.countSteps();
       return times;
     });

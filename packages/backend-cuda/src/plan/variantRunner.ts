@@ -20,6 +20,14 @@ interface Instance {
   busy: Promise<unknown> | undefined;
 }
 
+/** Timers to record between the launches of a graph. */
+interface Timing {
+  readonly timers: readonly Handle[];
+  stepOf(launch: { readonly step: number }): number;
+}
+
+const untimed: Timing = { timers: [], stepOf: () => 0 };
+
 /** The arguments of a run. */
 export interface StagedRun {
   /** Values of the symbolic dims, in the program's order. */
@@ -93,17 +101,21 @@ export class VariantRunner {
     return this.#read(instance);
   }
 
-  /** A run of its own with a timer before each of `steps` steps and after the last, without host outputs. Resolves with the steps' times. */
-  async timeSteps(run: Pick<StagedRun, "dims" | "host">, steps: number): Promise<readonly StepTime[]> {
+  /**
+   * A run of its own with a timer before each of `steps` steps and after the last, or around the run if there is no number of steps.
+   * Resolves with the times between them.
+   */
+  async timeSteps(run: Pick<StagedRun, "dims" | "host">, steps: number | undefined): Promise<readonly StepTime[]> {
     const device = this.#device;
-    const timers = Array.from({ length: steps + 1 }, () => device.call((driver) => driver.createTimer()));
+    const stepOf = steps === undefined ? () => 0 : ({ step }: { readonly step: number }): number => step;
+    const timers = Array.from({ length: (steps ?? 1) + 1 }, () => device.call((driver) => driver.createTimer()));
     let instance: Instance | undefined;
     try {
-      instance = this.#record(timers);
+      instance = this.#record({ timers, stepOf });
       this.#submit(instance, { ...run, afterLaunch: () => undefined });
       await device.track(device.finished());
       const launches = new Map<number, number>();
-      for (const { step } of this.plan.launches) launches.set(step, (launches.get(step) ?? 0) + 1);
+      for (const step of this.plan.launches.map(stepOf)) launches.set(step, (launches.get(step) ?? 0) + 1);
       return timers.slice(1).map((timer, step) => {
         const milliseconds = device.call((driver) => driver.elapsedTime(elementAt(timers, step), timer));
         return { microseconds: 1000 * milliseconds, launches: launches.get(step) ?? 0 };
@@ -179,8 +191,8 @@ export class VariantRunner {
     readback?.free();
   }
 
-  /** Records the graph; with `timers`, one before each step and one after the last. */
-  #record(timers: readonly Handle[] = []): Instance {
+  /** Records the graph; with a timer before each step, as `stepOf` counts them, and one after the last. */
+  #record({ timers, stepOf }: Timing = untimed): Instance {
     const device = this.#device;
     const { uploadBytes, readbackBytes, launches, copies } = this.plan;
     const address = this.#addressOf;
@@ -194,8 +206,9 @@ export class VariantRunner {
           for (const timer of timers.slice(timed, end)) driver.recordTimer(timer);
           timed = end;
         };
-        for (const { launch, args, step } of launches) {
-          recordTimers(step + 1);
+        for (const placed of launches) {
+          const { launch, args } = placed;
+          recordTimers(stepOf(placed) + 1);
           const { ptx, grid, block, sharedBytes } = launch;
           launchKernel({ kernel: entryOf(this.#kernels, ptx), grid, block, sharedBytes, args: args.map(address), spans: args });
         }

@@ -142,10 +142,14 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     });
   }
 
-  protected override timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+  protected override timeSteps(binding: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     return this.#enqueue(binding, async (overrides) => {
-      const { timeSteps } = await import("./timeSteps.ts");
-      const times = await timeSteps(this.#newRun(binding, overrides), this.#runContext(true), signal);
+      const { timeRun, timeSteps } = await import("./timeSteps.ts");
+      const run = this.#newRun(binding, overrides);
+      const context = this.#runContext(true);
+      const times = perStep
+        ? await timeSteps(run, context, signal)
+        : await timeRun(this.#variants.of(binding.dims, run).list, run, context, signal);
       this.#checkWrites();
       this.#backend.counters.submits++;
       return times;

@@ -1,6 +1,6 @@
-import { type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
+import { ArgumentError, type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
 import { formatSpec, type TensorStorage } from "@centella/core/backend";
-import { deviceBytes, isDecoded, toDevice } from "./layout.ts";
+import { deviceBytes, isDecoded, roundUp, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** A tensor in a buffer of its own. The buffer exists by the time `produced` resolves. */
@@ -79,4 +79,24 @@ export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: Typed
     queue.upload(buffer, padded, padded.byteLength);
   }
   return new Tensor(spec, storage);
+}
+
+/** Copies a tensor to other memory of the device, `count` times. Resolves with the time of all copies in microseconds. */
+export async function timeCopies(queue: DeviceQueue, { storage }: Tensor, count: number): Promise<number> {
+  if (!(storage instanceof DeviceStorage) || storage.queue !== queue)
+    throw new ArgumentError("timeCopies", "a tensor of this backend", `one on ${storage.device}`);
+  await storage.ready();
+  const { buffer } = storage;
+  const bytes = roundUp(deviceBytes(storage.spec), 4);
+  const target = queue.tensors.acquire(bytes);
+  try {
+    const encoder = queue.device.createCommandEncoder();
+    for (let i = 0; i < count; i++) encoder.copyBufferToBuffer(buffer, 0, target, 0, bytes);
+    const start = performance.now();
+    queue.submit(encoder);
+    await queue.done();
+    return 1000 * (performance.now() - start);
+  } finally {
+    queue.tensors.release(target);
+  }
 }

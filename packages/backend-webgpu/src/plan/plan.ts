@@ -89,7 +89,11 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     );
   }
 
-  protected override async timeSteps({ dims, inputs }: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+  protected override async timeSteps(
+    { dims, inputs }: Binding,
+    perStep: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly StepTime[]> {
     const tensors = this.#tensorsOf(inputs);
     const code: { encode?: typeof encodeTimed } = {};
     const loading = import("./timeSteps.ts").then((loaded) => {
@@ -101,7 +105,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const { times } = await this.#post(tensors, signal, () => {
       const encoder = this.#queue.device.createCommandEncoder();
       this.#copyDeviceInputs(encoder, run, tensors.content);
-      const read = code.encode!(this.#queue, encoder, run.dispatches, this.lowered.steps.length);
+      const read = code.encode!(this.#queue, encoder, run.dispatches, perStep ? this.lowered.steps.length : undefined);
       this.#submit(encoder, variant, run, tensors.content);
       return { times: read() };
     });

@@ -17,19 +17,20 @@ export function requireTimestamps({ device, name }: DeviceQueue): void {
 }
 
 /**
- * Encodes dispatches with a compute pass for each of `steps` steps. Call the result after the submission: it resolves with the time of
- * each step's pass.
+ * Encodes dispatches with a compute pass for each of `steps` steps, or with one pass if there is no number of steps. Call the result
+ * after the submission: it resolves with the time of each pass.
  */
 export function encodeTimed(
   queue: DeviceQueue,
   encoder: GPUCommandEncoder,
   dispatches: readonly ReadyDispatch[],
-  steps: number,
+  steps: number | undefined,
 ): () => Promise<readonly StepTime[]> {
   const groups = new Map<number, ReadyDispatch[]>();
   for (const dispatch of dispatches) {
-    const group = groups.get(dispatch.step);
-    if (group === undefined) groups.set(dispatch.step, [dispatch]);
+    const step = steps === undefined ? 0 : dispatch.step;
+    const group = groups.get(step);
+    if (group === undefined) groups.set(step, [dispatch]);
     else group.push(dispatch);
   }
   const timed = [...groups.values()];
@@ -42,7 +43,7 @@ export function encodeTimed(
   timestamps.resolve(encoder);
   return async () => {
     const nanoseconds = await queue.guard(timestamps.read());
-    const times: StepTime[] = Array.from({ length: steps }, () => ({ microseconds: 0, launches: 0 }));
+    const times: StepTime[] = Array.from({ length: steps ?? 1 }, () => ({ microseconds: 0, launches: 0 }));
     for (const [i, [step, group]] of [...groups].entries()) {
       const elapsed = Number(elementAt(nanoseconds, 2 * i + 1) - elementAt(nanoseconds, 2 * i));
       // Timestamps may run backwards where the device's clock is reset.

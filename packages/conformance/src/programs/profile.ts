@@ -1,6 +1,15 @@
-import { type Backend, createProgram, type InputData, type Plan, type Profile, type Program, UnsupportedError } from "@centella/core";
-import { explain } from "@centella/core/backend";
-import { expectEqual, expectThat } from "../compare.ts";
+import {
+  ArgumentError,
+  type Backend,
+  createProgram,
+  type InputData,
+  type Plan,
+  type Profile,
+  type Program,
+  UnsupportedError,
+} from "@centella/core";
+import { explain, hostTensor } from "@centella/core/backend";
+import { expectEqual, expectRejection, expectThat } from "../compare.ts";
 import { type ConformanceTest, NotApplicable, programTest } from "../conformanceTest.ts";
 import { named } from "../named.ts";
 import { runOnce, withPlan } from "./scenario.ts";
@@ -82,6 +91,33 @@ async function effects(backend: Backend): Promise<void> {
   });
 }
 
+/** Without timers between the steps: one time of the run. */
+async function wholeRun(backend: Backend): Promise<void> {
+  await withPlan(backend, layer(), { w }, async (plan) => {
+    await profileOrSkip(plan, { x });
+    const { steps: none, total } = await plan.profile({ x }, { perStep: false });
+    expectThat(none.length === 0, `steps: expected none, got ${none.length}`);
+    expectThat(Number.isFinite(total) && total >= 0, `total: expected a time from 0, got ${total} µs`);
+    expectEqual(`${backend.name}: runs in all`, named(await runOnce(plan, { x }), "count").data, [3]);
+    await expectRejection("a wrong option", () => plan.profile({ x }, { perStep: 1 as never }), ArgumentError, /profile: expected perStep/);
+  });
+}
+
+/** The driver's copies, on devices with memory of their own. */
+async function copies(backend: Backend): Promise<void> {
+  if (backend.timeCopies === undefined) return;
+  using tensor = backend.upload({ dtype: "f32", shape: [8] }, x);
+  const time = await backend.timeCopies(tensor, 3);
+  expectThat(Number.isFinite(time) && time > 0, `${backend.name}: expected a time, got ${time} µs`);
+  const elsewhere = hostTensor({ dtype: "f32", shape: [8] }, x);
+  await expectRejection(
+    "a tensor of another backend",
+    () => backend.timeCopies!(elsewhere, 1),
+    ArgumentError,
+    /timeCopies: expected a tensor/,
+  );
+}
+
 /** Inputs that are tensors, and extents of 0. */
 async function tensors(backend: Backend): Promise<void> {
   await withPlan(backend, layer(), { w }, async (plan) => {
@@ -96,4 +132,6 @@ export const profiles: readonly ConformanceTest[] = [
   programTest("profile: the steps that explain lists", steps),
   programTest("profile: effects of a run", effects),
   programTest("profile: tensors as inputs, and no rows", tensors),
+  programTest("profile: whole runs", wholeRun),
+  programTest("profile: the driver's copies", copies),
 ];

@@ -63,6 +63,15 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Options of `Plan.profile`. */
+export interface ProfileOptions extends RunOptions {
+  /**
+   * Default: true. False times the run as a whole, without a timer between two steps: the result has a total and no steps. On a GPU
+   * a timer costs about a microsecond, and what kernels gain by starting while the one before ends.
+   */
+  readonly perStep?: boolean;
+}
+
 /** How long a step took. */
 export interface StepTime {
   readonly microseconds: number;
@@ -82,7 +91,7 @@ export interface ProfiledStep extends StepTime {
 export interface Profile {
   /** In the order in which the steps run, which is that of `explain`. */
   readonly steps: readonly ProfiledStep[];
-  /** Sum of the steps, in microseconds. Copies of inputs and outputs are not counted. */
+  /** Time of the run in microseconds: of all steps together. Copies of inputs and outputs are not counted. */
   readonly total: number;
 }
 
@@ -128,7 +137,7 @@ export interface Plan {
    * times of a GPU to 100 µs.
    * @throws {UnsupportedError} where the device has no timestamps, and for a plan with parts on several backends
    */
-  profile(inputs: Readonly<Record<string, InputData>>, options?: RunOptions): Promise<Profile>;
+  profile(inputs: Readonly<Record<string, InputData>>, options?: ProfileOptions): Promise<Profile>;
   dispose(): void;
 }
 
@@ -180,6 +189,11 @@ export interface Backend {
   memory(): MemoryReport;
   /** Memory of a device that has its own. Undefined for backends that compute in the host's memory. */
   deviceMemory?(): DeviceMemory;
+  /**
+   * Copies a tensor of this backend to other memory of the device, `count` times, and resolves with the time of all copies in
+   * microseconds. The driver copies, not a kernel: its rate is the one to hold kernels against. Only for devices with memory of their own.
+   */
+  timeCopies?(tensor: Tensor, count: number): Promise<number>;
   /** Resolves when all queued work is done. Errors of runs reach the readers of their outputs. */
   idle(): Promise<void>;
   /** Frees everything, including the device. Plans and tensors of the backend cannot be used afterwards. */

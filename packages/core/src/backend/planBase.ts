@@ -2,11 +2,11 @@ import { check, describe } from "@centella/quant/checks";
 import type { Lowered } from "../compiler/lowered.ts";
 import type { TypedArray } from "../dtype.ts";
 import { ArgumentError, DisposedError, ProgramError } from "../errors.ts";
-import { loadOptions, runOptions, tensorSource } from "../kinds.ts";
+import { loadOptions, profileOptions, runOptions, tensorSource } from "../kinds.ts";
 import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import { formatSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
-import type { Counters, InputData, LoadOptions, Plan, Profile, RunOptions, StepTime, TensorSource } from "./backend.ts";
+import type { Counters, InputData, LoadOptions, Plan, Profile, ProfileOptions, RunOptions, StepTime, TensorSource } from "./backend.ts";
 import { type Binding, bind, requireArrays } from "./bind.ts";
 import { convertedWarnings } from "./convertedWarnings.ts";
 import type { PersistentBuffer } from "./persistentBuffer.ts";
@@ -94,14 +94,14 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     return this.start(bind(this.program, inputs, dims), signal);
   }
 
-  async profile(inputs: Readonly<Record<string, InputData>>, options: RunOptions = {}): Promise<Profile> {
-    const { dims, signal } = runOptions(options);
+  async profile(inputs: Readonly<Record<string, InputData>>, options: ProfileOptions = {}): Promise<Profile> {
+    const { dims, signal, perStep = true } = profileOptions(options);
     this.requireAlive();
     signal?.throwIfAborted();
     this.#requireLoaded();
-    const timed = this.timeSteps(bind(this.program, inputs, dims), signal);
+    const timed = this.timeSteps(bind(this.program, inputs, dims), perStep, signal);
     const [times, { profileOf }] = await Promise.all([timed, import("./profile.ts")]);
-    return profileOf(this.lowered, times);
+    return profileOf(this.lowered, perStep, times);
   }
 
   dispose(): void {
@@ -120,10 +120,11 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
   protected abstract start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor>;
 
   /**
-   * Runs the program in order with other runs, drops the outputs, and resolves with the time of each step.
+   * Runs the program in order with other runs and drops the outputs. Resolves with the time of each step, or with the one time of the
+   * whole run.
    * @throws {UnsupportedError} where the device cannot tell
    */
-  protected abstract timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]>;
+  protected abstract timeSteps(binding: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]>;
 
   /** Frees what the plan has besides its persistents. No run is under way. */
   protected abstract free(): void;

@@ -3,8 +3,10 @@ import type { Lowered } from "../compiler/lowered.ts";
 import { resultsOfNode, valueNames } from "../compiler/valueNames.ts";
 import type { Profile, StepTime } from "./backend.ts";
 
-/** The profile of a run whose steps took `times`, in the order of the steps. */
-export function profileOf({ program }: Lowered, times: readonly StepTime[]): Profile {
+/** The profile of a run with the times of its steps, in their order, or with one time of the whole run. */
+export function profileOf({ program }: Lowered, perStep: boolean, times: readonly StepTime[]): Profile {
+  const total = times.reduce((sum, { microseconds }) => sum + microseconds, 0);
+  if (!perStep) return { steps: [], total };
   const nameOf = valueNames(program);
   const nodes = program.nodes.filter(({ op }) => op.alias !== true);
   const steps = nodes.map((node, i) => ({
@@ -12,5 +14,5 @@ export function profileOf({ program }: Lowered, times: readonly StepTime[]): Pro
     op: node.op.name,
     ...elementAt(times, i),
   }));
-  return { steps, total: times.reduce((sum, { microseconds }) => sum + microseconds, 0) };
+  return { steps, total };
 }

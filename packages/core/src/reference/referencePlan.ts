@@ -62,15 +62,17 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     );
   }
 
-  protected override timeSteps(binding: Binding, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
+  protected override timeSteps(binding: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     return this.#enqueue(binding, (stored) => {
       const times: StepTime[] = [];
       let start = performance.now();
-      this.#execute(stored, binding.dims, signal, () => {
+      const record = (): void => {
         const now = performance.now();
         times.push({ microseconds: 1000 * (now - start) });
         start = now;
-      });
+      };
+      this.#execute(stored, binding.dims, signal, perStep ? record : undefined);
+      if (!perStep) record();
       return times;
     });
   }

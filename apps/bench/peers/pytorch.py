@@ -1,0 +1,103 @@
+"""PyTorch on the device of `pnpm bench gpu`: cuBLAS for products, cuDNN or FlashAttention for attention.
+
+Reads a task per line (JSON, `PeerTask` in src/gpu/kernel.ts) and answers each with a line: the seconds of single calls.
+Calls of a run have operands of their own beyond the L2 cache, and are replayed as one CUDA graph.
+"""
+import json
+import sys
+
+
+def say(answer):
+    print(json.dumps(answer), flush=True)
+
+
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError as error:
+    say({"skipped": f"Python has no PyTorch: {error}"})
+    sys.exit()
+if not torch.cuda.is_available():
+    say({"skipped": "PyTorch finds no CUDA device"})
+    sys.exit()
+
+ROTATED_BYTES = 2**28
+SAMPLES = 5
+
+
+def operands(task):
+    op = task["op"]
+    if op == "matmul":
+        dtype = torch.float16 if task["dtype"] == "f16" else torch.float32
+        return [random(task["m"], task["k"], dtype=dtype), random(task["n"], task["k"], dtype=dtype)]
+    if op == "attention":
+        heads, kv, size = task["heads"], task["kvHeads"], task["size"]
+        q = random(1, heads, task["tokens"], size, dtype=torch.bfloat16)
+        return [q] + [random(1, kv, task["keys"], size, dtype=torch.bfloat16) for _ in range(2)]
+    rows, columns = task["shape"]
+    vectors = {"rmsNorm": 1, "layerNorm": 2}.get(op, 0)
+    return [random(rows, columns) for _ in range(2 if op == "add" else 1)] + [random(columns) for _ in range(vectors)]
+
+
+def random(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+def compute(task, x, *more):
+    op = task["op"]
+    if op == "matmul":
+        return x @ more[0].T
+    if op == "attention":
+        is_causal = task["tokens"] > 1
+        return F.scaled_dot_product_attention(x, *more, is_causal=is_causal, enable_gqa=True)
+    if op == "relu":
+        return torch.relu(x)
+    if op == "add":
+        return x + more[0]
+    if op == "sum":
+        return x.sum()
+    if op == "softmax":
+        return torch.softmax(x, -1)
+    if op == "rmsNorm":
+        return F.rms_norm(x, x.shape[-1:], more[0], 1e-5)
+    if op == "layerNorm":
+        return F.layer_norm(x, x.shape[-1:], *more, 1e-5)
+    return torch.argmax(x, -1)
+
+
+def times(task):
+    # f32 products are exact, as ours are.
+    torch.backends.cuda.matmul.allow_tf32 = False
+    first = operands(task)
+    size = sum(x.numel() * x.element_size() for x in first)
+    calls = max(2, min(64, -(-ROTATED_BYTES // size), 2**31 // size))
+    sets = [first] + [operands(task) for _ in range(calls - 1)]
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        for each in sets[:2]:
+            compute(task, *each)
+    stream.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        kept = [compute(task, *each) for each in sets]
+    graph.replay()
+    torch.cuda.synchronize()
+    seconds = []
+    for _ in range(SAMPLES):
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        seconds.append(start.elapsed_time(end) / 1e3 / calls)
+    del kept
+    return seconds
+
+
+say({"ready": f"PyTorch {torch.__version__}"})
+for line in sys.stdin:
+    try:
+        say({"seconds": times(json.loads(line))})
+    except Exception as error:
+        say({"skipped": f"{type(error).__name__}: {str(error).splitlines()[0]}"})
+    torch.cuda.empty_cache()

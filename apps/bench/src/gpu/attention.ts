@@ -1,0 +1,79 @@
+import { randomBlocks } from "../model/blocks.ts";
+import { uniform } from "../stats/random.ts";
+import { type GpuKernel, limits, type ModeOf, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
+
+interface AttentionShape {
+  readonly tokens: number;
+  /** Positions in the cache, those of the tokens among them. */
+  readonly keys: number;
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly size: number;
+}
+
+/** Positions per block of the cache. */
+const blockSize = 32;
+
+/** Prompts, and one token at the end of a long text, with the heads of Llama 3.1 8B. */
+const shapes: Readonly<Record<Scale, readonly AttentionShape[]>> = {
+  full: [
+    ...[2048, 4096, 8192].map((tokens) => ({ tokens, keys: tokens, heads: 32, kvHeads: 8, size: 128 })),
+    ...[2048, 32768].map((keys) => ({ tokens: 1, keys, heads: 32, kvHeads: 8, size: 128 })),
+  ],
+  tiny: [
+    { tokens: 40, keys: 40, heads: 4, kvHeads: 2, size: 32 },
+    { tokens: 1, keys: 100, heads: 4, kvHeads: 2, size: 32 },
+  ],
+};
+
+/** Causal attention over a paged cache of halves, whose blocks are out of order. */
+export function attentionKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[] {
+  const activations = modeOf("f16") === "f32" ? "f32" : "half";
+  return shapes[scale].map((shape): GpuKernel => {
+    const { tokens, keys, heads, kvHeads, size } = shape;
+    const isPrompt = tokens > 1;
+    // A query sees the keys up to its own.
+    const pairs = isPrompt ? (tokens * (tokens + 1)) / 2 : keys;
+    return {
+      group: "attention",
+      name: `${isPrompt ? "prompt of" : "one token at"} ${keys}, ${heads}/${kvHeads} heads of ${size}, f16`,
+      bytes: 2 * keys * kvHeads * 2 * size + 2 * 4 * tokens * heads * size,
+      flops: 4 * pairs * heads * size,
+      unit: "tensor",
+      operands: () => operandsOf(shape),
+      call: (program, [q, cache, positions, seqOf, blockTable, seqLens]) =>
+        program.attention(q!, cache!, positions!, seqOf!, blockTable!, seqLens!, { scale: 1 / Math.sqrt(size), blockSize, activations }),
+      sample([q, cache, positions, seqOf, ...tables]) {
+        const taken = spread(tokens, 3);
+        const row = heads * size;
+        return {
+          operands: [rowsOf(q!, taken), cache!, rowsOf(positions!, taken), rowsOf(seqOf!, taken), ...tables],
+          at: (index) => taken[Math.floor(index / row)]! * row + (index % row),
+        };
+      },
+      limit: limits[activations],
+      peer: { op: "attention", ...shape },
+    };
+  });
+}
+
+function operandsOf({ tokens, keys, heads, kvHeads, size }: AttentionShape): readonly Operand[] {
+  const blocks = Math.ceil(keys / blockSize);
+  const slots = blocks * blockSize;
+  const i32 = (data: Int32Array, shape: readonly number[]): Operand => ({ spec: { dtype: "i32", shape }, data });
+  const halves = randomBlocks("f16", slots * kvHeads * 2 * size, 17, 1);
+  return [
+    { spec: { dtype: "f32", shape: [tokens, heads, size] }, data: uniform(19, tokens * heads * size) },
+    { spec: { dtype: "f16", shape: [slots, kvHeads, 2 * size] }, data: new Uint16Array(halves.buffer) },
+    i32(
+      Int32Array.from({ length: tokens }, (_, t) => keys - tokens + t),
+      [tokens],
+    ),
+    i32(new Int32Array(tokens), [tokens]),
+    i32(
+      Int32Array.from({ length: blocks }, (_, block) => blocks - 1 - block),
+      [1, blocks],
+    ),
+    i32(Int32Array.of(keys), [1]),
+  ];
+}

@@ -1,0 +1,29 @@
+import type { Backend } from "@centella/core";
+import { measureGpuCopy } from "../ceilings/gpu.ts";
+import { ceilingRate } from "../ceilings/measure.ts";
+import type { GpuKernel, Unit } from "./kernel.ts";
+
+/** What a device can do at best. */
+export interface DeviceCeiling {
+  /** Bytes per second that the driver's copies read and write. */
+  readonly copyRate: number;
+  /** Flops per second by unit, from the maker's data sheet. Absent for devices that are not in the table. */
+  readonly peaks?: Readonly<Record<Unit, number>>;
+}
+
+/** Dense peaks of data sheets, by a part of the device's name. `tensor` is that of f16 and bf16 operands with f32 sums. */
+const dataSheets: readonly (readonly [name: RegExp, peaks: Readonly<Record<Unit, number>>])[] = [
+  [/\bH[12]00\b/, { tensor: 989e12, f32: 67e12 }],
+  [/\bA100\b/, { tensor: 312e12, f32: 19.5e12 }],
+  [/\bRTX 4090\b/, { tensor: 165e12, f32: 82.6e12 }],
+];
+
+export async function measureCeiling(backend: Backend): Promise<DeviceCeiling> {
+  const [, peaks] = dataSheets.find(([name]) => name.test(backend.device.name)) ?? [];
+  return { copyRate: ceilingRate(await measureGpuCopy(backend)).median, ...(peaks && { peaks }) };
+}
+
+/** The least seconds of a call: the time of its bytes or of its arithmetic. Where the peak is unknown, the bytes alone count. */
+export function floorOf({ bytes, flops, unit }: Pick<GpuKernel, "bytes" | "flops" | "unit">, { copyRate, peaks }: DeviceCeiling): number {
+  return Math.max(bytes / copyRate, peaks === undefined ? 0 : flops / peaks[unit]);
+}

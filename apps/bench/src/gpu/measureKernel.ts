@@ -1,0 +1,112 @@
+import { type Backend, createProgram, type Plan, type Program, reference, type TypedArray } from "@centella/core";
+import { decode } from "@centella/core/backend";
+import { sourceOf } from "../tasks/ours.ts";
+import type { GpuKernel, Operand } from "./kernel.ts";
+
+/** Bytes that the calls of one run move together, so that none finds its data in a cache. */
+const rotatedBytes = { gpu: 2 ** 28, software: 2 ** 12 };
+/** Device memory that the copies of the operands may take. */
+const maxOperandBytes = 2 ** 31;
+const maxCalls = 64;
+/** Time of a run at the floor, so that reading the timers does not count. */
+const runSeconds = 4e-4;
+
+/** A kernel whose result was checked, ready to be timed. */
+export interface PreparedKernel {
+  /** Number of calls in a run, each on operands of its own. */
+  readonly calls: number;
+  /** Runs once, and resolves with the seconds of one call on the device. */
+  time(): Promise<number>;
+  dispose(): void;
+}
+
+/**
+ * Compiles a program of several calls of a kernel, each on its own copy of the operands, and compares the first result with the reference.
+ * @throws {WrongResult}
+ */
+export async function prepareKernel(backend: Backend, kernel: GpuKernel, floorSeconds: number): Promise<PreparedKernel> {
+  const operands = kernel.operands();
+  const calls = callsOf(backend, kernel, operands, floorSeconds);
+  const plan = await backend.compile(record(kernel, operands, calls));
+  try {
+    for (let call = 0; call < calls; call++)
+      for (const [i, { data }] of operands.entries()) await plan.load(nameOf(call, i), sourceOf(bytesOf(data)));
+    await checkResult(kernel, operands, await firstResult(plan));
+    return {
+      calls,
+      time: async () => (await plan.profile({}, { perStep: false })).total / 1e6 / calls,
+      dispose: () => plan.dispose(),
+    };
+  } catch (error) {
+    plan.dispose();
+    throw error;
+  }
+}
+
+/** A kernel computed something else than the reference. */
+export class WrongResult extends Error {
+  override name = "WrongResult";
+}
+
+function callsOf({ device }: Backend, { bytes }: GpuKernel, operands: readonly Operand[], floorSeconds: number): number {
+  const operandBytes = operands.reduce((sum, { data }) => sum + data.byteLength, 0);
+  if (device.kind !== "gpu") return Math.max(2, Math.min(4, Math.ceil(rotatedBytes.software / bytes)));
+  const wanted = Math.max(2, rotatedBytes.gpu / bytes, runSeconds / floorSeconds);
+  return Math.max(2, Math.min(maxCalls, Math.ceil(wanted), Math.floor(maxOperandBytes / operandBytes)));
+}
+
+function nameOf(call: number, operand: number): string {
+  return `call${call}.operand${operand}`;
+}
+
+function record(kernel: GpuKernel, operands: readonly Operand[], calls: number): Program {
+  const program = createProgram();
+  for (let call = 0; call < calls; call++) {
+    const values = operands.map(({ spec }, i) => program.persistent(nameOf(call, i), spec));
+    program.output(`y${call}`, kernel.call(program, values), { to: "device" });
+  }
+  return program;
+}
+
+async function firstResult(plan: Plan): Promise<TypedArray> {
+  const { y0, ...others } = plan.run({});
+  for (const tensor of Object.values(others)) tensor.dispose();
+  try {
+    return decode(y0!.spec, await y0!.data());
+  } finally {
+    y0!.dispose();
+  }
+}
+
+/** @throws {WrongResult} */
+async function checkResult(kernel: GpuKernel, operands: readonly Operand[], got: TypedArray): Promise<void> {
+  const { operands: taken, at } = kernel.sample(operands);
+  const want = await referenceResult(kernel, taken);
+  let [errors, norm] = [0, 0];
+  for (let i = 0; i < want.length; i++) {
+    errors += (got[at(i)]! - want[i]!) ** 2;
+    norm += want[i]! ** 2;
+  }
+  const error = Math.sqrt(errors / norm);
+  // NaN is wrong too.
+  if (!(error <= kernel.limit)) throw new WrongResult(`relative error ${error.toPrecision(2)}, at most ${kernel.limit} is right`);
+}
+
+async function referenceResult(kernel: GpuKernel, operands: readonly Operand[]): Promise<TypedArray> {
+  const backend = await reference().open();
+  const program = createProgram();
+  const inputs = operands.map(({ spec }, i) => program.input(`operand${i}`, spec.dtype, spec.shape));
+  program.output("y", kernel.call(program, inputs));
+  const plan = await backend.compile(program);
+  try {
+    const { y } = plan.run(Object.fromEntries(operands.map(({ data }, i) => [`operand${i}`, data])));
+    return decode(y!.spec, await y!.data());
+  } finally {
+    plan.dispose();
+    await backend.dispose();
+  }
+}
+
+function bytesOf(data: TypedArray): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}

@@ -1,0 +1,82 @@
+import type { Program, Value } from "@centella/core";
+import { uniform } from "../stats/random.ts";
+import { type GpuKernel, limits, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
+
+const rowShapes: Readonly<Record<Scale, readonly [number, number]>> = { full: [8192, 8192], tiny: [16, 128] };
+const logitCounts: Readonly<Record<Scale, number>> = { full: 128256, tiny: 500 };
+
+/** An op over rows, and what it reads besides `x [rows, columns]`. */
+interface RowOp {
+  readonly op: "relu" | "add" | "sum" | "softmax" | "rmsNorm" | "layerNorm";
+  /** Tensors of the shape of `x`. */
+  readonly matrices?: number;
+  /** Vectors of a row's length. */
+  readonly vectors?: number;
+  readonly call: (program: Program, operands: readonly Value[]) => Value;
+}
+
+const rowOps: readonly RowOp[] = [
+  { op: "relu", call: (program, [x]) => program.relu(x!) },
+  { op: "add", matrices: 2, call: (program, [x, y]) => program.add(x!, y!) },
+  { op: "sum", call: (program, [x]) => program.sum(x!) },
+  { op: "softmax", call: (program, [x]) => program.softmax(x!) },
+  { op: "rmsNorm", vectors: 1, call: (program, [x, w]) => program.rmsNorm(x!, w!, { eps: 1e-5 }) },
+  { op: "layerNorm", vectors: 2, call: (program, [x, w, bias]) => program.layerNorm(x!, w!, { bias: bias!, eps: 1e-5 }) },
+];
+
+/** Ops that are bounded by memory, on tensors of 256 MiB. */
+export function memoryKernels(scale: Scale): readonly GpuKernel[] {
+  const [rows, columns] = rowShapes[scale];
+  return rowOps.map(({ op, matrices = 1, vectors = 0, call }): GpuKernel => {
+    const results = op === "sum" ? 1 : rows * columns;
+    return {
+      group: "memory",
+      name: `${op} ${rows}×${columns}`,
+      bytes: 4 * (matrices * rows * columns + vectors * columns + results),
+      flops: rows * columns,
+      unit: "f32",
+      operands: () => [
+        ...Array.from({ length: matrices }, (_, i) => matrix(rows, columns, 3 + i)),
+        ...Array.from(
+          { length: vectors },
+          (_, i): Operand => ({ spec: { dtype: "f32", shape: [columns] }, data: uniform(13 + i, columns) }),
+        ),
+      ],
+      call,
+      sample(operands) {
+        if (op === "sum") return { operands, at: () => 0 };
+        const taken = spread(rows, 3);
+        return {
+          operands: operands.map((operand, i) => (i < matrices ? rowsOf(operand, taken) : operand)),
+          at: (index) => taken[Math.floor(index / columns)]! * columns + (index % columns),
+        };
+      },
+      // The sum of random numbers around 0 is small against its terms.
+      limit: op === "sum" ? 1e-2 : limits.f32,
+      peer: { op, shape: [rows, columns] },
+    };
+  });
+}
+
+/** Choices from the logits of one token. */
+export function samplingKernels(scale: Scale): readonly GpuKernel[] {
+  const count = logitCounts[scale];
+  return [
+    {
+      group: "sampling",
+      name: `argmax ${count}`,
+      bytes: 4 * count,
+      flops: count,
+      unit: "f32",
+      operands: () => [matrix(1, count, 5)],
+      call: (program, [logits]) => program.argmax(logits!),
+      sample: (operands) => ({ operands, at: (index) => index }),
+      limit: 0,
+      peer: { op: "argmax", shape: [1, count] },
+    },
+  ];
+}
+
+function matrix(rows: number, columns: number, seed: number): Operand {
+  return { spec: { dtype: "f32", shape: [rows, columns] }, data: uniform(seed, rows * columns) };
+}

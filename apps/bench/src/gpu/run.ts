@@ -1,0 +1,154 @@
+import { type Backend, type BackendFactory, UnsupportedError } from "@centella/core";
+import { digits } from "../receipts/derive.ts";
+import { Skip } from "../runner/subject.ts";
+import { median } from "../stats/bootstrap.ts";
+import { attentionKernels } from "./attention.ts";
+import { type DeviceCeiling, floorOf, measureCeiling } from "./floor.ts";
+import type { GpuKernel, KernelGroup, ModeOf, Scale } from "./kernel.ts";
+import { type PreparedKernel, prepareKernel, WrongResult } from "./measureKernel.ts";
+import { type ModelResult, measureModels } from "./models.ts";
+import { productKernels } from "./products.ts";
+import { memoryKernels, samplingKernels } from "./rows.ts";
+import type { TorchPeer } from "./torch.ts";
+
+/** Groups of kernels in the order in which they are measured. */
+export const kernelGroups: readonly KernelGroup[] = ["products", "memory", "attention", "sampling"];
+
+/** Turns that ours and the peer take, with up to so many samples of ours, or as many as fit in the seconds. */
+const turns = 2;
+const samplesPerTurn = 5;
+const secondsPerTurn = 0.5;
+
+/** What to measure on a backend. */
+export interface GpuRun {
+  readonly factory: BackendFactory;
+  readonly groups: readonly KernelGroup[];
+  readonly hasModels: boolean;
+  /** PyTorch on the same device. */
+  readonly peer: TorchPeer | undefined;
+  /** Whether the time is over. What is left then is skipped. */
+  readonly isOver: () => boolean;
+  readonly log: (line: string) => void;
+}
+
+/** A kernel's times, or why there are none. */
+export interface KernelResult {
+  readonly group: KernelGroup;
+  readonly name: string;
+  readonly bytes: number;
+  readonly flops: number;
+  /** Least seconds of a call on this device. */
+  readonly floor: number;
+  /** Of one call, on the device alone. */
+  readonly seconds?: readonly number[];
+  /** Calls in each run, on operands of their own. */
+  readonly calls?: number;
+  readonly peerSeconds?: readonly number[];
+  readonly peerSkipped?: string;
+  readonly skipped?: string;
+  readonly failed?: string;
+}
+
+/** All that was measured on a backend, or why it was not opened. */
+export interface GpuResult {
+  readonly backend: string;
+  readonly device?: string;
+  readonly skipped?: string;
+  readonly ceiling?: DeviceCeiling;
+  readonly kernels: readonly KernelResult[];
+  readonly models: readonly ModelResult[];
+}
+
+/** Measures a backend: the driver's copies, then kernels, then models. */
+export async function runGpu(run: GpuRun): Promise<GpuResult> {
+  const { factory, groups, hasModels, isOver, log } = run;
+  const none = { backend: factory.name, kernels: [], models: [] };
+  let backend: Backend;
+  try {
+    backend = await factory.open();
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+    return { ...none, skipped: error.reason };
+  }
+  const scale = backend.device.kind === "gpu" ? "full" : "tiny";
+  const device = backend.device.name;
+  try {
+    log(`${factory.name}: ${device}`);
+    const ceiling = await measureCeiling(backend);
+    const kernels: KernelResult[] = [];
+    for (const kernel of kernelsOf(backend, scale, groups)) kernels.push(await measureKernel(backend, kernel, ceiling, run));
+    await backend.dispose();
+    const models: ModelResult[] = [];
+    if (hasModels) {
+      for await (const result of measureModels(factory, scale, isOver)) {
+        log(`${result.model}: ${result.failed ?? result.skipped ?? "done"}`);
+        models.push(result);
+      }
+    }
+    return { backend: factory.name, device, ceiling, kernels, models };
+  } finally {
+    await backend.dispose();
+  }
+}
+
+function kernelsOf(backend: Backend, scale: Scale, groups: readonly KernelGroup[]): readonly GpuKernel[] {
+  const modeOf: ModeOf = (weights) => backend.preferredActivations?.(weights) ?? "f32";
+  const byGroup: Readonly<Record<KernelGroup, readonly GpuKernel[]>> = {
+    products: productKernels(scale, modeOf),
+    memory: memoryKernels(scale),
+    attention: attentionKernels(scale, modeOf),
+    sampling: samplingKernels(scale),
+  };
+  return groups.flatMap((group) => byGroup[group]);
+}
+
+async function measureKernel(backend: Backend, kernel: GpuKernel, ceiling: DeviceCeiling, run: GpuRun): Promise<KernelResult> {
+  const { group, name, bytes, flops } = kernel;
+  const floor = floorOf(kernel, ceiling);
+  const about = { group, name, bytes, flops, floor };
+  if (run.isOver()) return { ...about, skipped: "the time was over" };
+  let prepared: PreparedKernel | undefined;
+  try {
+    prepared = await prepareKernel(backend, kernel, floor);
+    const runSeconds = prepared.calls * (await prepared.time());
+    const samples = Math.max(1, Math.min(samplesPerTurn, Math.floor(secondsPerTurn / runSeconds)));
+    const seconds: number[] = [];
+    const peers: PeerTimes[] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      for (let i = 0; i < samples; i++) seconds.push(digits(await prepared.time()));
+      peers.push(await peerTimes(kernel, run.peer));
+    }
+    run.log(`${name}: ${(1e6 * median(seconds)).toFixed(1)} µs`);
+    const { skipped } = peers[0]!;
+    const peerSeconds = peers.flatMap((peer) => peer.seconds ?? []);
+    return {
+      ...about,
+      seconds,
+      calls: prepared.calls,
+      ...(peerSeconds.length > 0 && { peerSeconds }),
+      ...(skipped === undefined ? {} : { peerSkipped: skipped }),
+    };
+  } catch (error) {
+    if (error instanceof UnsupportedError) return { ...about, skipped: error.reason };
+    run.log(`${name}: ${String(error)}`);
+    return { ...about, failed: error instanceof WrongResult ? `wrong result: ${error.message}` : String(error) };
+  } finally {
+    prepared?.dispose();
+    await backend.idle();
+  }
+}
+
+interface PeerTimes {
+  readonly seconds?: readonly number[];
+  readonly skipped?: string;
+}
+
+async function peerTimes({ peer: task }: GpuKernel, peer: TorchPeer | undefined): Promise<PeerTimes> {
+  if (task === undefined || peer === undefined) return {};
+  try {
+    return { seconds: (await peer.time(task)).map(digits) };
+  } catch (error) {
+    if (error instanceof Skip) return { skipped: error.message };
+    throw error;
+  }
+}
