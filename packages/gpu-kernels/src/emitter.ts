@@ -155,6 +155,8 @@ export interface Emitter {
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T>;
 
   if(condition: Bool, then: () => void, otherwise?: () => void): void;
+  /** Like {@link if}, for a condition that is the same in all lanes of a group, so `sync()` is allowed inside. */
+  ifUniform(condition: Bool, then: () => void, otherwise?: () => void): void;
   /** `for (i = from; i < to; i += step)`; lanes may diverge. */
   for(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void;
   /** `while (test) body`; lanes may diverge. */

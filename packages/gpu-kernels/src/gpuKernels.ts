@@ -90,6 +90,7 @@ import { rmsNorm } from "./kernels/rmsNorm.ts";
 import { rope } from "./kernels/rope.ts";
 import { round } from "./kernels/round.ts";
 import { rsqrt } from "./kernels/rsqrt.ts";
+import { sample } from "./kernels/sample.ts";
 import { scale } from "./kernels/scale.ts";
 import { scatter } from "./kernels/scatter.ts";
 import { selu } from "./kernels/selu.ts";
@@ -216,6 +217,7 @@ export const gpuKernels: GpuKernels = {
   rope,
   round,
   rsqrt,
+  sample,
   scale,
   scatter,
   selu,

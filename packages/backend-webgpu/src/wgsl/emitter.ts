@@ -180,6 +180,10 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     this.lines.push("}");
   }
 
+  ifUniform(condition: Bool, then: () => void, otherwise?: () => void): void {
+    this.if(condition, then, otherwise);
+  }
+
   for(from: U32 | number, to: U32 | number, step: U32 | number, body: (i: U32) => void): void {
     const name = this.name("u_") as U32;
     const [start, end, by] = [from, to, step].map((bound) => this.operand("u32", bound));
