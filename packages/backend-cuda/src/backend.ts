@@ -32,7 +32,7 @@ import { Device } from "./device/device.ts";
 import { backendName, bytesOf, DeviceStorage, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
 import { isDecoded, residentBytes, toResident } from "./device/resident.ts";
-import { fusion, unsupported } from "./kernels/index.ts";
+import { fusion, kernelTable } from "./kernels/index.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
 import { thresholds } from "./thresholds.ts";
@@ -76,7 +76,7 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {
-    return unsupported(op, inputs, params, output);
+    return kernelTable.unsupported(op, inputs, params, output);
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
@@ -153,6 +153,6 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   }
 
   #lower(program: ProgramGraph): Lowered {
-    return lower(program, this.name, unsupported, this);
+    return lower(program, this.name, kernelTable.unsupported, this);
   }
 }

@@ -1,5 +1,5 @@
 import { lower, type ProgramGraph } from "@centella/core/backend";
-import { fusion, unsupported } from "./kernels/index.ts";
+import { fusion, kernelTable } from "./kernels/index.ts";
 import { planVariant, variantSource } from "./plan/variant.ts";
 
 /** One launch of a program's plan. */
@@ -15,7 +15,7 @@ export interface GeneratedKernel {
  * @throws {UnsupportedError} if an op has no kernel here
  */
 export function generatePtx(program: ProgramGraph): readonly GeneratedKernel[] {
-  const lowered = lower(program, "cuda", unsupported, { fusion, memoryModel: "addressSpace" });
+  const lowered = lower(program, "cuda", kernelTable.unsupported, { fusion, memoryModel: "addressSpace" });
   const largest = Object.fromEntries([...program.dims].map(([name, { max }]) => [name, max]));
   const { launches } = planVariant(variantSource(lowered), largest, new Set());
   return launches.map(({ op, launch: { entry, ptx } }) => ({ op, entry, ptx }));

@@ -1,7 +1,7 @@
 import { cases } from "@centella/conformance";
 import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
-import { fusion, kernelOf, unsupported } from "../src/kernels/index.ts";
+import { fusion, kernelTable } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 
 /** One call that kernels are generated for. */
@@ -15,9 +15,9 @@ export interface Call {
 
 export function launchesOf({ op, inputs, params, bucket }: Call): readonly Launch[] {
   const output = op.infer(inputs, params);
-  if (unsupported(op, inputs, params, output) !== undefined) return [];
+  if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
-  return kernelOf(op)!.launches({ inputs, output, slots, bucket }, params);
+  return kernelTable.kernelOf(op)!.launches({ inputs, output, slots, bucket }, params);
 }
 
 /** A call of an op; a parameter that is not given has its default. */
@@ -112,7 +112,7 @@ export function groupCalls(): readonly Call[] {
     const gate = program.silu(times("gate", "q4_K", 8192, activations));
     program.output(`gated ${activations}`, program.mul(gate, times("up", "q6_K", 8192, activations)));
   }
-  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   return [1, 8, 9, 512].flatMap((tokens) =>
     steps.map(({ op, inputs, params }, i): Call => {
       const specs = inputs.map((operand) => operand?.spec);
@@ -147,7 +147,7 @@ export function surroundedCalls(): readonly Call[] {
       if (name === "rmsNorm" || name === "sum") program.output(`${name} ${n} kept`, made);
     });
   }
-  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   const groups = steps.filter(({ op, params }) => isFused(op) && (params as FusedParams).body.some((each) => each.op.elementwise !== true));
   return [1, 512].flatMap((tokens) =>
     groups.map(({ op, inputs, params }, i): Call => {
@@ -176,7 +176,7 @@ export function cacheWriteCalls(): readonly Call[] {
       program.kvWrite(cache, program.rope(input("k", 8), positions, params), input("v", 8), slots);
     }
   }
-  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   return steps.map(({ op, inputs, params }, i): Call => {
     const specs = inputs.map((operand) => operand?.spec);
     return { name: `cache write ${i}`, op, inputs: specs, params, bucket: { T: 512 } };

@@ -181,7 +181,7 @@ describe("weights", () => {
     const w = program.persistent("w", { dtype: "iq2_xxs", shape: [1, 256] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
     const plan = await backend.compile(program);
-    expect(plan.warnings).toEqual(["cuda: 1 weight of iq2_xxs held as f32, having no kernel of its own: 1024 bytes in place of 66 bytes"]);
+    expect(plan.warnings).toEqual(["cuda: 1 weight of iq2_xxs held as f32, having no kernel of its own: 1.00 KiB in place of 66 bytes"]);
     const stored = Uint8Array.from({ length: 66 }, (_, i) => (i === 0 ? 0 : i === 1 ? 0x3c : i));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);

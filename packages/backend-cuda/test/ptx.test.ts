@@ -1,7 +1,7 @@
 import { createProgram } from "@centella/core";
 import { lower, type Step } from "@centella/core/backend";
 import { describe, expect, test } from "vitest";
-import { fusion, unsupported } from "../src/kernels/index.ts";
+import { fusion, kernelTable } from "../src/kernels/index.ts";
 import { PtxBuilder } from "../src/ptx/builder.ts";
 import { f32Literal, f64Literal, missingFor } from "../src/ptx/text.ts";
 import { prepare } from "./interpreter/execute.ts";
@@ -70,7 +70,7 @@ test("a fused group is one kernel", () => {
   const x = program.input("x", "f32", [program.dim("T", 8), 5]);
   const sum = program.add(x, program.input("row", "f32", [5]));
   program.output("y", program.relu(program.mul(program.leakyRelu(sum), program.input("s", "f32", []))));
-  const { steps } = lower(program, "cuda", unsupported, { fusion });
+  const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   const [{ op, inputs, params }] = steps as [Step];
   const launches = launchesOf({ name: "fused", op, inputs: inputs.map((operand) => operand?.spec), params, bucket: { T: 4 } });
   expect(steps.length).toBe(1);

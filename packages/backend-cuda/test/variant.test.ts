@@ -1,7 +1,7 @@
 import { createProgram, type OpRecorder } from "@centella/core";
 import { type Lowered, lower } from "@centella/core/backend";
 import { expect, test } from "vitest";
-import { fusion, unsupported } from "../src/kernels/index.ts";
+import { fusion, kernelTable } from "../src/kernels/index.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { planVariant, type VariantSource, variantSource } from "../src/plan/variant.ts";
 
@@ -21,7 +21,7 @@ function layers(count: number): OpRecorder {
 }
 
 function sourceOf(program: OpRecorder): VariantSource {
-  const lowered: Lowered = lower(program, "cuda", unsupported, { fusion });
+  const lowered: Lowered = lower(program, "cuda", kernelTable.unsupported, { fusion });
   return variantSource(lowered);
 }
 

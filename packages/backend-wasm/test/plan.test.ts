@@ -251,7 +251,7 @@ describe("weights in formats without kernels", () => {
     const plan = await backend.compile(program);
     expect(plan.warnings).toEqual([
       expect.stringMatching(
-        `^wasm: 1 weight of ${dtype} held as 8-bit integers .*, having no kernel of its own: \\d+ bytes in place of \\d+ bytes$`,
+        `^wasm: 1 weight of ${dtype} held as 8-bit integers .*, having no kernel of its own: [\\d.]+ KiB in place of [\\d.]+ (bytes|KiB)$`,
       ),
     ]);
     const { stored } = contentsOf({ dtype, shape: [8, 256] }, 3);

@@ -24,8 +24,8 @@ import {
   type PlanOwner,
   type ProgramGraph,
   persistentBytes,
-  retainShared,
   sharedPlan,
+  withPersistents,
 } from "@centella/core/backend";
 import type { KernelTable } from "@centella/gpu-kernels";
 import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
@@ -117,7 +117,9 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
-    const parts = await compileProgram(this.#queue, lowered, retainShared(program, shared));
+    const parts = await withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
+      compileProgram(this.#queue, lowered, persistents),
+    );
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);
     if (signal?.aborted === true) plan.dispose();

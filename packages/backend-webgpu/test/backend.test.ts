@@ -246,7 +246,7 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
       "q8_K",
       292,
       [0, 0, 0x80, 0x3f],
-      ["webgpu: 1 weight of q8_K held as f32, having no kernel of its own: 19.5 MiB in place of 5.6 MiB"],
+      ["webgpu: 1 weight of q8_K held as f32, having no kernel of its own: 19.5 MiB in place of 5.57 MiB"],
       20_000 * 1024,
     ],
   ] as const) {

@@ -1,15 +1,15 @@
 import { readdirSync } from "node:fs";
 import { createProgram, type Dim, type DType, type Program, type Value } from "@centella/core";
-import { type FusedParams, fused, lower, ops, type Unsupported } from "@centella/core/backend";
+import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import type { Dispatch } from "../src/index.ts";
-import { kernelOf, kernelTable, kernelTableFor } from "../src/kernels/index.ts";
+import { kernelTable, kernelTableFor } from "../src/kernels/index.ts";
 import { grid } from "../src/plan/variant.ts";
 
 const T = { name: "T", max: 512 };
 
-const unsupported: Unsupported = (...call) => kernelTable.unsupported(...call);
+const { unsupported } = kernelTable;
 
 type Input = (dtype: DType, ...shape: Dim[]) => Value;
 
@@ -20,7 +20,7 @@ function kernelsFor(record: (program: Program, input: Input) => Value): readonly
   const { op, inputs, params, output } = program.nodes.at(-1)!;
   const specs = inputs.map((id) => (id === undefined ? undefined : program.values[id]!.spec));
   const { spec } = program.values[output]!;
-  return kernelOf(op)!.dispatches({ inputs: specs, output: spec }, params);
+  return kernelTable.kernelOf(op)!.dispatches({ inputs: specs, output: spec }, params);
 }
 
 const kv = (p: Program, dtype: DType, size: number): Value => p.persistent("cache", { dtype, shape: [64, 2, size] });
@@ -94,10 +94,12 @@ describe("generated WGSL", () => {
     expect(steps.length).toBe(1);
     const { inputs, params, output } = steps[0]!;
     const build = (alpha: number) =>
-      kernelOf(fused)!.dispatches(
-        { inputs: inputs.map((operand) => operand?.spec), output: output.spec },
-        { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
-      );
+      kernelTable
+        .kernelOf(fused)!
+        .dispatches(
+          { inputs: inputs.map((operand) => operand?.spec), output: output.spec },
+          { body: (params as FusedParams).body.map((call) => (call.op === ops.elu ? { ...call, params: { alpha } } : call)) },
+        );
     const [kernel] = build(1);
     expect(kernel!.code).toMatchSnapshot();
     expect(kernel!.sizeIn({ T: 3 })).toMatchSnapshot();
@@ -111,7 +113,7 @@ describe("generated WGSL", () => {
     const { steps } = lower(program, "webgpu", unsupported);
     expect(steps.length).toBe(1);
     const { op, inputs, params, output } = steps[0]!;
-    return kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
+    return kernelTable.kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
   };
 
   test("a norm of a sum keeps it where it is computed: as a result, or in the place of its own result", () => {
@@ -196,7 +198,7 @@ describe("products of one tensor", () => {
     const { steps } = lower(program, "webgpu", unsupported);
     expect(steps.length).toBe(1);
     const { op, inputs, params, output } = steps[0]!;
-    return kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
+    return kernelTable.kernelOf(op)!.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
   };
   const dispatched = (kernels: readonly Dispatch[], rows: number): readonly number[] =>
     kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups).filter((groups) => groups > 0);

@@ -1,3 +1,5 @@
+import type { Rejection } from "@centella/core";
+import { formatRejection } from "@centella/core/backend";
 import type { ChosenLogprob } from "@centella/llm";
 
 /** What `centella run --json` prints; times in ms, rates in tokens per second, memory in bytes. */
@@ -22,8 +24,8 @@ export interface RunReport {
   readonly contextReason: string | undefined;
   readonly backend: string;
   readonly backendReason: string;
-  /** For each backend that was not taken, why. */
-  readonly rejected: readonly string[];
+  /** For each backend that was not chosen, its name and the reason, with the op that it cannot compute if there is one. */
+  readonly rejected: readonly Rejection[];
   readonly promptTokensPerSecond: number;
   readonly decodeTokensPerSecond: number;
   readonly timeToFirstTokenMs: number;
@@ -46,6 +48,6 @@ export function summarise(report: RunReport): readonly string[] {
     ...(report.limit === "context"
       ? [`ended because the context of ${report.contextLength} tokens is full; --context or --overflow shift`]
       : []),
-    ...report.rejected.map((reason) => `not ${reason}`),
+    ...report.rejected.map((rejection) => `not ${formatRejection(rejection)}`),
   ];
 }

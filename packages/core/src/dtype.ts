@@ -44,11 +44,6 @@ export function isInteger(dtype: DType): boolean {
   return dtype === "i32" || dtype === "u32" || dtype === "i8" || dtype === "u8" || dtype === "bool";
 }
 
-/** True for the 16-bit floats. */
-export function isHalf(dtype: DType): dtype is "f16" | "bf16" {
-  return dtype === "f16" || dtype === "bf16";
-}
-
 /** The typed arrays in which tensors cross the API. */
 export type TypedArray = Float32Array | Int32Array | Uint32Array | Int8Array | Uint8Array | Uint16Array;
 

@@ -13,8 +13,8 @@ test("converted weights: one warning for each dtype, with what it costs", () => 
     weight("iq2_xxs", 2 ** 20, 4 * 2 ** 20, "f32"),
   ];
   expect(convertedWarnings("some", weights)).toEqual([
-    "some: 2 weights of iq2_xxs held as f32, having no kernel of their own: 12.0 MiB in place of 4.0 MiB",
-    "some: 1 weight of tq1_0 held as f32, having no kernel of its own: 1024 bytes in place of 54 bytes",
+    "some: 2 weights of iq2_xxs held as f32, having no kernel of their own: 12.0 MiB in place of 4.00 MiB",
+    "some: 1 weight of tq1_0 held as f32, having no kernel of its own: 1.00 KiB in place of 54 bytes",
   ]);
   expect(convertedWarnings("some", [])).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ArgumentError, createProgram, createRuntime, DeviceLostError, KernelError, ShapeError, UnsupportedError } from "../src/index.ts";
 import { fakeFactory } from "./support/fakeBackend.ts";
@@ -20,6 +21,11 @@ test.each([
   [{ backends: [], policy: { forse: "a" } }, /^createRuntime.policy: expected options among \{force, .*\}, got forse/],
 ])("options that are none are refused: %o", async (options, message) => {
   await expect(createRuntime(options as never)).rejects.toThrow(message);
+});
+
+test("console.log shows a runtime's backends, not its op methods", async () => {
+  await using runtime = await createRuntime({ backends: [fakeFactory({ name: "some" })] });
+  expect(inspect(runtime)).toBe("Runtime { backends: some, reference }");
 });
 
 describe("eager calls", () => {

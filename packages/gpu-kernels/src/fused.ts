@@ -12,6 +12,7 @@ import {
   siblingsUnsupported,
   specAt,
 } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import { cacheWriteStep, cacheWriteUnsupported, isCacheWrite } from "./cacheWrite.ts";
 import type { F32, I32, U32 } from "./emitter.ts";
 import { gpuKernels } from "./gpuKernels.ts";
@@ -116,7 +117,7 @@ function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
     to: "y",
     body: (scope, index) => {
       const value = apply(scope, index, []);
-      return dtype === "f16" || dtype === "bf16" ? bitsOfFloat(scope.k, dtype, value as F32) : value;
+      return isHalf(dtype) ? bitsOfFloat(scope.k, dtype, value as F32) : value;
     },
   };
 }

@@ -45,13 +45,13 @@ export class KernelTable<K extends BackendKernel> {
     return isFused(op) ? this.#fused : this.kernels.get(op.name);
   }
 
-  /** See `Backend.unsupported`. */
-  unsupported(op: AnyOp, inputs: InputSpecs, params: object, output: TensorSpec): string | undefined {
+  /** The reason why there is no kernel for a call; undefined if there is one. A function that can be passed on: see `Backend.unsupported`. */
+  readonly unsupported = (op: AnyOp, inputs: InputSpecs, params: object, output: TensorSpec): string | undefined => {
     if (op.alias === true) return undefined;
     const { backend } = this.#parts;
     const kernel = this.kernelOf(op);
     if (kernel === undefined)
       return op.kernels === undefined ? `there is no kernel for ${op.name} yet` : `${op.name} came without a kernel for ${backend}`;
     return this.#parts.refuses?.([...inputs, output]) ?? kernel.unsupported?.(inputs, params, output);
-  }
+  };
 }

@@ -1,5 +1,6 @@
 import type { TensorSpec } from "@centella/core";
 import type { ActivationType } from "@centella/quant";
+import { isHalf } from "@centella/quant";
 import type { Emitter, F32, U32, Values } from "./emitter.ts";
 import { asValue, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
@@ -26,7 +27,7 @@ interface RoundingArguments {
  * `roundActivations` of `@centella/quant` does. Writes them to `y [..., m, k]` as f32.
  */
 export function roundActivationsStep(a: TensorSpec, type: RoundedType, transposed: boolean, args: RoundingArguments): GpuStep {
-  return type === "f16" || type === "bf16" ? round16Step(a, type, transposed, args) : roundBlocksStep(a, type, transposed, args);
+  return isHalf(type) ? round16Step(a, type, transposed, args) : roundBlocksStep(a, type, transposed, args);
 }
 
 function round16Step(a: TensorSpec, type: "f16" | "bf16", transposed: boolean, args: RoundingArguments): GpuStep {

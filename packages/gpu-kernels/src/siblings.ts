@@ -1,6 +1,6 @@
 import type { ParamsOf, Shape, TensorSpec } from "@centella/core";
 import { type FusedCall, type FusedParams, type GroupResult, isQuantized } from "@centella/core/backend";
-import { activationType } from "@centella/quant";
+import { activationType, isHalf } from "@centella/quant";
 import type { Epilogue } from "./kernel.ts";
 import type { RoundedType } from "./roundActivations.ts";
 
@@ -40,7 +40,7 @@ export interface Siblings {
 export function roundingOf({ dtype }: TensorSpec, { activations }: Pick<Params, "activations">): RoundedType | undefined {
   if (activations !== "ggml") return undefined;
   if (isQuantized(dtype)) return activationType[dtype];
-  return dtype === "f16" || dtype === "bf16" ? dtype : undefined;
+  return isHalf(dtype) ? dtype : undefined;
 }
 
 /** Plans the products of a group that is supported. */

@@ -4,7 +4,7 @@ import { ArgumentError } from "./errors.ts";
 export { describe, isPlain } from "./describe.ts";
 export { sentence } from "./errors.ts";
 export { elementAt, entryOf, lastOf } from "./lookup.ts";
-export { printable, shown } from "./shown.ts";
+export { formatBytes, printable, shown } from "./shown.ts";
 export { mapTuple, type Tuple, tupleOf } from "./tuple.ts";
 
 /** A kind of argument: its description, which completes "expected x to be …", and its test. */

@@ -21,6 +21,7 @@ export {
   isBlockType,
   isDequantizable,
   isGgmlType,
+  isHalf,
   isQuantizable,
   type PlainType,
   type QuantizableType,

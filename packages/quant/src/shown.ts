@@ -13,6 +13,19 @@ export function shown(text: string, limit = 72): string {
   return text.length <= limit ? safe : `${safe}… (${text.length} characters)`;
 }
 
+/** A size in memory, in units of 1024: `512 bytes`, `5.58 MiB`, `19.5 MiB`. */
+export function formatBytes(bytes: number): string {
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let size = bytes;
+  let unit = "bytes";
+  for (const next of units) {
+    if (size < 1024) break;
+    size /= 1024;
+    unit = next;
+  }
+  return unit === "bytes" ? `${bytes} bytes` : `${size.toFixed(size < 10 ? 2 : 1)} ${unit}`;
+}
+
 /** Escapes the characters of a text that are not printable. */
 export function printable(text: string): string {
   return text.replace(unprintable, escaped);

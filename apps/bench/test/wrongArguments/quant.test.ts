@@ -26,6 +26,7 @@ test("quant: wrong arguments are typed errors", async () => {
     isBlockType: ["q8_0"],
     isDequantizable: ["q8_0"],
     isGgmlType: ["q8_0"],
+    isHalf: ["bf16"],
     isQuantizable: ["q8_0"],
     quantize: ["q8_0", row, new Uint8Array(blocks.length), { imatrix: new Float32Array(256).fill(1) }],
     quantizeRow: ["q8_0", row, new Uint8Array(blocks.length), "reference"],

@@ -1,5 +1,5 @@
-import type { OpName, TensorSpec } from "@centella/core";
-import { type AnyOp, elementCount, type FusionLimits, maxSpec } from "@centella/core/backend";
+import type { OpName } from "@centella/core";
+import { elementCount, type FusionLimits, maxSpec } from "@centella/core/backend";
 import { KernelTable } from "@centella/gpu-kernels";
 import { kernelFrom } from "../ptx/gpuKernel.ts";
 import { attention } from "./attention.ts";
@@ -34,18 +34,3 @@ export const kernelTable: KernelTable<Kernel> = new KernelTable<Kernel>({
 
 /** Larger groups are split: registers run out long before. */
 export const fusion: FusionLimits = { maxInputs: 64, maxCalls: 256 };
-
-/** The kernel of an op, of a fused group, or of an op that came with one. */
-export function kernelOf(op: AnyOp): Kernel | undefined {
-  return kernelTable.kernelOf(op);
-}
-
-/** The reason why there is no kernel for a call; undefined if there is one. See `Backend.unsupported`. */
-export function unsupported(
-  op: AnyOp,
-  inputs: readonly (TensorSpec | undefined)[],
-  params: object,
-  output: TensorSpec,
-): string | undefined {
-  return kernelTable.unsupported(op, inputs, params, output);
-}

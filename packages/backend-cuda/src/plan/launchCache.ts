@@ -1,6 +1,6 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
-import { kernelOf } from "../kernels/index.ts";
+import { kernelTable } from "../kernels/index.ts";
 import { type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
 
 /** Number of calls whose launches are kept: some 30 different calls of a model at as many buckets as a plan has variants. */
@@ -35,7 +35,7 @@ export class LaunchCache {
     const found = this.#launches.get(key);
     if (found !== undefined) return found;
     const { op, inputs, params, output } = step;
-    const kernel = kernelOf(op);
+    const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
     const specs = inputs.map((operand) => operand?.spec);
     const launches = kernel.launches({ inputs: specs, output: output.spec, slots: this.#slots, bucket }, params);

@@ -6,14 +6,16 @@ import {
   entryOf,
   type Lowered,
   LruCache,
+  maxVariants,
+  missingPersistents,
   PlanBase,
   type PlanOwner,
   pendingTensor,
   resolveDim,
   resolveSpec,
-  retainShared,
   type StepTime,
   typedArrayOf,
+  withPersistents,
 } from "@centella/core/backend";
 import type { Allocation, Device } from "../device/device.ts";
 import { DeviceStorage, readBackSync, storageOn, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
@@ -32,9 +34,6 @@ import {
   variantSource,
 } from "./variant.ts";
 import { VariantRunner } from "./variantRunner.ts";
-
-// A variant holds a graph and its page-locked blocks; programs with several dims have many buckets.
-const maxVariants = 64;
 
 /** Inputs of a run: on the host in resident form, or to be fetched; and on the device. */
 interface RunInputs {
@@ -298,16 +297,12 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
 /** Buffers of the persistents: shared ones and new ones. @throws {OutOfMemoryError | DisposedError} */
 function persistentsOf(device: Device, { program }: Lowered, shared: CudaPlan | undefined): Map<string, CudaPersistentBuffer> {
-  const buffers = retainShared(program, shared);
-  try {
-    for (const persistent of program.persistents.values()) {
-      if (!buffers.has(persistent.name)) buffers.set(persistent.name, new CudaPersistentBuffer(device, persistent));
+  return withPersistents(program, shared, (buffers: Map<string, CudaPersistentBuffer>) => {
+    for (const persistent of missingPersistents(program, buffers)) {
+      buffers.set(persistent.name, new CudaPersistentBuffer(device, persistent));
     }
     return buffers;
-  } catch (error) {
-    for (const buffer of buffers.values()) buffer.release();
-    throw error;
-  }
+  });
 }
 
 /** A view of a host output's bytes, which may be followed by others, as the array of its dtype. */

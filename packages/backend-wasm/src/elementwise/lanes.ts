@@ -1,5 +1,6 @@
 import type { DType } from "@centella/core";
 import { isInteger } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { loadBfloats, loadHalves, toBfloats, toHalves } from "../formats/half.ts";
 
@@ -11,7 +12,7 @@ export const laneTypes: readonly DType[] = ["f32", "f16", "bf16", "i32", "u32", 
 
 /** Bytes of an element in memory. */
 export function bytesOf(dtype: DType): number {
-  return dtype === "f32" || dtype === "i32" || dtype === "u32" ? 4 : dtype === "f16" || dtype === "bf16" ? 2 : 1;
+  return dtype === "f32" || dtype === "i32" || dtype === "u32" ? 4 : isHalf(dtype) ? 2 : 1;
 }
 
 /** Whether lanes hold an f32. */

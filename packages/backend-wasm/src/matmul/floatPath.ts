@@ -1,5 +1,6 @@
 import type { ParamsOf } from "@centella/core";
 import { layoutOf, type Operand } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext } from "../kernel.ts";
 import type { Target } from "../target.ts";
@@ -32,7 +33,7 @@ export function floatPath(context: BuildContext, b: Operand, { transposeB, activ
   context.include(emitFloats);
   const { dtype } = b.spec;
   const path = exactPath(context, b, transposeB);
-  return activations === "ggml" && (dtype === "f16" || dtype === "bf16") ? roundingFirst(context.exports, dtype, path) : path;
+  return activations === "ggml" && isHalf(dtype) ? roundingFirst(context.exports, dtype, path) : path;
 }
 
 function exactPath(context: BuildContext, b: Operand, transposeB: boolean): Path {

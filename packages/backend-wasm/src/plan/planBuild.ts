@@ -7,8 +7,8 @@ import {
   type Operand,
   type PlanBase,
   type ProgramGraph,
-  retainShared,
   type Step,
+  withPersistents,
 } from "@centella/core/backend";
 import type { BuildContext, Emitted, Task } from "../kernel.ts";
 import { isLazy } from "../kernels/lazy/lazyKernels.ts";
@@ -47,9 +47,18 @@ export function buildPlan(
   { shared, sharedBy = [] }: Sharing,
 ): PlanParts {
   const lower = (graph: ProgramGraph): Lowered => lowerProgram(graph, owner.name, (...call) => owner.unsupported(...call), owner);
-  const lowered = lower(program);
-  const all = [lowered, ...sharedBy.map(lower)];
-  const persistents = retainShared(program, shared);
+  const all: readonly [Lowered, ...Lowered[]] = [lower(program), ...sharedBy.map(lower)];
+  return withPersistents(program, shared, (persistents) => placeTasks(owner, instance, all, persistents));
+}
+
+/** Builds the tasks of the first program. `all` has it and the programs that will use its persistents. */
+function placeTasks(
+  owner: WasmPlanOwner,
+  instance: MemoryInstance,
+  all: readonly [Lowered, ...Lowered[]],
+  persistents: Map<string, WasmPersistentBuffer>,
+): PlanParts {
+  const [lowered] = all;
   const module = owner.planLinker(instance);
   const owned: number[] = [];
   try {
@@ -63,7 +72,6 @@ export function buildPlan(
   } catch (error) {
     for (const address of owned) instance.heap.free(address);
     module.dispose();
-    for (const buffer of persistents.values()) buffer.release();
     throw error;
   }
 }

@@ -31,7 +31,3 @@ export function roundUp(n: number, multiple: number): number {
 export function paddedBytes(bytes: number): number {
   return Math.max(16, roundUp(bytes, 16));
 }
-
-export function formatBytes(bytes: number): string {
-  return bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : `${(bytes / 2 ** 20).toFixed(2)} MiB`;
-}

@@ -1,5 +1,5 @@
 import type { OpName } from "@centella/core";
-import type { AnyOp } from "@centella/core/backend";
+
 import { KernelTable } from "@centella/gpu-kernels";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
 import { attention } from "./attention.ts";
@@ -32,8 +32,3 @@ export function kernelTableFor(maxBindings: number): KernelTable<Kernel> {
 
 /** The kernels on every device. */
 export const kernelTable: KernelTable<Kernel> = kernelTableFor(guaranteedBindings);
-
-/** The kernel of an op, of a fused group, or of an op that came with one. */
-export function kernelOf(op: AnyOp): Kernel | undefined {
-  return kernelTable.kernelOf(op);
-}

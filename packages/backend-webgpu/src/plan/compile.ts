@@ -6,24 +6,26 @@ import {
   formatSpec,
   type Lowered,
   maxSpec,
+  missingPersistents,
   type Operand,
   planSlots,
   type Step,
   type Storage,
 } from "@centella/core/backend";
+import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { deviceBytes, formatBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
+import { deviceBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
-import { kernelOf } from "../kernels/index.ts";
+import { kernelTable } from "../kernels/index.ts";
 import type { Dispatch, Resource } from "../kernels/shared/kernel.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
 import { type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**
- * Compiles a lowered program: dispatches to pipelines, storages to buffers. `persistents` are those that it shares with another plan,
- * retained for it.
+ * Compiles a lowered program: dispatches to pipelines, storages to buffers. `persistents` are those that it shares with another plan;
+ * the missing ones are added. See `withPersistents`.
  * @throws {KernelError | OutOfMemoryError | UnsupportedError}
  */
 export async function compileProgram(
@@ -45,14 +47,12 @@ export async function compileProgram(
       const pieces = dispatch.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
       return { op: step.op.name, step: index, dispatch, pipeline, pieces };
     });
-    for (const persistent of lowered.program.persistents.values()) {
-      if (persistents.has(persistent.name)) continue;
+    for (const persistent of missingPersistents(lowered.program, persistents)) {
       persistents.set(persistent.name, await WebgpuPersistentBuffer.create(queue, persistent));
     }
     return { lowered, dispatches, persistents, ...own, buffers: buffers.created };
   } catch (error) {
     for (const buffer of buffers.created) buffer.destroy();
-    for (const buffer of persistents.values()) buffer.release();
     throw error;
   }
 }
@@ -169,7 +169,7 @@ function dispatchesOf({ steps }: Lowered): readonly { readonly index: number; re
 }
 
 function generate({ op, inputs, params, output }: Step): readonly Dispatch[] {
-  const kernel = kernelOf(op);
+  const kernel = kernelTable.kernelOf(op);
   if (kernel === undefined) throw new UnsupportedError(`webgpu: ${op.name}`, "there is no kernel");
   return kernel.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
 }

@@ -1,8 +1,9 @@
 import { type DType, OutOfMemoryError, type TypedArray } from "@centella/core";
 import { formatSpec, isQuantized, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { dequantize } from "@centella/quant";
+import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { deviceBytes, formatBytes, isDecoded, paddedBytes } from "../device/layout.ts";
+import { deviceBytes, isDecoded, paddedBytes } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 
 /** Written bytes after which loading waits for the device: until then the driver holds a copy of them. */

@@ -7,6 +7,7 @@ import {
   entryOf,
   type Lowered,
   LruCache,
+  maxVariants,
   PlanBase,
   type PlanOwner,
   pendingTensor,
@@ -19,9 +20,6 @@ import type { DeviceQueue } from "../device/queue.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { encodeTimed } from "./timeSteps.ts";
 import { encodeDispatch, type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
-
-/** Variants that a plan keeps. */
-const maxVariants = 64;
 
 /** Result of compiling a program. */
 export interface PlanParts {

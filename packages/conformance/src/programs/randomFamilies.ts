@@ -1,5 +1,6 @@
 import type { DType, Shape, Value } from "@centella/core";
 import { elementAt, elementCount, sameShape, tupleOf } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import { type Draft, isConcreteFrom, precisionOf } from "./randomDraft.ts";
 import { arithmetic, type Candidate, impossible, type Known, transcendental } from "./randomOps.ts";
 
@@ -11,7 +12,7 @@ const weightTypes: readonly DType[] = ["f32", "f16", "bf16", "q8_0", "q4_0", "q5
 /** A block type's row must be whole blocks. */
 function fits(dtype: DType, n: number): boolean {
   const isK = dtype.endsWith("_K") || dtype === "iq4_xs";
-  return dtype === "f32" || dtype === "f16" || dtype === "bf16" || n % (isK ? 256 : 32) === 0;
+  return dtype === "f32" || isHalf(dtype) || n % (isK ? 256 : 32) === 0;
 }
 
 export function lastExtent({ ref }: Known): number {

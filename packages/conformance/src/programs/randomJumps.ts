@@ -1,5 +1,6 @@
 import type { DType, ScalarType, Value } from "@centella/core";
 import { sameShape } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import { concreteAxis, type Family, lastExtent } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible, type Known } from "./randomOps.ts";
 
@@ -108,7 +109,7 @@ const casts: Family = (draft) => {
     if (x === undefined) return impossible;
     const dtype: ScalarType = draft.oneOf(["f16", "bf16", "i32", "i8", "u8", "u32", "bool"] as const);
     const large = (): Value => program.scale(x.ref, { by: 64 });
-    if (dtype !== "f16" && dtype !== "bf16") return whole(64 * x.bound, () => program.cast(large(), { dtype }));
+    if (!isHalf(dtype)) return whole(64 * x.bound, () => program.cast(large(), { dtype }));
     const back = (ref: Value): Value => (draft.draw(2) === 0 ? program.cast(ref, { dtype: "f32" }) : program.dequantize(ref));
     return { bound: 1.01 * x.bound, error: 0, record: () => back(program.cast(x.ref, { dtype })) };
   }

@@ -1,3 +1,4 @@
+import { formatBytes } from "@centella/quant/checks";
 import type { DType } from "../dtype.ts";
 import type { Persistent } from "../program/programGraph.ts";
 
@@ -24,8 +25,4 @@ export function convertedWarnings(backend: string, weights: Iterable<HeldWeight>
     const size = `${formatBytes(held)} in place of ${formatBytes(stored)}`;
     return `${backend}: ${count} ${what} of ${dtype} held as ${form}, having no kernel of ${whose} own: ${size}`;
   });
-}
-
-function formatBytes(bytes: number): string {
-  return bytes < 2 ** 20 ? `${bytes} bytes` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 }

@@ -1,6 +1,6 @@
-import { bfloatRowToFloat, dequantize, floatRowToBfloat, floatRowToHalf, halfRowToFloat, quantizeRow } from "@centella/quant";
+import { bfloatRowToFloat, dequantize, floatRowToBfloat, floatRowToHalf, halfRowToFloat, isHalf, quantizeRow } from "@centella/quant";
 import { check, floatArray, object } from "@centella/quant/checks";
-import { type DType, isHalf, isQuantized, type TypedArray } from "../dtype.ts";
+import { type DType, isQuantized, type TypedArray } from "../dtype.ts";
 import { UnsupportedError } from "../errors.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../spec.ts";
 import { checkData } from "../tensor.ts";

@@ -8,7 +8,16 @@ export { hostMemory } from "../backend/hostMemory.ts";
 export { LruCache } from "../backend/lruCache.ts";
 export { pendingTensor } from "../backend/pendingTensor.ts";
 export { type Chunk, chunksOf, PersistentBuffer } from "../backend/persistentBuffer.ts";
-export { PlanBase, type PlanOwner, persistentBytes, requireIdle, retainShared, sharedPlan } from "../backend/planBase.ts";
+export {
+  maxVariants,
+  missingPersistents,
+  PlanBase,
+  type PlanOwner,
+  persistentBytes,
+  requireIdle,
+  sharedPlan,
+  withPersistents,
+} from "../backend/planBase.ts";
 export { WorkQueue } from "../backend/workQueue.ts";
 export { type ArenaPlan, planArena, planSlots } from "../compiler/arena.ts";
 export { callKey } from "../compiler/callKey.ts";

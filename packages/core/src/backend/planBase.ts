@@ -11,6 +11,9 @@ import { type Binding, bind, requireArrays } from "./bind.ts";
 import { convertedWarnings } from "./convertedWarnings.ts";
 import type { PersistentBuffer } from "./persistentBuffer.ts";
 
+/** Variants that a plan keeps on a GPU: programs with several symbolic dims have many buckets. */
+export const maxVariants = 64;
+
 /** The part of a backend that its plans use and account to. */
 export interface PlanOwner<B extends PersistentBuffer = PersistentBuffer> {
   /** Name of the backend. */
@@ -205,10 +208,34 @@ function isMember<P extends Plan>(plans: ReadonlySet<P>, plan: Plan): plan is P 
 }
 
 /**
- * Returns the buffers of `plan` for those persistents of `program` that it has with the same spec, retained for a new plan.
+ * Builds a new plan or its parts with the persistents of `program`. `build` receives the buffers of `plan` for those persistents that it
+ * has with the same spec, and adds the {@link missingPersistents}. If it fails, the new plan's holds on all of them end.
  * @throws {DisposedError} for a plan that was disposed of
  */
-export function retainShared<B extends PersistentBuffer>(program: ProgramGraph, plan: PlanBase<B> | undefined): Map<string, B> {
+export function withPersistents<B extends PersistentBuffer, Built>(
+  program: ProgramGraph,
+  plan: PlanBase<B> | undefined,
+  build: (buffers: Map<string, B>) => Built,
+): Built {
+  const buffers = retainShared(program, plan);
+  const fail = (error: unknown): never => {
+    for (const buffer of buffers.values()) buffer.release();
+    throw error;
+  };
+  try {
+    const built = build(buffers);
+    return built instanceof Promise ? (built.catch(fail) as Built) : built;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+/** The persistents of `program` that have no buffer yet. */
+export function missingPersistents(program: ProgramGraph, buffers: ReadonlyMap<string, PersistentBuffer>): readonly Persistent[] {
+  return [...program.persistents.values()].filter(({ name }) => !buffers.has(name));
+}
+
+function retainShared<B extends PersistentBuffer>(program: ProgramGraph, plan: PlanBase<B> | undefined): Map<string, B> {
   if (plan?.isDisposed === true) throw new DisposedError("plan");
   const buffers = new Map<string, B>();
   for (const { name, spec } of program.persistents.values()) {

@@ -1,5 +1,6 @@
+import { isHalf } from "@centella/quant";
 import { roundToHalf } from "../backend/decode.ts";
-import { type DType, isHalf, isInteger, type ScalarType } from "../dtype.ts";
+import { type DType, isInteger, type ScalarType } from "../dtype.ts";
 import type { Op } from "../program/op.ts";
 import { requireOneOf } from "./shared/checks.ts";
 import { plainTypes } from "./shared/dtypes.ts";

@@ -5,7 +5,7 @@ import { countStep } from "../backend/counters.ts";
 import { decode, encode } from "../backend/decode.ts";
 import { hostMemory } from "../backend/hostMemory.ts";
 import { pendingTensor } from "../backend/pendingTensor.ts";
-import { PlanBase, type PlanOwner, retainShared, sharedPlan } from "../backend/planBase.ts";
+import { missingPersistents, PlanBase, type PlanOwner, sharedPlan, withPersistents } from "../backend/planBase.ts";
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
 import { isQuantized, type TypedArray } from "../dtype.ts";
@@ -32,15 +32,13 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
   readonly #backend: ReferenceOwner;
 
   constructor(backend: ReferenceOwner, lowered: Lowered, shareWith: Plan | undefined) {
-    const persistents = retainShared(lowered.program, sharedPlan(backend.plans, shareWith));
-    const created = [...lowered.program.persistents.values()].filter(({ name }) => !persistents.has(name));
-    try {
-      requireMemory(created);
-      for (const persistent of created) persistents.set(persistent.name, new ReferencePersistentBuffer(persistent));
-    } catch (error) {
-      for (const buffer of persistents.values()) buffer.release();
-      throw error;
-    }
+    const shared = sharedPlan(backend.plans, shareWith);
+    const persistents = withPersistents(lowered.program, shared, (buffers: Map<string, ReferencePersistentBuffer>) => {
+      const missing = missingPersistents(lowered.program, buffers);
+      requireMemory(missing);
+      for (const persistent of missing) buffers.set(persistent.name, new ReferencePersistentBuffer(persistent));
+      return buffers;
+    });
     super(backend, lowered, persistents);
     this.#backend = backend;
   }

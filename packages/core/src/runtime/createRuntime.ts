@@ -25,10 +25,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
   const candidates = [...(await openCandidates(backends.filter(({ name }) => isWanted(name))))];
   if (!isGiven && isWanted("reference")) candidates.push({ name: "reference", backend: await lastResort(candidates) });
   const engine = new Engine(candidates, force === undefined ? policy : { ...policy, force });
-  return Object.assign(
-    new RuntimeCore(engine),
-    opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => engine.call(op, inputs, params)),
-  );
+  const methods = opMethods<Tensor, Promise<Tensor>>((op, inputs, params) => engine.call(op, inputs, params));
+  // What console.log prints in Node, instead of all op methods.
+  const inspect = { value: () => `Runtime { backends: ${engine.backends.map(({ name }) => name).join(", ")} }` };
+  return Object.defineProperty(Object.assign(new RuntimeCore(engine), methods), Symbol.for("nodejs.util.inspect.custom"), inspect);
 }
 
 /**

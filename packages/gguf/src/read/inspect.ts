@@ -1,5 +1,5 @@
 import type { GgmlType } from "@centella/quant";
-import { check, elementAt, isRecord, kind } from "@centella/quant/checks";
+import { check, elementAt, formatBytes, isRecord, kind } from "@centella/quant/checks";
 import type { ByteOrder } from "../byteOrder.ts";
 import { type FileType, fileTypeById } from "../fileTypes.ts";
 import { ggufFile } from "../kinds.ts";
@@ -175,15 +175,4 @@ function table(rows: readonly (readonly string[])[]): string[] {
 
 function grouped(n: number): string {
   return n.toLocaleString("en-US");
-}
-
-function formatBytes(bytes: number): string {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-  let size = bytes;
-  let unit = 0;
-  while (size >= 1024 && unit < units.length - 1) {
-    size /= 1024;
-    unit++;
-  }
-  return unit === 0 ? `${bytes} bytes` : `${size.toFixed(size < 10 ? 2 : 1)} ${units[unit]}`;
 }

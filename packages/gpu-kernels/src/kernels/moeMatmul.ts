@@ -1,4 +1,5 @@
 import { elementAt, isQuantized, tupleOf } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
 import { roundedTo } from "../shared/dtypes.ts";
@@ -17,7 +18,7 @@ export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
     const [, rows] = experts.shape as [number, number, number];
     const isPerExpert = x.shape.length === 3;
     const { dtype } = experts;
-    const rounding = activations === "ggml" && (dtype === "f16" || dtype === "bf16") ? dtype : undefined;
+    const rounding = activations === "ggml" && isHalf(dtype) ? dtype : undefined;
     return [
       {
         kind: "groups",

@@ -1,7 +1,7 @@
 import { type DType, type OpRecorder, type TensorSource, UnsupportedError, type Value } from "@centella/core";
 import { formatShape } from "@centella/core/backend";
 import type { GgufFile, TensorInfo } from "@centella/gguf";
-import { blockLayout, isDequantizable } from "@centella/quant";
+import { blockLayout, isDequantizable, isHalf } from "@centella/quant";
 import { shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
 import { isDivisor } from "./factor.ts";
@@ -244,7 +244,7 @@ function list(expected: string, names: readonly string[]): string[] {
 
 /** @throws {UnsupportedError} for types that no op multiplies with */
 function weightType({ name, type }: TensorInfo): DType {
-  if (type === "f32" || type === "f16" || type === "bf16") return type;
+  if (type === "f32" || isHalf(type)) return type;
   if (type !== "f64" && type !== "i8" && type !== "i16" && type !== "i32" && type !== "i64" && isDequantizable(type)) return type;
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
 }

@@ -1,4 +1,4 @@
-import type { Selection } from "@centella/core";
+import type { Rejection, Selection } from "@centella/core";
 import { formatRejection } from "@centella/core/backend";
 import { fileTypeById, type GgufFile } from "@centella/gguf";
 import { cacheBytes } from "../cache/cacheBytes.ts";
@@ -50,8 +50,8 @@ export interface ModelInfo {
   /** Number of threads, if the backend has threads. */
   readonly threads: number | undefined;
   readonly backendReason: string;
-  /** For each backend that was not chosen, its name and the reason. */
-  readonly rejected: readonly string[];
+  /** For each backend that was not chosen, its name and the reason, with the op that it cannot compute if there is one. */
+  readonly rejected: readonly Rejection[];
   /** Messages for the user, such as an unverified architecture or weights that the backend had to dequantise. */
   readonly warnings: readonly string[];
   readonly memory: ModelMemory;
@@ -94,7 +94,7 @@ export function describeModel({ file, config, sizes, weights, chosen, warnings, 
     device: backends.map(({ device }) => device.name).join(" + "),
     threads: backends.find(({ device }) => device.threads !== undefined)?.device.threads,
     backendReason: chosen.reason,
-    rejected: "rejected" in chosen ? chosen.rejected.map(formatRejection) : [],
+    rejected: "rejected" in chosen ? chosen.rejected : [],
     warnings: [...(isVerified ? [] : [unverified]), ...fallbackWarnings(chosen), ...warnings],
     memory: {
       weights: weights.reduce((sum, { bytes }) => sum + bytes, 0),

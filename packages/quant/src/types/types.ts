@@ -134,6 +134,11 @@ export function isGgmlType(name: string): name is GgmlType {
   return typeof name === "string" && Object.hasOwn(ggmlTypes, name);
 }
 
+/** True for the 16-bit floats. */
+export function isHalf(type: string): type is "f16" | "bf16" {
+  return type === "f16" || type === "bf16";
+}
+
 /** True for types whose elements share scales in blocks. */
 export function isBlockType(type: GgmlType): type is BlockType {
   return isGgmlType(type) && ggmlTypes[type].blockElements > 1;
@@ -141,7 +146,7 @@ export function isBlockType(type: GgmlType): type is BlockType {
 
 /** True for the types that `dequantize` reads: all but f64 and integers. */
 export function isDequantizable(type: GgmlType): type is DequantizableType {
-  return isGgmlType(type) && (isBlockType(type) || type === "f32" || type === "f16" || type === "bf16");
+  return isGgmlType(type) && (isBlockType(type) || isHalf(type) || type === "f32");
 }
 
 /** A list of names, so that a query does not load the quantisers. */

@@ -1,5 +1,6 @@
 import type { TensorSpec } from "@centella/core";
 import { type AnyOp, elementAt, isQuantized, resolveSpec } from "@centella/core/backend";
+import { isHalf } from "@centella/quant";
 import type { WgslKernel } from "../../customKernel.ts";
 import { loader } from "../../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
@@ -36,5 +37,5 @@ export function customKernel(op: AnyOp, { body, declarations, lanes = defaultLan
 }
 
 function isFloat({ dtype }: TensorSpec): boolean {
-  return dtype === "f32" || dtype === "f16" || dtype === "bf16" || isQuantized(dtype);
+  return dtype === "f32" || isHalf(dtype) || isQuantized(dtype);
 }

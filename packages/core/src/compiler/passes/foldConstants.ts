@@ -1,5 +1,6 @@
+import { isHalf } from "@centella/quant";
 import { encodeHalf } from "../../backend/decode.ts";
-import { decodedArrayOf, isHalf, type TypedArray } from "../../dtype.ts";
+import { decodedArrayOf, type TypedArray } from "../../dtype.ts";
 import { add } from "../../ops/add.ts";
 import { div } from "../../ops/div.ts";
 import { mul } from "../../ops/mul.ts";

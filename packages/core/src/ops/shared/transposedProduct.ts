@@ -1,5 +1,5 @@
-import { activationSumErrors, blockMinima, roundActivations } from "@centella/quant";
-import { type DType, isHalf, isQuantized } from "../../dtype.ts";
+import { activationSumErrors, blockMinima, isHalf, roundActivations } from "@centella/quant";
+import { type DType, isQuantized } from "../../dtype.ts";
 import type { HostTensor } from "../../program/op.ts";
 
 /** Precision of a product's activations; see the `matmul` op. */
