@@ -1,0 +1,63 @@
+import type { ChatTemplate } from "../chat/chatTemplate.ts";
+import { detectSyntax } from "./detectFormat.ts";
+import { mentions, namedFormats, prefixes, type ToolFormatName } from "./namedFormats.ts";
+import { type ProbeStyle, probeCall, TemplateProbe } from "./probe.ts";
+import type { CallSyntax, TemplateSupport, ToolFormat } from "./toolFormat.ts";
+
+/** Formats that were found, by template. */
+const found = new WeakMap<ChatTemplate, ToolFormat>();
+
+/** Finds how a model writes calls: by rendering its template with calls, by what the template mentions, or a generic format. */
+export function findFormat(template: ChatTemplate): ToolFormat {
+  let format = found.get(template);
+  if (format === undefined) {
+    format = formatOf(template);
+    found.set(template, format);
+  }
+  return format;
+}
+
+/** The format `name` for a template. */
+export function namedFormat(template: ChatTemplate, name: ToolFormatName): ToolFormat {
+  return { ...findFormat(template), ...plain, ...namedFormats[name], name, reason: "The format was given." };
+}
+
+/** Absence of what not every format has. */
+const plain = { between: undefined, prefix: undefined, answer: undefined };
+
+function formatOf(template: ChatTemplate): ToolFormat {
+  const probe = new TemplateProbe(template);
+  const detected = detectSyntax(probe);
+  const mentioned = mentions.find(([mention]) => template.source.includes(mention));
+  if (detected !== undefined && mentioned?.[1] !== "harmony") {
+    const { style, ...syntax } = detected;
+    const prefix = prefixes.find(([mention]) => template.source.includes(mention))?.[1];
+    return {
+      name: "detected",
+      reason: "The chat template writes calls like this.",
+      ...syntax,
+      ...(prefix !== undefined && syntax.isTriggerAtStart && { prefix }),
+      template: supportOf(probe, style, true),
+    };
+  }
+  const support = supportOf(probe, detected?.style ?? { args: "text", content: "" }, detected !== undefined);
+  if (mentioned !== undefined) {
+    const [mention, name] = mentioned;
+    const reason = `The chat template mentions ${JSON.stringify(mention)}.`;
+    return { name, reason, ...namedFormats[name], template: support };
+  }
+  const syntax: CallSyntax = namedFormats.hermes;
+  const reason = "The chat template writes no calls, so they are JSON in <tool_call> tags.";
+  return { name: "hermes", reason, ...syntax, template: support };
+}
+
+function supportOf(probe: TemplateProbe, style: ProbeStyle, rendersCalls: boolean): TemplateSupport {
+  const call = probeCall(0, {});
+  return {
+    calls: rendersCalls ? style.args : "none",
+    content: style.content,
+    rendersContent: !rendersCalls || (probe.afterContent([call], style)?.includes(call.name) ?? false),
+    tools: probe.toolsVariable,
+    results: probe.rendersResults(call, style),
+  };
+}

@@ -1,0 +1,17 @@
+/** How the beginning of a text compares with a literal, white space aside. */
+export type LiteralMatch = { readonly kind: "match"; readonly length: number } | { readonly kind: "partial" | "none" };
+
+const isSpace = /\s/;
+
+/** Compares the beginning of `text` with `literal`. White space may differ; what follows the literal's last other character is left alone. */
+export function matchLiteral(text: string, literal: string): LiteralMatch {
+  let at = 0;
+  for (const character of literal) {
+    if (isSpace.test(character)) continue;
+    while (at < text.length && isSpace.test(text[at] as string)) at++;
+    if (at === text.length) return { kind: "partial" };
+    if (!text.startsWith(character, at)) return text.length - at < character.length ? { kind: "partial" } : { kind: "none" };
+    at += character.length;
+  }
+  return { kind: "match", length: at };
+}
