@@ -1,6 +1,6 @@
 import { separationOf } from "../src/chat/reasoning.ts";
 import { type ChatMessage, ChatTemplate } from "../src/index.ts";
-import { argumentReaders } from "../src/tools/argumentReader.ts";
+import { argumentReaders } from "../src/tools/argumentReaders.ts";
 import { CallParser, type CallSpan } from "../src/tools/callParser.ts";
 import { findFormat } from "../src/tools/findFormat.ts";
 import { toolVariables } from "../src/tools/probe.ts";

@@ -83,11 +83,11 @@ function roundTrips(source: string, given = turns): void {
     for (let at = 1; at < text.length; at++) expect(parse([text.slice(0, at), text.slice(at)])).toEqual(whole);
   });
 
-  test("content before a call", async () => {
+  test.skipIf(trip.format.isTriggerAtStart)("content before a call", async () => {
     const [call] = given["one call"]!;
     const text = trip.render([call!], "Let me look.");
     const { calls, text: content } = (await trip.parser(text))([text]);
     expect(calls).toEqual([{ ...call, isDone: true }]);
-    if (text.includes("Let me look.") && trip.format.name !== "harmony") expect(content.trim()).toMatch(/Let me look\./);
+    if (text.includes("Let me look.")) expect(content.trim()).toMatch(/Let me look\./);
   });
 }

@@ -227,7 +227,7 @@ export class CallParser {
   #end(): boolean {
     const { between } = this.#format;
     const [first, ...rest] = between ?? [];
-    const found = typeof first === "string" ? matchLiteral(this.#held, first) : { kind: "none" as const };
+    const found = typeof first === "string" ? matchLiteral(this.#held, first) : { kind: "none" as const, length: 0 };
     if (found.kind === "partial") return false;
     if (found.kind === "match" && first !== "") {
       this.#held = this.#held.slice(found.length);

@@ -19,11 +19,9 @@ export function findFormat(template: ChatTemplate): ToolFormat {
 
 /** The format `name` for a template. */
 export function namedFormat(template: ChatTemplate, name: ToolFormatName): ToolFormat {
-  return { ...findFormat(template), ...plain, ...namedFormats[name], name, reason: "The format was given." };
+  const { template: support } = findFormat(template);
+  return { name, reason: "The format was given.", ...namedFormats[name], template: support };
 }
-
-/** Absence of what not every format has. */
-const plain = { between: undefined, prefix: undefined, answer: undefined };
 
 function formatOf(template: ChatTemplate): ToolFormat {
   const probe = new TemplateProbe(template);

@@ -1,5 +1,9 @@
 /** How the beginning of a text compares with a literal, white space aside. */
-export type LiteralMatch = { readonly kind: "match"; readonly length: number } | { readonly kind: "partial" | "none" };
+export interface LiteralMatch {
+  readonly kind: "match" | "partial" | "none";
+  /** Length of the text that matches. */
+  readonly length: number;
+}
 
 const isSpace = /\s/;
 
@@ -9,8 +13,8 @@ export function matchLiteral(text: string, literal: string): LiteralMatch {
   for (const character of literal) {
     if (isSpace.test(character)) continue;
     while (at < text.length && isSpace.test(text[at] as string)) at++;
-    if (at === text.length) return { kind: "partial" };
-    if (!text.startsWith(character, at)) return text.length - at < character.length ? { kind: "partial" } : { kind: "none" };
+    if (at === text.length) return { kind: "partial", length: at };
+    if (!text.startsWith(character, at)) return { kind: text.length - at < character.length ? "partial" : "none", length: at };
     at += character.length;
   }
   return { kind: "match", length: at };
