@@ -46,6 +46,7 @@ export type {
 } from "./expression/types.ts";
 export { fromGbnf } from "./gbnf/fromGbnf.ts";
 export type { JsonSchema, SchemaWarning } from "./json/documents.ts";
+export { stringFormat } from "./json/formats.ts";
 export { fromJsonSchema, type JsonSchemaGrammar, type JsonSchemaOptions } from "./json/fromJsonSchema.ts";
 export { fromLark, type LarkGrammar, type LarkOptions } from "./lark/fromLark.ts";
 export { type JsonValue, partialJson } from "./partial/partialJson.ts";

@@ -1,4 +1,6 @@
-import { and } from "../expression/builders.ts";
+import { and, anyCodePoint, repeat } from "../expression/builders.ts";
+import type { Regular } from "../expression/types.ts";
+import { regularFromRegex } from "../regex/fromRegex.ts";
 import { Language } from "./language.ts";
 import { insideOf } from "./patterns.ts";
 import { ofLength, stringOf } from "./strings.ts";
@@ -79,6 +81,17 @@ export function formatOf(name: string): Language | "refused" | undefined {
   );
   compiled.set(name, language);
   return language;
+}
+
+/**
+ * Returns the strings of the format `name` as texts without quotation marks, `"refused"` if JSON Schema defines it but it is not enforced, or
+ * undefined for any other.
+ */
+export function stringFormat(name: string): Regular | "refused" | undefined {
+  const source = sources.get(name)?.[0];
+  if (source === undefined) return refused.has(name) ? "refused" : undefined;
+  const matching = regularFromRegex(source);
+  return name === "hostname" ? and([matching, repeat(anyCodePoint, 1, maximumHostname)]) : matching;
 }
 
 /** Source of IPv6 addresses: eight groups, of which `::` stands for one or more, and of which the last two may be an IPv4 address. */

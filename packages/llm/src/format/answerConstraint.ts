@@ -1,28 +1,13 @@
 import { UnsupportedError } from "@centella/core";
-import {
-  anyTextUntil,
-  choice,
-  codePoints,
-  combine,
-  compile,
-  fromGbnf,
-  fromJsonSchema,
-  fromLark,
-  fromRegex,
-  type Grammar,
-  GrammarError,
-  type Item,
-  type JsonSchemaGrammar,
-  type Matcher,
-  optional,
-  repeat,
-  sequence,
-  text,
-} from "@centella/grammar";
-import { opensReasoning, promptEndOf, type ReasoningFormat, type ReasoningTags } from "../chat/reasoning.ts";
+import { combine, compile, type Grammar, GrammarError, type Matcher, sequence } from "@centella/grammar";
+import { promptEndOf, type ReasoningFormat } from "../chat/reasoning.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { TurnTools } from "../tools/turnTools.ts";
 import { type AnswerFormat, checkFormat } from "./answerFormat.ts";
+import { answerGrammar } from "./answerGrammar.ts";
+import { Markup } from "./markup.ts";
 import { textVocabulary } from "./textVocabulary.ts";
+import { markupOf, withReasoning } from "./withReasoning.ts";
 
 /** What the constraint of an answer depends on. */
 export interface ConstraintContext {
@@ -32,6 +17,8 @@ export interface ConstraintContext {
   readonly reasoning: ReasoningFormat | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
+  /** Tools that the answer may call. */
+  readonly tools?: TurnTools | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -42,25 +29,14 @@ export interface FormatOutcome {
   readonly value?: unknown;
 }
 
-/** Most characters of white space between reasoning and answer. */
-const maxSpace = 4;
-const whiteSpace = repeat(
-  codePoints([
-    [0x09, 0x0a],
-    [0x0d, 0x0d],
-    [0x20, 0x20],
-  ]),
-  0,
-  maxSpace,
-);
 const space = 0x20;
 
 /** Excludes the tokens with which an answer would not match its format. Follows the text of one generation. */
 export class AnswerConstraint {
   readonly #tokenizer: Tokenizer;
-  readonly #format: AnswerFormat;
-  /** Of the answer alone. */
-  readonly #answer: Matcher;
+  readonly #format: AnswerFormat | undefined;
+  /** Of the answer alone, if it has a format. */
+  readonly #answer: Matcher | undefined;
   /** Of the generated text, with the reasoning and tags. */
   #matcher: Matcher;
   /** At a place where a text loses its first space: the matcher of texts that begin with one. */
@@ -73,27 +49,31 @@ export class AnswerConstraint {
 
   /**
    * @throws {ArgumentError} if the format has another shape; {GrammarError} if it is malformed or cannot be enforced; {UnsupportedError} for
-   *   answers in the Harmony format or that continue a message, and if no token ends a text; the signal's reason
+   *   answers that continue a message, if no token ends a text, and for tools whose arguments cannot be enforced; the signal's reason
    */
-  constructor(format: AnswerFormat, { tokenizer, promptIds, reasoning: tags, begun, signal }: ConstraintContext) {
-    checkFormat(format);
-    if (tokenizer.endOfGenerationIds.length === 0) throw new UnsupportedError("format", "the vocabulary has no token that ends a text");
-    if (begun !== undefined) throw new UnsupportedError("format", "the answer continues a message; end the conversation with another role");
-    if (tags === "harmony")
-      throw new UnsupportedError("format", "the model answers in the channels of the Harmony format; generate without a format");
-    const { grammar, warnings } = grammarOf(format, signal);
-    const vocabulary = textVocabulary(tokenizer, markupOf(tags));
+  constructor(format: AnswerFormat | undefined, { tokenizer, promptIds, reasoning, begun, tools, signal }: ConstraintContext) {
+    const what = format === undefined ? "tools" : "format";
+    if (format !== undefined) checkFormat(format);
+    if (tokenizer.endOfGenerationIds.length === 0) throw new UnsupportedError(what, "the vocabulary has no token that ends a text");
+    if (begun !== undefined) throw new UnsupportedError(what, "the answer continues a message; end the conversation with another role");
+    const markup = new Markup(tokenizer);
+    const answer = format && answerGrammar(format, signal);
+    const turn = tools?.grammar(answer?.grammar, markup, signal) ?? (answer as NonNullable<typeof answer>);
+    const promptEnd = promptEndOf(tokenizer, promptIds, markupOf(reasoning));
+    const whole = withReasoning(turn.grammar, reasoning, { promptEnd, markup, isHarmonyWhole: tools?.format.name === "harmony" });
+    const vocabulary = textVocabulary(tokenizer, markup.controlIds);
     const matcher = (of: Grammar): Matcher => compile(of, vocabulary, signal === undefined ? {} : { signal }).matcher();
-    const whole = tags === undefined ? grammar : withReasoning(grammar, tags, promptEndOf(tokenizer, promptIds, markupOf(tags)));
     this.#tokenizer = tokenizer;
     this.#format = format;
-    this.#answer = matcher(grammar);
+    this.#answer = answer && matcher(answer.grammar);
     this.#matcher = matcher(whole);
+    const opened = tools?.format.opened;
+    if (opened !== undefined) this.#matcher.acceptBytes(new TextEncoder().encode(opened));
     const last = promptIds.at(-1);
     const losesSpace = tokenizer.addSpacePrefix && (last === undefined || tokenizer.isTextBoundary(last));
-    if (losesSpace) this.#spaced = matcher(combine({ whole }, (parts) => sequence([" ", parts.whole])));
+    if (losesSpace && opened === undefined) this.#spaced = matcher(combine({ whole }, (parts) => sequence([" ", parts.whole])));
     this.#allowed = new Uint32Array(vocabulary.maskWords);
-    this.warnings = warnings;
+    this.warnings = [...(answer?.warnings ?? []), ...(tools === undefined ? [] : turn.warnings)];
   }
 
   /**
@@ -122,7 +102,8 @@ export class AnswerConstraint {
    * @param hasEnded whether the model ended the text. A text that was ended otherwise, such as the number 12 that might have become 123, is
    *   complete only if nothing can follow.
    */
-  outcome(answer: string, hasEnded: boolean): FormatOutcome {
+  outcome(answer: string, hasEnded: boolean): FormatOutcome | undefined {
+    if (this.#format === undefined || this.#answer === undefined) return undefined;
     const matcher = this.#answer.fork();
     const matches = matcher.acceptBytes(new TextEncoder().encode(answer)) && matcher.isComplete;
     const complete = matches && (hasEnded || !this.#canGoOn(matcher));
@@ -166,41 +147,4 @@ export class AnswerConstraint {
       { text: textSoFar },
     );
   }
-}
-
-function grammarOf(
-  format: AnswerFormat,
-  signal: AbortSignal | undefined,
-): { readonly grammar: Grammar; readonly warnings: readonly string[] } {
-  const plain = (grammar: Grammar) => ({ grammar, warnings: [] });
-  if (format !== "json" && !("schema" in format)) {
-    if ("regex" in format) return plain(fromRegex(format.regex));
-    if ("gbnf" in format) return plain(fromGbnf(format.gbnf));
-    if ("choice" in format) return plain({ start: choice(format.choice.map(text)), rules: {} });
-    return withWarnings(fromLark(format.lark));
-  }
-  return withWarnings(fromJsonSchema(format === "json" ? true : format.schema, signal === undefined ? {} : { signal }));
-}
-
-function withWarnings(grammar: JsonSchemaGrammar): { readonly grammar: Grammar; readonly warnings: readonly string[] } {
-  const warnings = grammar.warnings.map(({ keyword, pointer, reason }) => `format: ${keyword} of the schema at "${pointer}": ${reason}`);
-  return { grammar, warnings };
-}
-
-/** The tags that texts may have as single tokens. */
-function markupOf(tags: ReasoningTags | undefined): readonly string[] {
-  return [tags?.open, tags?.close, tags?.answer, tags?.answerClose].filter((tag) => tag !== undefined);
-}
-
-/** Texts whose answer matches the grammar: after a thought that the prompt opened or the model opens, and within the tags of answers. */
-function withReasoning(grammar: Grammar, tags: ReasoningTags, promptEnd: string): Grammar {
-  return combine({ grammar }, (parts) => {
-    const tagged = (before: Item) => {
-      if (tags.answer === undefined) return sequence([before, parts.grammar]);
-      const close = tags.answerClose === undefined ? [] : [optional(sequence([whiteSpace, tags.answerClose]))];
-      return sequence([before, choice([parts.grammar, sequence([tags.answer, whiteSpace, parts.grammar, ...close])])]);
-    };
-    const rest = sequence([anyTextUntil(tags.close), tagged(whiteSpace)]);
-    return opensReasoning(tags, promptEnd) ? rest : choice([tagged(""), sequence([tags.open, rest])]);
-  });
 }

@@ -1,0 +1,68 @@
+import { and, anyText, bytes, not, optional, type Regular, sequence, text } from "@centella/grammar";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+
+/** First byte of what a control token stands for in a grammar. No UTF-8 text has it. */
+const controlByte = 0xff;
+
+/**
+ * Markup in grammars for one vocabulary. A control token stands for bytes that no text has, so that it is allowed only where a grammar has
+ * markup, never within a text that happens to spell it.
+ */
+export class Markup {
+  readonly #tokenizer: Tokenizer;
+  readonly #ids = new Set<number>();
+
+  constructor(tokenizer: Tokenizer) {
+    this.#tokenizer = tokenizer;
+  }
+
+  /** Ids of the control tokens in all markup so far. */
+  get controlIds(): readonly number[] {
+    return [...this.#ids].sort((a, b) => a - b);
+  }
+
+  /** Matches `markup` with its control tokens. With `isEnd`, it goes up to the first token that ends a generation. */
+  item(markup: string, isEnd = false): Regular {
+    const items: Regular[] = [];
+    let from = 0;
+    const spaced = (rest: string): Regular[] => (rest === "" ? [] : [text(rest)]);
+    for (const id of this.#tokenizer.encode(markup, { addSpecial: false, parseSpecial: true })) {
+      if (!isControl(this.#tokenizer, id)) continue;
+      const name = this.#tokenizer.tokenText(id);
+      const at = markup.indexOf(name, from);
+      if (at < 0) continue;
+      items.push(...spaced(markup.slice(from, at)));
+      if (isEnd && this.#tokenizer.isEndOfGeneration(id)) return sequence(items);
+      from = at + name.length;
+      items.push(this.#control(id));
+    }
+    return sequence([...items, ...spaced(markup.slice(from))]);
+  }
+
+  /** Matches any text up to the first occurrence of `markup`, and `markup`. */
+  textUntil(markup: string): Regular {
+    return sequence([textWithout(markup), this.item(markup)]);
+  }
+
+  #control(id: number): Regular {
+    this.#ids.add(id);
+    const item = sequence(Array.from(controlBytes(id), (byte) => bytes([[byte, byte]])));
+    // Text after the token loses its first space, so tokens with one stand for what follows it.
+    return this.#tokenizer.addSpacePrefix ? sequence([item, optional(" ")]) : item;
+  }
+}
+
+/** Matches text in which `part` does not occur. */
+export function textWithout(part: string): Regular {
+  return and([anyText, not(sequence([anyText, part, anyText]))]);
+}
+
+/** Whether a token is no text: a control token, or an added one after which text loses its first space. */
+export function isControl(tokenizer: Tokenizer, id: number): boolean {
+  return tokenizer.isSpecial(id) || (tokenizer.addSpacePrefix && tokenizer.isTextBoundary(id));
+}
+
+/** The bytes that a control token stands for in grammars. */
+export function controlBytes(id: number): Uint8Array {
+  return Uint8Array.of(controlByte, id & 0xff, (id >> 8) & 0xff, (id >> 16) & 0xff);
+}

@@ -1,0 +1,132 @@
+import {
+  and,
+  anyText,
+  bytes,
+  choice,
+  combine,
+  codePoints,
+  type Expression,
+  empty,
+  fromRegex,
+  type Grammar,
+  not,
+  optional,
+  type Regular,
+  reference,
+  repeat,
+  sequence,
+  text,
+} from "@centella/grammar";
+import { type Markup, textWithout } from "../format/markup.ts";
+import { argumentGrammar } from "./argumentGrammar.ts";
+import type { Pieces, ToolFormat } from "./toolFormat.ts";
+import type { ToolUse } from "./tools.ts";
+
+/** What the grammar of an answer with calls is made from. */
+export interface CallGrammarContext {
+  readonly format: ToolFormat;
+  readonly use: ToolUse;
+  /** What an answer without calls must match. Undefined: any text. */
+  readonly answer: Grammar | undefined;
+  readonly markup: Markup;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A grammar, with sentences on what it does not enforce. */
+export interface CallGrammar {
+  readonly grammar: Grammar;
+  readonly warnings: readonly string[];
+}
+
+/** Most characters of white space between parts of an answer. */
+const maxSpace = 4;
+export const whiteSpace: Regular = repeat(
+  codePoints([
+    [0x09, 0x0a],
+    [0x0d, 0x0d],
+    [0x20, 0x20],
+  ]),
+  0,
+  maxSpace,
+);
+
+/**
+ * The grammar of answers that may call tools.
+ * @throws {GrammarError | UnsupportedError} if arguments cannot be enforced
+ */
+export function callGrammar(context: CallGrammarContext): CallGrammar {
+  const { format, use, answer, markup } = context;
+  const { grammar: calls, warnings } = oneCall(context);
+  const grammar = combine<string>({ calls, ...(answer && { answer }) }, (parts) => {
+    const turn = turnOf(format, use, parts.calls as Expression, markup);
+    return use.isRequired ? sequence([beginning(format, markup), turn]) : withAnswer(context, turn, parts.answer);
+  });
+  return { grammar, warnings };
+}
+
+/** One call of any of the tools, as a rule. */
+function oneCall({ format, use, markup, signal }: CallGrammarContext): CallGrammar {
+  const found = use.callable.map((tool) => ({ tool, ...argumentGrammar(tool, { syntax: format.arguments, markup, signal, isStrict: use.isStrict }) }));
+  const grammars = Object.fromEntries(found.map(({ grammar }, i) => [`tool${i}`, grammar]));
+  const { start, rules } = combine(grammars, (parts) =>
+    choice(found.map(({ tool }, i) => sequence(piecesOf(format.call, { format, markup, name: tool.name, args: parts[`tool${i}`] })))),
+  );
+  return { grammar: { start: reference("call"), rules: { ...rules, call: start } }, warnings: found.flatMap(({ warnings }) => warnings) };
+}
+
+/** Texts and slots as expressions. */
+function piecesOf(
+  pieces: Pieces,
+  { format, markup, name = "", args = empty }: { readonly format: ToolFormat; readonly markup: Markup; readonly name?: string; readonly args?: Expression | undefined },
+): Expression[] {
+  return pieces.map((piece) => {
+    if (typeof piece === "string") return markup.item(piece);
+    switch (piece.slot) {
+      case "name":
+        return text(name);
+      case "id":
+        return fromRegex(format.id).start;
+      case "index":
+        return repeat(bytes([[0x30, 0x39]]), 1, 3);
+      case "arguments":
+        return args;
+    }
+  });
+}
+
+/** All calls of a turn. */
+function turnOf(format: ToolFormat, { isParallel }: ToolUse, call: Expression, markup: Markup): Expression {
+  const { before, between, after } = format;
+  const more = between !== undefined && isParallel ? [repeat(sequence([...piecesOf(between, { format, markup }), call]), 0, Infinity)] : [];
+  return sequence([...piecesOf(before, { format, markup }), call, ...more, markup.item(after, true)]);
+}
+
+/** What may precede calls at the beginning of an answer. */
+function beginning({ prefix }: ToolFormat, markup: Markup): Expression {
+  return sequence([whiteSpace, ...(prefix === undefined ? [] : [optional(markup.item(prefix))])]);
+}
+
+/** An answer without calls, or calls, which text may precede unless the answer must match a grammar. */
+function withAnswer({ format, markup }: CallGrammarContext, turn: Expression, answer: Expression | undefined): Expression {
+  const { trigger, isTriggerAtStart, opened, prefix } = format;
+  const mark = format.answer === undefined ? empty : sequence([whiteSpace, markup.item(format.answer)]);
+  const marked = opened === undefined ? optional(mark) : mark;
+  const calls = sequence([beginning(format, markup), turn]);
+  if (answer !== undefined) return choice([calls, sequence([marked, answer])]);
+  if (!isTriggerAtStart) {
+    const free = textWithout(trigger);
+    return choice([sequence([marked, free, optional(turn)]), calls]);
+  }
+  const begins = choice([trigger, ...(prefix === undefined ? [] : [prefix])].map((begin) => text(begin)));
+  const free = and([anyText, not(sequence([anySpace, begins, anyText]))]);
+  return choice([sequence([marked, free]), calls]);
+}
+
+const anySpace = repeat(
+  bytes([
+    [0x09, 0x0d],
+    [0x20, 0x20],
+  ]),
+  0,
+  Infinity,
+);

@@ -1,0 +1,120 @@
+import { and, bytes, choice, combine, type Expression, fromJsonSchema, type Grammar, not, type Regular, repeat, sequence, text } from "@centella/grammar";
+import { anyText } from "@centella/grammar";
+import { type Markup, textWithout } from "../format/markup.ts";
+import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
+import type { TaggedSyntax, ValueType } from "./toolFormat.ts";
+import { typesOfSchema } from "./valueTypes.ts";
+
+/**
+ * The grammar of arguments between markup: strings without quotation marks, other values as JSON.
+ * @throws {UnsupportedError} for a schema that cannot be enforced like this; {GrammarError}
+ */
+export function taggedGrammar(tool: string, root: ObjectSchema, markup: Markup, syntax: TaggedSyntax): Grammar {
+  const context: SchemaContext = { tool, root };
+  const rules: Record<string, Expression> = {};
+  const values: Record<string, Grammar> = {};
+  const properties = propertiesOf(resolved(root, context));
+  // Without named properties, the arguments are any.
+  const isOpen = properties.length === 0 && root.additionalProperties !== false;
+  if (isOpen) values.any = { start: anyArguments(markup, syntax), rules: {} };
+  for (const [i, [name, schema]] of properties.entries()) values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, syntax });
+  const { first, next } = syntax;
+  const combined = combine(values, (parts) => {
+    const members = properties.map(([name, , isRequired], i) => ({
+      isRequired,
+      item: sequence([text(name), parts[`value${i}`] as Expression]),
+    }));
+    return parts.any ?? memberList(members, { first: markup.item(first), next: markup.item(next), prefix: "argument", rules });
+  });
+  return { start: combined.start, rules: { ...combined.rules, ...rules } };
+}
+
+interface ValueContext {
+  readonly context: SchemaContext;
+  readonly markup: Markup;
+  readonly syntax: TaggedSyntax;
+}
+
+/** What follows the name of an argument. */
+function valueGrammar(name: string, schema: ObjectSchema, { context, markup, syntax }: ValueContext): Grammar {
+  const types = typesOfSchema(schema);
+  const close = closeOf(syntax, name);
+  const others = [...types].filter((type) => type !== "string");
+  const grammars: Record<string, Grammar> = {};
+  // Types that share their markup share their values as well.
+  for (const open of new Set(others.map((type) => syntax.open[type]))) {
+    const own = others.filter((type) => syntax.open[type] === open);
+    grammars[open] = otherValues(schema, own, context, syntax);
+  }
+  return combine(grammars, (parts) => {
+    const alternatives = Object.keys(grammars).map((open) => sequence([markup.item(open), parts[open] as Expression, markup.item(close)]));
+    if (types.has("string")) {
+      const same = others.filter((type) => syntax.open[type] === syntax.open.string);
+      const strings = and([stringsOf(schema, context), textWithout(close), ...same.map(notLike)]);
+      alternatives.push(sequence([markup.item(syntax.open.string), strings, markup.item(close)]));
+    }
+    return choice(alternatives);
+  });
+}
+
+function closeOf({ closeBefore, close }: TaggedSyntax, name: string): string {
+  return closeBefore === undefined ? close : closeBefore + name + close;
+}
+
+/** Values that are no strings. */
+function otherValues(schema: ObjectSchema, types: readonly ValueType[], { root }: SchemaContext, { isPython }: TaggedSyntax): Grammar {
+  const { $defs, definitions } = root;
+  const narrowed = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }), ...schema, type: numbersOf(schema, types) };
+  const values = fromJsonSchema(narrowed, { whitespace: "any", maxWhitespace: 4 });
+  // Templates that write these words as Python does also show them to the model like that.
+  const words = isPython && schema.enum === undefined && schema.const === undefined ? types.flatMap((type) => pythonWords[type] ?? []) : [];
+  return words.length === 0 ? values : combine({ values }, (parts) => choice([parts.values, ...words]));
+}
+
+const pythonWords: Readonly<Partial<Record<ValueType, readonly string[]>>> = { boolean: ["True", "False"], null: ["None"] };
+
+function numbersOf({ type }: ObjectSchema, types: readonly ValueType[]): readonly string[] {
+  const named = Array.isArray(type) ? type : [type];
+  const isInteger = named.includes("integer") && !named.includes("number");
+  return types.map((each) => (each === "number" && isInteger ? "integer" : each));
+}
+
+const space = repeat(
+  bytes([
+    [0x09, 0x0d],
+    [0x20, 0x20],
+  ]),
+  0,
+  Infinity,
+);
+
+/** Texts that are not read as a value of this type. */
+function notLike(type: ValueType): Regular {
+  const digit = bytes([[0x30, 0x39]]);
+  const begins: Readonly<Record<ValueType, readonly Regular[]>> = {
+    string: [],
+    number: [digit, text("-")],
+    boolean: [text("t"), text("f"), text("T"), text("F")],
+    null: [text("n"), text("N")],
+    array: [text("[")],
+    object: [text("{")],
+  };
+  const words: Readonly<Partial<Record<ValueType, readonly string[]>>> = {
+    boolean: ["true", "false", "True", "False"],
+    null: ["null", "None"],
+  };
+  const like = words[type];
+  if (like !== undefined) return not(sequence([space, choice(like.map((word) => text(word))), space]));
+  return not(sequence([space, choice(begins[type]), anyText]));
+}
+
+/** Arguments of any names and values. */
+function anyArguments(markup: Markup, syntax: TaggedSyntax): Expression {
+  const name = repeat(bytes([[0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]), 1, 64);
+  const { closeBefore, open, close } = syntax;
+  if (closeBefore !== undefined) return sequence([]);
+  const value = choice([...new Set(Object.values(open))].map((each) => markup.item(each)));
+  const argument = sequence([name, value, textWithout(close), markup.item(close)]);
+  const more = repeat(sequence([markup.item(syntax.next), argument]), 0, Infinity);
+  return choice([sequence([]), sequence([markup.item(syntax.first), argument, more])]);
+}
