@@ -4,7 +4,7 @@ import type { Output } from "./output.ts";
 /** Tokens from which progress of a prompt is shown: fewer are computed too fast to read it. */
 const longPrompt = 256;
 
-/** Writes a text while it is generated: the answer to stdout, reasoning and the progress of a long prompt to stderr. */
+/** Writes a text while it is generated: the answer and calls of tools to stdout, reasoning and the progress of a long prompt to stderr. */
 export async function writeGeneration(parts: AsyncIterable<GenerationPart>, output: Output): Promise<GenerationFinish> {
   let isThinking = false;
   for await (const part of parts) {
@@ -15,6 +15,10 @@ export async function writeGeneration(parts: AsyncIterable<GenerationPart>, outp
     if (part.type === "prefill") {
       if (part.total - part.done >= longPrompt) output.status(`reading the prompt: ${part.done} of ${part.total} tokens`);
       else output.clearStatus();
+      continue;
+    }
+    if (part.type === "toolCall") {
+      output.write(`${part.isFirst ? `\n${part.name} ` : ""}${part.argumentsDelta}`);
       continue;
     }
     if (isThinking !== (part.type === "reasoning")) {

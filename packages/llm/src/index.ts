@@ -4,6 +4,7 @@ export type { SnapshotKey } from "./cache/snapshotMac.ts";
 export type { RenderOptions } from "./chat/chatOptions.ts";
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type PreparedChat, type TextPart } from "./chat/chatTemplate.ts";
 export type { ReasoningFormat, ReasoningTags } from "./chat/reasoning.ts";
+export type { ReasoningControl } from "./chat/reasoningControl.ts";
 export {
   BusyError,
   ChatTemplateError,
@@ -16,7 +17,7 @@ export {
   UnsupportedArchitectureError,
 } from "./errors.ts";
 export type { AnswerFormat } from "./format/answerFormat.ts";
-export type { GenerateOptions } from "./generate/generateOptions.ts";
+export type { GenerateOptions, ReasoningOptions, RunOptions } from "./generate/generateOptions.ts";
 export type {
   Commentary,
   GeneratedText,
@@ -24,10 +25,11 @@ export type {
   GenerationPart,
   PrefillProgress,
   Timings,
+  ToolCallPart,
   Usage,
 } from "./generate/generationParts.ts";
 export type { OverflowPolicy } from "./generate/overflow.ts";
-export type { Gap, Prompt } from "./generate/prompt.ts";
+export type { Gap, Prompt } from "./generate/promptInput.ts";
 export type { Session } from "./generate/session.ts";
 export type { SessionOptions } from "./generate/sessionOptions.ts";
 export { type StopResult, StopStrings } from "./generate/stopStrings.ts";
@@ -55,3 +57,17 @@ export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";
+export type { ToolFormatName } from "./tools/namedFormats.ts";
+export type { RunPart, ToolResultPart } from "./tools/runTools.ts";
+export type {
+  ArgumentSyntax,
+  CallSyntax,
+  NotationSyntax,
+  Pieces,
+  Slot,
+  TaggedSyntax,
+  TemplateSupport,
+  ToolFormat,
+  ValueType,
+} from "./tools/toolFormat.ts";
+export type { Tool, ToolCall, ToolChoice, ToolContext, ToolOptions } from "./tools/tools.ts";

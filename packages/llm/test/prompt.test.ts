@@ -118,7 +118,7 @@ describeShared("prompts", () => {
 
   test("template options at the top level are errors that name the right place", () => {
     using session = model.createSession();
-    expect(() => session.generate("x", { tools: [] } as object)).toThrow(/got tools; pass chat: \{ tools \}/);
+    expect(() => session.generate("x", { documents: [] } as object)).toThrow(/got documents; pass chat: \{ documents \}/);
   });
 
   test("DRY breakers are bounded", async () => {

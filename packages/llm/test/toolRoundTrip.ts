@@ -1,6 +1,6 @@
 import { separationOf } from "../src/chat/reasoning.ts";
 import { type ChatMessage, ChatTemplate } from "../src/index.ts";
-import { argumentReaders } from "../src/tools/argumentReaders.ts";
+import { argumentFamily } from "../src/tools/argumentFamilies.ts";
 import { CallParser, type CallSpan } from "../src/tools/callParser.ts";
 import { findFormat } from "../src/tools/findFormat.ts";
 import { toolVariables } from "../src/tools/probe.ts";
@@ -106,10 +106,10 @@ export class RoundTrip {
     const tags = typeof reasoning === "object" ? reasoning : undefined;
     const closeAt = tags === undefined ? -1 : text.indexOf(tags.close);
     const isOpen = tags !== undefined && closeAt >= 0 && !text.slice(0, closeAt).includes(tags.open);
-    const readers = await argumentReaders(this.format.arguments);
+    const family = await argumentFamily(this.format.arguments);
     return (pieces) => {
       const splitter = separation?.createSplitter(isOpen && tags !== undefined ? tags.open : "");
-      const parser = new CallParser(this.format, { readers, schemas: new Map(toolNames.map((name) => [name, schema])) });
+      const parser = new CallParser(this.format, { family, schemas: new Map(toolNames.map((name) => [name, schema])) });
       const parsed = new TurnCollector();
       for (const piece of [...pieces, undefined]) {
         const spans = splitter === undefined ? textSpan(piece) : piece === undefined ? splitter.flush() : splitter.push(piece);

@@ -77,7 +77,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 /**
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
- * embeddings, perplexity, formats of answers, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied
+ * embeddings, perplexity, formats of answers, tools, limits of reasoning, log probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied
  * without rounding activations, hosts that compile nothing, the scalar reference, requests that log in, reading by ranges or from a disk,
  * explanations of a server's refusal, and profiles. Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
@@ -111,12 +111,15 @@ const otherUses = [
   "promptLookup.js",
   "quantize.js",
   "readF32.js",
+  "reasoningBudget.js",
+  "reasoningControl.js",
   "referencePlan.js",
   "samplingKernels.js",
   "savedSession.js",
   "shortenPrompt.js",
   "splitPlan.js",
   "timeSteps.js",
+  "toolCalls.js",
   "visionKernels.js",
   "writeGuards.js",
 ];

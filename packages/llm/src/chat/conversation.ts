@@ -1,4 +1,5 @@
 import { isPlain } from "@centella/quant/checks";
+import type { ToolCall } from "../tools/tools.ts";
 import type { ChatMessage, TextPart } from "./messages.ts";
 
 /** Objects that {@link frozenMessages} created, which need not be copied again. */
@@ -46,6 +47,8 @@ function partsOf(content: string | readonly TextPart[]): readonly TextPart[] {
 export interface Answer {
   readonly text: string;
   readonly reasoning?: string | undefined;
+  /** Finished calls of tools. */
+  readonly toolCalls?: readonly ToolCall[] | undefined;
 }
 
 /** An assistant message that a model can continue. */
@@ -57,9 +60,14 @@ export function isOpenAnswer(message: ChatMessage | undefined): message is OpenA
 }
 
 /** Adds an answer to a conversation: in place of the open answer that it continues, or as a new message. */
-export function withAnswer(messages: readonly ChatMessage[], { text, reasoning }: Answer): readonly ChatMessage[] {
-  // Chat templates read the reasoning from this field.
-  const thought = reasoning && { reasoning_content: reasoning };
+export function withAnswer(messages: readonly ChatMessage[], { text, reasoning, toolCalls }: Answer): readonly ChatMessage[] {
+  const thought = {
+    // Chat templates read the reasoning from this field.
+    ...(reasoning && { reasoning_content: reasoning }),
+    ...(toolCalls && {
+      tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: "function", function: { name, arguments: args } })),
+    }),
+  };
   const last = messages.at(-1);
   if (!isOpenAnswer(last)) return [...messages, { role: "assistant", content: text, ...thought }];
   return [...messages.slice(0, -1), { ...last, content: text, ...thought }];

@@ -1,4 +1,16 @@
-import { bytes, choice, codePoints, combine, type Expression, type Grammar, type Item, optional, type Regular, repeat, sequence } from "@centella/grammar";
+import {
+  bytes,
+  choice,
+  codePoints,
+  combine,
+  type Expression,
+  type Grammar,
+  type Item,
+  optional,
+  type Regular,
+  repeat,
+  sequence,
+} from "@centella/grammar";
 import { opensReasoning, type ReasoningFormat, type ReasoningTags } from "../chat/reasoning.ts";
 import type { Markup } from "./markup.ts";
 
@@ -49,7 +61,9 @@ function inTags(answer: Expression, tags: ReasoningTags, { promptEnd, markup }: 
 
 /** Messages of the Harmony format: thoughts, and then the answer. The prompt ends with the role of the first one. */
 function inChannels(answer: Expression, { markup, isHarmonyWhole }: Surroundings): Expression {
-  const final = isHarmonyWhole ? answer : sequence([markup.item("<|channel|>final"), constrained(markup), markup.item("<|message|>"), answer]);
+  const final = isHarmonyWhole
+    ? answer
+    : sequence([markup.item("<|channel|>final"), constrained(markup), markup.item("<|message|>"), answer]);
   const message = (channel: string): Expression =>
     sequence([markup.item(`<|channel|>${channel}<|message|>`), markup.textUntil("<|end|>"), markup.item("<|start|>assistant")]);
   const thoughts = repeat(choice([message("analysis"), message("commentary")]), 0, maxMessages);

@@ -7,23 +7,35 @@ import {
   checkOptions,
   checkValue,
   describe,
+  either,
   isRecord,
   type Kinds,
   listOf,
   nonEmptyString,
   object,
   oneOf,
+  string,
   whole,
 } from "@centella/quant/checks";
 import type { ChatOptions } from "../chat/chatOptions.ts";
 import { chatKinds } from "../chat/chatOptions.ts";
 import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
+import type { ReasoningControl } from "../chat/reasoningControl.ts";
 import type { AnswerFormat } from "../format/answerFormat.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
+import type { ToolFormatName } from "../tools/namedFormats.ts";
+import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolOptions } from "../tools/tools.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 
-/** How a text is generated: the sampling options and the options below. */
-export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
+/** How reasoning is separated from the answer, and how long the model reasons. */
+export interface ReasoningOptions extends ReasoningControl {
+  /** See {@link GenerateOptions.reasoning}. Default: "auto". */
+  readonly format?: "auto" | ReasoningFormat | undefined;
+}
+
+/** How a text is generated: the sampling options, the options for tools and the options below. */
+export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers">, ToolOptions {
   /** Maximum number of tokens to generate, at least 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
   /** Texts that interrupt a repetition for DRY: up to 64, each of up to 40 characters. Default: line feed, colon, double quote, asterisk. */
@@ -58,9 +70,10 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
   readonly promptLookup?: number | undefined;
   /**
    * Separate the model's reasoning from its answer: by the tags that the chat template names ("auto", the default, for turns of a chat), by
-   * these tags, by the channels of the Harmony format ("harmony"), or not at all (false).
+   * these tags, by the channels of the Harmony format ("harmony"), or not at all (false). An object without tags says how long the model
+   * reasons: `{ budget: 200 }`, `{ effort: "low" }`, `{ off: true }`.
    */
-  readonly reasoning?: "auto" | false | ReasoningFormat | undefined;
+  readonly reasoning?: "auto" | false | ReasoningFormat | ReasoningOptions | undefined;
   /** Report the progress of the prompt in parts of type "prefill". Default false. */
   readonly progress?: boolean | undefined;
   /** Values for the chat template besides the messages. */
@@ -71,6 +84,14 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers"> {
    * Logits are then read for every token, also for greedy texts. The format is checked after the call, before anything is computed.
    */
   readonly format?: AnswerFormat | undefined;
+  /** How the model writes calls of tools, in place of what `model.toolFormat` finds. */
+  readonly toolFormat?: ToolFormatName | ToolFormat | undefined;
+}
+
+/** Options of `session.run`: those of each of its answers, and their number. */
+export interface RunOptions extends GenerateOptions {
+  /** Most answers of the model, at least 1. Default: 8. */
+  readonly maxSteps?: number | undefined;
 }
 
 /** Checked options. */
@@ -87,9 +108,20 @@ export interface ResolvedGeneration {
   readonly overflow: OverflowPolicy;
   readonly promptLookup: number;
   readonly reasoning: "auto" | false | ReasoningFormat;
+  /** How long the model reasons. */
+  readonly control: ReasoningControl | undefined;
   readonly progress: boolean;
   readonly chat: ChatOptions;
   readonly format: AnswerFormat | undefined;
+  /** Options for tools, if any were given; `toolUse` checks them. */
+  readonly tools: ToolOptions | undefined;
+  readonly toolFormat: ToolFormatName | ToolFormat | undefined;
+}
+
+/** The options of `session.run` that each of its answers has. @throws {ArgumentError} if `maxSteps` is no whole number from 1 */
+export function generateOptionsOf({ maxSteps, ...options }: RunOptions): GenerateOptions {
+  if (maxSteps !== undefined) checkValue("maxSteps", maxSteps, whole(1));
+  return options;
 }
 
 /** Default breakers of DRY; llama.cpp has the same ones. */
@@ -113,6 +145,11 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   progress: boolean,
   chat: object,
   format: anything,
+  tools: anything,
+  toolChoice: anything,
+  parallelToolCalls: boolean,
+  strictTools: boolean,
+  toolFormat: either(string, object),
 };
 const kinds = { ...Object.fromEntries(samplingOptionNames.map((name) => [name, anything])), ...ownKinds } as Kinds<GenerateOptions>;
 const overflowKinds: Kinds<OverflowPolicy> = {
@@ -121,7 +158,8 @@ const overflowKinds: Kinds<OverflowPolicy> = {
   keep: whole(0),
   room: whole(1),
 };
-const chatNames = Object.keys(chatKinds);
+/** Names of options of the chat template. `tools` are also an option of their own. */
+const chatNames = Object.keys(chatKinds).filter((name) => name !== "tools");
 
 /**
  * Checks options and fills in the defaults. `sampling` holds the model's own sampling defaults.
@@ -146,7 +184,9 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
   const { onAbort = "discard", overflow = {}, promptLookup = 0, reasoning = "auto", progress = false } = options;
   checkOptions("generate.chat", chat, chatKinds);
   checkOptions("generate.overflow", overflow, overflowKinds);
-  checkReasoning(reasoning);
+  const { separation, control } = reasoningOf(reasoning);
+  const { tools, toolChoice, parallelToolCalls, strictTools, toolFormat } = options;
+  const isToolless = tools === undefined && toolChoice === undefined;
   return {
     sampling: resolveSampling(pickSampling(options), sampling),
     dryBreakers: dryBreakers ?? defaultDryBreakers,
@@ -159,10 +199,13 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     raw,
     overflow,
     promptLookup,
-    reasoning,
+    reasoning: separation,
+    control,
     progress,
     chat,
     format,
+    tools: isToolless ? undefined : { tools, toolChoice, parallelToolCalls, strictTools },
+    toolFormat,
   };
 }
 
@@ -181,7 +224,25 @@ function pickSampling(options: GenerateOptions): SamplingOptions {
   return Object.fromEntries(Object.entries(options).filter(([name]) => name !== "dryBreakers" && !Object.hasOwn(ownKinds, name)));
 }
 
-function checkReasoning(reasoning: ResolvedGeneration["reasoning"]): void {
+const controlKinds: Kinds<ReasoningOptions> = { budget: whole(0), effort: nonEmptyString, off: boolean, format: anything };
+
+/** Separates options on how long the model reasons from those on how its reasoning is found. */
+function reasoningOf(reasoning: NonNullable<GenerateOptions["reasoning"]>): {
+  readonly separation: ResolvedGeneration["reasoning"];
+  readonly control: ReasoningControl | undefined;
+} {
+  const isControl = isRecord(reasoning) && !("open" in reasoning || "close" in reasoning);
+  if (!isControl) {
+    const separation = reasoning as ResolvedGeneration["reasoning"];
+    checkSeparation(separation);
+    return { separation, control: undefined };
+  }
+  const { format = "auto", ...control } = checkOptions("generate.reasoning", reasoning as ReasoningOptions, controlKinds);
+  checkSeparation(format);
+  return { separation: format, control };
+}
+
+function checkSeparation(reasoning: ResolvedGeneration["reasoning"]): void {
   if (reasoning === "auto" || reasoning === false || reasoning === "harmony") return;
   const tags: Partial<ReasoningTags> = typeof reasoning === "object" && reasoning !== null ? reasoning : {};
   checkKeys("generate.reasoning", tags, ["open", "close", "answer", "answerClose"]);

@@ -6,10 +6,12 @@ import type { AnswerConstraint } from "../format/answerConstraint.ts";
 import { loadAlgorithms, SamplingChain } from "../sampling/samplingChain.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { CallCollector } from "../tools/callCollector.ts";
 import { DecodeLoop, type RowSampler } from "./decodeLoop.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
+import type { ReasoningBudget } from "./reasoningBudget.ts";
 import { TextAssembly } from "./textAssembly.ts";
 
 /** Inputs of one generation. */
@@ -24,6 +26,8 @@ export interface GenerationContext {
   readonly reasoning: Separation | undefined;
   /** Excludes tokens with which the answer would not match the format. */
   readonly constraint: AnswerConstraint | undefined;
+  /** Finds calls of tools in the answer. */
+  readonly calls: CallCollector | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
   /** See {@link GenerationFinish}. */
@@ -74,7 +78,9 @@ export class Generation {
     }
     yield* this.#text.flush();
     const { stopped } = this.#text;
-    yield this.#finish(stopped === undefined ? ending : { reason: "stop", stop: stopped });
+    if (stopped !== undefined) ending = { reason: "stop", stop: stopped };
+    const hasCalls = ending.reason === "eos" && this.#text.toolCalls.length > 0;
+    yield this.#finish(hasCalls ? { reason: "toolCalls" } : ending);
   }
 
   async *#run(): AsyncGenerator<GenerationPart, Ending, undefined> {
@@ -121,18 +127,29 @@ export class Generation {
     const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
     const sampling = { ...options.sampling, dryBreakers: breakers };
     const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
+    const budget = await this.#budget();
     const choose = (logits: Float32Array): number => {
-      const id = chain.sample(constraint?.masked(logits) ?? logits, { history: this.#history });
+      const id = budget?.next() ?? chain.sample(constraint?.masked(logits) ?? logits, { history: this.#history });
       constraint?.accept(id);
+      budget?.accept(id);
       return id;
     };
-    if (logprobs === undefined) return chain.isGreedy && constraint === undefined ? undefined : choose;
+    if (logprobs === undefined) return chain.isGreedy && constraint === undefined && budget === undefined ? undefined : choose;
     const { logprobsOf } = await import("../sampling/logprobs.ts");
     return (logits) => {
       const id = choose(logits);
       this.#text.logprobs.push(logprobsOf(logits, id, logprobs));
       return id;
     };
+  }
+
+  /** Ends the reasoning after a number of tokens. The code is loaded on demand. */
+  async #budget(): Promise<ReasoningBudget | undefined> {
+    const { tokenizer, options, reasoning, prompt } = this.#context;
+    const { budget } = options.control ?? {};
+    if (budget === undefined || reasoning === undefined) return undefined;
+    const { ReasoningBudget } = await import("./reasoningBudget.ts");
+    return new ReasoningBudget(tokenizer, reasoning.format, { budget, promptIds: prompt.ids });
   }
 
   async *#timedPrefill(sequence: Sequence, loop: DecodeLoop): AsyncGenerator<PrefillProgress, RowSampler, undefined> {
@@ -170,7 +187,7 @@ export class Generation {
 
   #finish(ending: Ending): GenerationFinish {
     const { prompt, options, warnings, constraint } = this.#context;
-    const { text, reasoning, commentary, logprobs } = this.#text;
+    const { text, reasoning, commentary, toolCalls, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
     const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#loop ?? {};
     return {
@@ -179,9 +196,10 @@ export class Generation {
       text,
       ...(this.#context.reasoning !== undefined && { reasoning }),
       ...(commentary.length > 0 && { commentary }),
+      ...(toolCalls.length > 0 && { toolCalls }),
       ids,
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
-      ...constraint?.outcome(text, ending.reason === "eos"),
+      ...(toolCalls.length === 0 && constraint?.outcome(text, ending.reason === "eos")),
       promptIds: prompt.ids,
       seed: options.sampling.seed,
       ...(warnings.length > 0 && { warnings }),

@@ -1,4 +1,5 @@
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
+import type { ToolCall } from "../tools/tools.ts";
 
 /**
  * A piece of the answer, of the reasoning before it, or of a message to or about tools. It contains whole characters and no part of a stop
@@ -15,16 +16,35 @@ export interface GeneratedText {
   readonly logprobs?: readonly ChosenLogprob[];
 }
 
+/** A piece of a call of a tool, with the option `tools`. The pieces of one call follow one another. */
+export interface ToolCallPart {
+  readonly type: "toolCall";
+  /** Identifies the call among all of the conversation. */
+  readonly id: string;
+  readonly name: string;
+  /** Number of the call in this answer, from 0. */
+  readonly index: number;
+  /** Text to append to the call's arguments, which are JSON as a whole. */
+  readonly argumentsDelta: string;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  /** Tokens since the previous piece. */
+  readonly ids: readonly number[];
+  /** Log probabilities of `ids`, with the option `logprobs`. */
+  readonly logprobs?: readonly ChosenLogprob[];
+}
+
 /** The last part of a generation. */
 export interface GenerationFinish {
   readonly type: "finish";
   /**
    * - "eos": the model ended the text.
+   * - "toolCalls": the model ended the text, and called tools in it.
    * - "stop": a stop string ended the text.
    * - "length": `limit` was reached.
    * - "aborted": the signal was aborted, with the option `onAbort: "keep"`.
    */
-  readonly reason: "eos" | "stop" | "length" | "aborted";
+  readonly reason: "eos" | "toolCalls" | "stop" | "length" | "aborted";
   /** With reason "length". */
   readonly limit?: "maxTokens" | "context";
   /** The stop string, with reason "stop". */
@@ -35,6 +55,8 @@ export interface GenerationFinish {
   readonly reasoning?: string;
   /** Messages to or about tools, if any, unparsed (arguments of calls usually are JSON). */
   readonly commentary?: readonly Commentary[];
+  /** Finished calls of tools, if any. */
+  readonly toolCalls?: readonly ToolCall[];
   /** All generated tokens, including the one that ended the text. */
   readonly ids: readonly number[];
   /** Log probabilities of `ids`, with the option `logprobs`. */
@@ -69,8 +91,8 @@ export interface PrefillProgress {
   readonly total: number;
 }
 
-/** A part of a generation: text, progress of the prompt, or the finish. */
-export type GenerationPart = GeneratedText | PrefillProgress | GenerationFinish;
+/** A part of a generation: text, a piece of a call, progress of the prompt, or the finish. */
+export type GenerationPart = GeneratedText | ToolCallPart | PrefillProgress | GenerationFinish;
 
 /** Token counts of a generation. */
 export interface Usage {

@@ -1,27 +1,17 @@
 import { ArgumentError } from "@centella/core";
 import { describe } from "@centella/quant/checks";
+import type { ChatOptions } from "../chat/chatOptions.ts";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages, textOf } from "../chat/messages.ts";
 import { maxCountedTokens, TokenizerError } from "../errors.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
+import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { Tool } from "../tools/tools.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { FittedPrompt, ResolvedOverflow, Shortening } from "./overflow.ts";
-
-/** A text with a gap to fill. */
-export interface Gap {
-  /** Text before the gap. */
-  readonly prefix: string;
-  /** Text after the gap. */
-  readonly suffix: string;
-}
-
-/**
- * Input of a generation: a string (the user's turn of the chat, or text to continue if the model has no chat template or with `raw`), new
- * messages of the chat, a gap to fill, or token ids.
- */
-export type Prompt = string | readonly ChatMessage[] | Gap | { readonly ids: ArrayLike<number> };
+import type { Gap, Prompt } from "./promptInput.ts";
 
 /** A prompt that fits into the context. */
 export interface PreparedPrompt {
@@ -34,6 +24,15 @@ export interface PreparedPrompt {
   readonly warnings: readonly string[];
 }
 
+/** What a prompt depends on besides the options. */
+export interface PromptContext {
+  readonly overflow: ResolvedOverflow;
+  /** The conversation so far. */
+  readonly earlier: readonly ChatMessage[];
+  /** Tools that the prompt describes, and their format. */
+  readonly tools: { readonly all: readonly Tool[]; readonly format: ToolFormat } | undefined;
+}
+
 /**
  * Encodes a prompt and shortens it by the overflow policy. Encoding a long text yields to other work of the thread, and stops early if the
  * text is far too long.
@@ -43,8 +42,7 @@ export async function preparePrompt(
   model: ModelContext,
   prompt: Prompt,
   options: ResolvedGeneration,
-  overflow: ResolvedOverflow,
-  earlier: readonly ChatMessage[],
+  { overflow, earlier, tools }: PromptContext,
 ): Promise<PreparedPrompt> {
   const { contextLength, vocabSize } = model.scheduler;
   const maxTokens = overflow.prompt === "error" ? maxCountedTokens(contextLength) : undefined;
@@ -62,14 +60,47 @@ export async function preparePrompt(
   const begun = isOpenAnswer(last) ? textOf(last.content) : undefined;
   let warnings: readonly string[] = [];
   const encode = async (shown: readonly ChatMessage[]): Promise<readonly number[]> => {
-    const chat = model.chatTemplate.prepare(shown, { ...options.chat, continueFinalMessage: begun !== undefined });
-    warnings = chat.warnings;
+    const { messages: rendered, chat, suffix } = await adaptedChat(model, shown, options, tools);
+    const {
+      text,
+      specialSpans,
+      warnings: found,
+    } = model.chatTemplate.prepare(rendered, { ...chat, continueFinalMessage: begun !== undefined });
+    warnings = found;
     const { tokenizer } = model;
-    const ids = await tokenizer.encodeAsync(chat.text, { addSpecial: false, parseSpecial: chat.specialSpans, ...encoding });
+    const parseSpecial = suffix === "" ? specialSpans : [...specialSpans, [text.length, text.length + suffix.length] as const];
+    const ids = await tokenizer.encodeAsync(text + suffix, { addSpecial: false, parseSpecial, ...encoding });
     return checkIds(withBos(tokenizer, ids), vocabSize);
   };
   const fitted = await fitPrompt(await encode(messages), { contextLength, overflow, chat: { messages, encode } });
   return { fitted, messages, begun, warnings };
+}
+
+/** What is rendered: with tools, calls and results as the template knows them, and with its switches of reasoning. */
+interface AdaptedChat {
+  readonly messages: readonly ChatMessage[];
+  readonly chat: ChatOptions;
+  /** Text after the rendered prompt. */
+  readonly suffix: string;
+}
+
+/** Adapts messages and options to the template. The code is loaded on demand. */
+async function adaptedChat(
+  { chatTemplate }: ModelContext,
+  shown: readonly ChatMessage[],
+  { chat: given, control }: ResolvedGeneration,
+  tools: PromptContext["tools"],
+): Promise<AdaptedChat> {
+  let [messages, chat, suffix] = [shown, given, ""];
+  if (tools !== undefined || messages.some(({ role, tool_calls: calls }) => role === "tool" || calls !== undefined)) {
+    const { toolPrompt } = await import("../tools/toolCalls.ts");
+    ({ messages, chat } = toolPrompt({ messages, chat }, chatTemplate, { tools: tools?.all, format: tools?.format }));
+  }
+  if (control?.effort !== undefined || control?.off === true) {
+    const { controlReasoning } = await import("../chat/reasoningControl.ts");
+    ({ chat, suffix } = controlReasoning(control, chatTemplate, messages, chat));
+  }
+  return { messages, chat, suffix };
 }
 
 /** Applies the overflow policy to a prompt. @throws {ContextOverflowError} if the prompt leaves no room and the policy cannot shorten it */

@@ -1,15 +1,26 @@
+import { UnsupportedError } from "@centella/core";
 import { checkOptions, checkValue, whole } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
-import type { AnswerConstraint } from "../format/answerConstraint.ts";
+import type { AnswerConstraint, ConstraintContext } from "../format/answerConstraint.ts";
 import type { ModelContext } from "../model/modelContext.ts";
-import { type GenerateOptions, type ResolvedGeneration, resolveGeneration, resolveOverflow } from "./generateOptions.ts";
+import type { RunPart } from "../tools/runTools.ts";
+import type { TurnTools } from "../tools/turnTools.ts";
+import {
+  type GenerateOptions,
+  generateOptionsOf,
+  type ResolvedGeneration,
+  type RunOptions,
+  resolveGeneration,
+  resolveOverflow,
+} from "./generateOptions.ts";
 import { Generation, type GenerationContext } from "./generation.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
-import { type Prompt, preparePrompt } from "./prompt.ts";
+import { preparePrompt } from "./prompt.ts";
+import type { Prompt } from "./promptInput.ts";
 import type { SessionOptions } from "./sessionOptions.ts";
 import { sessionKinds } from "./sessionOptions.ts";
 import { finishOf, TurnQueue } from "./turnQueue.ts";
@@ -74,6 +85,17 @@ export class Session {
   /** Runs {@link generate} to its end and returns the finish. */
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
     return finishOf(this.#generate(prompt, this.#resolve(options), false));
+  }
+
+  /**
+   * Generates answers until one calls no tools: calls the tools' `execute`, and goes on with the results. An error of a tool is its result.
+   * Each answer ends with its finish; between two answers are the results. It ends early at a call of a tool without `execute` and after
+   * `maxSteps` answers.
+   * @throws as {@link generate}
+   */
+  run(prompt: Prompt, options: RunOptions = {}): AsyncGenerator<RunPart, void, undefined> {
+    this.#resolve(generateOptionsOf(options));
+    return this.#run(prompt, options);
   }
 
   /**
@@ -146,6 +168,11 @@ export class Session {
     this.#turns.requireIdle();
   }
 
+  async *#run(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart, void, undefined> {
+    const { runTools } = await import("../tools/toolCalls.ts");
+    yield* runTools(this, prompt, options);
+  }
+
   async *#generate(prompt: Prompt, options: ResolvedGeneration, isStream: boolean): AsyncGenerator<GenerationPart, void, undefined> {
     const startedAt = performance.now();
     this.#model.requireAlive();
@@ -163,13 +190,22 @@ export class Session {
     this.#model.requireLogits("generate");
     const { scheduler, tokenizer, pool } = this.#model;
     const overflow = resolveOverflow(options, scheduler.contextLength);
-    const { fitted, messages, begun, warnings } = await preparePrompt(this.#model, prompt, options, overflow, this.#messages);
+    const tools = await this.#tools(options);
+    const { fitted, messages, begun, warnings } = await preparePrompt(this.#model, prompt, options, {
+      overflow,
+      earlier: this.#messages,
+      tools: tools && { all: tools.use.all, format: tools.format },
+    });
+    if (tools !== undefined && messages === undefined)
+      throw new UnsupportedError("tools", "the prompt is no turn of a chat; pass a string or messages, without raw");
     const format = this.#reasoningFormat(options, messages !== undefined);
     const reasoning = format && (await (await import("../chat/chatTemplate.ts")).separationOf(format));
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
-    const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun });
+    const callable = tools?.use.callable.length === 0 ? undefined : tools;
+    const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
+    const calls = callable?.collector(messages ?? []);
     const context = {
-      ...{ scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, constraint, begun, startedAt },
+      ...{ scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, constraint, calls, begun, startedAt },
       warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],
     };
     const generation = new Generation(context);
@@ -201,11 +237,18 @@ export class Session {
   /** Compiles the format of the answer. The code is loaded on demand. */
   async #constraint(
     { format, signal }: ResolvedGeneration,
-    { promptIds, reasoning, begun }: { readonly promptIds: readonly number[] } & Pick<GenerationContext, "reasoning" | "begun">,
+    { reasoning, ...given }: Pick<ConstraintContext, "promptIds" | "tools" | "begun"> & Pick<GenerationContext, "reasoning">,
   ): Promise<AnswerConstraint | undefined> {
-    if (format === undefined) return undefined;
+    if (format === undefined && given.tools === undefined) return undefined;
     const { AnswerConstraint } = await import("../format/answerConstraint.ts");
-    return new AnswerConstraint(format, { tokenizer: this.#model.tokenizer, promptIds, reasoning: reasoning?.format, begun, signal });
+    return new AnswerConstraint(format, { ...given, tokenizer: this.#model.tokenizer, reasoning: reasoning?.format, signal });
+  }
+
+  /** Checks the tools and finds their format. The code is loaded on demand. */
+  async #tools({ tools, toolFormat }: ResolvedGeneration): Promise<TurnTools | undefined> {
+    if (tools === undefined) return undefined;
+    const { openTools } = await import("../tools/toolCalls.ts");
+    return openTools(tools, this.#model.chatTemplate, toolFormat);
   }
 
   /** Adds a turn to the conversation, if the prompt was a turn of a chat. */

@@ -7,6 +7,7 @@ import { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import type { ToolFormat } from "../tools/toolFormat.ts";
 import type { EmbedInput } from "./embed.ts";
 import type { EmbedOptions, PerplexityOptions } from "./measureOptions.ts";
 import { embedKinds, perplexityKinds, signalKinds } from "./measureOptions.ts";
@@ -43,6 +44,14 @@ export class Model implements AsyncDisposable {
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */
   get chatTemplate(): ChatTemplate {
     return this.#context.chatTemplate;
+  }
+
+  /**
+   * How the model writes calls of tools, and how that was found. The option `toolFormat` of `generate` overrides it.
+   * @throws {ChatTemplateError} if the file has no template, or it cannot be parsed
+   */
+  get toolFormat(): Promise<ToolFormat> {
+    return this.#toolFormat();
   }
 
   /** A conversation or a series of completions that reuses what it has computed. Cheap: the cache is the model's. */
@@ -106,6 +115,11 @@ export class Model implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.dispose();
+  }
+
+  async #toolFormat(): Promise<ToolFormat> {
+    const { findFormat } = await import("../tools/toolCalls.ts");
+    return findFormat(this.chatTemplate);
   }
 
   async #dispose(): Promise<void> {

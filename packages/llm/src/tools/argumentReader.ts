@@ -18,6 +18,3 @@ export interface ReadArguments {
 
 /** The schema of a tool's arguments. */
 export type ArgumentSchema = Readonly<Record<string, unknown>> | boolean | undefined;
-
-/** Makes readers of a syntax. */
-export type ArgumentReaders = (schema: ArgumentSchema) => ArgumentReader;

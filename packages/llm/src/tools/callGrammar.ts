@@ -3,8 +3,8 @@ import {
   anyText,
   bytes,
   choice,
-  combine,
   codePoints,
+  combine,
   type Expression,
   empty,
   fromRegex,
@@ -18,13 +18,15 @@ import {
   text,
 } from "@centella/grammar";
 import { type Markup, textWithout } from "../format/markup.ts";
-import { argumentGrammar } from "./argumentGrammar.ts";
-import type { Pieces, ToolFormat } from "./toolFormat.ts";
+import type { ArgumentFamily, ArgumentGrammar } from "./argumentFamily.ts";
+import { type ObjectSchema, schemaOf } from "./schemaParts.ts";
+import type { Pieces, Slot, ToolFormat } from "./toolFormat.ts";
 import type { ToolUse } from "./tools.ts";
 
 /** What the grammar of an answer with calls is made from. */
 export interface CallGrammarContext {
   readonly format: ToolFormat;
+  readonly family: ArgumentFamily;
   readonly use: ToolUse;
   /** What an answer without calls must match. Undefined: any text. */
   readonly answer: Grammar | undefined;
@@ -64,34 +66,53 @@ export function callGrammar(context: CallGrammarContext): CallGrammar {
   return { grammar, warnings };
 }
 
+/** A tool that may be called, and the grammar of its arguments. */
+export interface ConstrainedTool extends ArgumentGrammar {
+  readonly name: string;
+}
+
+/** The tools that may be called. @throws {GrammarError | UnsupportedError} if arguments cannot be enforced */
+export function constrainedTools({ family, use, markup, signal }: CallGrammarContext): readonly ConstrainedTool[] {
+  return use.callable.map(({ name, inputSchema }) => {
+    const schema: ObjectSchema = schemaOf(name, use.isStrict ? inputSchema : undefined);
+    return { name, ...family.grammar(name, schema, { markup, signal }) };
+  });
+}
+
 /** One call of any of the tools, as a rule. */
-function oneCall({ format, use, markup, signal }: CallGrammarContext): CallGrammar {
-  const found = use.callable.map((tool) => ({ tool, ...argumentGrammar(tool, { syntax: format.arguments, markup, signal, isStrict: use.isStrict }) }));
-  const grammars = Object.fromEntries(found.map(({ grammar }, i) => [`tool${i}`, grammar]));
+function oneCall(context: CallGrammarContext): CallGrammar {
+  const { format, markup } = context;
+  const tools = constrainedTools(context);
+  const grammars = Object.fromEntries(tools.map(({ grammar }, i) => [`tool${i}`, grammar]));
   const { start, rules } = combine(grammars, (parts) =>
-    choice(found.map(({ tool }, i) => sequence(piecesOf(format.call, { format, markup, name: tool.name, args: parts[`tool${i}`] })))),
+    choice(tools.map(({ name }, i) => sequence(piecesOf(format.call, { format, markup, name, args: parts[`tool${i}`] })))),
   );
-  return { grammar: { start: reference("call"), rules: { ...rules, call: start } }, warnings: found.flatMap(({ warnings }) => warnings) };
+  return { grammar: { start: reference("call"), rules: { ...rules, call: start } }, warnings: tools.flatMap(({ warnings }) => warnings) };
+}
+
+interface PieceContext {
+  readonly format: ToolFormat;
+  readonly markup: Markup;
+  readonly name?: string;
+  readonly args?: Expression | undefined;
 }
 
 /** Texts and slots as expressions. */
-function piecesOf(
-  pieces: Pieces,
-  { format, markup, name = "", args = empty }: { readonly format: ToolFormat; readonly markup: Markup; readonly name?: string; readonly args?: Expression | undefined },
-): Expression[] {
-  return pieces.map((piece) => {
-    if (typeof piece === "string") return markup.item(piece);
-    switch (piece.slot) {
-      case "name":
-        return text(name);
-      case "id":
-        return fromRegex(format.id).start;
-      case "index":
-        return repeat(bytes([[0x30, 0x39]]), 1, 3);
-      case "arguments":
-        return args;
-    }
-  });
+function piecesOf(pieces: Pieces, context: PieceContext): Expression[] {
+  return pieces.map((piece) => (typeof piece === "string" ? context.markup.item(piece) : slotOf(piece, context)));
+}
+
+function slotOf({ slot }: Slot, { format, name = "", args = empty }: PieceContext): Expression {
+  switch (slot) {
+    case "name":
+      return text(name);
+    case "id":
+      return fromRegex(format.id).start;
+    case "index":
+      return repeat(bytes([[0x30, 0x39]]), 1, 3);
+    case "arguments":
+      return args;
+  }
 }
 
 /** All calls of a turn. */

@@ -1,5 +1,6 @@
 import { partialTag } from "../generate/textSplitter.ts";
-import type { ArgumentReader, ArgumentReaders, ArgumentSchema, ReadArguments } from "./argumentReader.ts";
+import type { ArgumentFamily } from "./argumentFamily.ts";
+import type { ArgumentReader, ArgumentSchema, ReadArguments } from "./argumentReader.ts";
 import { matchLiteral } from "./literalMatch.ts";
 import type { Pieces, Slot, ToolFormat } from "./toolFormat.ts";
 
@@ -22,7 +23,7 @@ export interface CallPiece {
 
 /** What a {@link CallParser} needs besides the format. */
 export interface CallParserContext {
-  readonly readers: ArgumentReaders;
+  readonly family: Pick<ArgumentFamily, "createReader">;
   /** Schemas of the tools by their names. */
   readonly schemas: ReadonlyMap<string, ArgumentSchema>;
 }
@@ -153,7 +154,7 @@ export class CallParser {
     }
     if (typeof piece === "string") return this.#literal(piece, spans);
     if (piece.slot === "arguments") {
-      this.#reader = this.#context.readers(this.#context.schemas.get(this.#name));
+      this.#reader = this.#context.family.createReader(this.#context.schemas.get(this.#name));
       this.#state = "arguments";
       this.#attempt = undefined;
       this.#emit(spans, "", false);

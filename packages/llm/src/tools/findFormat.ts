@@ -1,3 +1,4 @@
+import { ArgumentError } from "@centella/core";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { detectSyntax } from "./detectFormat.ts";
 import { mentions, namedFormats, prefixes, type ToolFormatName } from "./namedFormats.ts";
@@ -17,8 +18,10 @@ export function findFormat(template: ChatTemplate): ToolFormat {
   return format;
 }
 
-/** The format `name` for a template. */
-export function namedFormat(template: ChatTemplate, name: ToolFormatName): ToolFormat {
+/** A format that was given, or the one of this name, for a template. @throws {ArgumentError} for a name that no format has */
+export function givenFormat(template: ChatTemplate, name: ToolFormatName | ToolFormat): ToolFormat {
+  if (typeof name !== "string") return name;
+  if (!Object.hasOwn(namedFormats, name)) throw new ArgumentError("toolFormat", Object.keys(namedFormats).join(", "), name);
   const { template: support } = findFormat(template);
   return { name, reason: "The format was given.", ...namedFormats[name], template: support };
 }

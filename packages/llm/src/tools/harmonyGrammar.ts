@@ -1,22 +1,24 @@
 import { anyText, choice, combine, type Expression, optional, sequence, text } from "@centella/grammar";
 import type { Markup } from "../format/markup.ts";
-import { argumentGrammar } from "./argumentGrammar.ts";
-import type { CallGrammar, CallGrammarContext } from "./callGrammar.ts";
+import { type CallGrammar, type CallGrammarContext, constrainedTools } from "./callGrammar.ts";
 
 /**
  * The grammar of the last message of an answer in the Harmony format: the answer in the channel "final", or a call in "commentary". The
  * recipient of a call is written before or after the channel.
  * @throws {GrammarError | UnsupportedError} if arguments cannot be enforced
  */
-export function harmonyGrammar({ format, use, answer, markup, signal }: CallGrammarContext): CallGrammar {
-  const tools = use.callable.map((tool) => ({
-    name: tool.name,
-    ...argumentGrammar(tool, { syntax: format.arguments, markup, signal, isStrict: use.isStrict }),
-  }));
+export function harmonyGrammar(context: CallGrammarContext): CallGrammar {
+  const { use, answer, markup } = context;
+  const tools = constrainedTools(context);
   const named = Object.fromEntries(tools.map(({ grammar }, i) => [`tool${i}`, grammar]));
   const grammar = combine<string>({ ...named, ...(answer && { answer }) }, (parts) => {
     const calls = tools.flatMap(({ name }, i) => callsOf(name, parts[`tool${i}`] as Expression, markup));
-    const final = sequence([markup.item("<|channel|>final"), optional(constraintOf(markup)), markup.item("<|message|>"), parts.answer ?? anyText]);
+    const final = sequence([
+      markup.item("<|channel|>final"),
+      optional(constraintOf(markup)),
+      markup.item("<|message|>"),
+      parts.answer ?? anyText,
+    ]);
     return choice(use.isRequired ? calls : [final, ...calls]);
   });
   return { grammar, warnings: tools.flatMap(({ warnings }) => warnings) };

@@ -1,7 +1,19 @@
-import { bytes, choice, type Expression, empty, fromJsonSchema, type Grammar, type Regular, reference, repeat, sequence, text } from "@centella/grammar";
+import {
+  and,
+  bytes,
+  choice,
+  type Expression,
+  empty,
+  fromJsonSchema,
+  type Grammar,
+  type Regular,
+  reference,
+  repeat,
+  sequence,
+  text,
+} from "@centella/grammar";
 import { isRecord } from "@centella/quant/checks";
 import { type Markup, textWithout } from "../format/markup.ts";
-import { and } from "@centella/grammar";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf, unsupported } from "./schemaParts.ts";
 import type { NotationSyntax, ValueType } from "./toolFormat.ts";
 import { typesOfSchema } from "./valueTypes.ts";

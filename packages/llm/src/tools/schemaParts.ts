@@ -19,6 +19,14 @@ import { isRecord } from "@centella/quant/checks";
 /** A schema that is an object. */
 export type ObjectSchema = Readonly<Record<string, unknown>>;
 
+/** The schema of a tool's arguments, an object. @throws {UnsupportedError} if they may be something else */
+export function schemaOf(tool: string, schema: ObjectSchema | boolean = true): ObjectSchema {
+  if (schema === true) return { type: "object" };
+  if (!isRecord(schema) || (schema.type !== undefined && schema.type !== "object"))
+    throw new UnsupportedError("tools", `the schema of ${tool} allows arguments that are no object`);
+  return { ...schema, type: "object" };
+}
+
 /** A schema of a tool, where its references are resolved. */
 export interface SchemaContext {
   readonly tool: string;
@@ -26,7 +34,19 @@ export interface SchemaContext {
   readonly root: ObjectSchema;
 }
 
-const annotations = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment", "type", "enum", "const"];
+const annotations = [
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "$comment",
+  "type",
+  "enum",
+  "const",
+];
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const stringKeywords = ["minLength", "maxLength", "pattern", "format"];
 const containerKeywords = ["items", "minItems", "maxItems", "properties", "required", "additionalProperties"];
@@ -100,7 +120,12 @@ export interface Member {
 /** Members in their order with separators, as rules whose names begin with `prefix`. */
 export function memberList(
   members: readonly Member[],
-  { first, next, prefix, rules }: { readonly first: Expression; readonly next: Expression; readonly prefix: string; readonly rules: Record<string, Expression> },
+  {
+    first,
+    next,
+    prefix,
+    rules,
+  }: { readonly first: Expression; readonly next: Expression; readonly prefix: string; readonly rules: Record<string, Expression> },
 ): Expression {
   const name = (i: number, isFirst: boolean): string => `${prefix}${i}${isFirst ? "first" : "next"}`;
   for (const isFirst of [true, false]) {

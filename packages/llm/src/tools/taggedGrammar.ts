@@ -1,5 +1,18 @@
-import { and, bytes, choice, combine, type Expression, fromJsonSchema, type Grammar, not, type Regular, repeat, sequence, text } from "@centella/grammar";
-import { anyText } from "@centella/grammar";
+import {
+  and,
+  anyText,
+  bytes,
+  choice,
+  combine,
+  type Expression,
+  fromJsonSchema,
+  type Grammar,
+  not,
+  type Regular,
+  repeat,
+  sequence,
+  text,
+} from "@centella/grammar";
 import { type Markup, textWithout } from "../format/markup.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
 import type { TaggedSyntax, ValueType } from "./toolFormat.ts";
@@ -17,7 +30,8 @@ export function taggedGrammar(tool: string, root: ObjectSchema, markup: Markup, 
   // Without named properties, the arguments are any.
   const isOpen = properties.length === 0 && root.additionalProperties !== false;
   if (isOpen) values.any = { start: anyArguments(markup, syntax), rules: {} };
-  for (const [i, [name, schema]] of properties.entries()) values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, syntax });
+  for (const [i, [name, schema]] of properties.entries())
+    values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, syntax });
   const { first, next } = syntax;
   const combined = combine(values, (parts) => {
     const members = properties.map(([name, , isRequired], i) => ({
@@ -64,7 +78,12 @@ function closeOf({ closeBefore, close }: TaggedSyntax, name: string): string {
 /** Values that are no strings. */
 function otherValues(schema: ObjectSchema, types: readonly ValueType[], { root }: SchemaContext, { isPython }: TaggedSyntax): Grammar {
   const { $defs, definitions } = root;
-  const narrowed = { ...($defs !== undefined && { $defs }), ...(definitions !== undefined && { definitions }), ...schema, type: numbersOf(schema, types) };
+  const narrowed = {
+    ...($defs !== undefined && { $defs }),
+    ...(definitions !== undefined && { definitions }),
+    ...schema,
+    type: numbersOf(schema, types),
+  };
   const values = fromJsonSchema(narrowed, { whitespace: "any", maxWhitespace: 4 });
   // Templates that write these words as Python does also show them to the model like that.
   const words = isPython && schema.enum === undefined && schema.const === undefined ? types.flatMap((type) => pythonWords[type] ?? []) : [];
@@ -110,7 +129,16 @@ function notLike(type: ValueType): Regular {
 
 /** Arguments of any names and values. */
 function anyArguments(markup: Markup, syntax: TaggedSyntax): Expression {
-  const name = repeat(bytes([[0x30, 0x39], [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]]), 1, 64);
+  const name = repeat(
+    bytes([
+      [0x30, 0x39],
+      [0x41, 0x5a],
+      [0x5f, 0x5f],
+      [0x61, 0x7a],
+    ]),
+    1,
+    64,
+  );
   const { closeBefore, open, close } = syntax;
   if (closeBefore !== undefined) return sequence([]);
   const value = choice([...new Set(Object.values(open))].map((each) => markup.item(each)));

@@ -1,5 +1,20 @@
 import { ArgumentError } from "@centella/core";
-import { boolean, callback, check, checkKeys, checkOptions, describe, either, isRecord, type Kinds, kind, list, object, string } from "@centella/quant/checks";
+import {
+  boolean,
+  callback,
+  check,
+  checkKeys,
+  checkOptions,
+  checkValue,
+  describe,
+  either,
+  isRecord,
+  type Kinds,
+  kind,
+  list,
+  object,
+  string,
+} from "@centella/quant/checks";
 
 /** A function that a model may call. */
 export interface Tool<Input = never> {
@@ -63,6 +78,8 @@ const toolKinds: Kinds<Tool> = {
   execute: callback,
 };
 
+const choiceKind = kind('"auto", "none", "required" or { name }', (value) => ["auto", "none", "required"].includes(value as string));
+
 /**
  * Checks the options for tools.
  * @throws {ArgumentError} for a tool without a name, two of one name, or a choice of a tool that is not there
@@ -76,6 +93,7 @@ export function toolUse({ tools = [], toolChoice = "auto", parallelToolCalls = t
     names.add(tool.name);
   }
   const isNamed = isRecord(toolChoice);
+  if (!isNamed) checkValue("toolChoice", toolChoice, choiceKind);
   if (isNamed) checkKeys("toolChoice", toolChoice, ["name"]);
   const callable = isNamed ? tools.filter(({ name }) => name === toolChoice.name) : toolChoice === "none" ? [] : tools;
   const needsTools = toolChoice === "required" || isNamed;

@@ -1,31 +1,34 @@
 import type { Grammar } from "@centella/grammar";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
+import type { ChatMessage } from "../chat/messages.ts";
 import type { Markup } from "../format/markup.ts";
-import type { ArgumentReaders, ArgumentSchema } from "./argumentReader.ts";
-import { argumentReaders } from "./argumentReaders.ts";
+import { argumentFamily } from "./argumentFamilies.ts";
+import type { ArgumentFamily } from "./argumentFamily.ts";
+import type { ArgumentSchema } from "./argumentReader.ts";
+import { CallCollector } from "./callCollector.ts";
 import { type CallGrammar, callGrammar } from "./callGrammar.ts";
 import { CallParser } from "./callParser.ts";
-import { findFormat } from "./findFormat.ts";
+import { findFormat, givenFormat } from "./findFormat.ts";
 import { harmonyGrammar } from "./harmonyGrammar.ts";
+import type { ToolFormatName } from "./namedFormats.ts";
 import type { ToolFormat } from "./toolFormat.ts";
-import type { ToolUse } from "./tools.ts";
+import { type ToolOptions, type ToolUse, toolUse } from "./tools.ts";
 
 /** The tools of one turn in the format of a model. */
 export class TurnTools {
   readonly format: ToolFormat;
   readonly use: ToolUse;
-  readonly #readers: ArgumentReaders;
+  readonly #family: ArgumentFamily;
 
-  private constructor(format: ToolFormat, use: ToolUse, readers: ArgumentReaders) {
+  private constructor(format: ToolFormat, use: ToolUse, family: ArgumentFamily) {
     this.format = format;
     this.use = use;
-    this.#readers = readers;
+    this.#family = family;
   }
 
-  /** @param given the format, in place of the one that is found for the template */
-  static async open(use: ToolUse, template: ChatTemplate, given: ToolFormat | undefined): Promise<TurnTools> {
-    const format = given ?? findFormat(template);
-    return new TurnTools(format, use, await argumentReaders(format.arguments));
+  /** Loads the code for the arguments of the format. */
+  static async open(use: ToolUse, format: ToolFormat): Promise<TurnTools> {
+    return new TurnTools(format, use, await argumentFamily(format.arguments));
   }
 
   /** Markup that must be visible in the generated text. */
@@ -40,11 +43,30 @@ export class TurnTools {
   /** The grammar of answers that may call the tools. @param answer what an answer without calls must match */
   grammar(answer: Grammar | undefined, markup: Markup, signal: AbortSignal | undefined): CallGrammar {
     const grammarOf = this.format.name === "harmony" ? harmonyGrammar : callGrammar;
-    return grammarOf({ format: this.format, use: this.use, answer, markup, signal });
+    return grammarOf({ format: this.format, family: this.#family, use: this.use, answer, markup, signal });
   }
 
-  createParser(): CallParser {
+  /** Finds the calls of one answer. @param messages the conversation so far, whose calls have other ids */
+  collector(messages: readonly ChatMessage[]): CallCollector {
     const schemas = new Map(this.use.all.map(({ name, inputSchema }): [string, ArgumentSchema] => [name, inputSchema]));
-    return new CallParser(this.format, { readers: this.#readers, schemas });
+    const parser = new CallParser(this.format, { family: this.#family, schemas });
+    const earlier = messages.reduce((sum, { tool_calls: calls }) => sum + (Array.isArray(calls) ? calls.length : 0), 0);
+    return new CallCollector(parser, { markup: this.markup, earlier });
   }
+}
+
+/**
+ * Checks the options for tools and finds the format of their calls.
+ * @param given the format, or its name, in place of the one that is found for the template
+ * @throws {ArgumentError}
+ */
+export async function openTools(
+  options: ToolOptions,
+  template: ChatTemplate,
+  given: ToolFormat | ToolFormatName | undefined,
+): Promise<TurnTools | undefined> {
+  const use = toolUse(options);
+  if (use.all.length === 0) return undefined;
+  const format = given === undefined ? findFormat(template) : givenFormat(template, given);
+  return TurnTools.open(use, format);
 }

@@ -2,7 +2,7 @@ import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import type { ChatMessage } from "../chat/chatTemplate.ts";
 import type { GenerateOptions } from "../generate/generateOptions.ts";
 import type { GenerationPart } from "../generate/generationParts.ts";
-import type { Prompt } from "../generate/prompt.ts";
+import type { Prompt } from "../generate/promptInput.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { AdapterOptions } from "../load/adapters.ts";
 import type { LoadModelOptions } from "../load/loadOptions.ts";
@@ -11,6 +11,7 @@ import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
+import type { ToolFormat } from "../tools/toolFormat.ts";
 import type { PackedSource } from "./packedSource.ts";
 
 /** Options that can be cloned: without signals and callbacks, which the channel transmits. */
@@ -37,6 +38,7 @@ export interface ModelCalls {
   embed(texts: readonly EmbedInput[], options: Cloneable<EmbedOptions>): Float32Array[];
   /** Reports a `PerplexityProgress`. */
   perplexity(text: string | ArrayLike<number>, options: Cloneable<PerplexityOptions>): Perplexity;
+  toolFormat(): ToolFormat;
   createSession(session: number, options: SessionOptions): void;
   /** Returns the session's messages. */
   restoreSession(session: number, bytes: Uint8Array, options: Cloneable<RestoreOptions>): readonly ChatMessage[];

@@ -12,6 +12,7 @@ import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
+import type { ToolFormat } from "../tools/toolFormat.ts";
 import type { ModelCalls } from "./calls.ts";
 import { Caller } from "./channel.ts";
 import { connect, type ModelWorker } from "./endpoint.ts";
@@ -35,7 +36,7 @@ export interface WorkerTokenizer {
 }
 
 /** A `Model` in a worker, with the same calls and errors. The file's metadata and chat template stay in the worker. */
-export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
+export class WorkerModel implements Pick<Model, "info" | "toolFormat" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
   readonly info: ModelInfo;
   readonly tokenizer: WorkerTokenizer;
   readonly #state: WorkerModelState;
@@ -49,6 +50,11 @@ export class WorkerModel implements Pick<Model, "info" | "logits" | "embed" | "p
       encode: (text, options = {}) => caller.call("encode", [text, options]),
       decode: (ids, options = {}) => caller.call("decode", [ids, options]),
     };
+  }
+
+  /** How the model writes calls of tools, and how that was found. */
+  get toolFormat(): Promise<ToolFormat> {
+    return this.#state.caller.call("toolFormat", []);
   }
 
   /** Creates a conversation or a series of completions. Earlier computations are reused. */

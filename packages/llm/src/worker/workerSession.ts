@@ -1,16 +1,18 @@
 import { DisposedError } from "@centella/core";
-import { checkOptions, checkValue, whole } from "@centella/quant/checks";
+import { checkOptions, checkValue, isRecord, whole } from "@centella/quant/checks";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
-import { type GenerateOptions, resolveGeneration } from "../generate/generateOptions.ts";
+import { type GenerateOptions, generateOptionsOf, type RunOptions, resolveGeneration } from "../generate/generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generate/generationParts.ts";
-import type { Prompt } from "../generate/prompt.ts";
+import type { Prompt } from "../generate/promptInput.ts";
 import type { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { sessionKinds } from "../generate/sessionOptions.ts";
 import { finishOf, TurnQueue } from "../generate/turnQueue.ts";
+import type { RunPart } from "../tools/runTools.ts";
+import type { Tool } from "../tools/tools.ts";
 import type { ModelCalls, StreamedPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
@@ -73,6 +75,11 @@ export class WorkerSession implements Omit<Session, "fork"> {
     return this.#generate(prompt, options, true);
   }
 
+  run(prompt: Prompt, options: RunOptions = {}): AsyncGenerator<RunPart, void, undefined> {
+    resolveGeneration(generateOptionsOf(options));
+    return this.#run(prompt, options);
+  }
+
   async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
     resolveGeneration(options);
     return finishOf(this.#generate(prompt, options, false));
@@ -123,11 +130,17 @@ export class WorkerSession implements Omit<Session, "fork"> {
     this.dispose();
   }
 
+  async *#run(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart, void, undefined> {
+    const { runTools } = await import("../tools/toolCalls.ts");
+    yield* runTools(this, prompt, options);
+  }
+
   async *#generate(
     prompt: Prompt,
-    { signal, ...options }: GenerateOptions,
+    { signal, ...given }: GenerateOptions,
     isStream: boolean,
   ): AsyncGenerator<GenerationPart, void, undefined> {
+    const options = withoutFunctions(given);
     requireAlive(this.#state);
     const end = await this.#turns.begin({ isStream, signal });
     const remember = ({ messages }: StreamedPart): void => {
@@ -160,6 +173,12 @@ export class WorkerSession implements Omit<Session, "fork"> {
   #send(call: Promise<unknown>): void {
     this.#pending = deferError(Promise.all([this.#pending, call]));
   }
+}
+
+/** Options without the functions of tools, which stay in this thread. */
+function withoutFunctions(options: GenerateOptions): GenerateOptions {
+  if (!Array.isArray(options.tools)) return options;
+  return { ...options, tools: options.tools.map((tool: Tool) => (isRecord(tool) ? { ...tool, execute: undefined } : tool)) };
 }
 
 /** @throws {DisposedError} */

@@ -1,0 +1,25 @@
+import { fromJsonSchema } from "@centella/grammar";
+import type { ArgumentFamily } from "./argumentFamily.ts";
+import { JsonReader } from "./jsonReader.ts";
+import type { ArgumentSyntax } from "./toolFormat.ts";
+
+/** Most characters of white space in one place of the arguments: what templates indent by. */
+const maxWhitespace = 20;
+
+const jsonFamily: ArgumentFamily = {
+  createReader: () => new JsonReader(),
+  grammar(name, schema, { signal }) {
+    const grammar = fromJsonSchema(schema, { whitespace: "any", maxWhitespace, ...(signal && { signal }) });
+    const warnings = grammar.warnings.map(
+      ({ keyword, pointer, reason }) => `tools: ${keyword} of the schema of ${name} at "${pointer}": ${reason}`,
+    );
+    return { grammar, warnings };
+  },
+};
+
+/** The family of a syntax. The code of those without JSON is loaded on demand. */
+export async function argumentFamily(syntax: ArgumentSyntax): Promise<ArgumentFamily> {
+  if (syntax.kind === "tagged") return (await import("./taggedFamily.ts")).taggedFamily(syntax);
+  if (syntax.kind === "notation") return (await import("./notationFamily.ts")).notationFamily(syntax);
+  return jsonFamily;
+}

@@ -1,0 +1,12 @@
+import type { ArgumentFamily } from "./argumentFamily.ts";
+import { notationGrammar } from "./notationGrammar.ts";
+import { NotationReader } from "./notationReader.ts";
+import type { NotationSyntax } from "./toolFormat.ts";
+
+/** The family of arguments in the notation of Python or Gemma. */
+export function notationFamily(syntax: NotationSyntax): ArgumentFamily {
+  return {
+    createReader: () => new NotationReader(syntax),
+    grammar: (name, schema, { markup }) => ({ grammar: notationGrammar(name, schema, markup, syntax), warnings: [] }),
+  };
+}

@@ -1,0 +1,12 @@
+import type { ArgumentFamily } from "./argumentFamily.ts";
+import { taggedGrammar } from "./taggedGrammar.ts";
+import { TaggedReader } from "./taggedReader.ts";
+import type { TaggedSyntax } from "./toolFormat.ts";
+
+/** The family of arguments between markup. */
+export function taggedFamily(syntax: TaggedSyntax): ArgumentFamily {
+  return {
+    createReader: (schema) => new TaggedReader(syntax, schema),
+    grammar: (name, schema, { markup }) => ({ grammar: taggedGrammar(name, schema, markup, syntax), warnings: [] }),
+  };
+}
