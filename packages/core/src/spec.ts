@@ -1,4 +1,4 @@
-import { check, describe, isRecord, object } from "@centella/quant/checks";
+import { check, describe, elementAt, isRecord, object } from "@centella/quant/checks";
 import { type DType, isDType, layoutOf } from "./dtype.ts";
 import { ArgumentError, DTypeError, ShapeError } from "./errors.ts";
 
@@ -35,7 +35,7 @@ export function sameDim(a: Dim, b: Dim): boolean {
 
 /** Whether two shapes are equal in every run. */
 export function sameShape(a: Shape, b: Shape): boolean {
-  return a.length === b.length && a.every((dim, i) => sameDim(dim, b[i]!));
+  return a.length === b.length && a.every((dim, i) => sameDim(dim, elementAt(b, i)));
 }
 
 /** The extent of `dim` in a run. @throws {ArgumentError} if the run does not bind it. */

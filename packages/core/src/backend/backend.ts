@@ -75,7 +75,7 @@ export interface ProfileOptions extends RunOptions {
 /** How long a step took. */
 export interface StepTime {
   readonly microseconds: number;
-  /** Number of kernel launches (CUDA) or dispatches (WebGPU) of the step; absent on CPUs. 0 for a step with an empty result. */
+  /** Number of launches of the step on a GPU; absent on CPUs. 0 for a step with an empty result. */
   readonly launches?: number;
 }
 

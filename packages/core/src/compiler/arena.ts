@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/quant/checks";
 import type { Storage } from "./lowered.ts";
 
 /** Byte offsets of temporaries in one arena, by storage id. */
@@ -25,7 +26,7 @@ export function planArena(temporaries: readonly Storage[], alignment: number, ga
   const align = (n: number): number => Math.ceil(n / alignment) * alignment;
   let end = 0;
   for (const storage of temporaries.toSorted((a, b) => b.bytes - a.bytes || a.id - b.id)) {
-    const rivals = placed.overlapping(storage).map(({ id, bytes }) => ({ offset: offsets.get(id)!, bytes }));
+    const rivals = placed.overlapping(storage).map(({ id, bytes }) => ({ offset: entryOf(offsets, id), bytes }));
     let offset = 0;
     for (const rival of rivals.sort((a, b) => a.offset - b.offset)) {
       if (offset + storage.bytes + gap <= rival.offset) break;
@@ -83,16 +84,20 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
 
 /** Assigns each temporary a buffer: the smallest free one that fits, else the largest free one, grown, else a new one. */
 export function planSlots(temporaries: readonly Storage[]): SlotPlan {
-  const slots: number[] = [];
-  const busyUntil: number[] = [];
+  const slots: { readonly index: number; bytes: number; busyUntil: number }[] = [];
   const slotOf = new Map<number, number>();
   for (const storage of temporaries.toSorted((a, b) => a.first - b.first || a.id - b.id)) {
-    const free = slots.map((_, slot) => slot).filter((slot) => busyUntil[slot]! < storage.first);
-    const fitting = free.filter((slot) => slots[slot]! >= storage.bytes).sort((a, b) => slots[a]! - slots[b]!)[0];
-    const slot = fitting ?? free.sort((a, b) => slots[b]! - slots[a]!)[0] ?? slots.length;
-    slots[slot] = Math.max(slots[slot] ?? 0, storage.bytes);
-    busyUntil[slot] = storage.last;
-    slotOf.set(storage.id, slot);
+    const free = slots.filter(({ busyUntil }) => busyUntil < storage.first).sort((a, b) => a.bytes - b.bytes);
+    // The largest comes last; of several that are equally large, the first counts.
+    const largest = free.find(({ bytes }) => bytes === free.at(-1)?.bytes);
+    let slot = free.find(({ bytes }) => bytes >= storage.bytes) ?? largest;
+    if (slot === undefined) {
+      slot = { index: slots.length, bytes: 0, busyUntil: 0 };
+      slots.push(slot);
+    }
+    slot.bytes = Math.max(slot.bytes, storage.bytes);
+    slot.busyUntil = storage.last;
+    slotOf.set(storage.id, slot.index);
   }
-  return { slots, slotOf };
+  return { slots: slots.map(({ bytes }) => bytes), slotOf };
 }

@@ -14,8 +14,5 @@ export const all: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "all",
   dtype: "bool",
   empty: true,
-  fold(x, at, stride, n) {
-    for (let i = 0; i < n; i++) if (x[at + i * stride] === 0) return 0;
-    return 1;
-  },
+  fold: (line) => Number(line.every((value) => value !== 0)),
 });

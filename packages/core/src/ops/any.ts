@@ -14,8 +14,5 @@ export const any: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "any",
   dtype: "bool",
   empty: true,
-  fold(x, at, stride, n) {
-    for (let i = 0; i < n; i++) if (x[at + i * stride] !== 0) return 1;
-    return 0;
-  },
+  fold: (line) => Number(line.some((value) => value !== 0)),
 });

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
@@ -100,7 +101,7 @@ export const attention: Op<
     return { dtype: "f32", shape: [tokens, h, dV] };
   },
   cost([q, cache, , , blockTable], { blockSize }, y) {
-    const seen = Math.min(cache.shape[0]!, blockTable.shape[1]! * blockSize);
+    const seen = Math.min(elementAt(cache.shape, 0), elementAt(blockTable.shape, 1) * blockSize);
     return {
       flops: 2 * seen * (elementCount(q.shape) + elementCount(y.shape)),
       bytes: byteLength(q) + byteLength(cache) + byteLength(y),

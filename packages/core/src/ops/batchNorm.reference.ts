@@ -1,11 +1,12 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 
 export const batchNorm: Reference<"batchNorm"> = ([x, mean, variance, w, bias], { eps }, y) => {
-  const [, channels, ...inner] = x.spec.shape;
-  const points = elementCount(inner);
-  for (let at = 0, c = 0; at < y.data.length && points > 0; at += points, c = (c + 1) % channels!) {
-    const factor = w.data[c]! / Math.sqrt(variance.data[c]! + eps);
-    for (let i = 0; i < points; i++) y.data[at + i] = (x.data[at + i]! - mean.data[c]!) * factor + bias.data[c]!;
+  const points = elementCount(x.spec.shape.slice(2));
+  for (let at = 0, c = 0; at < y.data.length && points > 0; at += points, c = (c + 1) % w.data.length) {
+    const factor = elementAt(w.data, c) / Math.sqrt(elementAt(variance.data, c) + eps);
+    const [center, offset] = [elementAt(mean.data, c), elementAt(bias.data, c)];
+    for (let i = at; i < at + points; i++) y.data[i] = (x.data[i]! - center) * factor + offset;
   }
 };

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Reference } from "../reference/referenceType.ts";
 import { resolveAxis } from "./shared/checks.ts";
 import { copyBlock, rowMajor } from "./shared/strided.ts";
@@ -9,6 +10,6 @@ export const concat: Reference<"concat"> = (tensors, { axis: given }, y) => {
   for (const tensor of tensors) {
     const { shape } = tensor.spec;
     copyBlock(shape, tensor, { start: 0, strides: rowMajor(shape) }, y, { start, strides });
-    start += shape[axis]! * strides[axis]!;
+    start += elementAt(shape, axis) * elementAt(strides, axis);
   }
 };

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { VariadicOp } from "../program/op.ts";
 import { formatSpec, sameDim } from "../spec.ts";
@@ -31,14 +32,14 @@ export const concat: VariadicOp<"tensors", ConcatParams> = {
     let extent = 0;
     for (const [i, tensor] of tensors.entries()) {
       const { shape } = tensor;
-      if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, first.shape[at]!)))
+      if (shape.length !== first.shape.length || !shape.every((dim, at) => at === axis || sameDim(dim, elementAt(first.shape, at))))
         throw new ShapeError(
           "concat",
           `shapes that differ only along axis ${axis}`,
           `${formatSpec(first)} and ${formatSpec(tensor)}`,
           "reshape, slice or pad one of them",
         );
-      extent += requireExtent("concat", `axis ${axis} of tensors[${i}]`, shape[axis]!);
+      extent += requireExtent("concat", `axis ${axis} of tensors[${i}]`, elementAt(shape, axis));
     }
     return { dtype: first.dtype, shape: first.shape.map((dim, at) => (at === axis ? extent : dim)) };
   },

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/quant/checks";
 import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../reference/referenceType.ts";
 import { flat } from "./conv1d.ts";
@@ -7,5 +8,6 @@ export const conv1d: Reference<"conv1d"> = ([x, w], params, y) =>
   conv2d([image(x), image(w)], { ...flat(params), groups: params.groups }, image(y));
 
 function image({ spec: { dtype, shape }, data }: HostTensor): HostTensor {
-  return { spec: { dtype, shape: [shape[0]!, shape[1]!, 1, shape[2]!] }, data };
+  const [count, channels, width] = tupleOf(shape, 3);
+  return { spec: { dtype, shape: [count, channels, 1, width] }, data };
 }

@@ -1,8 +1,8 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Reference } from "../reference/referenceType.ts";
 
 export const dot: Reference<"dot"> = ([a, b], _params, y) => {
-  const [p, q] = [a.data, b.data];
   let sum = 0;
-  for (let i = 0; i < p.length; i++) sum += p[i]! * q[i]!;
+  for (const [i, value] of a.data.entries()) sum += value * elementAt(b.data, i);
   y.data[0] = sum;
 };

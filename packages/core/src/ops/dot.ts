@@ -1,5 +1,5 @@
 import type { Op } from "../program/op.ts";
-import { byteLength } from "../spec.ts";
+import { byteLength, elementCount } from "../spec.ts";
 import { requireAxes, requireShape } from "./shared/checks.ts";
 import { requireDType } from "./shared/elementwise.ts";
 
@@ -18,5 +18,5 @@ export const dot: Op<["a", "b"]> = {
     requireShape("dot", "b", b, requireAxes("dot", "a", a, ["n"]));
     return { dtype: "f32", shape: [] };
   },
-  cost: ([a, b], _params, y) => ({ flops: 2 * a.shape[0]!, bytes: byteLength(a) + byteLength(b) + byteLength(y) }),
+  cost: ([a, b], _params, y) => ({ flops: 2 * elementCount(a.shape), bytes: byteLength(a) + byteLength(b) + byteLength(y) }),
 };

@@ -1,10 +1,11 @@
+import { lastOf } from "@centella/quant/checks";
 import { roundTo } from "../backend/decode.ts";
 import { ArgumentError } from "../errors.ts";
 import type { Reference } from "../reference/referenceType.ts";
 
 export const kvWrite: Reference<"kvWrite"> = ([, k, v, slots], _params, cache) => {
   const [size, heads, width] = cache.spec.shape as readonly [number, number, number];
-  const [dK, dV] = [k.spec.shape[2]!, v.spec.shape[2]!];
+  const [dK, dV] = [lastOf(k.spec.shape), lastOf(v.spec.shape)];
   const row = new Float32Array(heads * width);
   slots.data.forEach((slot, t) => {
     if (slot < 0 || slot >= size)

@@ -1,11 +1,13 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
 import type { Reference } from "../reference/referenceType.ts";
 import { moments } from "./shared/moments.ts";
 
 export const layerNorm: Reference<"layerNorm"> = ([x, w, bias], { eps }, y) => {
-  const n = x.spec.shape.at(-1)!;
+  const n = lastOf(x.spec.shape);
   for (let row = 0; row < y.data.length; row += n) {
-    const { mean, variance } = moments(x.data, row, 1, n);
+    const line = Float64Array.from(x.data.subarray(row, row + n));
+    const { mean, variance } = moments(line);
     const factor = 1 / Math.sqrt(variance + eps);
-    for (let i = 0; i < n; i++) y.data[row + i] = (x.data[row + i]! - mean) * factor * w.data[i]! + (bias?.data[i] ?? 0);
+    for (const [i, value] of line.entries()) y.data[row + i] = (value - mean) * factor * elementAt(w.data, i) + (bias?.data[i] ?? 0);
   }
 };

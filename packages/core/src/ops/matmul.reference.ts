@@ -1,11 +1,12 @@
+import { lastOf, tupleOf } from "@centella/quant/checks";
 import type { Reference } from "../reference/referenceType.ts";
 import { elementCount } from "../spec.ts";
 import { broadcastIndex } from "./shared/elementwise.ts";
 import { roundingOf, transposedProduct } from "./shared/transposedProduct.ts";
 
 export const matmul: Reference<"matmul"> = ([a, b], { transposeA, transposeB, activations }, y) => {
-  const [m, n] = [y.spec.shape.at(-2)!, y.spec.shape.at(-1)!];
-  const k = a.spec.shape.at(transposeA ? -2 : -1)!;
+  const [m, n] = tupleOf(y.spec.shape.slice(-2), 2);
+  const k = lastOf(transposeA ? a.spec.shape.slice(0, -1) : a.spec.shape);
   const [ai, ak] = transposeA ? [1, m] : [k, 1];
   const batch = y.spec.shape.slice(0, -2);
   const aBatch = broadcastIndex(a.spec.shape.slice(0, -2), batch);

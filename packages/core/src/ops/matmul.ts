@@ -1,3 +1,4 @@
+import { lastOf } from "@centella/quant/checks";
 import { isInteger, isQuantized } from "../dtype.ts";
 import { ArgumentError, ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
@@ -59,7 +60,7 @@ export const matmul: Op<["a", "b"], MatmulParams, keyof MatmulParams> = {
     return { dtype: "f32", shape: [...broadcast("matmul", a.shape.slice(0, -2), b.shape.slice(0, -2)), m, n] };
   },
   cost([a, b], { transposeA }, y) {
-    const k = a.shape.at(transposeA ? -2 : -1)!;
+    const k = lastOf(transposeA ? a.shape.slice(0, -1) : a.shape);
     return { flops: 2 * k * elementCount(y.shape), bytes: byteLength(a) + byteLength(b) + byteLength(y) };
   },
 };

@@ -12,10 +12,9 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const max: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "max",
   empty: false,
-  fold(x, at, stride, n) {
+  fold(line) {
     let largest = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < n; i++) {
-      const value = x[at + i * stride]!;
+    for (const value of line) {
       if (value > largest || Number.isNaN(value)) largest = value;
       if (Number.isNaN(largest)) break;
     }

@@ -12,10 +12,9 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const min: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "min",
   empty: false,
-  fold(x, at, stride, n) {
+  fold(line) {
     let smallest = Number.POSITIVE_INFINITY;
-    for (let i = 0; i < n; i++) {
-      const value = x[at + i * stride]!;
+    for (const value of line) {
       if (value < smallest || Number.isNaN(value)) smallest = value;
       if (Number.isNaN(smallest)) break;
     }

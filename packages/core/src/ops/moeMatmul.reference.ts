@@ -1,10 +1,11 @@
+import { lastOf } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Reference } from "../reference/referenceType.ts";
 import { transposedProduct } from "./shared/transposedProduct.ts";
 
 export const moeMatmul: Reference<"moeMatmul"> = ([x, experts, ids], { activations }, y) => {
   const [count, n, k] = experts.spec.shape as readonly [number, number, number];
-  const perToken = x.spec.shape.length === 2 ? ids.spec.shape[1]! : 1;
+  const perToken = x.spec.shape.length === 2 ? lastOf(ids.spec.shape) : 1;
   const multiply = transposedProduct(experts, activations);
   const sums = new Float64Array(n);
   ids.data.forEach((id, i) => {

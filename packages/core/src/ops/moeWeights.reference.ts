@@ -1,9 +1,10 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Reference } from "../reference/referenceType.ts";
 import { gate, softmaxOf } from "./shared/gating.ts";
 
 export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, normalize, scale }, y) => {
-  const experts = logits.spec.shape[1]!;
+  const experts = lastOf(logits.spec.shape);
   const [tokens, k] = ids.spec.shape as readonly [number, number];
   for (let t = 0; t < tokens; t++) {
     const gates = gate(logits.data.subarray(t * experts, (t + 1) * experts) as Float32Array, gating);
@@ -15,7 +16,7 @@ export const moeWeights: Reference<"moeWeights"> = ([logits, ids], { gating, nor
           `${id} at ${t * k + i}`,
           "pass the ids that moeRoute returns",
         );
-      return gates[id]!;
+      return elementAt(gates, id);
     });
     const weights = gating === "softmaxOfChosen" ? softmaxOf(chosen) : chosen;
     const sum = weights.reduce((total, weight) => total + weight, 0);

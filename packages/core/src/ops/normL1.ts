@@ -12,9 +12,5 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const normL1: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "normL1",
   empty: true,
-  fold(x, at, stride, n) {
-    let sum = 0;
-    for (let i = 0; i < n; i++) sum += Math.abs(x[at + i * stride]!);
-    return sum;
-  },
+  fold: (line) => line.reduce((sum, value) => sum + Math.abs(value), 0),
 });

@@ -12,9 +12,5 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const normL2: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "normL2",
   empty: true,
-  fold(x, at, stride, n) {
-    let sum = 0;
-    for (let i = 0; i < n; i++) sum += x[at + i * stride]! ** 2;
-    return Math.sqrt(sum);
-  },
+  fold: (line) => Math.sqrt(line.reduce((sum, value) => sum + value ** 2, 0)),
 });

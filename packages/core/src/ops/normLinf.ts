@@ -12,9 +12,5 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const normLinf: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "normLinf",
   empty: true,
-  fold(x, at, stride, n) {
-    let largest = 0;
-    for (let i = 0; i < n; i++) largest = Math.max(largest, Math.abs(x[at + i * stride]!));
-    return largest;
-  },
+  fold: (line) => line.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0),
 });

@@ -1,4 +1,4 @@
-import { describe } from "@centella/quant/checks";
+import { describe, elementAt } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { requireExtent, requireWhole } from "./shared/checks.ts";
@@ -36,7 +36,7 @@ export const pad: Op<["x"], PadParams, "value"> = {
         "[0, 0] leaves an axis unchanged",
       );
     const shape = x.shape.map((dim, axis) => {
-      const [before, after] = pads[axis]!;
+      const [before, after] = elementAt(pads, axis);
       requireWhole("pad", `pads[${axis}][0]`, before, 0);
       requireWhole("pad", `pads[${axis}][1]`, after, 0);
       return before + after === 0 ? dim : requireExtent("pad", `the padded axis ${axis}`, dim) + before + after;

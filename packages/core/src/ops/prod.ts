@@ -12,9 +12,5 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const prod: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "prod",
   empty: true,
-  fold(x, at, stride, n) {
-    let product = 1;
-    for (let i = 0; i < n; i++) product *= x[at + i * stride]!;
-    return product;
-  },
+  fold: (line) => line.reduce((product, value) => product * value, 1),
 });

@@ -7,7 +7,7 @@ export const random: Reference<"random"> = ([draw], { seed, distribution }, y) =
     const block = at / 4;
     const words = philox4x32([block >>> 0, Math.floor(block / 2 ** 32), (draw?.data[0] ?? 0) >>> 0, 0], key);
     const values = distribution === "uniform" ? words.map(unit) : [...normalPair(words, 0), ...normalPair(words, 2)];
-    for (let i = 0; i < Math.min(4, y.data.length - at); i++) y.data[at + i] = values[i]!;
+    y.data.set(values.slice(0, y.data.length - at), at);
   }
 };
 

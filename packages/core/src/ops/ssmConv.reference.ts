@@ -1,11 +1,12 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
 import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../reference/referenceType.ts";
 import { type Run, runsOf } from "./shared/recurrent.ts";
 
 export const ssmConv: Reference<"ssmConv"> = ([x, filter, state, positions, rows], _params, y) => {
   const [, channels] = x.spec.shape as readonly [number, number];
-  const taps = filter.spec.shape[1]!;
-  for (const run of runsOf("ssmConv", rows, state.spec.shape[0]!)) {
+  const taps = lastOf(filter.spec.shape);
+  for (const run of runsOf("ssmConv", rows, elementAt(state.spec.shape, 0))) {
     for (let t = run.first; t < run.end; t++) {
       const before = Array.from({ length: taps }, (_, j) => tokenBefore(x, state, positions, run, t, taps - 1 - j));
       for (let c = 0; c < channels; c++) {

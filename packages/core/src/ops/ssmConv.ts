@@ -1,3 +1,4 @@
+import { lastOf } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
@@ -34,6 +35,6 @@ export const ssmConv: Op<["x", "filter", "state", "positions", "rows"]> = {
     return x;
   },
   cost([x, filter], _params, y) {
-    return { flops: 2 * filter.shape[1]! * elementCount(y.shape), bytes: byteLength(x) + byteLength(filter) + byteLength(y) };
+    return { flops: 2 * lastOf(filter.shape) * elementCount(y.shape), bytes: byteLength(x) + byteLength(filter) + byteLength(y) };
   },
 };

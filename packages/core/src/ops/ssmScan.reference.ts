@@ -1,3 +1,4 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
 import type { HostTensor } from "../program/op.ts";
 import type { Reference } from "../reference/referenceType.ts";
 import { type Run, runsOf } from "./shared/recurrent.ts";
@@ -6,12 +7,10 @@ import type { Scanned } from "./ssmScan.ts";
 export const ssmScan: Reference<"ssmScan"> = ([x, dt, a, b, c, state, positions, rows], _params, y) => {
   const [, H, P] = x.spec.shape as readonly [number, number, number];
   const [, G, N] = b.spec.shape as readonly [number, number, number];
-  for (const run of runsOf("ssmScan", rows, state.spec.shape[0]!)) {
+  for (const run of runsOf("ssmScan", rows, elementAt(state.spec.shape, 0))) {
     scan({ x, dt, a, b, state, positions }, run, (t, h, p, s) => {
       const at = (t * G + Math.floor((h * G) / H)) * N;
-      let sum = 0;
-      for (let n = 0; n < N; n++) sum += c.data[at + n]! * s[n]!;
-      y.data[(t * H + h) * P + p] = sum;
+      y.data[(t * H + h) * P + p] = s.reduce((sum, value, n) => sum + c.data[at + n]! * value, 0);
     });
   }
 };
@@ -24,7 +23,7 @@ export function scan(
 ): void {
   const [, H, P] = x.spec.shape as readonly [number, number, number];
   const [, G, N] = b.spec.shape as readonly [number, number, number];
-  const decays = a.spec.shape[1]!;
+  const decays = lastOf(a.spec.shape);
   for (let h = 0; h < H; h++) {
     for (let p = 0; p < P; p++) {
       const from = ((row * H + h) * P + p) * N;

@@ -1,3 +1,4 @@
+import { lastOf } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { Cost, Op } from "../program/op.ts";
 import { byteLength, type ConcreteSpec, elementCount, formatSpec, type TensorSpec } from "../spec.ts";
@@ -60,6 +61,6 @@ export function requireScan(
 }
 
 export function scanCost(x: ConcreteSpec, b: ConcreteSpec, state: ConcreteSpec, y: ConcreteSpec): Cost {
-  const size = b.shape[2]!;
+  const size = lastOf(b.shape);
   return { flops: 8 * size * elementCount(x.shape), bytes: byteLength(x) + 2 * byteLength(b) + bytesPerRow(state) + byteLength(y) };
 }

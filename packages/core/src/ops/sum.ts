@@ -12,9 +12,5 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const sum: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "sum",
   empty: true,
-  fold(x, at, stride, n) {
-    let sum = 0;
-    for (let i = 0; i < n; i++) sum += x[at + i * stride]!;
-    return sum;
-  },
+  fold: (line) => line.reduce((sum, value) => sum + value, 0),
 });

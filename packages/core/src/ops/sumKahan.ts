@@ -14,11 +14,10 @@ import { type ReduceParams, reduction } from "./shared/axes.ts";
 export const sumKahan: Op<["x"], ReduceParams, keyof ReduceParams> = reduction({
   name: "sumKahan",
   empty: true,
-  fold(x, at, stride, n) {
+  fold(line) {
     let sum = 0;
     let lost = 0;
-    for (let i = 0; i < n; i++) {
-      const value = x[at + i * stride]!;
+    for (const value of line) {
       const next = sum + value;
       lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
       sum = next;

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, formatSpec, sameDim } from "../spec.ts";
@@ -29,7 +30,7 @@ export const takeAlongAxis: Op<["x", "indices"], TakeAlongAxisParams, "axis"> = 
     requireDType("takeAlongAxis", "indices", indices, ["i32"]);
     const axis = resolveAxis("takeAlongAxis", given, x.shape.length);
     const { shape } = indices;
-    if (shape.length !== x.shape.length || !shape.every((dim, i) => i === axis || sameDim(dim, x.shape[i]!))) {
+    if (shape.length !== x.shape.length || !shape.every((dim, i) => i === axis || sameDim(dim, elementAt(x.shape, i)))) {
       const expected = `indices with the extents of x except on axis ${axis}`;
       throw new ShapeError("takeAlongAxis", expected, `${formatSpec(indices)} for ${formatSpec(x)}`, "expand them");
     }

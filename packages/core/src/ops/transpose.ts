@@ -1,4 +1,4 @@
-import { describe } from "@centella/quant/checks";
+import { describe, elementAt } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { formatShape } from "../spec.ts";
@@ -22,7 +22,7 @@ export const transpose: Op<["x"], TransposeParams, "axes"> = {
   defaults: { axes: null },
   infer([x], { axes }) {
     requireDType("transpose", "x", x, plainTypes);
-    return { dtype: x.dtype, shape: orderOf(axes, x.shape.length).map((axis) => x.shape[axis]!) };
+    return { dtype: x.dtype, shape: orderOf(axes, x.shape.length).map((axis) => elementAt(x.shape, axis)) };
   },
   cost: (inputs, _params, y) => elementwiseCost(0, inputs, y),
 };

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { ShapeError } from "../errors.ts";
 import type { Op } from "../program/op.ts";
 import { byteLength, elementCount, formatSpec } from "../spec.ts";
@@ -29,7 +30,7 @@ export const variance: Op<["x"], VarianceParams, keyof VarianceParams> = {
     requireBoolean("variance", "keepDims", keepDims);
     requireWhole("variance", "correction", correction, 0);
     const at = axis === null ? null : resolveAxis("variance", axis, x.shape.length);
-    const reduced = at === null ? x.shape : [x.shape[at]!];
+    const reduced = at === null ? x.shape : [elementAt(x.shape, at)];
     const count = reduced.reduce<number>((product, dim) => product * (typeof dim === "number" ? dim : dim.max), 1);
     if (count <= correction)
       throw new ShapeError(

@@ -1,4 +1,4 @@
-import { check, checkOptions, describe, finite, type Kind, kind, list } from "@centella/quant/checks";
+import { check, checkOptions, describe, elementAt, finite, type Kind, kind, list } from "@centella/quant/checks";
 import { ArgumentError } from "../errors.ts";
 import { programGraph } from "../kinds.ts";
 import { resolveAxis } from "../ops/shared/checks.ts";
@@ -23,7 +23,7 @@ export function split(program: OpRecorder, x: Value, params: SplitParams): reado
   check("split", "x", x, handle);
   const { axis, sizes } = checkOptions("split", params, { axis: finite, sizes: list });
   check("split", "sizes", sizes, list);
-  const extent = x.spec.shape[resolveAxis("split", axis, x.spec.shape.length)]!;
+  const extent = elementAt(x.spec.shape, resolveAxis("split", axis, x.spec.shape.length));
   const isWhole = sizes.every((size) => Number.isSafeInteger(size) && size >= 0);
   if (!isWhole || sizes.reduce((total, size) => total + size, 0) !== extent) {
     const expected = `whole sizes that add up to ${typeof extent === "number" ? extent : "an extent that is a number"}`;

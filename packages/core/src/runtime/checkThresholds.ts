@@ -11,8 +11,8 @@ export function checkThresholds(given: Thresholds): Thresholds {
   const isAmount = (value: unknown): boolean => typeof value === "number" && value >= 0 && Number.isFinite(value);
   if (!isRecord(given)) fail("them", "an object of backends", given);
   for (const [backend, table] of Object.entries(given)) {
-    if (!isRecord(table)) fail(backend, "an object", table);
-    for (const [key, entry] of Object.entries(table!)) {
+    if (!isRecord(table)) return fail(backend, "an object", table);
+    for (const [key, entry] of Object.entries(table)) {
       const where = `${backend}.${key}`;
       if (!isRecord(entry)) fail(where, "an object", entry);
       const { min, unit, latencyUs, bytesPerUs }: Record<string, unknown> = { ...entry };

@@ -1,4 +1,4 @@
-import { check, describe, list } from "@centella/quant/checks";
+import { check, describe, elementAt, entryOf, lastOf, list } from "@centella/quant/checks";
 import type { DType, TypedArray } from "../dtype.ts";
 import { ArgumentError } from "../errors.ts";
 import { ops } from "../ops/index.ts";
@@ -115,7 +115,7 @@ export class LazyCore {
       const source = lazy.#source;
       if ("op" in source) {
         const { op, inputs, params } = source;
-        return { op, inputs: inputs.map((input) => (input === undefined ? undefined : places.get(input)!)), params };
+        return { op, inputs: inputs.map((input) => (input === undefined ? undefined : entryOf(places, input))), params };
       }
       const known = tensors.indexOf(source.tensor);
       return known < 0 ? tensors.push(source.tensor) - 1 : known;
@@ -131,13 +131,13 @@ export class LazyCore {
         const inputs = tensors.map(({ spec }, i) => program.input(String(i), spec.dtype, spec.shape));
         const values: (typeof inputs)[number][] = [];
         for (const call of calls) {
-          if (typeof call === "number") values.push(inputs[call]!);
+          if (typeof call === "number") values.push(elementAt(inputs, call));
           else {
-            const used = call.inputs.map((place) => (place === undefined ? undefined : values[place]!));
+            const used = call.inputs.map((place) => (place === undefined ? undefined : elementAt(values, place)));
             values.push(program.record(call.op, used, call.params));
           }
         }
-        program.output("y", values.at(-1)!, { to });
+        program.output("y", lastOf(values), { to });
         return program;
       },
     };

@@ -39,7 +39,7 @@ export function oneCall(op: AnyOp, inputs: readonly (Tensor | undefined)[], para
 /** The inputs of {@link oneCall}'s program. */
 export function numbered<T>(inputs: readonly (Tensor | undefined)[], from: (tensor: Tensor) => T): Record<string, T> {
   const given: Record<string, T> = {};
-  for (let i = 0; i < inputs.length; i++) if (inputs[i] !== undefined) given[i] = from(inputs[i]!);
+  for (const [i, input] of inputs.entries()) if (input !== undefined) given[i] = from(input);
   return given;
 }
 

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/quant/checks";
 import type { Plan } from "../backend/backend.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
 import { byteLength, maxSpec } from "../spec.ts";
@@ -90,7 +91,7 @@ export class PlanCache {
   }
 
   #remove(key: string): void {
-    this.#bytes -= this.#entries.get(key)!.bytes;
+    this.#bytes -= entryOf(this.#entries, key).bytes;
     this.#entries.delete(key);
   }
 }

@@ -1,4 +1,4 @@
-import { boolean, check, checkOptions, kind, list, object } from "@centella/quant/checks";
+import { boolean, check, checkOptions, elementAt, kind, list, object } from "@centella/quant/checks";
 import type { Backend, CompileOptions, Counters, Plan } from "../backend/backend.ts";
 import type { DType } from "../dtype.ts";
 import { ArgumentError, NotLoadedError } from "../errors.ts";
@@ -107,7 +107,7 @@ export class RuntimeCore {
       const { compilePlaced } = await import("./splitPlan.ts");
       const names = Object.entries(shareWith.placement).filter(([name]) => program.persistents.has(name));
       const plan = await compilePlaced(program, Object.fromEntries(names), shareWith.backends, { ...rest, shareWith });
-      return this.#counted(plan, { backend: shareWith.backends[0]!, reason: "placed as what it shares", rejected: [] });
+      return this.#counted(plan, { backend: elementAt(shareWith.backends, 0), reason: "placed as what it shares", rejected: [] });
     }
     const shared = (shareWith as { readonly selection?: Selection } | undefined)?.selection;
     if (shared !== undefined) return this.#counted(await shared.backend.compile(program, rest), shared);

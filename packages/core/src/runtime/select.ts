@@ -1,4 +1,4 @@
-import { check, isRecord, kind, list, listOf, object, string } from "@centella/quant/checks";
+import { check, elementAt, isRecord, kind, list, listOf, object, string } from "@centella/quant/checks";
 import type { Backend, BackendFactory } from "../backend/backend.ts";
 import { firstUnsupported } from "../compiler/lower.ts";
 import { deadCode } from "../compiler/passes/deadCode.ts";
@@ -196,7 +196,8 @@ export function choose(request: SelectionRequest, candidates: readonly Candidate
   const rejected = verdicts.flatMap(({ backend, op, reason }, i): Rejection[] =>
     i === chosen ? [] : [{ backend, ...(op !== undefined && { op }), reason }],
   );
-  if (chosen >= 0) return { backend: candidates[chosen]!.backend!, reason: verdicts[chosen]!.reason, rejected };
+  const backend = candidates[chosen]?.backend;
+  if (backend !== undefined) return { backend, reason: elementAt(verdicts, chosen).reason, rejected };
   const { force } = policy;
   const names = candidates.map(({ name }) => name);
   if (force !== undefined && !names.includes(force))

@@ -146,12 +146,12 @@ export class SplitPlan implements Plan {
   #runSync(inputs: Readonly<Record<string, TypedArray>>, { dims: explicit }: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     if (this.#disposed) throw new DisposedError("plan");
     const { dims } = bind(this.program, inputs, explicit);
-    const known: Record<string, TypedArray> = { ...inputs };
+    const known = new Map(Object.entries(inputs));
     for (const { program, plan } of this.#parts) {
-      const given = [...program.inputs.keys()].map((name) => [name, known[name]!] as const);
-      Object.assign(known, plan.runSync!(Object.fromEntries(given), { dims }));
+      const given = [...program.inputs.keys()].map((name) => [name, entryOf(known, name)] as const);
+      for (const [name, output] of Object.entries(plan.runSync!(Object.fromEntries(given), { dims }))) known.set(name, output);
     }
-    return Object.fromEntries(this.program.outputs.map(({ name }) => [name, known[name]!]));
+    return Object.fromEntries(this.program.outputs.map(({ name }) => [name, entryOf(known, name)]));
   }
 
   /** A plan of each backend that holds a persistent. */

@@ -1,6 +1,6 @@
 import type { Op } from "../../program/op.ts";
 import { byteLength, elementCount } from "../../spec.ts";
-import { axisView, emptyAxis, reducedShape } from "./axes.ts";
+import { axisView, emptyAxis, gather, reducedShape } from "./axes.ts";
 import { resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
@@ -24,19 +24,22 @@ export function argExtremum(name: string, better: (value: number, best: number) 
     cost: ([x], _params, y) => ({ flops: elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),
     reference([x], { axis }, y) {
       const { outer, n, inner } = axisView(name, x.spec.shape, axis);
-      const { data } = x;
+      const line = new Float64Array(n);
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) {
-          let best = 0;
-          for (let i = 1; i < n; i++) {
-            const champion = data[(o * n + best) * inner + k]!;
-            if (Number.isNaN(champion)) break;
-            const value = data[(o * n + i) * inner + k]!;
-            if (better(value, champion) || Number.isNaN(value)) best = i;
-          }
-          y.data[o * inner + k] = best;
+          gather(x.data, o * n * inner + k, inner, line);
+          y.data[o * inner + k] = bestOf(line, better);
         }
       }
     },
   };
+}
+
+function bestOf(line: Float64Array, better: (value: number, best: number) => boolean): number {
+  let best = { value: Number.NaN, index: 0 };
+  for (const [index, value] of line.entries()) {
+    if (index === 0 || better(value, best.value) || Number.isNaN(value)) best = { value, index };
+    if (Number.isNaN(value)) break;
+  }
+  return best.index;
 }

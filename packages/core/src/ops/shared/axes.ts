@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import type { TypedArray } from "../../dtype.ts";
 import { ShapeError } from "../../errors.ts";
 import type { Cost, Op } from "../../program/op.ts";
@@ -23,19 +24,24 @@ export interface AxisView {
 export function axisView(op: string, shape: readonly number[], axis: number | null): AxisView {
   if (axis === null) return { outer: 1, n: elementCount(shape), inner: 1 };
   const at = resolveAxis(op, axis, shape.length);
-  return { outer: elementCount(shape.slice(0, at)), n: shape[at]!, inner: elementCount(shape.slice(at + 1)) };
+  return { outer: elementCount(shape.slice(0, at)), n: elementAt(shape, at), inner: elementCount(shape.slice(at + 1)) };
+}
+
+/** Copies the elements from `at` on, in steps of `stride`, to a line of an axis. */
+export function gather(data: TypedArray, at: number, stride: number, line: Float64Array): void {
+  for (let i = 0; i < line.length; i++) line[i] = data[at + i * stride]!;
 }
 
 /**
- * Op that reduces one axis, or all, of a tensor of one dtype. `fold` reduces the `n` elements from `at` in steps of `stride`. It is
- * called with `n = 0` only if `empty` allows it, or if a run binds a symbolic extent to 0.
+ * Op that reduces one axis, or all, of a tensor of one dtype. `fold` reduces a line of elements. It is called with an empty one only if
+ * `empty` allows it, or if a run binds a symbolic extent to 0.
  */
 export function reduction(definition: {
   readonly name: string;
   readonly dtype?: "f32" | "bool";
   /** Whether the reduction of an empty axis has a value. */
   readonly empty: boolean;
-  readonly fold: (x: TypedArray, at: number, stride: number, n: number) => number;
+  readonly fold: (line: Float64Array) => number;
 }): Op<["x"], ReduceParams, keyof ReduceParams> {
   const { name, dtype = "f32", empty, fold } = definition;
   return {
@@ -46,16 +52,19 @@ export function reduction(definition: {
       requireDType(name, "x", x, [dtype]);
       requireBoolean(name, "keepDims", keepDims);
       const at = axis === null ? null : resolveAxis(name, axis, x.shape.length);
-      const reduced = at === null ? x.shape : [x.shape[at]!];
+      const reduced = at === null ? x.shape : [elementAt(x.shape, at)];
       if (!empty && reduced.includes(0)) throw emptyAxis(name, x);
       return { dtype, shape: reducedShape(x.shape, at, keepDims) };
     },
     cost: ([x], _params, y): Cost => ({ flops: elementCount(x.shape), bytes: byteLength(x) + byteLength(y) }),
     reference([x], { axis }, y) {
       const { outer, n, inner } = axisView(name, x.spec.shape, axis);
-      const { data } = x;
+      const line = new Float64Array(n);
       for (let o = 0; o < outer; o++) {
-        for (let k = 0; k < inner; k++) y.data[o * inner + k] = fold(data, o * n * inner + k, inner, n);
+        for (let k = 0; k < inner; k++) {
+          gather(x.data, o * n * inner + k, inner, line);
+          y.data[o * inner + k] = fold(line);
+        }
       }
     },
   };

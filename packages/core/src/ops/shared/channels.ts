@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { ShapeError } from "../../errors.ts";
 import { type Dim, formatSpec, type TensorSpec } from "../../spec.ts";
 import { requireDType } from "./elementwise.ts";
@@ -6,5 +7,5 @@ import { requireDType } from "./elementwise.ts";
 export function requireChannels(op: string, x: TensorSpec): Dim {
   requireDType(op, "x", x, ["f32"]);
   if (x.shape.length < 2) throw new ShapeError(op, "x [N, C, ...]", formatSpec(x), "reshape it");
-  return x.shape[1]!;
+  return elementAt(x.shape, 1);
 }

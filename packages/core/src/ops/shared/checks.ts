@@ -1,4 +1,17 @@
-import { boolean, check, describe, finite, type Kind, kind, number, oneOf, positive, whole, within } from "@centella/quant/checks";
+import {
+  boolean,
+  check,
+  describe,
+  elementAt,
+  finite,
+  type Kind,
+  kind,
+  number,
+  oneOf,
+  positive,
+  whole,
+  within,
+} from "@centella/quant/checks";
 import { ArgumentError, ShapeError } from "../../errors.ts";
 import { checkShape, type Dim, formatShape, formatSpec, isSymbolic, type Shape, sameDim, type TensorSpec } from "../../spec.ts";
 
@@ -66,7 +79,7 @@ export function requireAxes<const A extends readonly string[]>(
 
 /** @throws {ShapeError} unless the tensor has exactly this shape. */
 export function requireShape(op: string, name: string, spec: TensorSpec, shape: Shape): void {
-  if (spec.shape.length !== shape.length || !spec.shape.every((dim, axis) => sameDim(dim, shape[axis]!)))
+  if (spec.shape.length !== shape.length || !spec.shape.every((dim, axis) => sameDim(dim, elementAt(shape, axis))))
     throw new ShapeError(op, `${name} ${formatShape(shape)}`, formatSpec(spec), "reshape it, or change the tensor that it must fit");
 }
 

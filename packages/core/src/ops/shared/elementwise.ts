@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { isQuantized } from "../../dtype.ts";
 import { DTypeError, ShapeError } from "../../errors.ts";
 import type { Cost, HostTensor, NoParams, Op } from "../../program/op.ts";
@@ -94,7 +95,7 @@ export function ternary<I extends readonly [string, string, string]>(definition:
     elementwise: true,
     defaults: {},
     infer(inputs) {
-      inputs.forEach((spec, i) => void requireDType(name, names[i]!, spec, ["f32"]));
+      inputs.forEach((spec, i) => void requireDType(name, elementAt(names, i), spec, ["f32"]));
       return { dtype: "f32", shape: broadcastAll(name, inputs) };
     },
     cost: (inputs, _params, y) => elementwiseCost(flops, inputs, y),
@@ -141,13 +142,13 @@ export function broadcast(op: string, a: Shape, b: Shape): Shape {
 export function broadcastIndex(input: readonly number[], output: readonly number[]): (index: number) => number {
   if (input.length === output.length && input.every((dim, axis) => dim === output[axis])) return (index) => index;
   const strides = broadcastStrides(input, output);
+  const axes = output.map((extent, axis) => ({ extent, stride: elementAt(strides, axis) })).reverse();
   return (index) => {
     let rest = index;
     let at = 0;
-    for (let axis = output.length - 1; axis >= 0; axis--) {
-      const dim = output[axis]!;
-      at += (rest % dim) * strides[axis]!;
-      rest = Math.floor(rest / dim);
+    for (const { extent, stride } of axes) {
+      at += (rest % extent) * stride;
+      rest = Math.floor(rest / extent);
     }
     return at;
   };
@@ -158,9 +159,9 @@ export function broadcastStrides(input: readonly number[], output: readonly numb
   const lead = output.length - input.length;
   const strides = new Array<number>(output.length).fill(0);
   let stride = 1;
-  for (let axis = input.length - 1; axis >= 0; axis--) {
-    if (input[axis] !== 1) strides[axis + lead] = stride;
-    stride *= input[axis]!;
+  for (const [axis, extent] of [...input.entries()].reverse()) {
+    if (extent !== 1) strides[axis + lead] = stride;
+    stride *= extent;
   }
   return strides;
 }

@@ -1,7 +1,8 @@
+import { elementAt } from "@centella/quant/checks";
 import { ArgumentError } from "../../errors.ts";
 import type { HostTensor, Op } from "../../program/op.ts";
 import { byteLength, type ConcreteSpec, elementCount } from "../../spec.ts";
-import { axisView } from "./axes.ts";
+import { axisView, gather } from "./axes.ts";
 import { requireBoolean, requireExtent, requireWhole, resolveAxis } from "./checks.ts";
 import { requireDType } from "./elementwise.ts";
 
@@ -52,7 +53,7 @@ export function selection(name: string, give: Give): Op<["x"], TopKParams, "axis
       requireDType(name, "x", x, ["f32"]);
       requireBoolean(name, "largest", largest);
       const axis = resolveAxis(name, given, x.shape.length);
-      const n = requireExtent(name, `axis ${axis} of x`, x.shape[axis]!);
+      const n = requireExtent(name, `axis ${axis} of x`, elementAt(x.shape, axis));
       requireWhole(name, "k", k, 0);
       if (k > n) throw new ArgumentError(name, `k up to the axis's extent ${n}`, String(k), "lower k");
       return { dtype: give === "values" ? "f32" : "i32", shape: x.shape.with(axis, k) };
@@ -71,11 +72,13 @@ function cost(x: ConcreteSpec, y: ConcreteSpec): { readonly flops: number; reado
 function order(name: string, x: HostTensor, axis: number, descending: boolean, give: Give, y: HostTensor): void {
   const { outer, n, inner } = axisView(name, x.spec.shape, axis);
   const kept = axisView(name, y.spec.shape, axis).n;
+  const line = new Float64Array(n);
   for (let o = 0; o < outer; o++) {
     for (let k = 0; k < inner; k++) {
-      const line = Array.from({ length: n }, (_, i) => x.data[(o * n + i) * inner + k]!);
-      const indices = line.map((_, i) => i).sort((p, q) => (descending ? compare(line[q]!, line[p]!) : compare(line[p]!, line[q]!)));
-      for (let i = 0; i < kept; i++) y.data[(o * kept + i) * inner + k] = give === "values" ? line[indices[i]!]! : indices[i]!;
+      gather(x.data, o * n * inner + k, inner, line);
+      const sorted = Array.from(line, (value, index) => ({ values: value, indices: index }));
+      sorted.sort((p, q) => (descending ? compare(q.values, p.values) : compare(p.values, q.values)));
+      for (const [i, first] of sorted.slice(0, kept).entries()) y.data[(o * kept + i) * inner + k] = first[give];
     }
   }
 }

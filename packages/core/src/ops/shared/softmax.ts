@@ -1,5 +1,5 @@
 import type { Op } from "../../program/op.ts";
-import { axisView } from "./axes.ts";
+import { axisView, gather } from "./axes.ts";
 import { resolveAxis } from "./checks.ts";
 import { elementwiseCost, requireDType } from "./elementwise.ts";
 
@@ -21,19 +21,17 @@ export function softmaxLike(name: string, log: boolean): Op<["x"], SoftmaxParams
     cost: ([x]) => elementwiseCost(5, [x], x),
     reference([x], { axis }, y) {
       const { outer, n, inner } = axisView(name, x.spec.shape, axis);
-      const [from, to] = [x.data, y.data];
+      const line = new Float64Array(n);
       for (let o = 0; o < outer; o++) {
         for (let k = 0; k < inner; k++) {
           const at = o * n * inner + k;
-          let largest = Number.NEGATIVE_INFINITY;
-          for (let i = 0; i < n; i++) largest = Math.max(largest, from[at + i * inner]!);
-          let sum = 0;
-          for (let i = 0; i < n; i++) sum += Math.exp(from[at + i * inner]! - largest);
+          gather(x.data, at, inner, line);
+          const largest = line.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
+          const sum = line.reduce((total, value) => total + Math.exp(value - largest), 0);
           const logSum = Math.log(sum);
-          for (let i = 0; i < n; i++) {
-            const shifted = from[at + i * inner]! - largest;
-            to[at + i * inner] = log ? shifted - logSum : Math.exp(shifted) / sum;
-          }
+          line.forEach((value, i) => {
+            y.data[at + i * inner] = log ? value - largest - logSum : Math.exp(value - largest) / sum;
+          });
         }
       }
     },

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import type { HostTensor } from "../../program/op.ts";
 
 /** Place of a block in an array: element `(i, j, ...)` is at `start + i * strides[0] + j * strides[1] + ...`. */
@@ -8,32 +9,31 @@ export interface Place {
 
 /** Element strides of a row-major shape. */
 export function rowMajor(shape: readonly number[]): readonly number[] {
-  const strides = new Array<number>(shape.length);
-  let stride = 1;
-  for (let axis = shape.length - 1; axis >= 0; axis--) {
-    strides[axis] = stride;
-    stride *= shape[axis]!;
-  }
-  return strides;
+  return shape.map((_, axis) => shape.slice(axis + 1).reduce((stride, extent) => stride * extent, 1));
 }
 
 /** Copies a block of `shape` from one place to another. */
 export function copyBlock(shape: readonly number[], from: HostTensor, source: Place, to: HostTensor, target: Place): void {
   if (shape.includes(0)) return;
-  const at = shape.map(() => 0);
+  const axes = shape.map((extent, axis) => {
+    return { extent, index: 0, step: [elementAt(source.strides, axis), elementAt(target.strides, axis)] as const };
+  });
+  axes.reverse();
   let [p, q] = [source.start, target.start];
-  for (;;) {
-    to.data[q] = from.data[p]!;
-    let axis = shape.length - 1;
-    for (; axis >= 0; axis--) {
-      at[axis]!++;
-      p += source.strides[axis]!;
-      q += target.strides[axis]!;
-      if (at[axis]! < shape[axis]!) break;
-      p -= source.strides[axis]! * shape[axis]!;
-      q -= target.strides[axis]! * shape[axis]!;
-      at[axis] = 0;
+  /** Moves both places to the next element. False after the last one. */
+  const advance = (): boolean => {
+    for (const axis of axes) {
+      const [ofSource, ofTarget] = axis.step;
+      axis.index++;
+      p += ofSource;
+      q += ofTarget;
+      if (axis.index < axis.extent) return true;
+      p -= ofSource * axis.extent;
+      q -= ofTarget * axis.extent;
+      axis.index = 0;
     }
-    if (axis < 0) return;
-  }
+    return false;
+  };
+  do to.data[q] = from.data[p]!;
+  while (advance());
 }

@@ -22,15 +22,18 @@ export function transposedProduct(b: HostTensor, activations: Activations): (row
   const values = b.data as Float32Array;
   const round = roundingOf(dtype, activations);
   if (round === undefined) return (row, at, sums) => multiply(row, values, at, sums);
-  const minima =
-    (dtype === "q4_1" || dtype === "q5_1") && b.stored !== undefined
-      ? { type: dtype, ofBlocks: blockMinima(dtype, b.stored as Uint8Array) }
-      : undefined;
+  if ((dtype !== "q4_1" && dtype !== "q5_1") || b.stored === undefined) {
+    return (row, at, sums) => {
+      round(row);
+      multiply(row, values, at, sums);
+    };
+  }
+  const minima = blockMinima(dtype, b.stored as Uint8Array);
   return (row, at, sums) => {
-    const sumErrors = minima && activationSumErrors(minima.type, row);
+    const sumErrors = activationSumErrors(dtype, row);
     round(row);
     multiply(row, values, at, sums);
-    if (sumErrors !== undefined) addMinima(sumErrors, minima!.ofBlocks, at, sums);
+    if (sumErrors !== undefined) addMinima(sumErrors, minima, at, sums);
   };
 }
 
