@@ -1,7 +1,7 @@
 import { i32Operand } from "./scalar.ts";
-import { type Expr, expr, type I32, memoryImmediate } from "./values.ts";
+import { type Code, type Expr, expr, type I32, memoryImmediate } from "./values.ts";
 
-const opcode = (op: number, align: number): number[] => [0xfe, op, ...memoryImmediate(align, 0)];
+const opcode = (op: number, align: number): Code => [0xfe, op, ...memoryImmediate(align, 0)];
 
 /** Sequentially consistent instructions on shared memory. Unshared memory supports them too, except waiting. */
 export const atomic: Readonly<{
@@ -31,4 +31,4 @@ export const atomic: Readonly<{
 };
 
 /** Opcodes of atomic stores, by type. */
-export const atomicStore: Readonly<Record<"i32" | "i64", readonly number[]>> = { i32: opcode(0x17, 2), i64: opcode(0x18, 3) };
+export const atomicStore: Readonly<Record<"i32" | "i64", Code>> = { i32: opcode(0x17, 2), i64: opcode(0x18, 3) };

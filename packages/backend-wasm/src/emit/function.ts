@@ -1,8 +1,10 @@
+import { elementAt, mapTuple } from "@centella/quant/checks";
 import { atomicStore } from "./atomic.ts";
 import { ByteWriter, bytesKey } from "./bytes.ts";
 import { i32, i32Operand } from "./scalar.ts";
 import { v128 } from "./simd.ts";
 import {
+  type Code,
   coded,
   type Expr,
   type I32,
@@ -280,10 +282,10 @@ export class FunctionBuilder {
       return list;
     });
     const [first = []] = lists;
-    const isFlat = lists.every((list) => list.length === first.length && list.every(({ code }) => code[0]! > lastControlCode));
+    const isFlat = lists.every((list) => list.length === first.length && list.every(({ code }) => code[0] > lastControlCode));
     const written = lists.map((list) => [...new Set(list.flatMap(({ index }) => index ?? []))]);
     const isApart = new Set(written.flat()).size === written.flat().length;
-    if (isFlat && isApart) first.forEach((_, i) => void lists.forEach((list) => void this.#add(list[i]!)));
+    if (isFlat && isApart) first.forEach((_, i) => void lists.forEach((list) => void this.#add(elementAt(list, i))));
     else for (const list of lists) for (const statement of list) this.#add(statement);
   }
 
@@ -307,12 +309,12 @@ export class FunctionBuilder {
   finish(result?: Expr): { readonly body: Uint8Array; readonly compiled: CompiledSignature } {
     const statements = [...this.#prologue, ...this.#statements];
     const widening = this.#Widening && new this.#Widening(statements, result);
-    const [params, locals] = [this.#params, this.#locals].map((types, part) =>
+    const [params, locals] = mapTuple([this.#params, this.#locals], (types, part) =>
       types.map((type, i) => widening?.typeOf(type, i + part * this.#params.length) ?? type),
     );
     const code = new ByteWriter();
     const runs: { readonly type: ValueType; count: number }[] = [];
-    for (const type of locals!) {
+    for (const type of locals) {
       const last = runs.at(-1);
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
@@ -328,7 +330,7 @@ export class FunctionBuilder {
       widening.writeResult(code);
     }
     code.push(0x0b);
-    return { body: code.written, compiled: { params: params!, result: widening?.resultType ?? result?.type } };
+    return { body: code.written, compiled: { params, result: widening?.resultType ?? result?.type } };
   }
 
   /** A local with a constant that is loaded at the function's start. 4 bytes are repeated four times. */
@@ -348,7 +350,7 @@ export class FunctionBuilder {
     this.#write([], [0x0b]);
   }
 
-  #write(operands: readonly Expr[], code: readonly number[]): void {
+  #write(operands: readonly Expr[], code: Code): void {
     this.#add({ operands, code });
   }
 
@@ -369,13 +371,14 @@ function setLocal({ index }: Local, value: Expr): Instruction {
 }
 
 function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K in keyof S]: Expr<S[K]> }): Instruction {
-  const operands = Object.keys(target.signature).map((name) => args[name]!);
-  const code = [0x10, ...unsignedLeb(target.index)];
+  const names: (keyof S)[] = Object.keys(target.signature);
+  const operands = names.map((name) => args[name]);
+  const code: Code = [0x10, ...unsignedLeb(target.index)];
   const { params, result } = target.compiled;
   return { operands, code, params, ...(result === "i64" && target.result === "i32" && { wideCode: code }) };
 }
 
 function writeInstruction(to: ByteWriter, { operands, code }: Instruction): void {
-  if (operands !== undefined) for (let i = 0; i < operands.length; i++) writeInstruction(to, operands[i]!);
+  if (operands !== undefined) for (const operand of operands) writeInstruction(to, operand);
   to.write(code);
 }

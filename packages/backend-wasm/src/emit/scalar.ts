@@ -1,4 +1,4 @@
-import { coded, type Expr, expr, type I32, memoryAccess, memoryImmediate, signedLeb, type ValueType } from "./values.ts";
+import { type Code, coded, type Expr, expr, type I32, memoryAccess, memoryImmediate, signedLeb, type ValueType } from "./values.ts";
 
 type Binary<T extends ValueType, R extends ValueType = T> = (a: Expr<T>, b: Expr<T>) => Expr<R>;
 type Unary<T extends ValueType, R extends ValueType = T> = (a: Expr<T>) => Expr<R>;
@@ -13,16 +13,16 @@ export function i32Operand(value: I32): Expr<"i32"> {
 const i32Const = coded((n) => [0x41, ...signedLeb(n | 0)]);
 
 function binaryI32(opcode: number): BinaryI32 {
-  const code = [opcode];
+  const code: Code = [opcode];
   return (a, b) => expr("i32", [i32Operand(a), i32Operand(b)], code);
 }
 
 function binary<T extends ValueType, R extends ValueType>(result: R, opcode: number): Binary<T, R> {
-  const code = [opcode];
+  const code: Code = [opcode];
   return (a, b) => expr(result, [a, b], code);
 }
 
-function unary<T extends ValueType, R extends ValueType>(result: R, ...opcode: number[]): Unary<T, R> {
+function unary<T extends ValueType, R extends ValueType>(result: R, ...opcode: Code): Unary<T, R> {
   return (a) => expr(result, [a], opcode);
 }
 

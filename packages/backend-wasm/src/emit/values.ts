@@ -4,13 +4,16 @@ export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128";
 /** Binary code of each {@link ValueType}. */
 export const valueTypeCode: Readonly<Record<ValueType, number>> = { i32: 0x7f, i64: 0x7e, f32: 0x7d, f64: 0x7c, v128: 0x7b };
 
+/** Bytes of code, at least one: for an instruction its opcode and immediates. */
+export type Code = readonly [number, ...number[]];
+
 /** An instruction: a statement, or one that leaves a value. */
 export interface Instruction {
   /** Operands, pushed in order before `code` runs. */
   readonly operands?: readonly Expr[];
-  readonly code: readonly number[];
+  readonly code: Code;
   /** The code of a memory access with 64-bit addresses. */
-  readonly wideCode?: readonly number[];
+  readonly wideCode?: Code;
   /** Index of the local that is read or written. */
   readonly index?: number;
   /** Value of a constant. */
@@ -36,8 +39,8 @@ export type I32 = Expr<"i32"> | number;
 export type V128 = Expr<"v128">;
 
 /** Code that depends on a number. Small numbers recur in every function, so their code is cached. */
-export function coded(code: (n: number) => readonly number[]): (n: number) => readonly number[] {
-  const known = new Map<number, readonly number[]>();
+export function coded(code: (n: number) => Code): (n: number) => Code {
+  const known = new Map<number, Code>();
   return (n) => {
     let found = known.get(n);
     if (found === undefined) {
@@ -52,15 +55,9 @@ export function coded(code: (n: number) => readonly number[]): (n: number) => re
 const maxKnown = 4096;
 
 /** Unsigned LEB128 of `n`, 0 ≤ n < 2^32. */
-export const unsignedLeb: (n: number) => readonly number[] = coded((n) => {
-  const bytes: number[] = [];
+export const unsignedLeb: (n: number) => Code = coded((n) => {
   n >>>= 0;
-  do {
-    const low = n & 127;
-    n >>>= 7;
-    bytes.push(n === 0 ? low : low | 128);
-  } while (n !== 0);
-  return bytes;
+  return n < 128 ? [n] : [(n & 127) | 128, ...unsignedLeb(n >>> 7)];
 });
 
 /** Signed LEB128 of an integer. */
@@ -78,12 +75,12 @@ export function signedLeb(n: number): number[] {
 }
 
 /** An expression of `type`: the operands in order, then `opcode` with its immediates. */
-export function expr<T extends ValueType>(type: T, operands: readonly Expr[], opcode: readonly number[]): Expr<T> {
+export function expr<T extends ValueType>(type: T, operands: readonly Expr[], opcode: Code): Expr<T> {
   return { type, operands, code: opcode };
 }
 
 /** Bytes of a SIMD opcode. */
-export function simdOpcode(op: number): number[] {
+export function simdOpcode(op: number): Code {
   return [0xfd, ...unsignedLeb(op)];
 }
 
@@ -93,6 +90,6 @@ export function memoryImmediate(align: number, offset: number): number[] {
 }
 
 /** An unaligned memory access with a constant offset. */
-export function memoryAccess(...opcode: readonly number[]): (offset: number) => readonly number[] {
+export function memoryAccess(...opcode: Code): (offset: number) => Code {
   return coded((offset) => [...opcode, ...memoryImmediate(0, offset)]);
 }

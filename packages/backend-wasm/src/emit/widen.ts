@@ -71,18 +71,18 @@ export class Widening {
   write(to: ByteWriter, node: Instruction): void {
     this.#writeOperands(to, node, false);
     const [opcode, ...immediates] = node.wideCode ?? node.code;
-    to.write(this.#comparesWide(node) ? [opcode! + comparisonStep, ...immediates] : (node.wideCode ?? node.code));
+    to.write(this.#comparesWide(node) ? [opcode + comparisonStep, ...immediates] : (node.wideCode ?? node.code));
   }
 
   #writeInteger(to: ByteWriter, value: Expr, isWide: boolean): void {
-    const opcode = value.code[0]!;
+    const [opcode] = value.code;
     if (isWide && value.constant !== undefined) to.write([op.i64Const, ...signedLeb(value.constant)]);
     else if (isWide && isCarried(value)) {
       this.#writeOperands(to, value, true);
       to.push(opcode === op.select ? opcode : opcode + arithmeticStep);
     } else {
       this.write(to, value);
-      const isSo = value.wideCode !== undefined || (opcode === op.localGet && this.#wide.has(value.index!));
+      const isSo = value.wideCode !== undefined || (opcode === op.localGet && this.#isWideLocal(value));
       if (isWide && !isSo) to.push(unsigned.has(opcode) ? op.extendI32U : op.extendI32S);
       if (isSo && !isWide) to.push(op.wrapI64);
     }
@@ -90,7 +90,7 @@ export class Widening {
 
   #writeOperands(to: ByteWriter, node: Instruction, isWide: boolean): void {
     node.operands?.forEach((operand, i) => {
-      if (operand.type === "i32") this.#writeInteger(to, operand, this.#isWideOperand(node, i, isWide));
+      if (operand.type === "i32") this.#writeInteger(to, operand, this.#isWideOperand(node, operand, i, isWide));
       else this.write(to, operand);
       // An address whose low 32 bits are zero is not null.
       if (isCondition(node, i) && this.#isWide(operand)) to.write([op.i64Const, 0, op.i64Ne]);
@@ -98,34 +98,42 @@ export class Widening {
   }
 
   #mark(node: Instruction, isWide: boolean): void {
-    if (isWide && node.code[0] === op.localGet) this.#wide.add(node.index!);
+    if (isWide && node.index !== undefined && node.code[0] === op.localGet) this.#wide.add(node.index);
     const carries = isWide && isCarried(node);
-    node.operands?.forEach((operand, i) => void this.#mark(operand, operand.type === "i32" && this.#isWideOperand(node, i, carries)));
+    node.operands?.forEach((operand, i) => {
+      this.#mark(operand, operand.type === "i32" && this.#isWideOperand(node, operand, i, carries));
+    });
   }
 
-  /** Writes an integer as 64 bits if the consuming instruction needs that. */
-  #isWideOperand(node: Instruction, i: number, isWide: boolean): boolean {
-    if (isCondition(node, i)) return this.#isWide(node.operands![i]!);
+  /** Whether operand `i` of an instruction is needed as 64 bits. */
+  #isWideOperand(node: Instruction, operand: Expr, i: number, isWide: boolean): boolean {
+    if (isCondition(node, i)) return this.#isWide(operand);
     if (isWide || isAddress(node, i) || this.#comparesWide(node)) return true;
     if (node.code[0] === op.return) return this.resultType === "i64";
-    return node.code[0] === op.localSet && this.#wide.has(node.index!);
+    return node.code[0] === op.localSet && this.#isWideLocal(node);
   }
 
-  #comparesWide({ code, operands }: Instruction): boolean {
-    return comparisons.has(code[0]!) && operands!.some((operand) => this.#isWide(operand));
+  /** Whether the local that an instruction reads or writes is wide. */
+  #isWideLocal({ index }: Instruction): boolean {
+    return index !== undefined && this.#wide.has(index);
+  }
+
+  #comparesWide({ code, operands = [] }: Instruction): boolean {
+    return comparisons.has(code[0]) && operands.some((operand) => this.#isWide(operand));
   }
 
   /** Whether the value contains an address. */
   #isWide(value: Expr): boolean {
     if (value.type !== "i32") return false;
     if (value.wideCode !== undefined) return true;
-    if (value.code[0] === op.localGet) return this.#wide.has(value.index!);
-    return isCarried(value) && value.operands!.some((operand, i) => !isCondition(value, i) && this.#isWide(operand));
+    if (value.code[0] === op.localGet) return this.#isWideLocal(value);
+    const { operands = [] } = value;
+    return isCarried(value) && operands.some((operand, i) => !isCondition(value, i) && this.#isWide(operand));
   }
 }
 
 function isCarried({ code }: Instruction): boolean {
-  return carrying.has(code[0]!) || code[0] === op.select;
+  return carrying.has(code[0]) || code[0] === op.select;
 }
 
 function isCondition({ code }: Instruction, i: number): boolean {
@@ -139,6 +147,6 @@ function isAddress({ code, wideCode, params }: Instruction, i: number): boolean 
   // memory.copy takes two addresses and a length, memory.fill an address, a byte and a length.
   if (opcode === 0xfc) return second === 10 || (second === 11 && i !== 1);
   if (i !== 0) return false;
-  const isSimd = opcode === 0xfd && (second! <= 11 || (second! >= 84 && second! <= 93));
-  return (opcode! >= 0x28 && opcode! <= 0x3e) || isSimd || opcode === 0xfe;
+  const isSimd = opcode === 0xfd && second !== undefined && (second <= 11 || (second >= 84 && second <= 93));
+  return (opcode >= 0x28 && opcode <= 0x3e) || isSimd || opcode === 0xfe;
 }
