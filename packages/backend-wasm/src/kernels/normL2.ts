@@ -5,6 +5,6 @@ import { reductionKernel } from "./shared/reduction.ts";
 
 /** Squares are computed in f64, so that neither they nor their sum overflow. */
 export const normL2: Kernel<"normL2"> = reductionKernel("normL2", {
-  fold: { ...folds.sum, step: (f, [sum], x) => f.set(sum!, f64x2.add(sum!, f64x2.mul(x, x))) },
-  finish: (_f, [sum]) => f64x2.sqrt(sum!),
+  fold: { ...folds.sum, step: (f, [sum], x) => f.set(sum, f64x2.add(sum, f64x2.mul(x, x))) },
+  finish: (_f, [sum]) => f64x2.sqrt(sum),
 });

@@ -1,8 +1,9 @@
-import { f32, f32x4, f64, f64x2, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
-import { addVector, folds, freshStates, restart } from "./shared/fold.ts";
+import { addVector, folds, freshVectors, restart, vectorResult } from "./shared/fold.ts";
 import { emitMoments } from "./shared/moments.ts";
-import { alongAxis, forEachStrip, joinDoubles } from "./shared/reduction.ts";
+import { alongAxis, forEachStrip } from "./shared/reduction.ts";
+import { zip } from "./shared/zip.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", divisor: "f64", begin: "i32", end: "i32" } as const;
 
@@ -32,42 +33,39 @@ function emitRows(module: ModuleBuilder, name: string): void {
 function emitColumns(module: ModuleBuilder, name: string): void {
   const fold = folds.sum;
   module.function(name, signature, (f, p) => {
-    const states = freshStates(f, fold, 8);
-    const means = f.locals("v128", 8);
+    const states = freshVectors(f, fold, 4);
+    const strip = states.map((sums) => ({ sums, means: f.locals("v128", 2) }));
     const [left, from] = f.locals("i32", 2);
     const [count, divisor] = [f.let(f64x2.splat(p.count)), f.let(f64x2.splat(p.divisor))];
     forEachStrip(f, p, "f32", (at, stride, vectors, store) => {
-      const used = states.slice(0, 2 * vectors);
-      const pairOf = (vector: number) => states.slice(2 * vector, 2 * vector + 2);
+      const used = strip.slice(0, vectors);
       f.set(from, at);
-      const forEachRow = (body: (vector: number) => void): void => {
+      const forEachRow = (body: (vector: (typeof strip)[number], x: Local<"v128">) => void): void => {
         f.set(at, from);
         f.set(left, p.n);
         f.while(left, () => {
-          for (let vector = 0; vector < vectors; vector++) body(vector);
+          for (const [i, vector] of used.entries()) body(vector, f.let(v128.load(at, 16 * i)));
           f.advance(at, stride);
           f.advance(left, -1);
         });
       };
-      restart(f, fold, used);
-      forEachRow((vector) => addVector(f, fold, pairOf(vector), f.let(v128.load(at, 16 * vector))));
-      used.forEach(([sum], i) => void f.set(means[i]!, f64x2.div(sum!, count)));
-      restart(f, fold, used);
-      forEachRow((vector) => {
-        const x = f.let(v128.load(at, 16 * vector));
-        [x, f32x4.shuffle(x, x, [2, 3, 2, 3])].forEach((half, i) => {
-          const difference = f.let(f64x2.sub(f64x2.promoteLowF32x4(half), means[2 * vector + i]!));
-          fold.step(f, pairOf(vector)[i]!, f.let(f64x2.mul(difference, difference)));
-        });
+      for (const { sums } of used) restart(f, fold, sums);
+      forEachRow(({ sums }, x) => addVector(f, fold, sums, x));
+      for (const { sums, means } of used) for (const [[sum], mean] of zip(sums, means)) f.set(mean, f64x2.div(sum, count));
+      for (const { sums } of used) restart(f, fold, sums);
+      forEachRow(({ sums, means }, x) => {
+        const halves = [x, f32x4.shuffle(x, x, [2, 3, 2, 3])];
+        for (const [half, [sum, mean]] of zip(halves, zip(sums, means))) {
+          const difference = f.let(f64x2.sub(f64x2.promoteLowF32x4(half), mean));
+          fold.step(f, sum, f.let(f64x2.mul(difference, difference)));
+        }
       });
-      for (let vector = 0; vector < vectors; vector++)
+      for (const [i, { sums }] of used.entries()) {
         store(
-          vector,
-          joinDoubles(
-            f,
-            pairOf(vector).map(([squares]) => f64x2.div(squares!, divisor)),
-          ),
+          i,
+          vectorResult(f, sums, ([squares]) => f64x2.div(squares, divisor)),
         );
+      }
     });
   });
 }

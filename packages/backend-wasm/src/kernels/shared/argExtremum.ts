@@ -2,6 +2,7 @@ import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type ModuleBuilder
 import type { Kernel } from "../../kernel.ts";
 import { folds, freshStates, mergeStates, orNaN, restart } from "./fold.ts";
 import { alongAxis, forEachStrip } from "./reduction.ts";
+import { zip } from "./zip.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -37,7 +38,7 @@ function emitRows(module: ModuleBuilder, name: string, extreme: "max" | "min"): 
         f.advance(left, -16);
       });
       f.while(left, () => {
-        fold.step(f, states[0]!, f.let(v128.load32Splat(at)));
+        fold.step(f, states[0], f.let(v128.load32Splat(at)));
         f.advance(at, 4);
         f.advance(left, -1);
       });
@@ -69,20 +70,20 @@ function emitRows(module: ModuleBuilder, name: string, extreme: "max" | "min"): 
 function emitColumns(module: ModuleBuilder, name: string, extreme: "max" | "min"): void {
   const isBetter = extreme === "max" ? f32x4.gt : f32x4.lt;
   module.function(name, signature, (f, p) => {
-    const [best, indices] = [f.locals("v128", 4), f.locals("v128", 4)];
+    const strip = zip(f.locals("v128", 4), f.locals("v128", 4));
     const index = f.local("i32");
     forEachStrip(f, p, "f32", (at, stride, vectors, store) => {
-      for (let vector = 0; vector < vectors; vector++) {
-        f.set(best[vector]!, v128.load(at, 16 * vector));
-        f.set(indices[vector]!, v128.zero());
+      const used = strip.slice(0, vectors);
+      for (const [i, [best, bestIndex]] of used.entries()) {
+        f.set(best, v128.load(at, 16 * i));
+        f.set(bestIndex, v128.zero());
       }
       f.for(index, 0, p.n, 1, () => {
         const here = f.let(i32x4.splat(index));
-        for (let vector = 0; vector < vectors; vector++)
-          step(f, isBetter, best[vector]!, indices[vector]!, v128.load(at, 16 * vector), here);
+        for (const [i, [best, bestIndex]] of used.entries()) step(f, isBetter, best, bestIndex, v128.load(at, 16 * i), here);
         f.advance(at, stride);
       });
-      for (let vector = 0; vector < vectors; vector++) store(vector, indices[vector]!);
+      for (const [i, [, bestIndex]] of used.entries()) store(i, bestIndex);
     });
   });
 }

@@ -5,17 +5,17 @@ import { type FunctionBuilder, f32x4, f64x2, i32, type Local, type ModuleBuilder
 import type { Emitted, Kernel, Range, Run } from "../../kernel.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import { axisView, ranges } from "./axes.ts";
-import { addVector, freshStates, mergeStates, restart, statesPerVector } from "./fold.ts";
-import type { Fold } from "./foldTypes.ts";
+import { addVector, freshVectors, mergeStates, restart, vectorResult } from "./fold.ts";
+import type { Fold, State } from "./foldTypes.ts";
 import { blockSum } from "./sum.ts";
 
 /** A reduction of f32 or bool along an axis or over all elements. */
-export interface Reduction {
-  readonly fold: Fold;
+export interface Reduction<S extends State = State> {
+  readonly fold: Fold<S>;
   /** Applied to four elements before the fold. It must not write locals: blocks keep eight sums in registers. */
   readonly map?: (f: FunctionBuilder, x: V128) => V128;
   /** Result of a folded state over `count` elements, as two f64 or four lanes. By default the state's first vector. */
-  readonly finish?: (f: FunctionBuilder, state: readonly Local<"v128">[], count: V128) => V128;
+  finish?(f: FunctionBuilder, state: S, count: V128): V128;
   /** Rows are added in blocks of f32: exact enough, and four times as fast. */
   readonly inBlocks?: boolean;
 }
@@ -53,7 +53,7 @@ export function alongAxis(
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", count: "f64", begin: "i32", end: "i32" } as const;
 type P = { readonly [K in keyof typeof signature]: Local<(typeof signature)[K]> };
 
-export function reductionKernel(name: string, reduction: Reduction, dtype: "f32" | "bool" = "f32"): Kernel<"sum"> {
+export function reductionKernel<S extends State>(name: string, reduction: Reduction<S>, dtype: "f32" | "bool" = "f32"): Kernel<"sum"> {
   const stateBytes = 16 * reduction.fold.vectors;
   return {
     build(context, [x], { axis }, y) {
@@ -88,7 +88,7 @@ function emitFold(
   f: FunctionBuilder,
   reduction: Reduction,
   dtype: DType,
-): (at: Local<"i32">, left: Local<"i32">) => readonly Local<"v128">[] {
+): (at: Local<"i32">, left: Local<"i32">) => State {
   const { fold, map = (_f, value) => value } = reduction;
   const size = bytesOf(dtype);
   if (reduction.inBlocks === true) {
@@ -107,21 +107,20 @@ function emitFold(
       ),
     ];
   }
-  const perVector = statesPerVector(fold);
-  const states = freshStates(f, fold, unrolled * perVector);
-  const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
+  const vectors = freshVectors(f, fold, unrolled);
+  const [first] = vectors;
+  const states = vectors.flat();
   return (at, left) => {
     restart(f, fold, states);
-    if (dtype === "f32") fold.bulk?.(f, states[0]!, (offset) => map(f, v128.load(at, offset)), at, left);
+    if (dtype === "f32") fold.bulk?.(f, first[0], (offset) => map(f, v128.load(at, offset)), at, left);
     f.while(i32.geU(left, 4 * unrolled), () => {
-      for (let vector = 0; vector < unrolled; vector++)
-        addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * size * vector))));
+      for (const [i, vector] of vectors.entries()) addVector(f, fold, vector, f.let(map(f, loadLanes(f, dtype, at, 4 * size * i))));
       f.advance(at, 4 * unrolled * size);
       f.advance(left, -4 * unrolled);
     });
     f.while(left, () => {
       const value = map(f, loadLanes(f, dtype, at));
-      addVector(f, fold, of(0), f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
+      addVector(f, fold, first, f.let(v128.bitselect(laneMask(f, left), value, fold.none(f))));
       f.advance(at, 4 * size);
       f.countDown(left, 4);
     });
@@ -176,7 +175,7 @@ function emitMerge(module: ModuleBuilder, name: string, reduction: Reduction, dt
   module.function(name, mergeSignature, (f, { states, y, parts, count, begin, end }) => {
     const { fold } = reduction;
     const { vectors } = fold;
-    const [state, other] = [f.locals("v128", vectors), f.locals("v128", vectors)];
+    const [state, other] = [fold.locals(f), fold.locals(f)];
     const left = f.local("i32");
     const divisor = f.let(f64x2.splat(count));
     const next = (to: readonly Local<"v128">[]): void => {
@@ -207,9 +206,9 @@ function i32x4First(value: Local<"v128">) {
 /** Stores the result of a state, one element. */
 function finish(
   f: FunctionBuilder,
-  { fold, finish: last = (_f, [first]) => first! }: Reduction,
+  { fold, finish: last = (_f, [first]) => first }: Reduction,
   dtype: DType,
-  state: readonly Local<"v128">[],
+  state: State,
   count: V128,
   y: Local<"i32">,
 ): void {
@@ -220,32 +219,28 @@ function finish(
 
 /** A unit is a strip of columns at one outer index. */
 function emitColumns(module: ModuleBuilder, name: string, reduction: Reduction, dtype: DType): void {
-  const { fold, map = (_f, value) => value, finish: last = (_f, [first]) => first! } = reduction;
+  const { fold, map = (_f, value) => value, finish: last = (_f, [first]) => first } = reduction;
   module.function(name, signature, (f, p) => {
     const divisor = f.let(f64x2.splat(p.count));
-    const perVector = statesPerVector(fold);
-    const states = freshStates(f, fold, 4 * perVector);
+    const columns = freshVectors(f, fold, 4);
     forEachStrip(f, p, dtype, (at, stride, vectors, store) => {
-      restart(f, fold, states.slice(0, vectors * perVector));
+      const used = columns.slice(0, vectors);
+      restart(f, fold, used.flat());
       const left = f.let(p.n);
-      const of = (vector: number) => states.slice(vector * perVector, (vector + 1) * perVector);
       f.while(left, () => {
-        for (let vector = 0; vector < vectors; vector++)
-          addVector(f, fold, of(vector), f.let(map(f, loadLanes(f, dtype, at, 4 * bytesOf(dtype) * vector))));
+        for (const [i, vector] of used.entries())
+          addVector(f, fold, vector, f.let(map(f, loadLanes(f, dtype, at, 4 * bytesOf(dtype) * i))));
         f.advance(at, stride);
         f.advance(left, -1);
       });
-      for (let vector = 0; vector < vectors; vector++) {
-        const parts = of(vector).map((state) => f.let(last(f, state, divisor)));
-        store(vector, fold.lanes === "double" ? joinDoubles(f, parts) : parts[0]!);
+      for (const [i, vector] of used.entries()) {
+        store(
+          i,
+          vectorResult(f, vector, (state) => f.let(last(f, state, divisor))),
+        );
       }
     });
   });
-}
-
-/** Joins two vectors of two f64 as four f32. */
-export function joinDoubles(f: FunctionBuilder, [low, high]: readonly V128[]): Local<"v128"> {
-  return f.let(f32x4.shuffle(f32x4.demoteF64x2(low!), f32x4.demoteF64x2(high!), [0, 1, 4, 5]));
 }
 
 /**

@@ -1,9 +1,9 @@
 import { storeSome } from "../../elementwise/lanes.ts";
 import { f32, f64, i32, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { Kernel } from "../../kernel.ts";
-import { addVector, folds, freshStates, restart } from "./fold.ts";
+import { addVector, folds, freshVectors, restart, vectorResult } from "./fold.ts";
 import type { Fold } from "./foldTypes.ts";
-import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
+import { alongAxis, forEachStrip } from "./reduction.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 
@@ -40,18 +40,18 @@ function emitRows(module: ModuleBuilder, name: string, op: "cumsum" | "cumprod")
 
 function emitColumns(module: ModuleBuilder, name: string, fold: Fold): void {
   module.function(name, signature, (f, p) => {
-    const states = freshStates(f, fold, 8);
+    const vectorStates = freshVectors(f, fold, 4);
     const [left, to] = f.locals("i32", 2);
     forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
-      restart(f, fold, states.slice(0, 2 * vectors));
+      const used = vectorStates.slice(0, vectors);
+      restart(f, fold, used.flat());
       f.set(left, p.n);
       f.set(to, i32.add(p.y, offset));
       f.while(left, () => {
-        for (let vector = 0; vector < vectors; vector++) {
-          const pair = states.slice(2 * vector, 2 * vector + 2);
-          addVector(f, fold, pair, f.let(v128.load(at, 16 * vector)));
-          const value = joinDoubles(f, pair.flat());
-          if (vectors === 4) f.store(to, value, 16 * vector);
+        for (const [i, vector] of used.entries()) {
+          addVector(f, fold, vector, f.let(v128.load(at, 16 * i)));
+          const value = vectorResult(f, vector, ([total]) => total);
+          if (vectors === 4) f.store(to, value, 16 * i);
           else storeSome(f, "f32", to, value, columns);
         }
         f.advance(at, stride);

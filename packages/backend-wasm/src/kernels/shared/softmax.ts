@@ -5,10 +5,11 @@ import { expFlushed } from "../../math/exp.ts";
 import { log } from "../../math/log.ts";
 import { largestLane } from "../../matmul/lanes.ts";
 import type { Target } from "../../target.ts";
-import { addVector, folds, freshStates, restart } from "./fold.ts";
+import { addVector, folds, freshVectors, restart, vectorResult } from "./fold.ts";
 import { forEachVector } from "./loops.ts";
-import { alongAxis, forEachStrip, joinDoubles } from "./reduction.ts";
+import { alongAxis, forEachStrip } from "./reduction.ts";
 import { blockSum } from "./sum.ts";
+import { zip } from "./zip.ts";
 
 const signature = { x: "i32", y: "i32", n: "i32", inner: "i32", begin: "i32", end: "i32" } as const;
 type P = { readonly [K in keyof typeof signature]: Local<"i32"> };
@@ -90,41 +91,42 @@ function emitRows(f: FunctionBuilder, target: Target, isLog: boolean, p: P): voi
 
 /** Three passes over each strip: the largest values, the exponentials and their sums, the quotients. */
 function emitColumns(f: FunctionBuilder, target: Target, isLog: boolean, p: P): void {
-  const [largest, factor] = [f.locals("v128", 4), f.locals("v128", 4)];
-  const sums = freshStates(f, folds.sum, 8);
+  const values = zip(f.locals("v128", 4), f.locals("v128", 4));
+  const strip = zip(values, freshVectors(f, folds.sum, 4)).map(([[largest, factor], sums]) => ({ largest, factor, sums }));
   const [to, left, from] = f.locals("i32", 3);
-  forEachStrip(f, p, "f32", (at, stride, vectors, _store, offset, columns) => {
+  forEachStrip(f, p, "f32", (at, stride, vectors, _store, start, columns) => {
+    const used = strip.slice(0, vectors);
     f.set(from, at);
-    const forEachRow = (body: (vector: number) => void): void => {
+    const forEachRow = (body: (vector: (typeof strip)[number], offset: number) => void): void => {
       f.set(at, from);
-      f.set(to, i32.add(p.y, offset));
+      f.set(to, i32.add(p.y, start));
       f.set(left, p.n);
       f.while(left, () => {
-        for (let vector = 0; vector < vectors; vector++) body(vector);
+        for (const [i, vector] of used.entries()) body(vector, 16 * i);
         f.advance(at, stride);
         f.advance(to, stride);
         f.advance(left, -1);
       });
     };
-    const store = (vector: number, value: V128): void => {
-      if (vectors === 4) f.store(to, value, 16 * vector);
+    const store = (offset: number, value: V128): void => {
+      if (vectors === 4) f.store(to, value, offset);
       else storeSome(f, "f32", to, value, columns);
     };
-    for (let vector = 0; vector < vectors; vector++) f.set(largest[vector]!, f.splat(Number.NEGATIVE_INFINITY));
-    forEachRow((vector) => f.set(largest[vector]!, f32x4.pmax(largest[vector]!, v128.load(at, 16 * vector))));
-    restart(f, folds.sum, sums.slice(0, 2 * vectors));
-    forEachRow((vector) => {
-      const e = expFlushed(f, target, f32x4.sub(v128.load(at, 16 * vector), largest[vector]!), 0);
-      if (!isLog) store(vector, e);
-      addVector(f, folds.sum, sums.slice(2 * vector, 2 * vector + 2), e);
+    for (const { largest } of used) f.set(largest, f.splat(Number.NEGATIVE_INFINITY));
+    forEachRow(({ largest }, offset) => f.set(largest, f32x4.pmax(largest, v128.load(at, offset))));
+    for (const { sums } of used) restart(f, folds.sum, sums);
+    forEachRow(({ largest, sums }, offset) => {
+      const e = expFlushed(f, target, f32x4.sub(v128.load(at, offset), largest), 0);
+      if (!isLog) store(offset, e);
+      addVector(f, folds.sum, sums, e);
     });
-    for (let vector = 0; vector < vectors; vector++) {
-      const total = joinDoubles(f, sums.slice(2 * vector, 2 * vector + 2).flat());
-      f.set(factor[vector]!, isLog ? log(f, target, total) : total);
+    for (const { factor, sums } of used) {
+      const total = vectorResult(f, sums, ([sum]) => sum);
+      f.set(factor, isLog ? log(f, target, total) : total);
     }
-    forEachRow((vector) => {
-      const value = v128.load(isLog ? at : to, 16 * vector);
-      store(vector, isLog ? f32x4.sub(f32x4.sub(value, largest[vector]!), factor[vector]!) : f32x4.div(value, factor[vector]!));
+    forEachRow(({ largest, factor }, offset) => {
+      const value = v128.load(isLog ? at : to, offset);
+      store(offset, isLog ? f32x4.sub(f32x4.sub(value, largest), factor) : f32x4.div(value, factor));
     });
   });
 }
