@@ -68,7 +68,13 @@ const setCode = coded((index) => [0x21, ...unsignedLeb(index)]);
 const scratch = new DataView(new ArrayBuffer(4));
 
 /** A list of `N` elements, or of any length if `N` is not a literal. */
-export type Times<T, N extends number, L extends T[] = []> = number extends N ? T[] : L["length"] extends N ? L : Times<T, N, [...L, T]>;
+export type Times<T, N extends number, L extends T[] = []> = N extends unknown
+  ? number extends N
+    ? T[]
+    : L["length"] extends N
+      ? L
+      : Times<T, N, [...L, T]>
+  : never;
 
 /** Writes one function's code, statement by statement, in the order of the calls. */
 export class FunctionBuilder {

@@ -1,4 +1,4 @@
-import { alibiSlope, byteLength } from "@centella/core/backend";
+import { alibiSlope, byteLength, tupleOf } from "@centella/core/backend";
 import type { BuildContext, Kernel, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
 import { scratchLayout } from "./shared/attentionBlock.ts";
@@ -29,12 +29,13 @@ export const attention: Kernel<"attention"> = {
     const { max, exports, reserve, maxThreads, threads } = context;
     const { dtype } = cache.spec;
     const [whole, split, join] = [exports(`attention.${dtype}`), exports(`attention.split.${dtype}`), exports("attention.join")];
-    const [, heads, dK] = max(q).shape as readonly [number, number, number];
-    const [, kvHeads, width] = max(cache).shape as readonly [number, number, number];
+    const [, heads, dK] = tupleOf(max(q).shape, 3);
+    const [, kvHeads, width] = tupleOf(max(cache).shape, 3);
     const dV = width - dK;
     const group = heads / kvHeads;
     const headBytes = byteLength({ dtype, shape: [width] });
-    const maxPositions = max(blockTable).shape[1]! * params.blockSize;
+    const [, blocksPerSequence] = tupleOf(max(blockTable).shape, 2);
+    const maxPositions = blocksPerSequence * params.blockSize;
     const blocks = Math.ceil(maxPositions / keyBlock);
     const maxHeads = Math.min(largestStretch / headBytes, (blocks * kvHeads) / (tilesPerThread * threads));
     const headsTogether = largestDivisor(kvHeads, maxHeads);
@@ -45,9 +46,9 @@ export const attention: Kernel<"attention"> = {
     const slopes = params.alibi > 0 ? slopeTable(context, heads, params.alibi) : () => 0;
 
     return function* (run: Run) {
-      const [tokens] = run.shape(q) as readonly [number];
-      const [slots] = run.shape(cache) as readonly [number];
-      const [sequences, maxBlocks] = run.shape(blockTable) as readonly [number, number];
+      const [tokens] = tupleOf(run.shape(q), 3);
+      const [slots] = tupleOf(run.shape(cache), 3);
+      const [sequences, maxBlocks] = tupleOf(run.shape(blockTable), 2);
       const sinksAt = sinks === undefined ? 0 : run.address(sinks);
       // Tokens of different sequences share nothing, so a tile has at most as many as one sequence has on average. With
       // few tokens, tiles get smaller so that all threads have work.

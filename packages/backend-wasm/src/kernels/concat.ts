@@ -1,4 +1,4 @@
-import { resolveAxis } from "@centella/core/backend";
+import { elementAt, resolveAxis } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
@@ -13,7 +13,7 @@ export const concat: Kernel<"concat"> = {
       for (const operand of inputs) {
         const shape = run.shape(operand);
         yield* copy(run.address(operand), run.address(y), { axes: axesOf(shape, stridesOf(shape), strides), from: 0, to });
-        to += shape[axis]! * strides[axis]!;
+        to += elementAt(shape, axis) * elementAt(strides, axis);
       }
     };
   },

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, i32, type Local, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { emitFloats } from "../matmul/floatPath.ts";
@@ -6,6 +7,7 @@ import { outerProduct, outerScratch, packedProduct } from "../matmul/outerProduc
 import { sharedUnits } from "../matmul/product.ts";
 import { madd, type Target } from "../target.ts";
 import { storeLanes } from "./shared/loops.ts";
+import { zip } from "./shared/zip.ts";
 
 const { tileColumns } = outer;
 
@@ -140,23 +142,20 @@ function forEachTap(
  * kernels need no unfolding. Groups with few channels, as in depthwise convolutions, are summed directly.
  */
 export const conv2d: Kernel<"conv2d"> = {
-  emit(module, target) {
-    emitPack(module);
-    emitSum(module, target);
-  },
+  emit: emitConv2d,
   build({ exports, include, max, reserve, maxThreads, threads }, [x, w], { stride, padding, dilation, groups }, y) {
     const [pack, sum] = [exports("conv2d.pack"), exports("conv2d.sum")];
     include(emitFloats);
     const [multiply, multiplyPacked] = [outerProduct(exports, "f32", threads), packedProduct(exports, threads)];
-    const [out, channels, kh, kw] = max(w).shape as readonly [number, number, number, number];
-    const [, , rows, columns] = max(y).shape as readonly [number, number, number, number];
+    const [out, channels, kh, kw] = tupleOf(max(w).shape, 4);
+    const [, , rows, columns] = tupleOf(max(y).shape, 4);
     const [taps, positions, perGroup] = [channels * kh * kw, rows * columns, out / groups];
     const isSummed = perGroup < minProductChannels || taps === 0;
     // With one tap at each position, the image equals its unfolded form.
     const isPlain = [kh, kw, ...stride].every((extent) => extent === 1) && padding.every((extent) => extent === 0);
     reserve(Math.max(maxThreads * threadScratchBytes, outerScratch(perGroup, positions, threads)));
     return function* (run) {
-      const [batch, imageChannels, height, width] = run.shape(x) as readonly [number, number, number, number];
+      const [batch, imageChannels, height, width] = tupleOf(run.shape(x), 4);
       const [image, weights, to, { scratch }] = [run.address(x), run.address(w), run.address(y), run];
       const places = [height, width, columns, positions, kh, kw, ...stride, ...dilation, ...padding];
       if (isSummed) {
@@ -181,6 +180,12 @@ export const conv2d: Kernel<"conv2d"> = {
     };
   },
 };
+
+/** Emits the functions of {@link conv2d}. */
+export function emitConv2d(module: ModuleBuilder, target: Target): void {
+  emitPack(module);
+  emitSum(module, target);
+}
 
 /** Bytes of a thread's scratch for eight elements: a cache line. */
 const threadScratchBytes = 64;
@@ -241,7 +246,7 @@ function emitSum(module: ModuleBuilder, target: Target): void {
       for (const sum of sums) f.set(sum, v128.zero());
       forEachTap(f, params, { x: image, position: position, tap: i32.const(0), count: taps, scratch }, (low, high) => {
         const factor = f.let(v128.load32Splat(weight));
-        [low, high].forEach((values, i) => void f.set(sums[i]!, madd(target, factor, values, sums[i]!)));
+        for (const [sum, values] of zip(sums, [low, high])) f.set(sum, madd(target, factor, values, sum));
         f.advance(weight, 4);
       });
       f.set(to, i32.add(y, i32.shl(i32.add(i32.mul(plane, positions), position), 2)));

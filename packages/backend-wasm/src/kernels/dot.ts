@@ -1,3 +1,4 @@
+import { elementCount, mapTuple } from "@centella/core/backend";
 import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
@@ -17,15 +18,15 @@ export const dot: Kernel<"dot"> = {
           f.set(first, i32.mul(begin, part));
           f.set(left, i32.sub(n, first));
           f.set(left, i32.select(i32.ltU(left, part), left, part));
-          const [x, y] = [a, b].map((from) => f.let(i32.add(from, i32.shl(first, 2))));
+          const [x, y] = mapTuple([a, b], (from) => f.let(i32.add(from, i32.shl(first, 2))));
           const total = blockSum(
             f,
             left,
-            (offset) => f32x4.mul(v128.load(x!, offset), v128.load(y!, offset)),
-            () => f32.mul(f32.load(x!), f32.load(y!)),
+            (offset) => f32x4.mul(v128.load(x, offset), v128.load(y, offset)),
+            () => f32.mul(f32.load(x), f32.load(y)),
             (elements) => {
-              f.advance(x!, 4 * elements);
-              f.advance(y!, 4 * elements);
+              f.advance(x, 4 * elements);
+              f.advance(y, 4 * elements);
             },
             8,
           );
@@ -47,9 +48,9 @@ export const dot: Kernel<"dot"> = {
   build({ exports, max, reserve }, [a, b], _params, y) {
     const [parts, merge] = [exports("dot.parts"), exports("dot.merge")];
     const partsOf = (n: number): number => Math.ceil(n / part);
-    reserve(8 * partsOf(max(a).shape[0]!));
+    reserve(8 * partsOf(elementCount(max(a).shape)));
     return function* (run) {
-      const n = run.shape(a)[0]!;
+      const n = elementCount(run.shape(a));
       yield* ranges(parts, [run.address(a), run.address(b), run.scratch, n], partsOf(n), part);
       merge(run.scratch, run.address(y), partsOf(n));
     };

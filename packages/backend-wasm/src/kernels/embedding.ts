@@ -1,4 +1,4 @@
-import { elementCount, isQuantized, layoutOf } from "@centella/core/backend";
+import { elementCount, isQuantized, lastOf, layoutOf, tupleOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { type FunctionBuilder, i32, type Local, threadIndex } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
@@ -28,7 +28,7 @@ export const embedding: Kernel<"embedding"> = {
     /** Visits rows `begin` to `end`. Rows outside the table are zeros. */
     const define = (name: string, read: (f: FunctionBuilder, p: Parameters, id: Pointer, to: Pointer) => void): void => {
       module.function(`embedding.${name}`, signature, (f, p) => {
-        const [id, to] = f.locals("i32", 2) as [Pointer, Pointer];
+        const [id, to] = f.locals("i32", 2);
         f.while(i32.ltU(p.begin, p.end), () => {
           f.set(id, i32.load(i32.add(p.ids, i32.shl(p.begin, 2))));
           f.set(to, i32.add(p.y, i32.shl(i32.mul(p.begin, p.d), 2)));
@@ -60,7 +60,7 @@ export const embedding: Kernel<"embedding"> = {
     const { exports, interleaving, max, reserve, maxThreads } = context;
     const { dtype } = table.spec;
     const form = interleaving(table);
-    if (form !== undefined) reserve(4 * groupRows * max(table).shape[1]! * maxThreads);
+    if (form !== undefined) reserve(4 * groupRows * lastOf(max(table).shape) * maxThreads);
     if (form === undefined && isQuantized(dtype)) {
       const type = dtype as BlockType;
       const { emitLookUp, gridOf } = lazyPart("lookUp");
@@ -68,14 +68,14 @@ export const embedding: Kernel<"embedding"> = {
       const points = gridOf(context, type);
       const { elements } = layoutOf(dtype);
       return function* (run) {
-        const [rows, d] = run.shape(table) as readonly [number, number];
+        const [rows, d] = tupleOf(run.shape(table), 2);
         const args = [run.address(table), run.address(ids), run.address(y), rows, d / elements, points()];
         yield { fn, args, total: elementCount(run.shape(ids)), grain };
       };
     }
     const fn = exports(`embedding.${form ?? dtype}`);
     return function* (run) {
-      const [rows, d] = run.shape(table) as readonly [number, number];
+      const [rows, d] = tupleOf(run.shape(table), 2);
       const rowBytes = form === undefined ? d * layoutOf(dtype).bytes : rowBytesOf(form, d);
       const blocks = form === undefined ? 0 : d / formatOf(form).elements;
       const args = [run.address(table), run.address(ids), run.address(y), rows, d, rowBytes, blocks, run.scratch];

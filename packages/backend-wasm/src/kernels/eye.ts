@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { f32, i32 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
@@ -17,7 +18,7 @@ export const eye: Kernel<"eye"> = {
       });
     });
     return (run) => {
-      const [rows, columns] = run.shape(y) as readonly [number, number];
+      const [rows, columns] = tupleOf(run.shape(y), 2);
       return ranges(call, [run.address(y), columns], rows, columns);
     };
   },

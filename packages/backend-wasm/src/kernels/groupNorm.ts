@@ -1,9 +1,9 @@
-import { elementCount } from "@centella/core/backend";
+import { elementCount, tupleOf } from "@centella/core/backend";
 import { f32x4, i32, v128 } from "../emit/index.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Kernel, Run } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
-import { emitMoments, inverseDeviation } from "./shared/moments.ts";
+import { emitMoments, inverseDeviation, zeros } from "./shared/moments.ts";
 
 const signature = {
   x: "i32",
@@ -20,8 +20,8 @@ const signature = {
 
 /** A unit is a group of an item; `channels` counts those of a group. `bias` is 0 if absent. */
 export const groupNorm: Kernel<"groupNorm"> = {
-  build({ emit, table, max }, [x, w, bias], { groups, eps }, y) {
-    const call = emit("groupNorm", (module, name) => {
+  build(context, [x, w, bias], { groups, eps }, y) {
+    const call = context.emit("groupNorm", (module, name) => {
       module.function(name, signature, (f, p) => {
         const { x: from, w: weights, bias: offsets, y: to, channels, points, begin, end } = p;
         const n = f.let(i32.mul(channels, points));
@@ -49,12 +49,12 @@ export const groupNorm: Kernel<"groupNorm"> = {
         });
       });
     });
-    const zeros = bias === undefined ? table(4 * max(w).shape[0]! + 64) : undefined;
+    const biasAt = bias === undefined ? zeros(context, w) : (run: Run) => run.address(bias);
     return (run) => {
-      const [items, channels, ...inner] = run.shape(x) as readonly [number, number];
-      const [perGroup, points] = [channels / groups, elementCount(inner)];
-      const offsets = zeros === undefined ? run.address(bias!) : zeros();
-      const args = [run.address(x), run.address(w), offsets, run.address(y), groups, perGroup, points, eps];
+      const shape = run.shape(x);
+      const [items, channels] = tupleOf(shape.slice(0, 2), 2);
+      const [perGroup, points] = [channels / groups, elementCount(shape.slice(2))];
+      const args = [run.address(x), run.address(w), biasAt(run), run.address(y), groups, perGroup, points, eps];
       return ranges(call, args, perGroup * points === 0 ? 0 : items * groups, perGroup * points);
     };
   },

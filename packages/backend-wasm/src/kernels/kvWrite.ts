@@ -1,3 +1,4 @@
+import { lastOf, tupleOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i8x16, i16x8, i32, i32x4, type Local, threadIndex, v128 } from "../emit/index.ts";
 import { toHalves } from "../formats/half.ts";
 import type { Kernel } from "../kernel.ts";
@@ -59,10 +60,10 @@ export const kvWrite: Kernel<"kvWrite"> = {
   build({ exports, max, reserve, maxThreads }, [cache, k, v, slots]) {
     const { dtype } = cache.spec;
     const call = exports(`kvWrite.${dtype}`);
-    if (dtype === "q8_0") reserve(maxThreads * 4 * max(cache).shape[2]!);
+    if (dtype === "q8_0") reserve(maxThreads * 4 * lastOf(max(cache).shape));
     return function* (run) {
-      const [size, heads, width] = run.shape(cache) as readonly [number, number, number];
-      const [tokens, , dK] = run.shape(k) as readonly [number, number, number];
+      const [size, heads, width] = tupleOf(run.shape(cache), 3);
+      const [tokens, , dK] = tupleOf(run.shape(k), 3);
       const [cacheAt, kAt, vAt, slotsAt] = [run.address(cache), run.address(k), run.address(v), run.address(slots)];
       yield { fn: call, args: [cacheAt, kAt, vAt, slotsAt, size, heads, dK, width - dK, run.scratch], total: tokens, grain };
     };

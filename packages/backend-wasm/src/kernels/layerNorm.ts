@@ -1,9 +1,9 @@
-import { elementCount } from "@centella/core/backend";
+import { elementCount, lastOf } from "@centella/core/backend";
 import { f32x4, i32, v128 } from "../emit/index.ts";
-import type { Kernel } from "../kernel.ts";
+import type { Kernel, Run } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
 import { forEachVector } from "./shared/loops.ts";
-import { emitMoments, inverseDeviation } from "./shared/moments.ts";
+import { emitMoments, inverseDeviation, zeros } from "./shared/moments.ts";
 
 /** Two passes over a row compute its mean and variance; a third writes. `bias` is 0 if absent. */
 export const layerNorm: Kernel<"layerNorm"> = {
@@ -33,14 +33,13 @@ export const layerNorm: Kernel<"layerNorm"> = {
       });
     });
   },
-  build({ exports, table, max }, [x, w, bias], { eps }, y) {
-    const call = exports("layerNorm");
-    const zeros = bias === undefined ? table(4 * max(w).shape[0]! + 64) : undefined;
+  build(context, [x, w, bias], { eps }, y) {
+    const call = context.exports("layerNorm");
+    const biasAt = bias === undefined ? zeros(context, w) : (run: Run) => run.address(bias);
     return (run) => {
       const shape = run.shape(x);
-      const n = shape.at(-1)!;
-      const offsets = zeros === undefined ? run.address(bias!) : zeros();
-      const args = [run.address(x), run.address(w), offsets, run.address(y), n, eps];
+      const n = lastOf(shape);
+      const args = [run.address(x), run.address(w), biasAt(run), run.address(y), n, eps];
       return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };
   },

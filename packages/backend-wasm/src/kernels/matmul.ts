@@ -1,5 +1,5 @@
 import type { DType, ParamsOf } from "@centella/core";
-import { broadcastStrides, elementCount, layoutOf, type Operand } from "@centella/core/backend";
+import { broadcastStrides, elementCount, layoutOf, type Operand, tupleOf } from "@centella/core/backend";
 import { activationType, type BlockType } from "@centella/quant";
 import { f32x4, i32, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { groupRows } from "../formats/block.ts";
@@ -11,6 +11,7 @@ import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
 import { writeInterleaved } from "../memory/weightLayout.ts";
 import { aligned } from "./shared/aligned.ts";
+import { zip } from "./shared/zip.ts";
 
 type Params = ParamsOf<"matmul">;
 
@@ -104,13 +105,14 @@ function extents(
   readonly aBatch: (index: number) => number;
   readonly bBatch: (index: number) => number;
 } {
-  const [m, n, k] = [yShape.at(-2)!, yShape.at(-1)!, aShape.at(transposeA ? -2 : -1)!];
+  const [m, n] = tupleOf(yShape.slice(-2), 2);
+  const [aRows, aColumns] = tupleOf(aShape.slice(-2), 2);
   const [batch, aLead, bLead] = [yShape.slice(0, -2), aShape.slice(0, -2), bShape.slice(0, -2)];
   const isMerged = !transposeA && elementCount(bLead) === 1 && elementCount(aLead) === elementCount(batch);
   return {
     m,
     n,
-    k,
+    k: transposeA ? aRows : aColumns,
     batch,
     mergedRows: isMerged ? m * elementCount(batch) : 0,
     aBatch: batchIndex(aLead, batch),
@@ -120,12 +122,12 @@ function extents(
 
 /** Maps a batch index of `y` to that of an input. */
 function batchIndex(input: readonly number[], batch: readonly number[]): (index: number) => number {
-  const strides = broadcastStrides(input, batch);
+  const axes = zip(batch, broadcastStrides(input, batch)).toReversed();
   return (index) => {
     let at = 0;
-    for (let axis = batch.length - 1; axis >= 0; axis--) {
-      at += (index % batch[axis]!) * strides[axis]!;
-      index = Math.floor(index / batch[axis]!);
+    for (const [extent, stride] of axes) {
+      at += (index % extent) * stride;
+      index = Math.floor(index / extent);
     }
     return at;
   };

@@ -1,4 +1,4 @@
-import { isQuantized, type Operand } from "@centella/core/backend";
+import { isQuantized, type Operand, tupleOf } from "@centella/core/backend";
 import { formatNames } from "../formats/index.ts";
 import type { Call, DeferredStages, Kernel, Run, Stage, Task } from "../kernel.ts";
 import { emitIndexed, indexing } from "../matmul/indexed.ts";
@@ -25,8 +25,8 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
   build(context, [x, experts, ids], { activations }, y) {
     const { max } = context;
     const path = choosePath(context, experts, { transposeA: false, transposeB: true, activations });
-    const [most, chosen] = max(ids).shape as readonly [number, number];
-    const [count, n, k] = max(experts).shape as readonly [number, number, number];
+    const [most, chosen] = tupleOf(max(ids).shape, 2);
+    const [count, n, k] = tupleOf(max(experts).shape, 3);
     const singleBytes = aligned(path.scratch(1, n, k));
     const [gatheredBytes, productBytes] = [aligned(4 * most * chosen * k), aligned(4 * most * chosen * n)];
     // Rows that are not interleaved yet are interleaved during the product, which requires the chosen expert's id.
@@ -36,7 +36,7 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
     const products: ExpertProducts = { x, experts, ids, y, path, count, n, k, slotsPerVector, gatheredBytes, productBytes, singleBytes };
     const index = indexing(context, path.single, count, path.matrixBytes(n, k));
     return function* (run) {
-      const [tokens] = run.shape(ids) as readonly [number];
+      const [tokens] = tupleOf(run.shape(ids), 2);
       const slots = tokens * chosen;
       if (slots === 0 || n === 0) return;
       yield* canIndex && k > 0 && slots <= maxIndexed

@@ -1,3 +1,4 @@
+import { lastOf, tupleOf } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, i32, type Local, v128 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { exp } from "../math/exp.ts";
@@ -68,13 +69,13 @@ export const moeRoute: Kernel<"moeRoute"> = {
   },
   build({ exports, max, reserve }, [logits, bias], { k, gating, groups, topKGroups }, ids) {
     const call = exports("moeRoute");
-    const experts = max(logits).shape[1]!;
+    const experts = lastOf(max(logits).shape);
     // Without bias and groups, gates have the same order as logits.
     const code = bias === undefined && groups === 1 ? gatingCode.softmaxOfChosen : gatingCode[gating];
     const scoreBytes = aligned(4 * experts + 16);
     reserve(scoreBytes + aligned(4 * groups));
     return ((run) => {
-      const [tokens] = run.shape(logits) as readonly [number, number];
+      const [tokens] = tupleOf(run.shape(logits), 2);
       const biasAt = bias === undefined ? 0 : run.address(bias);
       const strengths = run.scratch + scoreBytes;
       call(run.address(logits), biasAt, run.address(ids), run.scratch, strengths, tokens, experts, k, code, groups, topKGroups);

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { f32, i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitGates, forEach, gatingCode } from "./moeRoute.ts";
@@ -53,10 +54,10 @@ export const moeWeights: Kernel<"moeWeights"> = {
   },
   build({ exports, max, reserve }, [logits, ids], { gating, normalize, scale }, y) {
     const call = exports("moeWeights");
-    const [, experts] = max(logits).shape as readonly [number, number];
+    const [, experts] = tupleOf(max(logits).shape, 2);
     reserve(4 * experts + 64);
     return ((run) => {
-      const [tokens, k] = run.shape(ids) as readonly [number, number];
+      const [tokens, k] = tupleOf(run.shape(ids), 2);
       if (experts === 0) return;
       const [from, idsAt, to] = [run.address(logits), run.address(ids), run.address(y)];
       call(from, idsAt, to, run.scratch, tokens, experts, k, gatingCode[gating], normalize ? 1 : 0, scale);

@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core/backend";
+import { elementCount, mapTuple } from "@centella/core/backend";
 import { storeSome } from "../elementwise/lanes.ts";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
@@ -23,11 +23,8 @@ export const random: Kernel<"random"> = {
           const lanes = f.pooled(new Uint8Array(Int32Array.of(0, 1, 2, 3).buffer));
           const first = f.let(i32x4.add(i32x4.splat(i32.shl(unit, 2)), lanes));
           const words = philox(f, [first, f.let(v128.zero()), f.let(i32x4.splat(third)), f.let(v128.zero())], [p.low, p.high]);
-          const units = words.map((word) => f.let(f32x4.mul(f32x4.fromI32x4(i32x4.shrU(word, 8)), f.splat(2 ** -24))));
-          const values =
-            distribution === "uniform"
-              ? units
-              : [...normalPair(f, target, units[0]!, units[1]!), ...normalPair(f, target, units[2]!, units[3]!)];
+          const units = mapTuple(words, (word) => f.let(f32x4.mul(f32x4.fromI32x4(i32x4.shrU(word, 8)), f.splat(2 ** -24))));
+          const values = distribution === "uniform" ? units : normals(f, target, units);
           const to = f.let(i32.add(p.y, i32.shl(unit, 6)));
           f.set(left, i32.sub(p.count, i32.shl(unit, 4)));
           for (const block of transposed(f, values)) {
@@ -46,8 +43,13 @@ export const random: Kernel<"random"> = {
   },
 };
 
+/** Four normal values from four uniform ones. */
+function normals(f: FunctionBuilder, target: Target, [u0, v0, u1, v1]: Words): Words {
+  return [...normalPair(f, target, u0, v0), ...normalPair(f, target, u1, v1)];
+}
+
 /** Box-Muller: `sqrt(-2 log(u + 2^-24)) (cos, sin)(2 pi v)`. Quarter turns of v are subtracted exactly. */
-function normalPair(f: FunctionBuilder, target: Target, u: Local<"v128">, v: Local<"v128">): Words {
+function normalPair(f: FunctionBuilder, target: Target, u: Local<"v128">, v: Local<"v128">): readonly [Local<"v128">, Local<"v128">] {
   const radius = f.let(f32x4.sqrt(f32x4.mul(f.splat(-2), log(f, target, f32x4.add(u, f.splat(2 ** -24))))));
   const quarters = f.let(f32x4.mul(v, f.splat(4)));
   const n = f.let(f32x4.nearest(quarters));

@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core/backend";
+import { elementCount, lastOf } from "@centella/core/backend";
 import { f32, f32x4, f64, i32, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { ranges } from "./shared/axes.ts";
@@ -45,7 +45,7 @@ export const rmsNorm: Kernel<"rmsNorm"> = {
     const call = exports("rmsNorm");
     return (run) => {
       const shape = run.shape(x);
-      const n = shape.at(-1)!;
+      const n = lastOf(shape);
       const args = [run.address(x), run.address(w), run.address(y), n, eps];
       return ranges(call, args, n === 0 ? 0 : elementCount(shape.slice(0, -1)), n);
     };

@@ -1,5 +1,5 @@
 import type { ParamsOf } from "@centella/core";
-import type { Operand } from "@centella/core/backend";
+import { type Operand, tupleOf } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, f64x2, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import type { BuildContext, Kernel, Run, Stage } from "../kernel.ts";
 import { sineCosineDouble } from "../math/double.ts";
@@ -44,7 +44,7 @@ export const rope: Kernel<"rope"> = {
     const call = context.exports(`rope.${params.ropeType}`);
     const table = angleTable(context, x, positions, freqFactors, params);
     return function* (run) {
-      const [tokens, heads, size] = run.shape(x) as readonly [number, number, number];
+      const [tokens, heads, size] = tupleOf(run.shape(x), 3);
       const pairs = (params.dims || size) / 2;
       yield* table.fill(run);
       yield { fn: call, args: [run.address(x), run.address(y), table.address(), heads, size, pairs], total: tokens, grain };
@@ -69,7 +69,7 @@ function angleTable(
   freqFactors: Operand | undefined,
   { dims, base, scale }: Params,
 ): AngleTable {
-  const [maxTokens, , size] = max(x).shape as readonly [number, number, number];
+  const [maxTokens, , size] = tupleOf(max(x).shape, 3);
   const pairs = (dims || size) / 2;
   const key = ["rope", positions.storage.id, freqFactors?.storage.id, pairs, base, scale].join();
   let isFirst = false;
@@ -86,7 +86,7 @@ function angleTable(
     address,
     *fill(run) {
       const factors = freqFactors === undefined ? 0 : run.address(freqFactors);
-      const [tokens] = run.shape(positions) as readonly [number];
+      const [tokens] = tupleOf(run.shape(positions), 1);
       yield { fn: angles, args: [run.address(positions), frequencies(), factors, address(), pairs], total: tokens, grain };
     },
   };

@@ -1,4 +1,4 @@
-import { layoutOf } from "@centella/core/backend";
+import { layoutOf, tupleOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32, i32x4, type Local, v128 } from "../emit/index.ts";
 import type { Kernel } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
@@ -50,7 +50,7 @@ export const scatter: Kernel<"scatter"> = {
     const size = layoutOf(dtype).bytes;
     return (run) => {
       const { outer, n, inner } = axisView(run.shape(x), axis);
-      const [count] = run.shape(indices) as readonly [number];
+      const [count] = tupleOf(run.shape(indices), 1);
       const places = [x, indices, updates, y].map((operand) => run.address(operand));
       return ranges(call, [...places, n, count, inner * size], n * inner === 0 ? 0 : outer, (n + count) * inner);
     };

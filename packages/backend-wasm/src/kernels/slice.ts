@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import { resolveAxis } from "@centella/core/backend";
+import { elementAt, resolveAxis } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
@@ -11,11 +11,16 @@ export const slice: Kernel<"slice"> = {
     return (run) => {
       const [source, shape] = [run.shape(x), run.shape(y)];
       const strides = stridesOf(source);
-      const first = start < 0 ? start + source[axis]! : start;
-      if (first + shape[axis]! > source[axis]!)
-        throw new ArgumentError("slice", `an end up to ${source[axis]} in this run`, String(first + shape[axis]!));
+      const extent = elementAt(source, axis);
+      const first = start < 0 ? start + extent : start;
+      const end = first + elementAt(shape, axis);
+      if (end > extent) throw new ArgumentError("slice", `an end up to ${extent} in this run`, String(end));
       const from = strides.map((stride, i) => (i === axis ? stride * step : stride));
-      return copy(run.address(x), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: first * strides[axis]!, to: 0 });
+      return copy(run.address(x), run.address(y), {
+        axes: axesOf(shape, from, stridesOf(shape)),
+        from: first * elementAt(strides, axis),
+        to: 0,
+      });
     };
   },
 };

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { f32, i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitSource } from "./shared/recurrent.ts";
@@ -46,9 +47,9 @@ export const ssmConv: Kernel<"ssmConv"> = {
   build({ exports }, [x, filter, state, positions, rows], _params, y) {
     const fn = exports("ssmConv");
     return function* (run) {
-      const [tokens, channels] = run.shape(x) as readonly [number, number];
-      const [, taps] = run.shape(filter) as readonly [number, number];
-      const [states] = run.shape(state) as readonly [number];
+      const [tokens, channels] = tupleOf(run.shape(x), 2);
+      const [, taps] = tupleOf(run.shape(filter), 2);
+      const [states] = tupleOf(run.shape(state), 3);
       const [xAt, filterAt, stateAt] = [run.address(x), run.address(filter), run.address(state)];
       const args = [xAt, filterAt, stateAt, run.address(positions), run.address(rows), run.address(y), channels, taps, states];
       yield { fn, args, total: tokens, grain: Math.max(1, Math.floor(2 ** 20 / Math.max(1, channels * taps))) };

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { i32 } from "../emit/index.ts";
 import type { Kernel, Task } from "../kernel.ts";
 import { emitSource } from "./shared/recurrent.ts";
@@ -44,8 +45,8 @@ export const ssmConvWrite: Kernel<"ssmConvWrite"> = {
   build({ exports }, [state, x, positions, rows]) {
     const call = exports("ssmConvWrite");
     return ((run) => {
-      const [tokens, channels] = run.shape(x) as readonly [number, number];
-      const [states, kept] = run.shape(state) as readonly [number, number];
+      const [tokens, channels] = tupleOf(run.shape(x), 2);
+      const [states, kept] = tupleOf(run.shape(state), 3);
       const [stateAt, xAt] = [run.address(state), run.address(x)];
       call(stateAt, xAt, run.address(positions), run.address(rows), tokens, channels, kept, states);
     }) satisfies Task;

@@ -1,4 +1,4 @@
-import { resolveAxis } from "@centella/core/backend";
+import { elementAt, resolveAxis } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
@@ -12,7 +12,7 @@ export const stack: Kernel<"stack"> = {
       for (const [i, operand] of inputs.entries()) {
         const shape = run.shape(operand);
         const axes = axesOf(shape, stridesOf(shape), strides.toSpliced(axis, 1));
-        yield* copy(run.address(operand), run.address(y), { axes, from: 0, to: i * strides[axis]! });
+        yield* copy(run.address(operand), run.address(y), { axes, from: 0, to: i * elementAt(strides, axis) });
       }
     };
   },

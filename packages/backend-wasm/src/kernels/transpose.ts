@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { axesOf, blockCopy, stridesOf } from "./shared/copies.ts";
 
@@ -9,7 +10,7 @@ export const transpose: Kernel<"transpose"> = {
     return (run) => {
       const shape = run.shape(y);
       const strides = stridesOf(run.shape(x));
-      const from = order.map((axis) => strides[axis]!);
+      const from = order.map((axis) => elementAt(strides, axis));
       return copy(run.address(x), run.address(y), { axes: axesOf(shape, from, stridesOf(shape)), from: 0, to: 0 });
     };
   },

@@ -1,3 +1,4 @@
+import { lastOf, mapTuple } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import { laneSums } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
@@ -22,8 +23,9 @@ export const spareKeys = 3;
  */
 export const scoreBytes: number = 4 * keyBlock + 64;
 
-/** Maximum queries of a tile: twelve sums and three operands use all registers. */
-const maxRows = 6;
+/** Numbers of queries of a tile. With the most, twelve sums and three operands use all registers. */
+const tileRows = [1, 2, 3, 4, 5, 6] as const;
+const maxRows = tileRows.length;
 
 /** Keys, or vectors of values, that are combined with a tile's queries at once. */
 function columnsOf(rows: number): 2 | 4 {
@@ -78,16 +80,15 @@ const scoresSignature = {
  */
 export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<typeof scoresSignature, undefined> {
   const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", count: "i32" } as const;
-  const kernels = Array.from({ length: maxRows }, (_, index) => {
-    const rows = index + 1;
-    const columns: number = columnsOf(rows);
+  const kernels = mapTuple(tileRows, (rows) => {
+    const columns = columnsOf(rows);
     return module.function(`attention.scores.${rows}`, signature, (f, p) => {
       const keys = f.locals("i32", columns);
       const sums = Array.from({ length: rows }, () => f.locals("v128", columns));
       const vectors = f.locals("v128", columns);
       const x = f.local("v128");
       const [at, left] = f.locals("i32", 2);
-      f.set(keys[0]!, p.keys);
+      f.set(keys[0], p.keys);
       f.while(i32.gtS(p.count, 0), () => {
         for (const [before, key] of zip(keys.slice(0, -1), keys.slice(1))) f.set(key, i32.add(before, p.keyBytes));
         for (const sum of sums.flat()) f.set(sum, v128.zero());
@@ -106,11 +107,14 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
           f.advance(left, -64);
           f.brIf(again, left);
         });
-        if (columns === 4)
-          sums.forEach((row, r) => void f.store(p.scores, laneSums(f, [row[0]!, row[1]!, row[2]!, row[3]!]), scoreBytes * r));
-        else storePairs(f, p.scores, sums);
+        for (const [r, row] of sums.entries()) if (row.length === 4) f.store(p.scores, laneSums(f, row), scoreBytes * r);
+        storePairs(
+          f,
+          p.scores,
+          sums.filter((row) => row.length === 2),
+        );
         // The next key follows the last one.
-        f.set(keys[0]!, keys.at(-1)!);
+        f.set(keys[0], lastOf(keys));
         f.advance(p.scores, 4 * columns);
         f.advance(p.count, -columns);
       });
@@ -125,13 +129,14 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
   });
 }
 
-/** Stores two scores of each row. */
-function storePairs(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly Local<"v128">[])[]): void {
-  for (let row = 0; row < sums.length; row += 2) {
-    const [a, b = a] = sums.slice(row, row + 2);
-    const four = laneSums(f, [a![0]!, a![1]!, b![0]!, b![1]!]);
+/** Stores two scores of each row, two rows at a time. */
+function storePairs(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly [Local<"v128">, Local<"v128">])[]): void {
+  const rows = sums.entries();
+  for (const [row, first] of rows) {
+    const [, second] = rows.next().value ?? [];
+    const four = laneSums(f, [...first, ...(second ?? first)]);
     f.store64Lane(scores, four, 0, scoreBytes * row);
-    if (b !== a) f.store64Lane(scores, four, 1, scoreBytes * (row + 1));
+    if (second !== undefined) f.store64Lane(scores, four, 1, scoreBytes * (row + 1));
   }
 }
 
@@ -198,8 +203,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
     vectors: "i32",
     count: "i32",
   } as const;
-  const kernels = Array.from({ length: maxRows }, (_, index) => {
-    const rows = index + 1;
+  const kernels = mapTuple(tileRows, (rows) => {
     const columns = columnsOf(rows);
     return module.function(`attention.values.${rows}`, signature, (f, p) => {
       const [at, to, left] = f.locals("i32", 3);
@@ -276,7 +280,7 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
         const at = f.let(i32.add(ranges, i32.mul(row, rangeBytes)));
         const from = within(f, i32.load(at, range.from), after ? leastEnd : begin, end);
         const until = within(f, i32.load(at, range.end), begin, after ? end : mostFrom);
-        f.if(i32.ltS(from, until), () => add(kernels[0]!, row, from, until));
+        f.if(i32.ltS(from, until), () => add(kernels[0], row, from, until));
       });
     const uneven = f.let(i32.or(i32.ne(leastFrom, mostFrom), i32.ne(leastEnd, mostEnd)));
     f.if(uneven, () => edges(false));

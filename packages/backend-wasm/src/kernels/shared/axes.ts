@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core/backend";
+import { elementAt, elementCount } from "@centella/core/backend";
 import type { Emitted, Range } from "../../kernel.ts";
 
 /** Views a shape as `[outer, n, inner]` around one axis. With null, `n` covers all axes. */
@@ -8,7 +8,7 @@ export function axisView(
 ): { readonly outer: number; readonly n: number; readonly inner: number } {
   if (axis === null) return { outer: 1, n: elementCount(shape), inner: 1 };
   const at = axis < 0 ? axis + shape.length : axis;
-  return { outer: elementCount(shape.slice(0, at)), n: shape[at]!, inner: elementCount(shape.slice(at + 1)) };
+  return { outer: elementCount(shape.slice(0, at)), n: elementAt(shape, at), inner: elementCount(shape.slice(at + 1)) };
 }
 
 /** Elements per tile: tens of microseconds. */

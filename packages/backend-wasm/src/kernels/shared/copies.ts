@@ -5,6 +5,7 @@ import { type FunctionBuilder, type I32, i32, i32x4, type Local, type ModuleBuil
 import type { BuildContext, Emitted, Range } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
 import { emitTranspose, transposedColumns } from "./transpose.ts";
+import { zip } from "./zip.ts";
 
 /** One axis of a copied block: its extent and the source and target strides, in elements. */
 export interface CopyAxis {
@@ -57,7 +58,9 @@ export function stridesOf(shape: readonly number[]): readonly number[] {
 
 /** Axes of a block from its shape and strides, both ordered from the outermost in. */
 export function axesOf(shape: readonly number[], x: readonly number[], y: readonly number[]): readonly CopyAxis[] {
-  return shape.map((n, i) => ({ n, x: x[i]!, y: y[i]! })).reverse();
+  return zip(shape, zip(x, y))
+    .map(([n, [from, to]]) => ({ n, x: from, y: to }))
+    .reverse();
 }
 
 function merged(axes: readonly CopyAxis[]): readonly CopyAxis[] {
@@ -174,5 +177,5 @@ export function bitsOf(dtype: DType, value: number): number {
   if (dtype === "f16") return floatToHalf(value);
   if (dtype === "bf16") return floatToBfloat(value);
   if (dtype !== "f32") return dtype === "i8" || dtype === "u8" || dtype === "bool" ? value & 0xff : value | 0;
-  return new Int32Array(Float32Array.of(value).buffer)[0]!;
+  return new DataView(Float32Array.of(value).buffer).getInt32(0, true);
 }

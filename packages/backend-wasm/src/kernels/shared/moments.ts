@@ -1,4 +1,6 @@
+import { byteLength, type Operand } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32, f32x4, f64, type Local, v128 } from "../../emit/index.ts";
+import type { BuildContext } from "../../kernel.ts";
 import { blockSum } from "./sum.ts";
 
 /** Mean of `n` f32 at `x`, rounded to f32, and the sum of squared differences from the mean. */
@@ -38,6 +40,11 @@ export function emitMoments(
   const lost = f.let(f64.sub(exact, f64.fromF32(mean)));
   f.set(squares, f64.sub(squares, f64.mul(f64.mul(lost, lost), f64.fromI32(n))));
   return { mean, squares };
+}
+
+/** Address of zeros in place of an absent bias, as many as weights. Vectors may be read beyond the last. */
+export function zeros({ table, max }: BuildContext, weights: Operand): () => number {
+  return table(byteLength(max(weights)) + 64);
 }
 
 /** `1 / sqrt(squares / n + eps)` in all lanes. */

@@ -1,11 +1,12 @@
+import { mapTuple } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32x4, i64x2, type Local, type V128, v128 } from "../../emit/index.ts";
 
-export type Words = readonly Local<"v128">[];
+export type Words = readonly [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
 
 /** Philox4x32-10 on four counters at once. See core for the source. */
-export function philox(f: FunctionBuilder, counters: Words, keys: readonly Local<"i32">[]): Words {
-  let [c0, c1, c2, c3] = counters as readonly [Local<"v128">, Local<"v128">, Local<"v128">, Local<"v128">];
-  const [k0, k1] = keys.map((key) => f.let(i32x4.splat(key))) as [Local<"v128">, Local<"v128">];
+export function philox(f: FunctionBuilder, counters: Words, keys: readonly [Local<"i32">, Local<"i32">]): Words {
+  let [c0, c1, c2, c3] = counters;
+  const [k0, k1] = mapTuple(keys, (key) => f.let(i32x4.splat(key)));
   for (let round = 0; round < 10; round++) {
     const [high0, low0] = product(f, c0, f.splatBits(0xd2511f53));
     const [high1, low1] = product(f, c2, f.splatBits(0xcd9e8d57));

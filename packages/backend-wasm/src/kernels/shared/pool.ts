@@ -1,5 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import type { Operand } from "@centella/core/backend";
+import { type Operand, tupleOf } from "@centella/core/backend";
 import { f32, f64, i32, type Local } from "../../emit/index.ts";
 import type { KernelFor } from "../../kernel.ts";
 import { ranges } from "./axes.ts";
@@ -72,8 +72,8 @@ export function poolKernel(name: "maxPool2d" | "avgPool2d"): PoolKernel {
       const [kh, kw] = kernel;
       const steps = stride ?? kernel;
       return (run) => {
-        const [items, channels, height, width] = run.shape(x) as readonly [number, number, number, number];
-        const [, , rows, columns] = run.shape(y) as readonly [number, number, number, number];
+        const [items, channels, height, width] = tupleOf(run.shape(x), 4);
+        const [, , rows, columns] = tupleOf(run.shape(y), 4);
         const args = [run.address(x), run.address(y), height, width, rows, columns, kh, kw, ...steps, ...padding];
         return ranges(call, [...args, countPadding ? kh * kw : 0], items * channels * rows, columns * kh * kw);
       };

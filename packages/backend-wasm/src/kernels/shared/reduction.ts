@@ -84,11 +84,7 @@ export function reductionKernel<S extends State>(name: string, reduction: Reduct
 const part = 1 << 17;
 
 /** Returns an emitter that folds the next `left` elements at `at` and returns the merged state. */
-function emitFold(
-  f: FunctionBuilder,
-  reduction: Reduction,
-  dtype: DType,
-): (at: Local<"i32">, left: Local<"i32">) => State {
+function emitFold(f: FunctionBuilder, reduction: Reduction, dtype: DType): (at: Local<"i32">, left: Local<"i32">) => State {
   const { fold, map = (_f, value) => value } = reduction;
   const size = bytesOf(dtype);
   if (reduction.inBlocks === true) {

@@ -1,4 +1,4 @@
-import type { Operand } from "@centella/core/backend";
+import { type Operand, tupleOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 import type { BuildContext, Run, Task } from "../../kernel.ts";
 import { exp } from "../../math/exp.ts";
@@ -126,10 +126,10 @@ export function scanTask(
 ): Task {
   const fn = exports("selectiveScan");
   return function* (run: Run) {
-    const [tokens, heads, channels] = run.shape(x) as readonly [number, number, number];
-    const [, groups, size] = run.shape(b) as readonly [number, number, number];
-    const [, decays] = run.shape(a) as readonly [number, number];
-    const [states] = run.shape(state) as readonly [number];
+    const [tokens, heads, channels] = tupleOf(run.shape(x), 3);
+    const [, groups, size] = tupleOf(run.shape(b), 3);
+    const [, decays] = tupleOf(run.shape(a), 2);
+    const [states] = tupleOf(run.shape(state), 4);
     const [c, y] = outputs === undefined ? [0, 0] : [run.address(outputs.c), run.address(outputs.y)];
     const addresses = [run.address(x), run.address(dt), run.address(a), run.address(b), c, run.address(state), y];
     const extents = [tokens, states, heads, channels, groups, size, decays];

@@ -1,4 +1,6 @@
+import { mapTuple } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
+import { zip } from "./zip.ts";
 
 /** Elements that are added in f32 before the sum is added to an f64: up to 64 per lane. */
 const block = 1024;
@@ -10,7 +12,7 @@ export function upperHalf(x: V128): V128 {
 
 /**
  * Sums `count` terms in f64, four at a time from `vector(offset)` and the last ones from `scalar()`, calling
- * `advance(elements)` in between. Blocks are added in four f32 lanes of each of `vectors`, a power of two. Leaves
+ * `advance(elements)` in between. Blocks are added in four f32 lanes of each of `vectors`. Leaves
  * `count` at 0.
  */
 export function blockSum(
@@ -19,7 +21,7 @@ export function blockSum(
   vector: (offset: number) => V128,
   scalar: () => Expr<"f32">,
   advance: (elements: number) => void,
-  vectors = 4,
+  vectors: 4 | 8 = 4,
 ): Local<"f64"> {
   const step = 4 * vectors;
   const total = f.let(f64.const(0));
@@ -34,10 +36,14 @@ export function blockSum(
       advance(step);
       f.advance(left, -step);
     });
-    const [s0] = sums;
-    for (let apart = 1; apart < vectors; apart *= 2)
-      for (let i = 0; i < vectors; i += 2 * apart) f.set(sums[i]!, f32x4.add(sums[i]!, sums[i + apart]!));
-    const pair = f.let(f64x2.add(f64x2.promoteLowF32x4(s0!), f64x2.promoteLowF32x4(upperHalf(s0!))));
+    let addends: readonly Local<"v128">[] = sums;
+    while (addends.length > 1) {
+      const [even, odd] = mapTuple([0, 1], (parity) => addends.filter((_, i) => i % 2 === parity));
+      for (const [sum, other] of zip(even, odd)) f.set(sum, f32x4.add(sum, other));
+      addends = even;
+    }
+    const [sum] = sums;
+    const pair = f.let(f64x2.add(f64x2.promoteLowF32x4(sum), f64x2.promoteLowF32x4(upperHalf(sum))));
     f.set(total, f64.add(total, f64.add(f64x2.extract(pair, 0), f64x2.extract(pair, 1))));
   });
   f.while(count, () => {

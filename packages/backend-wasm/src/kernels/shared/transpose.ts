@@ -1,3 +1,4 @@
+import { mapTuple, type Tuple } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
 
 /** Columns of x per unit: a cache line. */
@@ -38,7 +39,7 @@ export function emitTranspose(module: ModuleBuilder, name: string): void {
           f.set(out, to);
           for (let group = 0; group < transposedColumns / 4; group++) {
             f.set(at, from);
-            const rows = [0, 1, 2, 3].map(() => {
+            const rows = mapTuple([0, 1, 2, 3], () => {
               const row = f.let(v128.load(at, 16 * group));
               f.advance(at, p.xStep);
               return row;
@@ -70,9 +71,9 @@ export function emitTranspose(module: ModuleBuilder, name: string): void {
 }
 
 /** Transposes a 4 × 4 matrix of lanes. */
-export function transposed(f: FunctionBuilder, [a, b, c, d]: readonly Local<"v128">[]): readonly Local<"v128">[] {
-  const [ab0, ab1] = [f.let(f32x4.shuffle(a!, b!, [0, 4, 1, 5])), f.let(f32x4.shuffle(a!, b!, [2, 6, 3, 7]))];
-  const [cd0, cd1] = [f.let(f32x4.shuffle(c!, d!, [0, 4, 1, 5])), f.let(f32x4.shuffle(c!, d!, [2, 6, 3, 7]))];
+export function transposed(f: FunctionBuilder, [a, b, c, d]: Tuple<Local<"v128">, 4>): readonly Local<"v128">[] {
+  const [ab0, ab1] = [f.let(f32x4.shuffle(a, b, [0, 4, 1, 5])), f.let(f32x4.shuffle(a, b, [2, 6, 3, 7]))];
+  const [cd0, cd1] = [f.let(f32x4.shuffle(c, d, [0, 4, 1, 5])), f.let(f32x4.shuffle(c, d, [2, 6, 3, 7]))];
   return [
     [ab0, cd0, [0, 1, 4, 5]] as const,
     [ab0, cd0, [2, 3, 6, 7]] as const,
