@@ -1,4 +1,5 @@
-import { f32x4, relaxed, type V128 } from "./emit/index.ts";
+import { mapTuple } from "@centella/core/backend";
+import { type FunctionBuilder, f32x4, relaxed, type V128 } from "./emit/index.ts";
 
 /** Instructions that emitted code may use. */
 export interface Target {
@@ -19,8 +20,11 @@ export function madd(target: Target, a: V128, b: V128, c: V128): V128 {
   return target.relaxed ? relaxed.madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c);
 }
 
-/** `x * (… (x * c0 + c1) …) + cn`, coefficients from the highest power down. */
-export function horner(target: Target, x: V128, coefficients: readonly V128[]): V128 {
-  const [first, ...rest] = coefficients;
-  return rest.reduce((sum, coefficient) => madd(target, sum, x, coefficient), first!);
+/** Coefficients of a polynomial, from the highest power down. */
+export type Coefficients = readonly [number, ...number[]];
+
+/** The polynomial `x * (… (x * c0 + c1) …) + cn`. */
+export function horner(f: FunctionBuilder, target: Target, x: V128, coefficients: Coefficients): V128 {
+  const [first, ...rest] = mapTuple(coefficients, (c) => f.splat(c));
+  return rest.reduce((sum, coefficient) => madd(target, sum, x, coefficient), first);
 }

@@ -1,3 +1,4 @@
+import { mapTuple } from "@centella/core/backend";
 import { type Expr, f32x4, i8x16, i32, type V128, v128 } from "../emit/index.ts";
 import type { Block } from "./block.ts";
 
@@ -12,8 +13,8 @@ const runs = Array.from({ length: 16 }, (_, run) => run);
 
 /** Two points of 8 weights. */
 function points8(block: Block, points: readonly [Index, Index]): V128 {
-  const [first, second] = points.map((point) => v128.load64Zero(i32.add(block.grid, i32.shl(point, 3))));
-  return f32x4.shuffle(first!, second!, [0, 1, 4, 5]);
+  const [first, second] = mapTuple(points, (point) => v128.load64Zero(i32.add(block.grid, i32.shl(point, 3))));
+  return f32x4.shuffle(first, second, [0, 1, 4, 5]);
 }
 
 /** Four points of 4 weights. */
@@ -60,8 +61,8 @@ function shiftedPoints(block: Block, points: readonly [Index, Index], areDown: r
   const { f } = block;
   const eighths = f.let(points8(block, points));
   for (let i = 0; i < 3; i++) f.set(eighths, i8x16.add(eighths, eighths));
-  const [first, second] = areDown.map((isDown) => i8x16.splat(i32.sub(1, i32.shl(isDown, 1))));
-  return i8x16.add(eighths, f32x4.shuffle(first!, second!, [0, 1, 4, 5]));
+  const [first, second] = mapTuple(areDown, (isDown) => i8x16.splat(i32.sub(1, i32.shl(isDown, 1))));
+  return i8x16.add(eighths, f32x4.shuffle(first, second, [0, 1, 4, 5]));
 }
 
 export function iq1_s(block: Block): void {

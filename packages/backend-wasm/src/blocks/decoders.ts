@@ -1,3 +1,4 @@
+import { elementAt, mapTuple } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { type Expr, f32x4, i8x16, i16x8, i32, i32x4, type V128, v128 } from "../emit/index.ts";
 import { lookUp, moveBits, nibbles } from "../formats/bits.ts";
@@ -174,11 +175,12 @@ function tq1_0(block: Block): void {
   /** Ternary digits of 16 bytes, by the powers of three for each half. */
   const digits = (packed: V128, powers: readonly [V128, V128]): V128 => {
     const bytes = f.let(packed);
-    const [low, high] = [i16x8.extendLowU(bytes), i16x8.extendHighU(bytes)].map((half, i) => {
-      const fraction = v128.and(i16x8.mul(half, powers[i]!), f.splatBits(0x00ff00ff));
+    const halves = [i16x8.extendLowU(bytes), i16x8.extendHighU(bytes)];
+    const [low, high] = mapTuple(powers, (power, i) => {
+      const fraction = v128.and(i16x8.mul(elementAt(halves, i), power), f.splatBits(0x00ff00ff));
       return i16x8.shrU(i16x8.mul(fraction, f.splatBits(0x00030003)), 8);
     });
-    return less(block, i8x16.narrowI16x8U(low!, high!), 1);
+    return less(block, i8x16.narrowI16x8U(low, high), 1);
   };
   const power = (n: number): V128 => f.splatBits(3 ** n * 0x00010001);
   for (const run of upTo(10)) block.write(run, digits(block.bytes(16 * (run & 1)), [power(run >> 1), power(run >> 1)]), d);

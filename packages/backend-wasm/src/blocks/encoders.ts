@@ -161,11 +161,12 @@ function q2_K(q: FourBlocks): void {
 function packKScales(q: FourBlocks): void {
   const { f } = q;
   for (const j of upTo(4)) {
-    const [scale, minimum] = [q.scaleCodes, q.minCodes].map((codes) => [f.let(codes.load(16 * j)), f.let(codes.load(16 * (j + 4)))]);
-    const withTop = ([low, high]: readonly V128[]): V128 => v128.or(low!, i32x4.shl(i32x4.shrU(high!, 4), 6));
-    q.byte(4 + j, withTop(scale!));
-    q.byte(8 + j, withTop(minimum!));
-    q.byte(12 + j, v128.or(v128.and(scale![1]!, f.splatBits(15)), i32x4.shl(v128.and(minimum![1]!, f.splatBits(15)), 4)));
+    const load = (codes: Vectors) => ({ low: f.let(codes.load(16 * j)), high: f.let(codes.load(16 * (j + 4))) });
+    const [scale, minimum] = [load(q.scaleCodes), load(q.minCodes)];
+    const withTop = ({ low, high }: typeof scale): V128 => v128.or(low, i32x4.shl(i32x4.shrU(high, 4), 6));
+    q.byte(4 + j, withTop(scale));
+    q.byte(8 + j, withTop(minimum));
+    q.byte(12 + j, v128.or(v128.and(scale.high, f.splatBits(15)), i32x4.shl(v128.and(minimum.high, f.splatBits(15)), 4)));
   }
 }
 

@@ -1,5 +1,6 @@
 import { layoutOf, type QuantizedType } from "@centella/core/backend";
-import { f32x4, i32, type Local, type ModuleBuilder, threadIndex, type V128, v128 } from "../emit/index.ts";
+import { f32x4, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { encoders } from "./encoders.ts";
 import { FourBlocks, fourBlocksBytes } from "./fourBlocks.ts";
 
@@ -21,19 +22,20 @@ export function emitQuantize(module: ModuleBuilder, name: string, dtype: Quantiz
     const q = new FourBlocks(f, scratch, to, f32x4.ne(odd, odd));
     f.while(i32.ltU(begin, end), () => {
       // If fewer than four are left, the last is encoded repeatedly.
-      for (let lane = 0; lane < 4; lane++) {
+      for (const [lane, [source, target]] of zip(from, to).entries()) {
         f.set(block, i32.add(i32.shl(begin, 2), lane));
         f.set(block, i32.select(i32.ltU(block, count), block, i32.sub(count, 1)));
-        f.set(from[lane]!, i32.add(x, i32.mul(block, 4 * elements)));
-        f.set(to[lane]!, i32.add(y, i32.mul(block, bytes)));
+        f.set(source, i32.add(x, i32.mul(block, 4 * elements)));
+        f.set(target, i32.add(y, i32.mul(block, bytes)));
       }
       f.set(odd, f.splat(0));
       f.for(place, 0, 16 * elements, 16, () => {
         const offset = f.let(i32.shrU(place, 2));
-        const at = (lane: number): Local<"i32"> => f.let(i32.add(from[lane]!, offset));
+        const at = (source: Local<"i32">): Local<"i32"> => f.let(i32.add(source, offset));
+        const [first, ...others] = from;
         f.set(
           value,
-          [1, 2, 3].reduce<V128>((into, lane) => v128.load32Lane(at(lane), into, lane), v128.load32Zero(at(0))),
+          others.reduce((into, source, i) => v128.load32Lane(at(source), into, i + 1), v128.load32Zero(at(first))),
         );
         q.values.store(place, value);
         f.set(odd, f32x4.add(odd, f32x4.mul(value, v128.zero())));

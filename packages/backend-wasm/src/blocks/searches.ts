@@ -1,5 +1,6 @@
 import { f32, f32x4, i32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { iq4Levels } from "../formats/iq4_nl.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { codeOf, type FourBlocks, largestValue, type Vectors } from "./fourBlocks.ts";
 
 /** Groups with no larger value count as zero. Source: `GROUP_MAX_EPS` of ggml-quants.c. */
@@ -186,10 +187,15 @@ export function refinedScale(q: FourBlocks, x: Vectors, codes: Vectors, max: num
   return f.let(v128.andnot(v128.and(f32x4.div(sumLX, sumL2), f32x4.gt(sumL2, f.splat(0))), isZero));
 }
 
-/** Lanes in which a level above `k` of iq4_nl is nearer to `x` than level `k`. Ties go to the higher level. */
-function isAboveLevel(q: FourBlocks, x: Local<"v128">, k: number): V128 {
+const [lowestLevel, ...higherLevels] = iq4Levels;
+
+/** Adjacent levels of iq4_nl. */
+const levelPairs = zip<number, number>(iq4Levels.slice(0, -1), higherLevels);
+
+/** Lanes in which level `high` of iq4_nl or one above is nearer to `x` than level `low`, which comes before it. Ties go up. */
+function isAboveLevel(q: FourBlocks, x: Local<"v128">, low: number, high: number): V128 {
   const { f } = q;
-  return v128.not(f32x4.lt(f32x4.sub(x, f.splat(iq4Levels[k]!)), f32x4.sub(f.splat(iq4Levels[k + 1]!), x)));
+  return v128.not(f32x4.lt(f32x4.sub(x, f.splat(low)), f32x4.sub(f.splat(high), x)));
 }
 
 /** Index of the level of iq4_nl nearest to `x`. */
@@ -197,7 +203,7 @@ export function levelIndex(q: FourBlocks, x: V128): Local<"v128"> {
   const { f } = q;
   const value = f.let(x);
   const index = f.let(f.splatBits(0));
-  for (let k = 0; k < 15; k++) f.set(index, i32x4.sub(index, isAboveLevel(q, value, k)));
+  for (const [low, high] of levelPairs) f.set(index, i32x4.sub(index, isAboveLevel(q, value, low, high)));
   return index;
 }
 
@@ -205,9 +211,9 @@ export function levelIndex(q: FourBlocks, x: V128): Local<"v128"> {
 function nearestLevel(q: FourBlocks, x: V128): Local<"v128"> {
   const { f } = q;
   const value = f.let(x);
-  const level = f.let(f.splat(iq4Levels[0]!));
-  for (let k = 0; k < 15; k++) {
-    f.set(level, f32x4.add(level, v128.and(isAboveLevel(q, value, k), f.splat(iq4Levels[k + 1]! - iq4Levels[k]!))));
+  const level = f.let(f.splat(lowestLevel));
+  for (const [low, high] of levelPairs) {
+    f.set(level, f32x4.add(level, v128.and(isAboveLevel(q, value, low, high), f.splat(high - low))));
   }
   return level;
 }
@@ -226,9 +232,9 @@ export function levelScale(q: FourBlocks, x: Vectors): V128 {
   f.for(trial, 0, 16, 1, () => {
     f.if(
       trial,
-      () => f.set(inverse, f32x4.div(f32x4.splat(f32.fromI32(i32.add(trial, iq4Levels[0]! - 8))), largest)),
+      () => f.set(inverse, f32x4.div(f32x4.splat(f32.fromI32(i32.add(trial, lowestLevel - 8))), largest)),
       // The largest value maps to the opposite end. It comes first, so that it wins ties.
-      () => f.set(inverse, f32x4.div(f.splat(1), f32x4.div(f32x4.neg(largest), f.splat(iq4Levels[0]!)))),
+      () => f.set(inverse, f32x4.div(f.splat(1), f32x4.div(f32x4.neg(largest), f.splat(lowestLevel)))),
     );
     f.set(sumQX, f.splat(0));
     f.set(sumQ2, f.splat(0));

@@ -1,9 +1,10 @@
 import type { Shape, TensorSpec } from "@centella/core";
-import type { AnyOp, FusedParams, Operand } from "@centella/core/backend";
+import { type AnyOp, type FusedParams, lastOf, type Operand } from "@centella/core/backend";
 import type { BuildContext, FusedKernel, Kernels, ListKernel, Range, Run } from "../kernel.ts";
 import { rangeOf } from "../kernels/shared/axes.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { broadcastGroups, groupExtents } from "./axes.ts";
-import { expressionOf } from "./expressions/index.ts";
+import { expressionOf, loadedExpression } from "./expressions/index.ts";
 import type { ExpressionTable } from "./expressions/table.ts";
 import { bytesOf, laneTypes } from "./lanes.ts";
 import { type BodyCall, emitLoop, type Loop, loopKey, loopScalars } from "./loop.ts";
@@ -24,7 +25,8 @@ interface LoopPlan {
 function planLoop<P>({ body, shapes = (own) => own }: Form<P>, inputs: readonly TensorSpec[], params: P, y: TensorSpec): LoopPlan {
   const groups = broadcastGroups(shapes(inputs.map(({ shape }) => shape)), y.shape);
   const dtypes = inputs.map(({ dtype }) => dtype);
-  return { groups, loop: { inputs: dtypes, moves: groups[0]!.moves, outer: groups.length - 1, body: body(inputs.length, params, y) } };
+  const [{ moves }] = groups;
+  return { groups, loop: { inputs: dtypes, moves, outer: groups.length - 1, body: body(inputs.length, params, y) } };
 }
 
 /** A range of columns of a result with one row. */
@@ -39,19 +41,22 @@ type LoopRange = (run: Run, columns?: Columns) => Range;
 function buildLoop({ emit }: Pick<BuildContext, "emit">, { groups, loop }: LoopPlan, operands: readonly Operand[], y: Operand): LoopRange {
   const call = emit(loopKey(loop), (module, name, target) => emitLoop(module, name, target, loop));
   const scalars = loopScalars(loop);
-  const elementBytes = bytesOf(loop.body.at(-1)!.output);
+  const elementBytes = bytesOf(lastOf(loop.body).output);
   return (run, columns) => {
     const shape = run.shape(y);
-    const { extents, strides } = groupExtents(groups, shape);
-    const { from, count } = columns ?? { from: 0, count: extents[0]! };
-    const sources = operands.flatMap((operand, i) => {
-      const bytes = bytesOf(loop.inputs[i]!);
+    const {
+      extents: [innermost, ...outer],
+      strides,
+    } = groupExtents(groups, shape);
+    const { from, count } = columns ?? { from: 0, count: innermost };
+    const sources = zip(operands, strides).flatMap(([operand, [, ...outerStrides]], i) => {
+      const bytes = bytesOf(operand.spec.dtype);
       const start = loop.moves[i] ? from * bytes : 0;
-      return [run.address(operand) + start, ...strides[i]!.slice(1).map((stride) => stride * bytes)];
+      return [run.address(operand) + start, ...outerStrides.map((stride) => stride * bytes)];
     });
-    const rows = extents.slice(1).reduce((product, extent) => product * extent, 1);
+    const rows = outer.reduce((product, extent) => product * extent, 1);
     const [inner, total] = loop.outer === 0 ? [1, count] : [count, count === 0 ? 0 : rows];
-    const args = [run.address(y) + from * elementBytes, count, ...extents.slice(1), ...sources, ...scalars];
+    const args = [run.address(y) + from * elementBytes, count, ...outer, ...sources, ...scalars];
     return rangeOf(call, args, total, inner);
   };
 }
@@ -72,7 +77,7 @@ const group: Form<FusedParams> = {
   body: (_count, { body }) =>
     body.map(({ op, params, inputs, output }) => ({
       op: op.name,
-      expression: expressionOf(op.name)!,
+      expression: loadedExpression(op.name),
       params,
       inputs: inputs as readonly number[],
       output: output.dtype,
@@ -109,7 +114,7 @@ export function buildFusedLoop(
 export function expressionKernel<P extends object>(op: string): ListKernel<P> {
   return elementwise<P>({
     body: (count, params, { dtype }) => [
-      { op, expression: expressionOf(op)!, params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
+      { op, expression: loadedExpression(op), params, inputs: Array.from({ length: count }, (_, i) => i), output: dtype },
     ],
   });
 }

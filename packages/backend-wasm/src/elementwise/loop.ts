@@ -1,5 +1,7 @@
 import type { DType } from "@centella/core";
+import { elementAt, lastOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32, type Local, type ModuleBuilder, type V128 } from "../emit/index.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
 import type { Expression } from "./expression.ts";
 import { bytesOf, loadLanes, splatLanes, storeLanes, storeSome } from "./lanes.ts";
@@ -67,27 +69,26 @@ function signatureOf({ outer, inputs }: Loop, scalars: number): Record<string, "
  */
 export function emitLoop(module: ModuleBuilder, name: string, target: Target, loop: Loop): void {
   const { inputs, moves, outer, body } = loop;
-  const dtype = body.at(-1)!.output;
+  const dtype = lastOf(body).output;
   const scalarCount = loopScalars(loop).length;
   module.function(name, signatureOf(loop, scalarCount), (f, params) => {
     const word = (param: string): Local<"i32"> => params[param] as Local<"i32">;
     const [y, begin, end, n] = [word("y"), word("begin"), word("end"), word("n")];
     const scalars = Array.from({ length: scalarCount }, (_, i) => f.let(f32x4.splat(params[`scalar${i}`] as Local<"f32">)));
-    const fixed = inputs.map((type, i) => (moves[i] ? undefined : { type, local: f.local("v128") }));
-    const pointers = inputs.map(() => f.local("i32"));
+    // The value of an input that does not span the innermost axis stays in a local.
+    const fixed = inputs.map((_, i) => (moves[i] ? undefined : f.local("v128")));
+    const sources = inputs.map((type, i) => ({ name: `x${i}`, type, local: fixed[i], pointer: f.local("i32") }));
 
     const compute = (vector: number): V128 => {
-      const values = inputs.map((type, i) => fixed[i]?.local ?? loadLanes(f, type, pointers[i]!, 4 * bytesOf(type) * vector));
+      const values = sources.map(({ type, local, pointer }) => local ?? loadLanes(f, type, pointer, 4 * bytesOf(type) * vector));
       return emitBody(f, target, loop, values, scalars);
     };
     const moving = [
-      ...inputs.flatMap((type, i) => (moves[i] ? [[pointers[i]!, bytesOf(type)] as const] : [])),
+      ...sources.flatMap(({ type, local, pointer }) => (local === undefined ? [[pointer, bytesOf(type)] as const] : [])),
       [y, bytesOf(dtype)] as const,
     ];
     const along = (left: Local<"i32">): void => {
-      inputs.forEach((type, i) => {
-        if (fixed[i] !== undefined) f.set(fixed[i].local, splatLanes(f, type, pointers[i]!));
-      });
+      for (const { type, local, pointer } of sources) if (local !== undefined) f.set(local, splatLanes(f, type, pointer));
       const vectors = unrolled(body);
       f.while(i32.geU(left, 4 * vectors), () => {
         f.interleave(
@@ -106,9 +107,8 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
 
     const left = f.local("i32");
     if (outer === 0) {
-      for (const [i, pointer] of pointers.entries()) {
-        const from = word(`x${i}`);
-        f.set(pointer, moves[i] ? i32.add(from, i32.mul(begin, bytesOf(inputs[i]!))) : from);
+      for (const { name: from, type, local, pointer } of sources) {
+        f.set(pointer, local === undefined ? i32.add(word(from), i32.mul(begin, bytesOf(type))) : word(from));
       }
       f.advance(y, i32.mul(begin, bytesOf(dtype)));
       f.set(left, i32.sub(end, begin));
@@ -119,11 +119,11 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
     f.advance(y, i32.mul(i32.mul(begin, n), bytesOf(dtype)));
     f.for(row, begin, end, 1, () => {
       f.set(rest, row);
-      for (const [i, pointer] of pointers.entries()) f.set(pointer, word(`x${i}`));
+      for (const { name: from, pointer } of sources) f.set(pointer, word(from));
       for (let axis = 0; axis < outer; axis++) {
         const isLast = axis === outer - 1;
         const at = isLast ? rest : f.let(i32.remU(rest, word(`extent${axis}`)));
-        pointers.forEach((pointer, i) => void f.advance(pointer, i32.mul(at, word(`x${i}.${axis}`))));
+        for (const { name: from, pointer } of sources) f.advance(pointer, i32.mul(at, word(`${from}.${axis}`)));
         if (!isLast) f.set(rest, i32.divU(rest, word(`extent${axis}`)));
       }
       f.set(left, n);
@@ -133,22 +133,21 @@ export function emitLoop(module: ModuleBuilder, name: string, target: Target, lo
 }
 
 function emitBody(f: FunctionBuilder, target: Target, loop: Loop, inputs: readonly Local<"v128">[], scalars: readonly V128[]): V128 {
-  const known = [...inputs];
-  const dtypes = [...loop.inputs];
+  const known = zip(inputs, loop.inputs).map(([value, dtype]) => ({ value, dtype }));
   let used = 0;
   for (const { expression, params, inputs: places, output } of loop.body) {
+    const operands = places.map((place) => elementAt(known, place));
     const count = expression.scalars?.(params).length ?? 0;
     const scope = {
       f,
       target,
-      inputs: places.map((place) => dtypes[place]!),
+      inputs: operands.map(({ dtype }) => dtype),
       output,
       scalars: scalars.slice(used, used + count),
       variant: expression.variant?.(params) ?? "",
     };
-    known.push(f.let(expression.emit(scope, ...places.map((place) => known[place]!))));
-    dtypes.push(output);
+    known.push({ value: f.let(expression.emit(scope, ...operands.map(({ value }) => value))), dtype: output });
     used += count;
   }
-  return known.at(-1)!;
+  return lastOf(known).value;
 }

@@ -3,7 +3,7 @@ import type { GroupFormat } from "./format.ts";
 import { nibbleOrder, q4_0 } from "./q4_0.ts";
 
 /** The 16 levels of iq4_nl and iq4_xs, signed bytes. Source: `kvalues_iq4nl` of ggml-common.h. */
-export const iq4Levels: readonly number[] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
+export const iq4Levels = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113] as const;
 
 export const iq4_nl: GroupFormat = {
   elements: 32,

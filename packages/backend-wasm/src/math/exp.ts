@@ -18,17 +18,11 @@ function reduce(f: FunctionBuilder, target: Target, x: V128): Reduced {
 }
 
 /** Coefficients of r^6 to r^2: minimax, within 0.05 ulp of e^r. */
-const coefficients = [1.3814433e-3, 8.3687967e-3, 4.1668396e-2, 1.666651964e-1, 4.999999404e-1];
+const coefficients = [1.3814433e-3, 8.3687967e-3, 4.1668396e-2, 1.666651964e-1, 4.999999404e-1] as const;
 
 /** `e^r`. */
 function power(f: FunctionBuilder, target: Target, { r }: Reduced): Local<"v128"> {
-  return f.let(
-    horner(
-      target,
-      r,
-      [...coefficients, 1, 1].map((c) => f.splat(c)),
-    ),
-  );
+  return f.let(horner(f, target, r, [...coefficients, 1, 1]));
 }
 
 function whole(f: FunctionBuilder, { shifted }: Reduced): Local<"v128"> {
@@ -84,11 +78,7 @@ function scaled(f: FunctionBuilder, p: V128, n: Local<"v128">): Local<"v128"> {
 export function expm1Negative(f: FunctionBuilder, target: Target, x: V128): Local<"v128"> {
   const reduced = reduce(f, target, f.let(f32x4.pmax(x, f.splat(-25))));
   const { r } = reduced;
-  const p = horner(
-    target,
-    r,
-    coefficients.map((c) => f.splat(c)),
-  );
+  const p = horner(f, target, r, coefficients);
   const q = f.let(madd(target, f32x4.mul(r, r), p, r));
   const scale = f.let(powerOfTwo(f, whole(f, reduced)));
   return f.let(madd(target, q, scale, f32x4.sub(scale, f.splat(1))));

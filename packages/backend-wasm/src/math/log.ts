@@ -12,12 +12,13 @@ export function log(f: FunctionBuilder, target: Target, argument: V128): Local<"
   const m = f.let(f32x4.sub(mantissa, f.splat(1)));
   const e = f.let(f32x4.add(f32x4.fromI32x4(exponent), v128.and(subnormal, f.splat(-23))));
   const p = horner(
+    f,
     target,
     m,
     [
       7.0376836292e-2, -1.151461031e-1, 1.167699874e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1, 2.0000714765e-1,
       -2.4999993993e-1, 3.3333331174e-1,
-    ].map((c) => f.splat(c)),
+    ],
   );
   const z = f.let(f32x4.mul(m, m));
   const low = madd(target, e, f.splat(-2.1219444e-4), f32x4.mul(f32x4.mul(p, m), z));

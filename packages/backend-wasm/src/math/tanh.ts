@@ -7,11 +7,7 @@ export function tanh(f: FunctionBuilder, target: Target, argument: V128): Local<
   const x = f.let(argument);
   const magnitude = f.let(f32x4.abs(x));
   const z = f.let(f32x4.mul(x, x));
-  const p = horner(
-    target,
-    z,
-    [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1].map((c) => f.splat(c)),
-  );
+  const p = horner(f, target, z, [-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1]);
   const small = f.let(madd(target, f32x4.mul(p, z), x, x));
   const large = f32x4.sub(f.splat(1), f32x4.div(f.splat(2), onePlusExp(f, target, f32x4.add(magnitude, magnitude))));
   const unsigned = v128.bitselect(f32x4.lt(magnitude, f.splat(0.625)), small, large);

@@ -1,4 +1,4 @@
-import { leastTemperature, samplingConstants } from "@centella/core/backend";
+import { leastTemperature, mapTuple, samplingConstants } from "@centella/core/backend";
 import {
   type Expr,
   type FunctionBuilder,
@@ -178,8 +178,9 @@ function emitCut(module: ModuleBuilder, name: string, weigh: Weigh): Choice {
 /** The random word of a row: the first word of Philox of its seed and position. */
 function randomWord(f: FunctionBuilder, seed: Local<"i32">, position: Expr<"i32">): Expr<"i32"> {
   const [low, high] = [f.let(i32.load(seed)), f.let(i32.load(seed, 4))];
-  const words = philox(f, [f.let(i32x4.splat(position)), ...[0, 1, 2].map(() => f.let(v128.zero()))], [low, high]);
-  return i32x4.extract(words[0]!, 0);
+  const counter = f.let(i32x4.splat(position));
+  const [first] = philox(f, [counter, ...mapTuple([0, 1, 2], () => f.let(v128.zero()))], [low, high]);
+  return i32x4.extract(first, 0);
 }
 
 /** Parameters of the function of {@link emitSample}: addresses and counts. */

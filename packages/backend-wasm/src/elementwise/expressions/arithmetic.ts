@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { f32x4, i32x4, type V128, v128 } from "../../emit/index.ts";
 import { madd } from "../../target.ts";
 import type { Expression } from "../expression.ts";
@@ -29,10 +30,19 @@ export const arithmetic: ExpressionTable = {
   sqrt: { emit: (_, x) => f32x4.sqrt(x) },
   rsqrt: { emit: ({ f }, x) => f32x4.div(f.splat(1), f32x4.sqrt(x)) },
   reciprocal: { emit: ({ f }, x) => f32x4.div(f.splat(1), x) },
-  scale: { scalars: ({ by }) => [by], emit: ({ scalars: [by] }, x) => f32x4.mul(x, by!) },
+  scale: {
+    scalars: ({ by }) => [by],
+    emit({ scalars }, x) {
+      const [by] = tupleOf(scalars, 1);
+      return f32x4.mul(x, by);
+    },
+  },
   clip: {
     scalars: ({ min, max }) => [min, max],
-    emit: ({ scalars: [min, max] }, x) => f32x4.pmin(f32x4.pmax(x, min!), max!),
+    emit({ scalars }, x) {
+      const [min, max] = tupleOf(scalars, 2);
+      return f32x4.pmin(f32x4.pmax(x, min), max);
+    },
   },
   add: combination(f32x4.add, i32x4.add),
   sub: combination(f32x4.sub, i32x4.sub),

@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, f64x2, type Local, type V128, v128 } from "../../emit/index.ts";
 import { doubleSplat, expDouble, inDouble, logDouble } from "../../math/double.ts";
 import { exp, halfExp } from "../../math/exp.ts";
@@ -26,18 +27,17 @@ export const exponential: ExpressionTable = {
   pow: {
     variant: ({ exponent }) => (Object.hasOwn(products, String(exponent)) ? String(exponent) : ""),
     scalars: ({ exponent }) => [exponent],
-    emit: (scope, x) => products[scope.variant]?.(scope.f, x) ?? power(scope, x, scope.f.let(scope.scalars[0]!)),
+    emit(scope, x) {
+      const [exponent] = tupleOf(scope.scalars, 1);
+      return products[scope.variant]?.(scope.f, x) ?? power(scope, x, scope.f.let(exponent));
+    },
   },
   power: { emit: (scope, a, b) => power(scope, a, b) },
   // Within 2 ulp: the Taylor series below 1, `(e^|x| - e^-|x|) / 2` above.
   sinh: {
     emit: ({ f, target }, x) => {
       const z = f.let(f32x4.mul(x, x));
-      const series = horner(
-        target,
-        z,
-        [1 / 362880, 1 / 5040, 1 / 120, 1 / 6].map((c) => f.splat(c)),
-      );
+      const series = horner(f, target, z, [1 / 362880, 1 / 5040, 1 / 120, 1 / 6]);
       const small = madd(target, f32x4.mul(series, z), x, x);
       const magnitude = f.let(f32x4.abs(x));
       const half = halfExp(f, target, magnitude);

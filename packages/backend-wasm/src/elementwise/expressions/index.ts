@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/core/backend";
 import type { Expression } from "../expression.ts";
 import { activations } from "./activations.ts";
 import { arithmetic } from "./arithmetic.ts";
@@ -14,7 +15,12 @@ export function addExpressions(loaded: ExpressionTable): void {
   for (const [op, expression] of Object.entries(loaded)) known.set(op, expression as Expression);
 }
 
-/** Returns the expression of an op. */
+/** Returns the expression of an op, or undefined if the op has none or it is not loaded yet. */
 export function expressionOf(op: string): Expression | undefined {
   return known.get(op);
+}
+
+/** Returns the expression of an elementwise op whose code is loaded. */
+export function loadedExpression(op: string): Expression {
+  return entryOf(known, op);
 }

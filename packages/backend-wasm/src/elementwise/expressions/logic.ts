@@ -1,4 +1,5 @@
 import type { DType } from "@centella/core";
+import { tupleOf } from "@centella/core/backend";
 import { f32x4, i32x4, type Local, type V128, v128 } from "../../emit/index.ts";
 import { toBfloats, toHalves, widenHalves } from "../../formats/half.ts";
 import type { Expression, Scope } from "../expression.ts";
@@ -9,7 +10,12 @@ type Test = (a: V128, b: V128) => V128;
 
 /** A comparison of floats, signed integers and unsigned integers. */
 function comparison(onFloats: Test, signed: Test, unsigned: Test): Expression {
-  return { emit: ({ inputs: [dtype] }, a, b) => (isFloat(dtype!) ? onFloats : dtype === "u32" ? unsigned : signed)(a, b) };
+  return {
+    emit({ inputs }, a, b) {
+      const [dtype] = tupleOf(inputs, 2);
+      return (isFloat(dtype) ? onFloats : dtype === "u32" ? unsigned : signed)(a, b);
+    },
+  };
 }
 
 const swapped =
@@ -34,16 +40,17 @@ export const logic: ExpressionTable = {
 };
 
 /** Converts lanes between dtypes, by the rules of core's dtype table. */
-function convert({ f, inputs: [from], output: to }: Scope, x: Local<"v128">): V128 {
+function convert({ f, inputs, output: to }: Scope, x: Local<"v128">): V128 {
+  const [from] = tupleOf(inputs, 1);
   if (from === to) return x;
-  if (to === "bool") return isFloat(from!) ? f32x4.ne(x, v128.zero()) : i32x4.ne(x, v128.zero());
+  if (to === "bool") return isFloat(from) ? f32x4.ne(x, v128.zero()) : i32x4.ne(x, v128.zero());
   if (isFloat(to)) {
-    if (isFloat(from!)) return rounded(f, to, x);
+    if (isFloat(from)) return rounded(f, to, x);
     if (from === "bool") return v128.and(x, f.splat(1));
     return rounded(f, to, f.let(from === "u32" ? f32x4.fromU32x4(x) : f32x4.fromI32x4(x)));
   }
   if (from === "bool") return v128.and(x, f.splatBits(1));
-  if (isFloat(from!)) {
+  if (isFloat(from)) {
     if (to === "u32") return i32x4.truncSatF32x4U(x);
     const whole = i32x4.truncSatF32x4S(x);
     if (to === "i32") return whole;

@@ -64,11 +64,7 @@ export const trigonometric: ExpressionTable = {
       const t = f.let(v128.bitselect(v128.or(isLarge, isMiddle), part, magnitude));
       const offset = v128.or(v128.and(isLarge, f.splat(Math.PI / 2)), v128.and(isMiddle, f.splat(Math.PI / 4)));
       const z = f.let(f32x4.mul(t, t));
-      const p = horner(
-        target,
-        z,
-        [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1].map((c) => f.splat(c)),
-      );
+      const p = horner(f, target, z, [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1]);
       const rest = v128.or(v128.and(isLarge, f.splat(quarterRest)), v128.and(isMiddle, f.splat(quarterRest / 2)));
       const value = f32x4.add(offset, f32x4.add(madd(target, f32x4.mul(p, z), t, t), rest));
       return v128.or(value, v128.and(x, f.splatBits(0x80000000)));
@@ -82,10 +78,6 @@ function arcsine(f: FunctionBuilder, target: Target, x: Local<"v128">): { readon
   const half = f.let(f32x4.mul(f32x4.sub(f.splat(1), x), f.splat(0.5)));
   const z = f.let(v128.bitselect(isLarge, half, f32x4.mul(x, x)));
   const t = f.let(v128.bitselect(isLarge, f32x4.sqrt(half), x));
-  const p: V128 = horner(
-    target,
-    z,
-    [4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1].map((c) => f.splat(c)),
-  );
+  const p: V128 = horner(f, target, z, [4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1]);
   return { value: f.let(madd(target, f32x4.mul(p, z), t, t)), isLarge };
 }
