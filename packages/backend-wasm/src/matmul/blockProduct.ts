@@ -1,3 +1,4 @@
+import { elementAt, entryOf } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
 import { InterleavedBlock, type Quad } from "../formats/block.ts";
 import type { BlockContext, GroupFormat } from "../formats/format.ts";
@@ -72,21 +73,23 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
         xs.forEach((x, token) => void add(token, quad, x, scale));
       }
     } else {
-      const scales = those.map((quad) => f.let(d(quad)));
+      const scales = those.map((quad) => [quad, f.let(d(quad))] as const);
       for (let token = 0; token < tokens.count; token++) {
         const x = xOf(token);
-        those.forEach((quad, i) => void add(token, quad, x, scales[i]!));
+        for (const [quad, scale] of scales) add(token, quad, x, scale);
       }
     }
   };
   const total = (token: number, quad: Quad): V128 => products.total(token, quad);
-  const sumWords = Array.from({ length: tokens.count }, (): Local<"v128">[] => []);
+  const sumWords = Array.from({ length: tokens.count }, () => new Map<number, Local<"v128">>());
   /** Word `index` of the sums of a token's activations per run. */
   const sumWord = (token: number, index: number): V128 => {
     const word = loadWord(tokens, token, (runElements === 16 ? layout.sums16 : layout.sums32) + 4 * index);
     if (!isQuadsFirst) return word;
-    sumWords[token]![index] ??= f.let(word);
-    return sumWords[token]![index];
+    const ownWords = elementAt(sumWords, token);
+    const kept = ownWords.get(index) ?? f.let(word);
+    ownWords.set(index, kept);
+    return kept;
   };
   /** Dot product of these sums with 16 bits per run. */
   const sumsTimes = (pairs: readonly V128[], token: number): V128 =>
@@ -121,12 +124,12 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
   if (isBiased && hasScales) {
     // Removes the bias of unsigned codes under integer scales: 2^biasBits times the scaled sums of the activations.
     const pairs = pairsOf(weights.scalePairs);
-    forEach((token, quad) => products.addToTotal(token, quad, i32x4.neg(i32x4.shl(sumsTimes(pairs.get(quad)!, token), biasBits))));
+    forEach((token, quad) => products.addToTotal(token, quad, i32x4.neg(i32x4.shl(sumsTimes(entryOf(pairs, quad), token), biasBits))));
   }
   const addM = (sum: V128, token: number, quad: Quad): V128 => madd(target, weights.m(quad), loadWord(tokens, token, layout.sum), sum);
   addScaled(some, total, (quad) => weights.d(quad, 0), format.m && addM);
   if (format.minima !== undefined) {
     const pairs = pairsOf(weights.minimumPairs);
-    addScaled(some, (token, quad) => sumsTimes(pairs.get(quad)!, token), weights.minusDmin);
+    addScaled(some, (token, quad) => sumsTimes(entryOf(pairs, quad), token), weights.minusDmin);
   }
 }

@@ -1,9 +1,11 @@
+import { elementAt, lastOf } from "@centella/core/backend";
 import { type FunctionBuilder, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
 import { type ActivationLayout, activationLayout, lanesFor, tileBytes } from "../formats/activations.ts";
 import { groupRows, halves, type Pair } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { localSlot, memorySlot, type Slots } from "../formats/products.ts";
 import { blockWeights } from "../formats/weights.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
 import { blockAt, multiplyBlock } from "./blockProduct.ts";
 import {
@@ -17,12 +19,6 @@ import {
   tilesSignature,
 } from "./groupEmission.ts";
 import { emitPairs } from "./pairs.ts";
-
-/**
- * Groups that are multiplied with a single token together, far apart in memory, for formats with a byte or more per
- * weight. Reading these takes longer than multiplying, and memory is read faster in several streams.
- */
-const maxStreams = 2;
 
 /**
  * Emits products of `rows` interleaved rows with activations that were rounded to 8 bits, `y[token][row]`. Each output
@@ -49,26 +45,28 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
   module.function(`groups1.${name}`, singleSignature, (f, { w, a, y, rows, blocks }) => {
     const [address, left] = f.locals("i32", 2);
     /** Multiplies a group at each pointer and advances the pointers to the next groups. */
-    const groups = (pointers: readonly Local<"i32">[], sums: readonly Pair[]): void => {
+    const groups = (streams: readonly (readonly [pointer: Local<"i32">, sums: Pair])[]): void => {
       f.set(address, a);
-      for (const sum of sums.flat()) f.set(sum, v128.zero());
+      for (const [, sums] of streams) for (const sum of sums) f.set(sum, v128.zero());
       f.set(left, blocks);
       f.while(left, () => {
-        pointers.forEach((pointer, i) => {
+        for (const [pointer, sums] of streams) {
           const context = blockAt(f, target, format, pointer);
           const weights = blockWeights(context, format, layout.lanes);
-          const slots = sums[i]!.map((sum) => localSlot(f, sum));
+          const slots = sums.map((sum) => localSlot(f, sum));
           const tokens = { layout, address, count: 1 };
-          multiplyBlock(f, target, { format, weights, tokens, quads: halves, sums: (_, quad) => slots[quad]! });
+          multiplyBlock(f, target, { format, weights, tokens, quads: halves, sums: (_, quad) => elementAt(slots, quad) });
           f.advance(pointer, groupRows * format.bytes);
-        });
+        }
         f.advance(address, tileBytes(layout, format.elements, 1));
         f.advance(left, -1);
       });
     };
-    const streams = format.bytes < format.elements ? 1 : maxStreams;
-    const sums = Array.from({ length: streams }, (): Pair => f.locals("v128", 2));
-    if (streams > 1) {
+    const single: Pair = f.locals("v128", 2);
+    // With a byte or more per weight, reading takes longer than multiplying. Memory is read faster in two streams, far apart.
+    if (format.bytes >= format.elements) {
+      const sums: readonly Pair[] = [single, f.locals("v128", 2)];
+      const streams = sums.length;
       const [pointers, results] = [f.locals("i32", streams), f.locals("i32", streams)];
       const count = f.let(i32.divU(rows, streams * groupRows));
       const groupBytes = i32.mul(blocks, groupRows * format.bytes);
@@ -76,19 +74,19 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
       results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, rowBytes * i))));
       f.advance(rows, i32.mul(count, -streams * groupRows));
       f.while(count, () => {
-        groups(pointers, sums);
-        results.forEach((result, i) => {
-          sums[i]!.forEach((sum, half) => void f.store(result, sum, 16 * half));
+        groups(zip(pointers, sums));
+        for (const [result, own] of zip(results, sums)) {
+          own.forEach((sum, half) => void f.store(result, sum, 16 * half));
           f.advance(result, rowBytes);
-        });
+        }
         f.advance(count, -1);
       });
-      f.set(w, pointers.at(-1)!);
-      f.set(y, results.at(-1)!);
+      f.set(w, lastOf(pointers));
+      f.set(y, lastOf(results));
     }
     f.while(rows, () => {
-      groups([w], [sums[0]!]);
-      storeRows(f, y, sums[0]!, rows);
+      groups([[w, single]]);
+      storeRows(f, y, single, rows);
       nextGroup(f, y, rows);
     });
   });

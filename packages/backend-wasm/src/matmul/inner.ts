@@ -1,3 +1,4 @@
+import { lastOf, mapTuple } from "@centella/core/backend";
 import {
   type Expr,
   type FunctionBuilder,
@@ -144,8 +145,8 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): Func
  */
 function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof tileSignature, undefined> {
   return module.function("inner.tile", tileSignature, (f, { a, b, y, quads, rowBytes, rows, columns, first }) => {
-    const sums = f.locals("v128", tileRows * tileColumns);
-    const at = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
+    const sums = tileSums(f);
+    const [top, bottom] = sums;
     const av = f.locals("v128", tileRows);
     const bv = f.local("v128");
     const [panel, left, keep] = [f.local("i32"), f.local("i32"), f.local("v128")];
@@ -153,20 +154,20 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
     f.while(rows, () => {
       f.set(panel, b);
       f.set(left, quads);
-      for (const sum of sums) f.set(sum, v128.zero());
+      for (const sum of sums.flat()) f.set(sum, v128.zero());
       f.loop((again) => {
         av.forEach((row, i) => void f.set(row, v128.load(a, 16 * i)));
-        for (let j = 0; j < tileColumns; j++) {
+        for (const [j, column] of zip(top, bottom).entries()) {
           f.set(bv, v128.load(panel, 16 * j));
-          av.forEach((row, i) => void f.set(at(i, j), madd(target, row, bv, at(i, j))));
+          for (const [row, sum] of zip(av, column)) f.set(sum, madd(target, row, bv, sum));
         }
         f.advance(a, 16 * tileRows);
         f.advance(panel, 16 * tileColumns);
         f.advance(left, -1);
         f.brIf(again, left);
       });
-      const wide = [0, 1].map((i) => laneSums(f, [at(i, 0), at(i, 1), at(i, 2), at(i, 3)]));
-      const narrow = laneSums(f, [at(0, 4), at(0, 5), at(1, 4), at(1, 5)]);
+      const wide = sums.map(([s0, s1, s2, s3]) => laneSums(f, [s0, s1, s2, s3]));
+      const narrow = laneSums(f, [top[4], top[5], bottom[4], bottom[5]]);
       for (const [i, four] of wide.entries()) {
         const end = f.let(narrow);
         if (i === 1) f.set(end, f32x4.shuffle(narrow, narrow, [2, 3, 2, 3]));
@@ -207,13 +208,13 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
     const pointers = f.locals("i32", tileColumns);
     const from = f.locals("i32", tileRows);
     const [groups, row, at, to, left, block, store] = f.locals("i32", 7);
-    const sums = f.locals("v128", tileRows * tileColumns);
+    const sums = tileSums(f);
+    const [top, bottom] = sums;
     const values = f.locals("v128", tileRows);
     const weights = f.local("v128");
     /** Totals of four columns of each row, and of the last two columns of both. */
     const totals = f.locals("v128", tileRows);
     const rest = f.local("v128");
-    const sum = (i: number, j: number): Local<"v128"> => sums[i * tileColumns + j]!;
     streams.forEach((stream, j) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, j), rowBytes))));
     f.set(groups, count);
     f.while(groups, () => {
@@ -230,24 +231,22 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
         f.while(left, () => {
           f.set(block, i32.select(i32.ltU(left, depth), left, depth));
           f.set(left, i32.sub(left, block));
-          for (const each of sums) f.set(each, v128.zero());
+          for (const sum of sums.flat()) f.set(sum, v128.zero());
           f.loop((again) => {
             for (const [pointer, value] of zip(from, values)) {
               f.set(value, v128.load(pointer));
               f.advance(pointer, 16);
             }
-            pointers.forEach((pointer, j) => {
+            for (const [pointer, column] of zip(pointers, zip(top, bottom))) {
               f.set(weights, v128.load(pointer));
               f.advance(pointer, 16);
-              values.forEach((value, i) => void f.set(sum(i, j), madd(target, value, weights, sum(i, j))));
-            });
+              for (const [value, sum] of zip(values, column)) f.set(sum, madd(target, value, weights, sum));
+            }
             f.advance(block, -4);
             f.brIf(again, block);
           });
-          totals.forEach((total, i) => {
-            f.set(total, f32x4.add(total, laneSums(f, [sum(i, 0), sum(i, 1), sum(i, 2), sum(i, 3)])));
-          });
-          f.set(rest, f32x4.add(rest, laneSums(f, [sum(0, 4), sum(0, 5), sum(1, 4), sum(1, 5)])));
+          for (const [total, [s0, s1, s2, s3]] of zip(totals, sums)) f.set(total, f32x4.add(total, laneSums(f, [s0, s1, s2, s3])));
+          f.set(rest, f32x4.add(rest, laneSums(f, [top[4], top[5], bottom[4], bottom[5]])));
         });
         for (const [i, total] of totals.entries()) {
           f.if(i32.gtU(row, i), () => {
@@ -269,6 +268,11 @@ function emitFewRows(module: ModuleBuilder, target: Target): void {
   });
 }
 
+/** Sums of a register tile, by row and column. */
+function tileSums(f: FunctionBuilder) {
+  return mapTuple([0, 1], () => f.locals("v128", tileColumns));
+}
+
 /** All ones if `first` is 0, else zeros. */
 function i32x4Mask(first: Expr<"i32">): V128 {
   return f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first))));
@@ -285,7 +289,7 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
     const [total, values] = f.locals("v128", 2);
     const elementBytes = vectorBytes(dtype) / 4;
     /** Multiplies the next row of each pointer and advances the pointers to its end. */
-    const dot = (pointers: readonly Local<"i32">[], sums: readonly Local<"v128">[]): void => {
+    const dot = (pointers: readonly Local<"i32">[], sums: readonly [Local<"v128">, ...Local<"v128">[]]): void => {
       f.set(at, x);
       f.set(left, k);
       f.set(total, v128.zero());
@@ -311,14 +315,14 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
             f.advance(pointer, i32.mul(block, elementBytes));
           }
         });
-        const [s0, s1 = s0!, s2 = s0!, s3 = s0!] = sums;
-        f.set(total, f32x4.add(total, laneSums(f, [s0!, s1, s2, s3])));
+        const [s0, s1 = s0, s2 = s0, s3 = s0] = sums;
+        f.set(total, f32x4.add(total, laneSums(f, [s0, s1, s2, s3])));
       });
     };
     const streams = f.locals("i32", vectorRows);
     const sums = f.locals("v128", vectorRows);
     const results = f.locals("i32", vectorRows);
-    const [count, last] = [f.let(i32.shrU(rows, Math.log2(vectorRows))), streams.at(-1)!];
+    const [count, last, lastResult] = [f.let(i32.shrU(rows, Math.log2(vectorRows))), lastOf(streams), lastOf(results)];
     streams.forEach((stream, i) => void f.set(stream, i32.add(w, i32.mul(i32.mul(count, i), rowBytes))));
     results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, 4 * i))));
     f.set(rows, i32.and(rows, vectorRows - 1));
@@ -332,8 +336,8 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
     });
     f.while(rows, () => {
       dot([last], [sums[0]]);
-      f.store32Lane(results.at(-1)!, total, 0);
-      f.advance(results.at(-1)!, 4);
+      f.store32Lane(lastResult, total, 0);
+      f.advance(lastResult, 4);
       f.advance(rows, -1);
     });
   });

@@ -147,10 +147,10 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
     const calls: Call[] = [];
     for (let from = 0; from < n; from += chunk) {
       const columns = Math.min(chunk, n - from);
-      const [first, ...chained] = Array.from({ length: m }, (_, row): Call => {
+      const rowCall = (row: number): Call => {
         return { fn: vector, args: [a + 4 * k * row, b + 4 * k * from, y + 4 * (n * row + from), k, columns] };
-      });
-      calls.push({ ...first!, chained });
+      };
+      calls.push({ ...rowCall(0), chained: Array.from({ length: m - 1 }, (_, i) => rowCall(i + 1)) });
     }
     yield calls;
   };

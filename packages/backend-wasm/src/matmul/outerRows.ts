@@ -1,5 +1,7 @@
+import { elementAt, lastOf } from "@centella/core/backend";
 import { type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { madd, type Target } from "../target.ts";
 import { outer, rowPanels } from "./outer.ts";
 
@@ -17,8 +19,8 @@ export type OuterRow = FunctionRef<typeof rowSignature, undefined>;
  */
 export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
   return module.function("outer.row", rowSignature, (f, { x, panels, panelBytes, y, k, columns, first }) => {
-    const vectors = (rowPanels * tileColumns) / 4;
-    const sums = f.locals("v128", vectors);
+    const tiles = Array.from({ length: rowPanels }, () => f.locals("v128", tileColumns / 4));
+    const sums = tiles.flat();
     const pointers = f.locals("i32", rowPanels);
     const [value, keep] = [f.local("v128"), f.let(f32x4.splat(f32.reinterpret(i32.sub(0, i32.eqz(first)))))];
     const last = f.let(i32.shrU(i32.sub(columns, 1), Math.log2(tileColumns)));
@@ -26,7 +28,9 @@ export function emitRow(module: ModuleBuilder, target: Target): OuterRow {
     for (const sum of sums) f.set(sum, v128.zero());
     f.while(k, () => {
       f.set(value, v128.load32Splat(x));
-      sums.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(pointers[i >> 1]!, 16 * (i & 1)), sum)));
+      for (const [pointer, tile] of zip(pointers, tiles)) {
+        tile.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(pointer, 16 * i), sum)));
+      }
       f.advance(x, 4);
       for (const pointer of pointers) f.advance(pointer, 4 * tileColumns);
       f.advance(k, -1);
@@ -52,7 +56,7 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
   module.function("outer.vector", signature, (f, { x, panels, y, k, columns }) => {
     const panelBytes = f.let(i32.mul(k, 4 * tileColumns));
     const count = f.let(i32.shrU(columns, Math.log2(rowPanels * tileColumns)));
-    const sums = f.locals("v128", (rowPanels * tileColumns) / 4);
+    const tiles = Array.from({ length: rowPanels }, () => f.locals("v128", tileColumns / 4));
     const [streams, results] = [f.locals("i32", rowPanels), f.locals("i32", rowPanels)];
     const [at, left, block, first] = f.locals("i32", 4);
     const [value, keep] = f.locals("v128", 2);
@@ -69,25 +73,26 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
       f.set(keep, v128.zero());
       f.while(left, () => {
         nextBlock();
-        for (const sum of sums) f.set(sum, v128.zero());
+        for (const sum of tiles.flat()) f.set(sum, v128.zero());
         f.loop((again) => {
           f.set(value, v128.load32Splat(at));
-          sums.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(streams[i >> 1]!, 16 * (i & 1)), sum)));
+          for (const [stream, tile] of zip(streams, tiles)) {
+            tile.forEach((sum, i) => void f.set(sum, madd(target, value, v128.load(stream, 16 * i), sum)));
+          }
           f.advance(at, 4);
           for (const stream of streams) f.advance(stream, 4 * tileColumns);
           f.advance(block, -1);
           f.brIf(again, block);
         });
-        sums.forEach((sum, i) => {
-          const [result, offset] = [results[i >> 1]!, 16 * (i & 1)];
-          f.store(result, f32x4.add(v128.and(v128.load(result, offset), keep), sum), offset);
-        });
+        for (const [result, tile] of zip(results, tiles)) {
+          tile.forEach((sum, i) => void f.store(result, f32x4.add(v128.and(v128.load(result, 16 * i), keep), sum), 16 * i));
+        }
         f.set(keep, f.splatBits(-1));
       });
       for (const result of results) f.advance(result, 4 * tileColumns);
       f.advance(count, -1);
     });
-    const [panel, to] = [streams.at(-1)!, results.at(-1)!];
+    const [panel, to] = [lastOf(streams), lastOf(results)];
     f.if(columns, () => {
       f.set(at, x);
       f.set(left, k);
@@ -118,26 +123,31 @@ export function emitFewRows(module: ModuleBuilder, target: Target): void {
       const [at, end] = [f.let(i32.const(0)), f.local("i32")];
       const xs = Array.from({ length: xRows }, () => f.locals("v128", count));
       const [pointers, totals] = [f.locals("i32", count), f.locals("i32", xRows)];
-      const [values, quad] = [Array.from({ length: xRows }, () => f.locals("v128", most)), f.local("v128")];
-      xs.forEach((row, r) => {
-        row.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
+      const rows = zip(xs, totals).map(([splats, total]) => ({ splats, total, values: f.locals("v128", most) }));
+      const quad = f.local("v128");
+      for (const [r, { splats, total }] of rows.entries()) {
+        splats.forEach((splat, i) => void f.set(splat, v128.load32Splat(x, 4 * i)));
         f.advance(x, xBytes);
-        f.set(totals[r]!, i32.add(sums, i32.mul(bytes, r)));
-      });
+        f.set(total, i32.add(sums, i32.mul(bytes, r)));
+      }
       pointers.forEach((pointer, i) => void f.set(pointer, i32.add(b, i32.mul(i, rowBytes))));
       const inSteps = (vectors: number): void => {
-        const each = (work: (value: Local<"v128">, row: number, offset: number) => void): void =>
-          values.forEach((row, r) => void row.slice(0, vectors).forEach((value, i) => void work(value, r, 16 * i)));
+        const each = (work: (value: Local<"v128">, total: Local<"i32">, offset: number) => void): void => {
+          for (const { values, total } of rows) values.slice(0, vectors).forEach((value, i) => void work(value, total, 16 * i));
+        };
         f.set(end, i32.and(bytes, -16 * vectors));
         f.while(i32.ltU(at, end), () => {
-          each((value, r, offset) => f.set(value, v128.load(i32.add(totals[r]!, at), offset)));
+          each((value, total, offset) => f.set(value, v128.load(i32.add(total, at), offset)));
           pointers.forEach((pointer, i) => {
             for (let vector = 0; vector < vectors; vector++) {
               f.set(quad, v128.load(i32.add(pointer, at), 16 * vector));
-              values.forEach((row, r) => void f.set(row[vector]!, madd(target, xs[r]![i]!, quad, row[vector]!)));
+              for (const { splats, values } of rows) {
+                const value = elementAt(values, vector);
+                f.set(value, madd(target, elementAt(splats, i), quad, value));
+              }
             }
           });
-          each((value, r, offset) => f.store(i32.add(totals[r]!, at), value, offset));
+          each((value, total, offset) => f.store(i32.add(total, at), value, offset));
           f.advance(at, 16 * vectors);
         });
       };

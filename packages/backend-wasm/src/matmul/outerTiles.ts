@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import {
   type FunctionBuilder,
   type FunctionRef,
@@ -126,7 +127,7 @@ function emitDirect(module: ModuleBuilder, target: Target): void {
         pointers.forEach((pointer, i) => void f.set(pointer, i32.add(row, i32.mul(i32.select(i32.ltU(i, last), i, last), aBytes))));
         f.set(at, b);
         multiplyTile(f, target, sums, k, {
-          loadA: (i) => v128.load32Splat(pointers[i]!),
+          loadA: (i) => v128.load32Splat(elementAt(pointers, i)),
           loadB: (vector) => v128.load(at, 16 * vector),
           advance() {
             for (const pointer of pointers) f.advance(pointer, 4);
