@@ -3,14 +3,15 @@ import {
   type Binding,
   bucketsOf,
   byteLength,
+  elementAt,
   entryOf,
   type Lowered,
   LruCache,
   maxVariants,
   missingPersistents,
+  PendingOutputs,
   PlanBase,
   type PlanOwner,
-  pendingTensor,
   resolveDim,
   resolveSpec,
   type StepTime,
@@ -33,7 +34,7 @@ import {
   type VariantSource,
   variantSource,
 } from "./variant.ts";
-import { VariantRunner } from "./variantRunner.ts";
+import { type RunExtents, type StagedRun, VariantRunner } from "./variantRunner.ts";
 
 /** Inputs of a run: on the host in resident form, or to be fetched; and on the device. */
 interface RunInputs {
@@ -41,7 +42,17 @@ interface RunInputs {
   readonly device: ReadonlyMap<string, DeviceStorage>;
 }
 
-type Results = ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+/** What runs of the same extents have in common. */
+interface PlanExtents extends RunExtents {
+  readonly bucket: DimValues;
+  /** Key of the variant for inputs that are all on the host. */
+  readonly variantKey: string;
+  /** Specs of all outputs. */
+  readonly outputs: readonly ConcreteSpec[];
+}
+
+/** Extents of which a plan keeps the variant's key and the outputs' specs. */
+const maxExtents = 256;
 
 const noneGiven: ReadonlySet<string> = new Set();
 
@@ -51,6 +62,9 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #source: VariantSource;
   readonly #usedDims: ReadonlySet<string>;
   readonly #variants = new LruCache<VariantRunner>(maxVariants);
+  readonly #extents = new LruCache<PlanExtents>(maxExtents);
+  /** Whether inputs and outputs of runs are all in host memory in the form that the device reads. */
+  readonly #isSimple: boolean;
   readonly #memory: PlanMemory;
 
   private constructor(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, shared: CudaPlan | undefined) {
@@ -59,6 +73,9 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.#memory = new PlanMemory(device, (name) => this.persistent(name).allocation);
     this.#source = variantSource(lowered);
     this.#usedDims = usedDims(lowered);
+    const { inputs, values } = lowered.program;
+    const isStored = [...inputs.values()].every((id) => !isDecoded(elementAt(values, id).spec.dtype));
+    this.#isSimple = isStored && lowered.outputs.every(({ to }) => to === "host");
   }
 
   /** Takes the memory, uploads constants and compiles the kernels of the largest variant. Runs inside the queue. */
@@ -98,49 +115,36 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     const { dims, inputs: bound } = this.bindSync(inputs, options);
-    this.#requireDims(dims);
-    const host = new Map([...bound].map(([name, { spec, data }]) => [name, toResident(spec, data as TypedArray)]));
-    const variant = this.#variantSync(bucketsOf(this.program, dims));
-    const results = variant.runSync({ dims: this.#dimsInOrder(dims), host, afterLaunch: () => undefined });
+    const extents = this.#extentsOf(dims);
+    const host = new Map([...bound].map(([name, { spec, data }]) => [name, { data: toResident(spec, data as TypedArray) }]));
+    const variant = this.#variantSync(extents.bucket);
+    const hostOutputs = variant.runSync({ extents, host }).values();
     this.countSteps();
     return Object.fromEntries(
-      this.lowered.outputs.map(({ name, to, operand }) => {
-        const spec = resolveSpec(operand.spec, dims);
-        if (to === "host") return [name, storedForm(spec, entryOf(results, name)).slice()];
-        const address = this.#outputAddress(variant.plan, name);
-        return [name, storedForm(spec, readBackSync(this.#device, { address, bytes: byteLength(spec) }))];
+      this.lowered.outputs.map(({ name, to }, i) => {
+        if (to === "host") return [name, hostOutputs.next().value!.slice()];
+        const spec = elementAt(extents.outputs, i);
+        const { buffer } = readBackSync(this.#device, { address: this.#outputAddress(variant.plan, name), bytes: byteLength(spec) });
+        return [name, new (typedArrayOf(spec.dtype))(buffer)];
       }),
     );
   }
 
   protected override start({ dims, inputs: bound }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
-    this.#requireDims(dims);
-    const outputs = this.#allocateOutputs(dims);
-    const started = this.#enqueue(bound, signal, (host, device) => this.#launch(dims, host, device, outputs));
-    const results = started.then(async ({ completion }) => {
-      const data = await completion;
-      signal?.throwIfAborted();
-      return data;
-    });
-    // A failure reaches the readers of the outputs, if there are any.
-    results.catch(() => undefined);
-    return Object.fromEntries(
-      this.lowered.outputs.map(({ name, operand }) => {
-        const spec = resolveSpec(operand.spec, dims);
-        const memory = outputs.get(name);
-        if (memory !== undefined)
-          return [name, new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: started, ready: results }))];
-        const content = results.then((all) => storedForm(spec, entryOf(all, name)));
-        return [name, pendingTensor(spec, content)];
-      }),
-    );
+    const extents = this.#extentsOf(dims);
+    const atOnce = this.#launchAtOnce(extents, bound);
+    if (atOnce !== undefined) return this.#tensors(extents, unlessAborted(atOnce, signal));
+    const memory = this.#allocateOutputs(dims);
+    const queued = this.#enqueue(bound, signal, (host, device) => this.#launch(extents, host, device, memory));
+    const completed = queued.then(({ completion }) => completion);
+    return this.#tensors(extents, unlessAborted(completed, signal), { memory, queued });
   }
 
   protected override timeSteps({ dims, inputs }: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
-    this.#requireDims(dims);
+    const extents = this.#extentsOf(dims);
     return this.#enqueue(inputs, signal, async (host, deviceInputs) => {
-      const variant = await this.#prepared(dims, deviceInputs);
-      const times = await variant.timeSteps({ dims: this.#dimsInOrder(dims), host }, perStep ? this.lowered.steps.length : undefined);
+      const variant = await this.#prepared(extents, deviceInputs);
+      const times = await variant.timeSteps({ extents, host }, perStep ? this.lowered.steps.length : undefined);
       this.countSteps();
       return times;
     });
@@ -172,8 +176,45 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return Object.fromEntries([...this.program.dims].map(([name, { max }]) => [name, max]));
   }
 
-  #requireDims(dims: DimValues): void {
+  /** @throws {ArgumentError} unless all dims are bound that steps or outputs depend on */
+  #extentsOf(dims: DimValues): PlanExtents {
+    let key = "";
+    for (const name of this.program.dims.keys()) key += `${dims[name]} `;
+    const known = this.#extents.get(key);
+    if (known !== undefined) return known;
     for (const dim of this.program.dims.values()) if (this.#usedDims.has(dim.name)) resolveDim(dim, dims);
+    const outputs = this.lowered.outputs.map(({ to, operand }) => ({ to, spec: resolveSpec(operand.spec, dims) }));
+    const bucket = bucketsOf(this.program, dims);
+    const extents = {
+      dims: Uint32Array.from(this.program.dims.keys(), (name) => dims[name] ?? 0),
+      hostOutputs: outputs.filter(({ to }) => to === "host").map(({ spec }) => spec),
+      bucket,
+      variantKey: variantKey(bucket, noneGiven),
+      outputs: outputs.map(({ spec }) => spec),
+    };
+    this.#extents.set(key, extents);
+    return extents;
+  }
+
+  /** The handles of a run's outputs. `onDevice`: memory of those that stay on the device, and what settles when the run is queued there. */
+  #tensors(
+    { outputs }: PlanExtents,
+    results: Promise<readonly TypedArray[]>,
+    onDevice?: { readonly memory: ReadonlyMap<string, Allocation>; readonly queued: Promise<unknown> },
+  ): Record<string, Tensor> {
+    const host = new PendingOutputs(results);
+    const tensors: Record<string, Tensor> = {};
+    let hostOutputs = 0;
+    for (let i = 0; i < outputs.length; i++) {
+      const { name } = elementAt(this.lowered.outputs, i);
+      const spec = elementAt(outputs, i);
+      const memory = onDevice?.memory.get(name);
+      tensors[name] =
+        memory === undefined
+          ? host.tensor(spec, hostOutputs++)
+          : new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: onDevice!.queued, ready: results }));
+    }
+    return tensors;
   }
 
   #inputsOf(bound: Binding["inputs"]): RunInputs {
@@ -215,7 +256,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   #enqueue<T>(
     bound: Binding["inputs"],
     signal: AbortSignal | undefined,
-    work: (host: ReadonlyMap<string, TypedArray>, device: RunInputs["device"]) => Promise<T>,
+    work: (host: StagedRun["host"], device: RunInputs["device"]) => Promise<T>,
   ): Promise<T> {
     const inputs = this.#inputsOf(bound);
     // A failed input reaches the caller once the work's turn comes.
@@ -223,8 +264,8 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     for (const storage of inputs.device.values()) storage.retain();
     return this.#device.queue.enqueue(async () => {
       try {
-        const host = new Map<string, TypedArray>();
-        for (const [name, data] of inputs.host) host.set(name, await data);
+        const host = new Map<string, { data: TypedArray }>();
+        for (const [name, data] of inputs.host) host.set(name, { data: await data });
         for (const storage of inputs.device.values()) await storage.queued;
         signal?.throwIfAborted();
         return await work(host, inputs.device);
@@ -235,9 +276,9 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   }
 
   /** The variant for a run, and queued copies of given tensors to where it reads them. */
-  async #prepared(dims: DimValues, deviceInputs: RunInputs["device"]): Promise<VariantRunner> {
+  async #prepared({ bucket }: PlanExtents, deviceInputs: RunInputs["device"]): Promise<VariantRunner> {
     this.#device.requireAlive();
-    const variant = await this.#variant(bucketsOf(this.program, dims), new Set(deviceInputs.keys()));
+    const variant = await this.#variant(bucket, new Set(deviceInputs.keys()));
     for (const [name, { allocation }] of deviceInputs) {
       const place = variant.plan.inputs.get(name);
       if (place !== undefined) this.#copy(this.#memory.addressOf(place), allocation.address, allocation.bytes);
@@ -249,16 +290,30 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     if (bytes > 0) this.#device.call((driver) => driver.copyOnDevice(to, from, bytes));
   }
 
+  /** Launches a run within the call if nothing has to be waited for: no queued work, no code to be compiled, no tensor, no earlier run. */
+  #launchAtOnce(extents: PlanExtents, inputs: Binding["inputs"]): Promise<readonly TypedArray[]> | undefined {
+    if (!this.#isSimple || this.#device.queue.busy) return undefined;
+    for (const { data } of inputs.values()) if (data instanceof Tensor) return undefined;
+    try {
+      const host = inputs as ReadonlyMap<string, { readonly data: TypedArray }>;
+      const results = this.#variants.get(extents.variantKey)?.startAtOnce({ extents, host });
+      if (results !== undefined) this.countSteps();
+      return results;
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
   /** Queues a run on the device, with copies of device outputs after it. */
   async #launch(
-    dims: DimValues,
-    host: ReadonlyMap<string, TypedArray>,
+    extents: PlanExtents,
+    host: StagedRun["host"],
     deviceInputs: RunInputs["device"],
     deviceOutputs: ReadonlyMap<string, Allocation>,
-  ): Promise<{ readonly completion: Promise<Results> }> {
-    const variant = await this.#prepared(dims, deviceInputs);
+  ): Promise<{ readonly completion: Promise<readonly TypedArray[]> }> {
+    const variant = await this.#prepared(extents, deviceInputs);
     const run = await variant.start({
-      dims: this.#dimsInOrder(dims),
+      extents,
       host,
       afterLaunch: () => {
         for (const [name, { address, bytes }] of deviceOutputs) this.#copy(address, this.#outputAddress(variant.plan, name), bytes);
@@ -270,10 +325,6 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
 
   #outputAddress({ outputs }: VariantPlan, name: string): Handle {
     return this.#memory.addressOf(entryOf(outputs, name));
-  }
-
-  #dimsInOrder(dims: DimValues): readonly number[] {
-    return [...this.program.dims.keys()].map((name) => dims[name] ?? 0);
   }
 
   #allocateOutputs(dims: DimValues): ReadonlyMap<string, Allocation> {
@@ -305,10 +356,13 @@ function persistentsOf(device: Device, { program }: Lowered, shared: CudaPlan | 
   });
 }
 
-/** A view of a host output's bytes, which may be followed by others, as the array of its dtype. */
-function storedForm(spec: ConcreteSpec, { buffer, byteOffset }: Uint8Array<ArrayBuffer>): TypedArray {
-  const type = typedArrayOf(spec.dtype);
-  return new type(buffer, byteOffset, byteLength(spec) / type.BYTES_PER_ELEMENT);
+/** The results of a run; rejects with the reason if it was aborted. */
+function unlessAborted<T>(results: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return results;
+  return results.then((arrays) => {
+    signal.throwIfAborted();
+    return arrays;
+  });
 }
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */

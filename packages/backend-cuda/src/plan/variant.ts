@@ -1,4 +1,4 @@
-import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
+import { type DimValues, type DType, type TensorSpec, UnsupportedError } from "@centella/core";
 import {
   type ArenaPlan,
   elementAt,
@@ -12,7 +12,7 @@ import {
   type Storage,
 } from "@centella/core/backend";
 import type { Span } from "../device/driver.ts";
-import { isDecoded, residentBytes } from "../device/resident.ts";
+import { isDecoded, residentBytes, residentDType } from "../device/resident.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
 import { LaunchCache } from "./launchCache.ts";
 
@@ -43,13 +43,18 @@ interface PlacedCopy {
   readonly bytes: number;
 }
 
+/** The place of an input, and its dtype there. */
+export interface InputPlace extends Place {
+  readonly dtype: DType;
+}
+
 /** All work of a variant in a run, as data from which a CUDA graph is recorded. */
 export interface VariantPlan {
   readonly uploadBytes: number;
   readonly readbackBytes: number;
   readonly givenBytes: number;
   /** Where inputs go: in the upload block, or in the `given` block. Unused inputs have no place. */
-  readonly inputs: ReadonlyMap<string, Place>;
+  readonly inputs: ReadonlyMap<string, InputPlace>;
   readonly launches: readonly PlacedLaunch[];
   /** Copies of outputs that no launch writes to the place they are read from. */
   readonly copies: readonly PlacedCopy[];
@@ -105,11 +110,12 @@ export function planVariant({ lowered, arena, launches }: VariantSource, bucket:
   const tensors = new Layout({ kind: "given" });
   const readback = new Layout({ kind: "readback" });
 
-  const inputs = new Map<string, Place>();
+  const inputs = new Map<string, InputPlace>();
   for (const { definition } of lowered.storages) {
     if (definition.kind !== "input") continue;
     const { spec } = elementAt(lowered.program.values, entryOf(lowered.program.inputs, definition.name));
-    inputs.set(definition.name, (given.has(definition.name) ? tensors : upload).add(bytesAt(spec, bucket)));
+    const place = (given.has(definition.name) ? tensors : upload).add(bytesAt(spec, bucket));
+    inputs.set(definition.name, { ...place, dtype: residentDType(spec.dtype) });
   }
 
   const direct = readBackStorages(lowered);

@@ -1,8 +1,9 @@
-import type { TypedArray } from "@centella/core";
-import { elementAt, entryOf, type StepTime } from "@centella/core/backend";
+import type { ConcreteSpec, TypedArray } from "@centella/core";
+import { byteLength, elementAt, entryOf, type StepTime, typedArrayOf } from "@centella/core/backend";
 import type { Device, PinnedBlock } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
+import { UploadStaging } from "./uploadStaging.ts";
 import type { Place, VariantPlan } from "./variant.ts";
 
 /** Returns the address of a place. */
@@ -10,6 +11,9 @@ export type AddressOf = (place: Place) => Handle;
 
 // As many runs of a variant can be queued on the device. The host prepares the next one meanwhile.
 const maxInstances = 4;
+
+/** Uploads and results up to this size go through blocks of the host's memory that all runs of a variant share: a call for each array costs more. */
+const maxStagedBytes = 2 ** 16;
 
 /** A recorded graph with the page-locked blocks that its copies are bound to. Serves one run at a time. */
 interface Instance {
@@ -30,12 +34,19 @@ const untimed: Timing = { timers: [], stepOf: () => 0 };
 
 /** The arguments of a run. */
 export interface StagedRun {
-  /** Values of the symbolic dims, in the program's order. */
-  readonly dims: readonly number[];
+  readonly extents: RunExtents;
   /** Inputs in resident form, by name. */
-  readonly host: ReadonlyMap<string, TypedArray>;
+  readonly host: ReadonlyMap<string, { readonly data: TypedArray }>;
   /** Queues the copies that must follow the graph before the next run may overwrite its memory. */
-  afterLaunch(): void;
+  readonly afterLaunch?: () => void;
+}
+
+/** What a run's symbolic dims determine. */
+export interface RunExtents {
+  /** Values of the symbolic dims, in the program's order. */
+  readonly dims: Uint32Array;
+  /** Specs of the host outputs, in the program's order. */
+  readonly hostOutputs: readonly ConcreteSpec[];
 }
 
 /** Replays one variant: one upload, one submission, one readback per run. */
@@ -44,15 +55,21 @@ export class VariantRunner {
   readonly #device: Device;
   readonly #addressOf: AddressOf;
   readonly #kernels: ReadonlyMap<string, Handle>;
+  /** The one that was used last is the last. */
   readonly #instances: Instance[] = [];
-  readonly #hostOutputs: readonly (readonly [string, Place])[];
+  readonly #hostOutputs: readonly Place[];
+  readonly #staging: UploadStaging | undefined;
+  /** Where small results are read to. */
+  readonly #results: Uint8Array<ArrayBuffer> | undefined;
 
   private constructor(device: Device, plan: VariantPlan, addressOf: AddressOf, kernels: ReadonlyMap<string, Handle>) {
     this.#device = device;
     this.plan = plan;
     this.#addressOf = addressOf;
     this.#kernels = kernels;
-    this.#hostOutputs = [...plan.outputs].filter(([, { region }]) => region.kind === "readback");
+    this.#hostOutputs = [...plan.outputs.values()].filter(({ region }) => region.kind === "readback");
+    this.#staging = plan.uploadBytes <= maxStagedBytes ? new UploadStaging(plan) : undefined;
+    this.#results = plan.readbackBytes <= maxStagedBytes ? new Uint8Array(plan.readbackBytes) : undefined;
   }
 
   /** Compiles the variant's kernels. @throws {KernelError} */
@@ -84,35 +101,38 @@ export class VariantRunner {
     }
   }
 
-  /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs' bytes, by name. */
-  async start(run: StagedRun): Promise<{ readonly completion: Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>> }> {
-    const instance = await this.#acquire();
-    this.#submit(instance, run);
-    const completion = this.#device.track(this.#results(instance));
-    instance.busy = completion.catch(() => undefined);
-    return { completion };
+  /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs. */
+  async start(run: StagedRun): Promise<{ readonly completion: Promise<readonly TypedArray[]> }> {
+    const instance = this.#freeInstance() ?? (await this.#oldestInstance());
+    return { completion: this.#run(instance, run) };
   }
 
-  /** A run from its start to the host outputs' bytes, on the caller's thread. Only while nothing is under way: every instance is free then. */
-  runSync(run: StagedRun): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-    const instance = this.#instances[0] ?? this.#newInstance();
+  /** Starts a run within the call, unless all instances are in use. */
+  startAtOnce(run: StagedRun): Promise<readonly TypedArray[]> | undefined {
+    const instance = this.#freeInstance();
+    return instance && this.#run(instance, run);
+  }
+
+  /** A run from its start to the host outputs, on the caller's thread. Only while nothing is under way: every instance is free then. */
+  runSync(run: StagedRun): readonly TypedArray[] {
+    const instance = this.#freeInstance()!;
     this.#submit(instance, run);
     this.#device.call((driver) => driver.finishedSync());
-    return this.#read(instance);
+    return this.#read(instance, run.extents);
   }
 
   /**
    * A run of its own with a timer before each of `steps` steps and after the last, or around the run if there is no number of steps.
    * Resolves with the times between them.
    */
-  async timeSteps(run: Pick<StagedRun, "dims" | "host">, steps: number | undefined): Promise<readonly StepTime[]> {
+  async timeSteps(run: StagedRun, steps: number | undefined): Promise<readonly StepTime[]> {
     const device = this.#device;
     const stepOf = steps === undefined ? () => 0 : ({ step }: { readonly step: number }): number => step;
     const timers = Array.from({ length: (steps ?? 1) + 1 }, () => device.call((driver) => driver.createTimer()));
     let instance: Instance | undefined;
     try {
       instance = this.#record({ timers, stepOf });
-      this.#submit(instance, { ...run, afterLaunch: () => undefined });
+      this.#submit(instance, run);
       await device.track(device.finished());
       const launches = new Map<number, number>();
       for (const step of this.plan.launches.map(stepOf)) launches.set(step, (launches.get(step) ?? 0) + 1);
@@ -121,7 +141,7 @@ export class VariantRunner {
         return { microseconds: 1000 * milliseconds, launches: launches.get(step) ?? 0 };
       });
     } finally {
-      if (instance !== undefined) this.#freeInstance(instance);
+      if (instance !== undefined) this.#destroy(instance);
       for (const timer of timers) device.quietly(() => device.call((driver) => driver.freeTimer(timer)));
     }
   }
@@ -133,59 +153,79 @@ export class VariantRunner {
 
   /** Frees the graphs, whose runs must be over, and releases the kernels. */
   free(): void {
-    for (const instance of this.#instances.splice(0)) this.#freeInstance(instance);
+    for (const instance of this.#instances.splice(0)) this.#destroy(instance);
     for (const ptx of this.#kernels.keys()) this.#device.releaseKernel(ptx);
   }
 
-  /** Queues a run on the device. */
-  #submit(instance: Instance, run: StagedRun): void {
+  /** Queues a run on the device and returns its host outputs. */
+  #run(instance: Instance, run: StagedRun): Promise<readonly TypedArray[]> {
+    this.#submit(instance, run);
+    const results = this.#device.finished().then(() => this.#read(instance, run.extents));
+    const settle = (): void => {
+      instance.busy = undefined;
+    };
+    instance.busy = results.then(settle, settle);
+    return this.#device.track(results);
+  }
+
+  #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): void {
     const device = this.#device;
     if (instance.upload !== undefined) {
-      const { handle } = instance.upload;
-      if (run.dims.length > 0) device.call((driver) => driver.writePinned(handle, 0, bytesOf(new Uint32Array(run.dims))));
-      for (const [name, data] of run.host) {
-        const place = this.plan.inputs.get(name);
-        if (place !== undefined && data.length > 0) device.call((driver) => driver.writePinned(handle, place.offset, bytesOf(data)));
-      }
+      this.#upload(instance.upload.handle, extents.dims, host);
       device.counters.uploads++;
     }
     device.call((driver) => driver.launchGraph(instance.graph));
     device.counters.submits++;
     if (instance.readback !== undefined) device.counters.readbacks++;
-    run.afterLaunch();
+    afterLaunch?.();
   }
 
-  async #results(instance: Instance): Promise<ReadonlyMap<string, Uint8Array<ArrayBuffer>>> {
-    await this.#device.finished();
-    return this.#read(instance);
+  #upload(pinned: Handle, dims: Uint32Array, host: StagedRun["host"]): void {
+    const device = this.#device;
+    if (this.#staging !== undefined) {
+      const image = this.#staging.fill(dims, host);
+      device.call((driver) => driver.writePinned(pinned, 0, image));
+      return;
+    }
+    if (dims.length > 0) device.call((driver) => driver.writePinned(pinned, 0, bytesOf(dims)));
+    for (const [name, { data }] of host) {
+      const place = this.plan.inputs.get(name);
+      if (place !== undefined && data.length > 0) device.call((driver) => driver.writePinned(pinned, place.offset, bytesOf(data)));
+    }
   }
 
-  /** Returns the outputs of a run that is over, each from its place to the end of the block. */
-  #read({ readback }: Instance): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
-    const block = new ArrayBuffer(readback?.bytes ?? 0);
-    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, new Uint8Array(block));
-    return new Map(this.#hostOutputs.map(([name, { offset }]) => [name, new Uint8Array(block, offset)]));
+  /** Returns the host outputs of a run that is over. */
+  #read({ readback }: Instance, { hostOutputs }: RunExtents): readonly TypedArray[] {
+    const bytes = this.#results ?? new Uint8Array(readback?.bytes ?? 0);
+    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, bytes);
+    return hostOutputs.map((spec, i) => {
+      const type = typedArrayOf(spec.dtype);
+      const view = new type(bytes.buffer, elementAt(this.#hostOutputs, i).offset, byteLength(spec) / type.BYTES_PER_ELEMENT);
+      return this.#results === undefined ? view : view.slice();
+    });
   }
 
-  async #acquire(): Promise<Instance> {
-    const free = this.#instances.find(({ busy }) => busy === undefined);
-    if (free !== undefined) return free;
-    if (this.#instances.length < maxInstances) return this.#newInstance();
-    // The first is the oldest: instances are used in turn.
-    const oldest = this.#instances.shift()!;
-    this.#instances.push(oldest);
+  /** An instance that no run uses, a new one if there may be more. */
+  #freeInstance(): Instance | undefined {
+    const free = this.#instances.findIndex(({ busy }) => busy === undefined);
+    if (free >= 0) return this.#use(free);
+    return this.#instances.length < maxInstances ? this.#use(this.#instances.push(this.#record()) - 1) : undefined;
+  }
+
+  /** The instance that has been in use the longest, once its run is over. */
+  async #oldestInstance(): Promise<Instance> {
+    const oldest = this.#use(0);
     await oldest.busy;
-    oldest.busy = undefined;
     return oldest;
   }
 
-  #newInstance(): Instance {
-    const instance = this.#record();
+  #use(index: number): Instance {
+    const [instance] = this.#instances.splice(index, 1) as [Instance];
     this.#instances.push(instance);
     return instance;
   }
 
-  #freeInstance({ graph, upload, readback }: Instance): void {
+  #destroy({ graph, upload, readback }: Instance): void {
     freeGraph(this.#device, graph);
     upload?.free();
     readback?.free();

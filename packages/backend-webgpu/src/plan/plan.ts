@@ -1,4 +1,4 @@
-import { type ConcreteSpec, type DimValues, Tensor, type TypedArray } from "@centella/core";
+import { type DimValues, Tensor, type TypedArray } from "@centella/core";
 import {
   type Binding,
   bucketsOf,
@@ -8,9 +8,9 @@ import {
   type Lowered,
   LruCache,
   maxVariants,
+  PendingOutputs,
   PlanBase,
   type PlanOwner,
-  pendingTensor,
   type StepTime,
   type Storage,
 } from "@centella/core/backend";
@@ -44,8 +44,6 @@ interface RunTensors {
   readonly targets: Map<string, DeviceStorage>;
 }
 
-type Arrays = ReadonlyMap<string, TypedArray>;
-
 /** A program on a WebGPU device. */
 export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   readonly #parts: PlanParts;
@@ -70,21 +68,23 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
     const submitted = this.#post(tensors, signal, () => ({ arrays: this.#encode(variant, run, tensors) }));
     const produced = submitted.then(() => signal?.throwIfAborted());
-    const arrays = submitted.then(async ({ arrays: reading }) => {
-      const done = await reading;
-      signal?.throwIfAborted();
-      return done;
-    });
     // A failure reaches the readers of the outputs, if there are any.
     produced.catch(() => undefined);
-    arrays.catch(() => undefined);
-    for (const storage of targets.values()) storage.produced = produced;
-    return Object.fromEntries(
-      run.outputs.map(({ name, readback: { spec } }) => {
-        const storage = targets.get(name);
-        return [name, storage === undefined ? hostOutput(spec, arrays, name) : new Tensor(spec, storage)];
+    const host = new PendingOutputs(
+      submitted.then(async ({ arrays }) => {
+        const done = await arrays;
+        signal?.throwIfAborted();
+        return done;
       }),
     );
+    for (const storage of targets.values()) storage.produced = produced;
+    const tensorsByName: Record<string, Tensor> = {};
+    let hostOutputs = 0;
+    for (const { name, readback } of run.outputs) {
+      const storage = targets.get(name);
+      tensorsByName[name] = storage === undefined ? host.tensor(readback.spec, hostOutputs++) : new Tensor(readback.spec, storage);
+    }
+    return tensorsByName;
   }
 
   protected override async timeSteps(
@@ -178,7 +178,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   /** One upload, one encoder, one submission, one readback. */
-  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<Arrays> {
+  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<readonly TypedArray[]> {
     const encoder = this.#queue.device.createCommandEncoder();
     this.#copyDeviceInputs(encoder, run, content);
     encodeDispatches(encoder, run);
@@ -189,7 +189,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       host.map(({ readback }) => readback),
     );
     this.#submit(encoder, variant, run, content);
-    return finish().then((arrays) => new Map(host.map(({ name }, i) => [name, elementAt(arrays, i)])));
+    return finish();
   }
 
   #submit(encoder: GPUCommandEncoder, variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
@@ -228,12 +228,4 @@ function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs }: VariantRun, 
     const buffer = target.allocate();
     if (bytes > 0) encoder.copyBufferToBuffer(readback.from.buffer, readback.from.offset, buffer, 0, bytes);
   }
-}
-
-/** A result that the run itself reads back. */
-function hostOutput(spec: ConcreteSpec, arrays: Promise<Arrays>, name: string): Tensor {
-  return pendingTensor(
-    spec,
-    arrays.then((all) => entryOf(all, name)),
-  );
 }

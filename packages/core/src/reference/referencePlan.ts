@@ -1,10 +1,10 @@
-import { entryOf } from "@centella/quant/checks";
+import { elementAt, entryOf } from "@centella/quant/checks";
 import type { Plan, RunOptions, StepTime } from "../backend/backend.ts";
 import type { Binding } from "../backend/bind.ts";
 import { countStep } from "../backend/counters.ts";
 import { decode, encode } from "../backend/decode.ts";
 import { hostMemory } from "../backend/hostMemory.ts";
-import { pendingTensor } from "../backend/pendingTensor.ts";
+import { PendingOutputs } from "../backend/pendingOutputs.ts";
 import { missingPersistents, PlanBase, type PlanOwner, sharedPlan, withPersistents } from "../backend/planBase.ts";
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
@@ -24,7 +24,7 @@ interface ReferenceOwner extends PlanOwner<ReferencePersistentBuffer> {
   outputBytes: number;
 }
 
-/** Stored forms of a run's inputs or outputs, by name. */
+/** Stored forms of a run's inputs, by name. */
 type StoredForms = ReadonlyMap<string, TypedArray>;
 
 /** A program on the scalar backend, step by step with the ops' own references. */
@@ -46,17 +46,15 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
   runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     const { dims } = this.bindSync(inputs, options);
     const stored = new Map(Object.entries(inputs).map(([name, data]) => [name, data.slice()]));
-    return Object.fromEntries(this.#execute(stored, dims, undefined));
+    const arrays = this.#execute(stored, dims, undefined);
+    return Object.fromEntries(this.lowered.outputs.map(({ name }, i) => [name, elementAt(arrays, i)]));
   }
 
   protected override start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const { dims } = binding;
-    const results = this.#enqueue(binding, (stored) => this.#execute(stored, dims, signal));
+    const outputs = new PendingOutputs(this.#enqueue(binding, (stored) => this.#execute(stored, dims, signal)));
     return Object.fromEntries(
-      this.lowered.outputs.map(({ name, operand }) => {
-        const content = results.then((forms) => entryOf(forms, name));
-        return [name, this.#output(resolveSpec(operand.spec, dims), content)];
-      }),
+      this.lowered.outputs.map(({ name, operand }, i) => [name, this.#output(outputs, i, resolveSpec(operand.spec, dims))]),
     );
   }
 
@@ -93,16 +91,16 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
     });
   }
 
-  #output(spec: ConcreteSpec, content: Promise<TypedArray>): Tensor {
+  #output(outputs: PendingOutputs, index: number, spec: ConcreteSpec): Tensor {
     const bytes = byteLength(spec);
     this.#backend.outputBytes += bytes;
     const onFree = (): void => {
       this.#backend.outputBytes -= bytes;
     };
-    return pendingTensor(spec, content, { device: this.#backend.name, onFree });
+    return outputs.tensor(spec, index, { device: this.#backend.name, onFree });
   }
 
-  #execute(inputs: StoredForms, dims: DimValues, signal: AbortSignal | undefined, afterStep?: () => void): Map<string, TypedArray> {
+  #execute(inputs: StoredForms, dims: DimValues, signal: AbortSignal | undefined, afterStep?: () => void): readonly TypedArray[] {
     const memory = new RunMemory(inputs, dims, (name) => this.persistent(name));
     const { counters } = this.#backend;
     for (const step of this.lowered.steps) {
@@ -119,12 +117,10 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
       afterStep?.();
     }
     counters.submits++;
-    return new Map(
-      this.lowered.outputs.map(({ name, operand }) => {
-        const { spec, data, stored } = memory.tensor(operand);
-        return [name, (stored ?? encode(spec, data)).slice()];
-      }),
-    );
+    return this.lowered.outputs.map(({ operand }) => {
+      const { spec, data, stored } = memory.tensor(operand);
+      return (stored ?? encode(spec, data)).slice();
+    });
   }
 }
 
