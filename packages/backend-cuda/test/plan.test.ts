@@ -50,6 +50,26 @@ describe("a run", () => {
     expect(backend.counters).toMatchObject({ uploads: 6, submits: 6, readbacks: 6, ops: { fused: 6 } });
   });
 
+  test("more of them than graphs of a variant give each its own results, also large ones", async () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 2 ** 15)]);
+    const b = program.input("b", "f16", [program.dim("S", 4)]);
+    program.output("y", program.neg(x));
+    program.output("c", b);
+    program.output("first", program.element(x, { index: 0 }));
+    const plan = await backend.compile(program);
+    for (const length of [1, 3, 2 ** 15]) {
+      const halves = Uint16Array.of(1, 2, 3);
+      const runs = Array.from({ length: 9 }, (_, i) => plan.run({ x: new Float32Array(length).fill(i), b: halves }));
+      for (const [i, { y, c, first }] of runs.entries()) {
+        const values = await y!.data();
+        expect([values.length, values.at(0), values.at(-1)]).toEqual([length, -i, -i]);
+        expect(await c!.data()).toEqual(halves);
+        expect(first!.dataSync()).toEqual(Float32Array.of(i));
+      }
+    }
+  });
+
   test("copies its inputs at the call", async () => {
     const plan = await layer();
     const x = new Float32Array(4).fill(1);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { bind } from "../src/backend/bind.ts";
+import { Binder, bind } from "../src/backend/bind.ts";
 import { ArgumentError, createProgram, DisposedError, DTypeError, ShapeError } from "../src/index.ts";
 import { hostTensor } from "../src/tensor.ts";
 
@@ -18,6 +18,31 @@ test("lengths determine the dims", () => {
   expect(bind(program(), { x, ids }).dims).toEqual({ T: 2 });
   expect(bind(program(), { x: new Float32Array(0), ids: new Int32Array(0) }).dims).toEqual({ T: 0 });
   expect(bind(program(), { x, ids }).inputs.get("x")?.spec).toEqual({ dtype: "f32", shape: [2, 3] });
+});
+
+test("runs of the same extents are bound as the first one was, and others are checked again", () => {
+  const binder = new Binder(program());
+  const first = binder.bind({ x, ids });
+  const again = { x: new Float32Array(6), ids: new Int32Array(2) };
+  expect(binder.bind(again)).toEqual(first);
+  expect(binder.bind(again).inputs.get("x")?.data).toBe(again.x);
+  expect(binder.bind({ x: new Float32Array(3), ids: new Int32Array(1) }).dims).toEqual({ T: 1 });
+  expect(binder.bind({ x, ids }, { T: 2 }).dims).toEqual({ T: 2 });
+  expect(() => binder.bind({ x, ids }, { T: 1 })).toThrow(ShapeError);
+  expect(() => binder.bind({ x, ids, z: x }, { T: 2 })).toThrow(ArgumentError);
+  expect(() => binder.bind({ x }, { T: 2 })).toThrow(ArgumentError);
+  expect(() => binder.bind({ x, ids: new Float32Array(2) }, { T: 2 })).toThrow(DTypeError);
+  expect(() => binder.bind({ x, ids }, { S: 2 })).toThrow(ArgumentError);
+  expect(() => binder.bind(undefined as never)).toThrow(ArgumentError);
+});
+
+test("an empty array whose memory was transferred is refused in every run", () => {
+  const binder = new Binder(program());
+  const empty = { x: new Float32Array(0), ids: new Int32Array(0) };
+  binder.bind(empty);
+  const detached = new Float32Array(6);
+  structuredClone(detached.buffer, { transfer: [detached.buffer] });
+  expect(() => binder.bind({ ...empty, x: detached })).toThrow(/not detached/);
 });
 
 test("dims come from tensors before arrays", () => {

@@ -138,6 +138,7 @@ test("an LRU cache evicts what was used least recently", () => {
   const cache = new LruCache<number>(3);
   expect(["a", "b", "c"].map((key, i) => cache.set(key, i + 1))).toEqual([undefined, undefined, undefined]);
   expect(cache.get("a")).toBe(1);
+  expect(cache.get("a")).toBe(1);
   expect(cache.set("b", 2)).toBeUndefined();
   expect(cache.set("e", 5)).toBe(3);
   expect(cache.get("d")).toBeUndefined();

@@ -1,4 +1,4 @@
-import { check, describe, elementAt, entryOf, object } from "@centella/quant/checks";
+import { check, describe, elementAt, entryOf, isAttached, object } from "@centella/quant/checks";
 import { layoutOf, typedArrayOf } from "../dtype.ts";
 import { ArgumentError, DisposedError, DTypeError, ShapeError } from "../errors.ts";
 import { type ProgramGraph, specOf } from "../program/programGraph.ts";
@@ -23,6 +23,65 @@ export interface Binding {
   /** A value for every dim that the program's inputs name. */
   readonly dims: DimValues;
   readonly inputs: ReadonlyMap<string, { readonly spec: ConcreteSpec; readonly data: InputData }>;
+}
+
+/** Binds the inputs of a plan's runs. What follows from the last run's extents is kept, because most runs repeat them. */
+export class Binder {
+  readonly #program: ProgramGraph;
+  #last: BoundExtents | undefined;
+
+  constructor(program: ProgramGraph) {
+    this.#program = program;
+  }
+
+  /** See {@link bind}. */
+  bind(given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
+    const repeated = this.#last && repeat(this.#last, given, explicit);
+    if (repeated !== undefined) return repeated;
+    const binding = bind(this.#program, given, explicit);
+    const arrays = [...binding.inputs].flatMap(([name, { spec, data }]) =>
+      data instanceof Tensor ? [] : [{ name, spec, type: typedArrayOf(spec.dtype), bytes: data.byteLength }],
+    );
+    this.#last = arrays.length === binding.inputs.size ? { explicit: { ...explicit }, dims: binding.dims, arrays } : undefined;
+    return binding;
+  }
+}
+
+/** The extents of a run whose inputs were arrays. */
+interface BoundExtents {
+  /** The dims that the caller gave, and all dims. */
+  readonly explicit: DimValues;
+  readonly dims: DimValues;
+  readonly arrays: readonly {
+    readonly name: string;
+    readonly spec: ConcreteSpec;
+    readonly type: ReturnType<typeof typedArrayOf>;
+    readonly bytes: number;
+  }[];
+}
+
+/** Binds arrays if the same dims and arrays of the same types and sizes were bound before: then all checks succeed. */
+function repeat(
+  { explicit: known, dims, arrays }: BoundExtents,
+  given: Readonly<Record<string, InputData>>,
+  explicit: DimValues,
+): Binding | undefined {
+  if (arrays.length === 0 || countKeys(given) !== arrays.length || countKeys(explicit) !== countKeys(known)) return undefined;
+  for (const name in explicit) if (explicit[name] !== known[name]) return undefined;
+  const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
+  for (const { name, spec, type, bytes } of arrays) {
+    const data = given[name];
+    // The memory of an empty array may be detached.
+    if (!(data instanceof type) || data.byteLength !== bytes || (bytes === 0 && !isAttached(data))) return undefined;
+    inputs.set(name, { spec, data });
+  }
+  return { dims, inputs };
+}
+
+function countKeys(object: object): number {
+  let count = 0;
+  for (const _ in object) count++;
+  return count;
 }
 
 /**

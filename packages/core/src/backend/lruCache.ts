@@ -3,6 +3,8 @@ export class LruCache<V> {
   readonly #maxEntries: number;
   /** Least recently used first. */
   readonly #entries = new Map<string, V>();
+  /** Key that was used last. Runs mostly repeat it. */
+  #newest: string | undefined;
 
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
@@ -15,7 +17,7 @@ export class LruCache<V> {
   /** Returns the value of `key` and marks it as the most recently used. */
   get(key: string): V | undefined {
     const value = this.#entries.get(key);
-    if (value !== undefined) this.set(key, value);
+    if (value !== undefined && key !== this.#newest) this.set(key, value);
     return value;
   }
 
@@ -23,6 +25,7 @@ export class LruCache<V> {
   set(key: string, value: V): V | undefined {
     this.#entries.delete(key);
     this.#entries.set(key, value);
+    this.#newest = key;
     return this.size > this.#maxEntries ? this.evict() : undefined;
   }
 

@@ -7,7 +7,7 @@ import type { Persistent, ProgramGraph } from "../program/programGraph.ts";
 import { formatSpec } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 import type { Counters, InputData, LoadOptions, Plan, Profile, ProfileOptions, RunOptions, StepTime, TensorSource } from "./backend.ts";
-import { type Binding, bind, requireArrays } from "./bind.ts";
+import { Binder, type Binding, requireArrays } from "./bind.ts";
 import { convertedWarnings } from "./convertedWarnings.ts";
 import type { PersistentBuffer } from "./persistentBuffer.ts";
 
@@ -44,12 +44,14 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
   readonly #weights: readonly B[];
   /** Number of steps of each op. */
   readonly #steps: ReadonlyMap<string, number>;
+  readonly #binder: Binder;
   #isDisposed = false;
 
   /** Takes over `persistents`, one hold on each. Add the plan to `owner.plans` once it is complete. */
   constructor(owner: PlanOwner<B>, lowered: Lowered, persistents: ReadonlyMap<string, B>) {
     this.#owner = owner;
     this.lowered = lowered;
+    this.#binder = new Binder(lowered.program);
     this.persistents = persistents;
     const used = lowered.persistents.map(({ name }) => this.persistent(name));
     this.warnings = convertedWarnings(owner.name, used);
@@ -94,7 +96,7 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     this.requireAlive();
     signal?.throwIfAborted();
     this.#requireLoaded();
-    return this.start(bind(this.program, inputs, dims), signal);
+    return this.start(this.#binder.bind(inputs, dims), signal);
   }
 
   async profile(inputs: Readonly<Record<string, InputData>>, options: ProfileOptions = {}): Promise<Profile> {
@@ -102,7 +104,7 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     this.requireAlive();
     signal?.throwIfAborted();
     this.#requireLoaded();
-    const timed = this.timeSteps(bind(this.program, inputs, dims), perStep, signal);
+    const timed = this.timeSteps(this.#binder.bind(inputs, dims), perStep, signal);
     const [times, { profileOf }] = await Promise.all([timed, import("./profile.ts")]);
     return profileOf(this.lowered, perStep, times);
   }
@@ -142,7 +144,7 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
     this.requireAlive();
     requireIdle("runSync", this.#owner);
     this.#requireLoaded();
-    return bind(this.program, inputs, dims);
+    return this.#binder.bind(inputs, dims);
   }
 
   /** @throws {DisposedError} also for the backend, {DeviceLostError} */

@@ -25,6 +25,8 @@ export interface BatchRows {
   readonly greedy: GreedyTokens | undefined;
 }
 
+const noValues = new Float32Array(0);
+
 /** Chooses what the next run computes: requests that the last runs had no room for, then those with the fewest tokens left. */
 export function nextSlices(requests: readonly Request[], { batchSize, maxRows, isEncoder }: BatchLimits): readonly Slice[] {
   const slices: Slice[] = [];
@@ -61,15 +63,15 @@ export function submit(plan: Plan, slices: readonly Slice[], inputs: RunInputs):
 /** Waits for a run and reads the rows that its requests want. Frees the run's outputs. */
 export async function readRows({ slices, outputs }: RunningBatch, output: "logits" | "states"): Promise<BatchRows> {
   try {
-    const all = sum(slices, ({ rows }) => rows);
-    const read = readCount(slices);
+    const readsValues = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "values");
+    const readsTokens = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "greedy");
     // Without rows, the empty output shows that the run is done, or why it failed.
-    const values = read > 0 || all === 0 ? ((await dataOf(outputs, output)) as Float32Array) : new Float32Array(0);
-    if (read === all) return { values, greedy: undefined };
-    const [ids, logits] = await Promise.all([dataOf(outputs, "greedyTokens"), dataOf(outputs, "maxLogits")]);
-    return { values, greedy: { ids: ids as Int32Array, logits: logits as Float32Array } };
+    const values = readsValues || !readsTokens ? ((await dataOf(outputs, output)) as Float32Array) : noValues;
+    if (!readsTokens) return { values, greedy: undefined };
+    const ids = (await dataOf(outputs, "greedyTokens")) as Int32Array;
+    return { values, greedy: { ids, logits: (await dataOf(outputs, "maxLogits")) as Float32Array } };
   } finally {
-    for (const tensor of Object.values(outputs)) tensor.dispose();
+    for (const name in outputs) outputs[name]?.dispose();
   }
 }
 
@@ -83,24 +85,17 @@ export function deliver(slices: readonly Slice[], { values, greedy }: BatchRows,
       output.values.set(values.subarray(read * width, (read + rows) * width), from * width);
       read += rows;
     } else if (greedy !== undefined) {
-      output.greedy.ids.set(greedy.ids.subarray(row, row + rows), from);
-      output.greedy.logits.set(greedy.logits.subarray(row, row + rows), from);
+      for (let i = 0; i < rows; i++) {
+        output.greedy.ids[from + i] = greedy.ids[row + i]!;
+        output.greedy.logits[from + i] = greedy.logits[row + i]!;
+      }
     }
     row += rows;
   }
-}
-
-/** Number of rows that leave the device as a whole. */
-function readCount(slices: readonly Slice[]): number {
-  return sum(slices, ({ request, rows }) => (request.output.kind === "values" ? rows : 0));
 }
 
 function dataOf(outputs: RunningBatch["outputs"], name: string): ReturnType<Tensor["data"]> {
   const tensor = outputs[name];
   if (tensor === undefined) throw new ProgramError(`run: expected a model's program with the output ${name}, got none`);
   return tensor.data();
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
 }
