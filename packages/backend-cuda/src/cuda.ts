@@ -5,6 +5,7 @@ import { CudaBackend } from "./backend.ts";
 import { backendName } from "./device/deviceTensor.ts";
 import { residentBytes } from "./device/resident.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
+import { unitMatrix } from "./weights/unitFormat.ts";
 
 export interface CudaOptions {
   /** Number of the device, as the driver counts them (`CUDA_VISIBLE_DEVICES` counts). */
@@ -21,6 +22,6 @@ export function cuda(options: CudaOptions = {}): BackendFactory {
   return {
     name: backendName,
     open: async () => new CudaBackend(await openNativeDriver(device)),
-    weightBytes: ({ dtype, shape }) => residentBytes(dtype, elementCount(shape)),
+    weightBytes: ({ dtype, shape }) => unitMatrix(dtype, shape)?.bytes ?? residentBytes(dtype, elementCount(shape)),
   };
 }

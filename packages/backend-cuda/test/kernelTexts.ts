@@ -2,7 +2,9 @@ import { cases } from "@centella/conformance";
 import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
+import { hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
+import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
 
 /** One call that kernels are generated for. */
 export interface Call {
@@ -17,7 +19,17 @@ export function launchesOf({ op, inputs, params, bucket }: Call): readonly Launc
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
-  return kernelTable.kernelOf(op)!.launches({ inputs, output, slots, bucket }, params);
+  return kernelTable
+    .kernelOf(op)!
+    .launches({ inputs, output, slots, bucket, gpu: hopper, unitsOf: (index) => unitsOf(op, inputs, index) }, params);
+}
+
+/** The form in units of a call's weights, where plans store them so. */
+function unitsOf(op: AnyOp, inputs: Call["inputs"], index: number): UnitMatrix | undefined {
+  const spec = inputs[index];
+  const isWeight = isFused(op) || { matmul: 1, moeMatmul: 1, embedding: 0 }[op.name] === index;
+  if (!isWeight || spec === undefined || spec.shape.some((extent) => typeof extent !== "number")) return undefined;
+  return unitMatrix(spec.dtype, spec.shape as readonly number[]);
 }
 
 /** A call of an op; a parameter that is not given has its default. */
@@ -81,8 +93,8 @@ function modelCalls(): readonly Call[] {
           bucket,
         ),
       ]),
-      ...(["f32", "f16", "bf16", "q4_K", "q8_0"] as const).flatMap((dtype) =>
-        (["f32", "ggml"] as const).map((activations) =>
+      ...(["f32", "f16", "bf16", "q4_K", "q5_0", "q5_1", "q5_K", "q6_K", "q8_0"] as const).flatMap((dtype) =>
+        (["f32", "ggml", "half"] as const).map((activations) =>
           call("matmul", [f32(T, 2048), weight(dtype, 8192, 2048)], { transposeB: true, activations }, bucket),
         ),
       ),
@@ -102,9 +114,9 @@ function modelCalls(): readonly Call[] {
 export function groupCalls(): readonly Call[] {
   const program = createProgram();
   const x = program.input("x", "f32", [program.dim("T", 512), 2048]);
-  const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml"): Value =>
+  const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml" | "half"): Value =>
     program.matmul(x, program.persistent(`${name} ${activations}`, { dtype, shape: [rows, 2048] }), { transposeB: true, activations });
-  for (const activations of ["ggml", "f32"] as const) {
+  for (const activations of ["ggml", "f32", "half"] as const) {
     const bias = program.input(`bias ${activations}`, "f32", [512]);
     program.output(`q ${activations}`, times("q", "q4_K", 2048, activations));
     program.output(`k ${activations}`, program.add(times("k", "q8_0", 512, activations), bias));

@@ -42,14 +42,22 @@ test("few rows are multiplied by the vector kernel, many by the tiled one", () =
 test("products of one tensor are one launch for few rows, and read a tensor that is rounded once", () => {
   const entries = groupCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
   const tiled = ["q4_K_nt_fused", "f16_nt_fused", "q8_0_nt_fused", "q4_K_nt", "q6_K_nt_fused"].map((form) => `matmulTiled_${form}`);
+  const rounded = ["round_q8_K", "round_f16", "round_q8_0"];
+  // On tensor cores: results of one product each, by the width of their units, and the result of two products.
+  const few = ["matmulFew_q4_K_q8_0", "matmulFew_f16", "matmulFew_q4_K_q6_K"];
+  // With ggml's activations, exact ones, and halves.
   expect(entries).toEqual([
-    [1, "round_q8_K", "round_f16", "round_q8_0", "matmulSiblings"],
+    [1, ...rounded, "matmulSiblings"],
     [1, "matmulSiblings"],
-    [8, "round_q8_K", "round_f16", "round_q8_0", "matmulSiblings"],
+    [1, ...few],
+    [8, ...rounded, "matmulSiblings"],
     [8, "matmulSiblings"],
-    [9, "round_q8_K", "round_f16", "round_q8_0", ...tiled],
+    [8, ...few],
+    [9, ...rounded, ...tiled],
     [9, ...tiled],
-    [512, "round_q8_K", "round_f16", "round_q8_0", ...tiled],
+    [9, ...few],
+    [512, ...rounded, ...tiled],
+    [512, ...tiled],
     [512, ...tiled],
   ]);
 });

@@ -187,7 +187,8 @@ describe("weights", () => {
     program.output("y", program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true }));
     const plan = await backend.compile(program);
     expect(plan.warnings).toEqual([]);
-    expect(backend.memory().persistents).toBe(256);
+    // One unit of 16 rows x 256 weights.
+    expect(backend.memory().persistents).toBe(4352);
     const stored = Uint8Array.from({ length: 68 }, (_, i) => (i % 34 === 0 ? 0 : i % 34 === 1 ? 0x3c : i));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);

@@ -38,7 +38,7 @@ describe("text", () => {
       .maxntid 32, 1, 1
       {
         .reg .pred %p<1>;
-        .reg .u32 %u<1>;
+        .reg .b32 %u<1>;
         .reg .u64 %l<3>;
         .reg .f32 %f<2>;
         ld.param.u64 %l0, [x];

@@ -2,6 +2,7 @@ import { createProgram, type OpRecorder } from "@centella/core";
 import { type Lowered, lower } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
+import { hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { planVariant, type VariantSource, variantSource } from "../src/plan/variant.ts";
 
@@ -22,7 +23,7 @@ function layers(count: number): OpRecorder {
 
 function sourceOf(program: OpRecorder): VariantSource {
   const lowered: Lowered = lower(program, "cuda", kernelTable.unsupported, { fusion });
-  return variantSource(lowered);
+  return variantSource(lowered, { gpu: hopper, unitsOf: () => undefined });
 }
 
 function launchesAt(source: VariantSource, dims: Readonly<Record<string, number>>): readonly Launch[] {

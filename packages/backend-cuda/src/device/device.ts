@@ -38,6 +38,7 @@ export class Device {
   /** Functions that free what was not freed yet. */
   readonly #live = new Set<() => void>();
   #staging: PinnedBlock | undefined;
+  #workspace: Allocation | undefined;
   #isClosed = false;
   #lost: DeviceLostError | undefined;
 
@@ -106,6 +107,16 @@ export class Device {
       this.#staging = this.allocPinned(bytes);
     }
     return this.#staging;
+  }
+
+  /** Device memory that work inside the queue shares. It is valid until the next call. */
+  workspace(bytes: number): Allocation {
+    if (this.#workspace === undefined || this.#workspace.bytes < bytes) {
+      this.#workspace?.free();
+      this.#workspace = undefined;
+      this.#workspace = this.alloc(bytes, "other");
+    }
+    return this.#workspace;
   }
 
   memory(): MemoryReport {
@@ -177,11 +188,13 @@ export class Device {
     return completion;
   }
 
-  /** Frees the staging block; resolves when nothing is queued or under way. */
+  /** Frees the staging block and the workspace; resolves when nothing is queued or under way. */
   async idle(): Promise<void> {
     await this.queue.enqueue(() => {
       this.#staging?.free();
       this.#staging = undefined;
+      this.#workspace?.free();
+      this.#workspace = undefined;
     });
     while (this.#completions.size > 0) {
       await Promise.allSettled(this.#completions);

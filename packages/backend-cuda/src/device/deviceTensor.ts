@@ -134,7 +134,7 @@ export function readBackSync(device: Device, { address, bytes }: Pick<Allocation
 /** Copies host data to device memory through page-locked memory, and waits for it. Runs inside the queue. */
 export async function writeThrough(device: Device, to: Allocation, offset: number, data: Uint8Array): Promise<void> {
   if (data.length === 0) return;
-  stage(device, to, offset, data);
+  stage(device, to, offset, [data]);
   // Before the next writer may overwrite the block.
   await device.finished();
 }
@@ -142,15 +142,21 @@ export async function writeThrough(device: Device, to: Allocation, offset: numbe
 /** The same within the call; while nothing is under way. */
 export function writeThroughSync(device: Device, to: Allocation, offset: number, data: Uint8Array): void {
   if (data.length === 0) return;
-  stage(device, to, offset, data);
+  stage(device, to, offset, [data]);
   device.call((driver) => driver.finishedSync());
 }
 
-function stage(device: Device, to: Allocation, offset: number, data: Uint8Array): void {
-  const pinned = device.staging(data.length);
+/** Queues a copy of consecutive pieces of host data through page-locked memory. */
+export function stage(device: Device, to: Allocation, offset: number, pieces: readonly Uint8Array[]): void {
+  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+  const pinned = device.staging(bytes);
   device.call((driver) => {
-    driver.writePinned(pinned.handle, 0, data);
-    driver.copyToDevice(to.address + BigInt(offset), pinned.handle, data.length);
+    let at = 0;
+    for (const piece of pieces) {
+      driver.writePinned(pinned.handle, at, piece);
+      at += piece.length;
+    }
+    driver.copyToDevice(to.address + BigInt(offset), pinned.handle, bytes);
   });
 }
 

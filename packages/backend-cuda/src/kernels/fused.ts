@@ -2,7 +2,7 @@ import { type FusedParams, resultsOf } from "@centella/core/backend";
 import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { launchOf } from "../ptx/gpuKernel.ts";
 import { siblingLaunches } from "./matmul.ts";
-import { input, type Kernel, type Launch, type Parameter } from "./shared/kernel.ts";
+import { input, type Kernel, type KernelCall, type Launch, type Parameter } from "./shared/kernel.ts";
 
 /** Most calls in an epilogue: each thread of a product has 16 results, and the text repeats for each. */
 const maxEpilogue = 16;
@@ -29,7 +29,8 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
         case "anchored": {
           const { op, params: own, inputOf, ...anchored } = group;
           const renamed = (argument: Parameter): Parameter => (argument.kind === "input" ? input(inputOf(argument.index)) : argument);
-          const launches = kernelNamed(op.name)?.launches({ ...call, ...anchored }, own) ?? [];
+          const inner: KernelCall = { ...call, ...anchored, unitsOf: (index) => call.unitsOf(inputOf(index)) };
+          const launches = kernelNamed(op.name)?.launches(inner, own) ?? [];
           return launches.map((launch): Launch => ({ ...launch, args: launch.args.map(renamed) }));
         }
       }

@@ -1,4 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import {
   type Epilogue,
   type RoundedType,
@@ -9,6 +10,7 @@ import {
   type Siblings,
 } from "@centella/gpu-kernels";
 import { launchOf } from "../ptx/gpuKernel.ts";
+import { type FewRowsProducts, fewRowsLaunches } from "./products/fewRows.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { siblingProducts } from "./shared/siblingProducts.ts";
@@ -25,10 +27,20 @@ function productLaunches(call: KernelCall, params: ParamsOf<"matmul">): readonly
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
   const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
   const type = roundingOf(b, params);
+  const few = transposeA || call.unitsOf(1) === undefined ? undefined : fewRowsLaunches(call, singleProduct(call, a, b, params));
+  if (few !== undefined) return few;
   if (type === undefined) return [multiply(call, given)];
   const rounded = new Scratch().take(call, a);
   const aShape = transposeA ? [...a.shape.slice(0, -2), ...a.shape.slice(-2).toReversed()] : a.shape;
   return [roundingLaunch(call, a, type, transposeA, rounded), multiply(call, { ...given, a: rounded, aShape, transposeA: false })];
+}
+
+/** The call as products of its first input. */
+function singleProduct({ output, epilogue }: KernelCall, a: TensorSpec, b: TensorSpec, params: ParamsOf<"matmul">): FewRowsProducts {
+  const plain: Epilogue = { args: {}, apply: (_scope, _index, results) => elementAt(results, 0) };
+  const product: SiblingProduct = { left: 0, input: 1, weight: b, params, output };
+  const result = { epilogue: epilogue ?? plain, products: [product], y: { kind: "output" }, shape: output.shape } as const;
+  return { depth: fixed(a.shape.at(-1)), results: [result] };
 }
 
 function operands({ inputs: [a, b] }: KernelCall): readonly [a: TensorSpec, b: TensorSpec] {
@@ -54,6 +66,8 @@ export function siblingLaunches(call: KernelCall, { a, lefts, results }: Sibling
     return rounded;
   });
   const left = ({ left: index }: SiblingProduct): Parameter => operandsOf[index] ?? input(0);
+  const few = fewRowsLaunches(call, { depth: fixed(a.shape.at(-1)), results });
+  if (few !== undefined) return few;
   const rows = bucketElements(call, a.shape.slice(0, -1));
   if (rows <= maxVectorRows) return [...roundings, siblingProducts(call, fixed(a.shape.at(-1)), results, left)];
   const products = results.flatMap((result) => resultLaunches(call, a, result, left, scratch));

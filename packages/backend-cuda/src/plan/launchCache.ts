@@ -1,7 +1,9 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
 import { kernelTable } from "../kernels/index.ts";
+import type { Gpu } from "../kernels/shared/gpu.ts";
 import { type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
+import type { UnitMatrix } from "../weights/unitFormat.ts";
 
 /** Number of calls whose launches are kept: some 30 different calls of a model at as many buckets as a plan has variants. */
 const maxCalls = 2048;
@@ -14,17 +16,26 @@ interface CallKey {
   readonly dims: readonly string[];
 }
 
+/** What kernels are generated for. */
+export interface LaunchTarget {
+  readonly gpu: Gpu;
+  /** The form of a persistent that is a weight in units. */
+  unitsOf(persistent: string): UnitMatrix | undefined;
+}
+
 /** The launches of a program's steps. They are generated once per call and bucket, because the layers of a model repeat few calls. */
 export class LaunchCache {
   readonly #slots: ReadonlyMap<string, number>;
+  readonly #target: LaunchTarget;
   readonly #keys = new WeakMap<Step, CallKey>();
   readonly #launches = new LruCache<readonly Launch[]>(maxCalls);
   /** Number of each different call, by its structure. */
   readonly #numbers = new Map<string, number>();
 
   /** `slots`: place of each symbolic dim's value in the buffer of dims, by name. */
-  constructor(slots: ReadonlyMap<string, number>) {
+  constructor(slots: ReadonlyMap<string, number>, target: LaunchTarget) {
     this.#slots = slots;
+    this.#target = target;
   }
 
   /** The launches of a step at the buckets of the program's dims. An extent of 0 has those of 1. @throws {UnsupportedError} */
@@ -38,9 +49,19 @@ export class LaunchCache {
     const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
     const specs = inputs.map((operand) => operand?.spec);
-    const launches = kernel.launches({ inputs: specs, output: output.spec, slots: this.#slots, bucket }, params);
+    const units = this.#unitsOf(step);
+    const call = { inputs: specs, output: output.spec, slots: this.#slots, bucket, gpu: this.#target.gpu };
+    const launches = kernel.launches({ ...call, unitsOf: (index) => units[index] }, params);
     this.#launches.set(key, launches);
     return launches;
+  }
+
+  /** The inputs that are weights in units. */
+  #unitsOf({ inputs }: Step): readonly (UnitMatrix | undefined)[] {
+    return inputs.map((operand) => {
+      const definition = operand?.storage.definition;
+      return definition?.kind === "persistent" ? this.#target.unitsOf(definition.name) : undefined;
+    });
   }
 
   #keyOf(step: Step): CallKey {
@@ -49,7 +70,7 @@ export class LaunchCache {
     const { op, params, inputs, output } = step;
     const body = isFused(op) ? (params as FusedParams).body : [];
     const specs = [...inputs.map((operand) => operand?.spec), output.spec];
-    const key = callKey(step);
+    const key = `${this.#unitsOf(step).map((units) => (units === undefined ? "" : "units"))} ${callKey(step)}`;
     const number = this.#numbers.get(key) ?? this.#numbers.size;
     this.#numbers.set(key, number);
     const found = { number, dims: symbolicDims([...specs, ...body.map((inner) => inner.output)]) };

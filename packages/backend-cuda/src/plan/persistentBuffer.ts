@@ -3,19 +3,23 @@ import { elementCount, layoutOf, type Persistent, PersistentBuffer, typedArrayOf
 import type { Allocation, Device } from "../device/device.ts";
 import { bytesOf, readAllocation, writeThrough } from "../device/deviceTensor.ts";
 import { isDecoded, residentBytes, toResident } from "../device/resident.ts";
+import type { UnitMatrix } from "../weights/unitFormat.ts";
 
 /** A persistent in CUDA device memory. */
 export class CudaPersistentBuffer extends PersistentBuffer {
   readonly allocation: Allocation;
   readonly convertedTo: string | undefined;
-  readonly #device: Device;
+  /** The form of a weight in units. */
+  readonly units: UnitMatrix | undefined;
+  protected readonly device: Device;
 
-  constructor(device: Device, persistent: Persistent) {
+  /** `bytes` is by default the size of the resident form. */
+  constructor(device: Device, persistent: Persistent, bytes?: number) {
     super(persistent);
     const { dtype, shape } = persistent.spec;
-    this.#device = device;
+    this.device = device;
     this.convertedTo = isDecoded(dtype) ? "f32" : undefined;
-    this.allocation = device.alloc(residentBytes(dtype, elementCount(shape)), "persistents");
+    this.allocation = device.alloc(bytes ?? residentBytes(dtype, elementCount(shape)), "persistents");
     if (persistent.init === "zeros") this.clear();
   }
 
@@ -29,21 +33,21 @@ export class CudaPersistentBuffer extends PersistentBuffer {
     // `chunk.slice()` of a Node Buffer would be a view of its whole pool.
     const stored = new (typedArrayOf(dtype))(new Uint8Array(chunk).buffer);
     const resident = toResident({ dtype, shape: [(chunk.length / bytes) * elements] }, stored);
-    await writeThrough(this.#device, this.allocation, residentBytes(dtype, (offset / bytes) * elements), bytesOf(resident));
+    await writeThrough(this.device, this.allocation, residentBytes(dtype, (offset / bytes) * elements), bytesOf(resident));
   }
 
   protected override async read(): Promise<TypedArray> {
-    const bytes = await readAllocation(this.#device, this.allocation);
+    const bytes = await readAllocation(this.device, this.allocation);
     return new (typedArrayOf(this.persistent.spec.dtype))(bytes.buffer);
   }
 
   /** Queued on the device at once. */
   protected override clear(): void {
     const { address, bytes } = this.allocation;
-    if (bytes > 0) this.#device.call((driver) => driver.zero(address, bytes));
+    if (bytes > 0) this.device.call((driver) => driver.zero(address, bytes));
   }
 
   protected override free(): void {
-    this.#device.quietly(() => this.allocation.free());
+    this.device.quietly(() => this.allocation.free());
   }
 }

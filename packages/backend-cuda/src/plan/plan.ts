@@ -8,7 +8,6 @@ import {
   type Lowered,
   LruCache,
   maxVariants,
-  missingPersistents,
   PendingOutputs,
   PlanBase,
   type PlanOwner,
@@ -22,7 +21,9 @@ import type { Allocation, Device } from "../device/device.ts";
 import { DeviceStorage, readBackSync, storageOn, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
 import { isDecoded, toResident } from "../device/resident.ts";
-import { CudaPersistentBuffer } from "./persistentBuffer.ts";
+import { gpuOf } from "../kernels/shared/gpu.ts";
+import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
+import { addPersistents } from "./persistents.ts";
 import { PlanMemory } from "./planMemory.ts";
 import {
   bytesAt,
@@ -56,6 +57,12 @@ const maxExtents = 256;
 
 const noneGiven: ReadonlySet<string> = new Set();
 
+/** The plan whose persistents a plan shares, and the programs that will share its own. */
+interface Sharing {
+  readonly shared?: CudaPlan | undefined;
+  readonly sharedBy?: readonly Lowered[];
+}
+
 /** A program on a CUDA device. */
 export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #device: Device;
@@ -67,11 +74,15 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #isSimple: boolean;
   readonly #memory: PlanMemory;
 
-  private constructor(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, shared: CudaPlan | undefined) {
-    super(owner, lowered, persistentsOf(device, lowered, shared));
+  private constructor(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, { shared, sharedBy = [] }: Sharing) {
+    super(
+      owner,
+      lowered,
+      withPersistents(lowered.program, shared, (buffers) => addPersistents(device, lowered, [lowered, ...sharedBy], buffers)),
+    );
     this.#device = device;
     this.#memory = new PlanMemory(device, (name) => this.persistent(name).allocation);
-    this.#source = variantSource(lowered);
+    this.#source = variantSource(lowered, { gpu: gpuOf(device.driver.device), unitsOf: (name) => this.persistent(name).units });
     this.#usedDims = usedDims(lowered);
     const { inputs, values } = lowered.program;
     const isStored = [...inputs.values()].every((id) => !isDecoded(elementAt(values, id).spec.dtype));
@@ -79,14 +90,9 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   }
 
   /** Takes the memory, uploads constants and compiles the kernels of the largest variant. Runs inside the queue. */
-  static async create(
-    owner: PlanOwner<CudaPersistentBuffer>,
-    device: Device,
-    lowered: Lowered,
-    shared: CudaPlan | undefined,
-  ): Promise<CudaPlan> {
+  static async create(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, sharing: Sharing): Promise<CudaPlan> {
     requireReadable(lowered);
-    const plan = new CudaPlan(owner, device, lowered, shared);
+    const plan = new CudaPlan(owner, device, lowered, sharing);
     try {
       const { largest, constants } = plan.#allocate();
       for (const { memory, data } of constants) await writeThrough(device, memory, 0, data);
@@ -101,7 +107,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   /** The same within the call; while nothing is under way. */
   static createSync(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered): CudaPlan {
     requireReadable(lowered);
-    const plan = new CudaPlan(owner, device, lowered, undefined);
+    const plan = new CudaPlan(owner, device, lowered, {});
     try {
       const { largest, constants } = plan.#allocate();
       for (const { memory, data } of constants) writeThroughSync(device, memory, 0, data);
@@ -344,16 +350,6 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   #largestInputs(): number {
     return planVariant(this.#source, this.#largestDims(), new Set(this.program.inputs.keys())).givenBytes;
   }
-}
-
-/** Buffers of the persistents: shared ones and new ones. @throws {OutOfMemoryError | DisposedError} */
-function persistentsOf(device: Device, { program }: Lowered, shared: CudaPlan | undefined): Map<string, CudaPersistentBuffer> {
-  return withPersistents(program, shared, (buffers: Map<string, CudaPersistentBuffer>) => {
-    for (const persistent of missingPersistents(program, buffers)) {
-      buffers.set(persistent.name, new CudaPersistentBuffer(device, persistent));
-    }
-    return buffers;
-  });
 }
 
 /** The results of a run; rejects with the reason if it was aborted. */

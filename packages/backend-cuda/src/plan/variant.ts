@@ -14,7 +14,7 @@ import {
 import type { Span } from "../device/driver.ts";
 import { isDecoded, residentBytes, residentDType } from "../device/resident.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
-import { LaunchCache } from "./launchCache.ts";
+import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -67,6 +67,7 @@ export interface VariantSource {
   /** Places of the temporaries. */
   readonly arena: ArenaPlan;
   readonly launches: LaunchCache;
+  readonly unitsOf: LaunchTarget["unitsOf"];
 }
 
 /** Alignment of places of that size and more: that of `cuMemAlloc`. */
@@ -83,11 +84,11 @@ export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
 }
 
 /** Places the temporaries. Those that the host reads back are in the readback block instead. */
-export function variantSource(lowered: Lowered): VariantSource {
+export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSource {
   const readBack = new Set(readBackStorages(lowered).values());
   const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
   const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
-  return { lowered, arena: planArena(temporaries, alignment), launches: new LaunchCache(slots) };
+  return { lowered, arena: planArena(temporaries, alignment), launches: new LaunchCache(slots, target), unitsOf: target.unitsOf };
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
@@ -103,7 +104,11 @@ export function requireReadable({ outputs }: Lowered): void {
 }
 
 /** Places the memory of a variant and of its launches. Steps whose results are empty at the bucket have no launches. */
-export function planVariant({ lowered, arena, launches }: VariantSource, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
+export function planVariant(
+  { lowered, arena, launches, unitsOf }: VariantSource,
+  bucket: DimValues,
+  given: ReadonlySet<string>,
+): VariantPlan {
   const upload = new Layout({ kind: "upload" });
   const dimBytes = 4 * lowered.program.dims.size;
   const dims = { ...upload.add(dimBytes), bytes: dimBytes, isWritten: false };
@@ -143,7 +148,7 @@ export function planVariant({ lowered, arena, launches }: VariantSource, bucket:
   };
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
-  const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf };
+  const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf, unitsOf };
   const placed = lowered.steps.flatMap((step, index): readonly PlacedLaunch[] => {
     const isEmpty = [step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0);
     return isEmpty
@@ -166,13 +171,16 @@ interface StepMemory {
   readonly dims: Place & Span;
   readonly scratch: Place;
   placeOf(storage: Storage): Place;
+  readonly unitsOf: LaunchTarget["unitsOf"];
 }
 
 /** Places the arguments of a step's launch. */
 function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch, memory: StepMemory): PlacedLaunch["args"] {
-  const { bucket, dims, scratch, placeOf } = memory;
+  const { bucket, dims, scratch, placeOf, unitsOf } = memory;
   const tensor = ({ spec, storage }: Operand, isWritten: boolean): Place & Span => {
-    const bytes = bytesAt(spec, bucket);
+    const { definition } = storage;
+    const units = definition.kind === "persistent" ? unitsOf(definition.name) : undefined;
+    const bytes = units?.bytes ?? bytesAt(spec, bucket);
     // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
     return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
   };

@@ -16,6 +16,8 @@ import {
   type Values,
 } from "@centella/gpu-kernels";
 import { residentDType } from "../device/resident.ts";
+import { loadUnitWeights } from "../weights/readUnits.ts";
+import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { Target } from "./text.ts";
@@ -26,22 +28,32 @@ import { typeOf } from "./writer.ts";
 const ln2High = 0.693359375;
 const ln2Low = -2.1219444e-4;
 
+interface EmitterOptions {
+  /** Further arguments, of u32, that are part of the text. */
+  readonly tables?: Readonly<Record<string, Uint32Array>>;
+  /** Parameters that are weights in units. */
+  readonly units?: Readonly<Record<string, UnitMatrix | undefined>>;
+  readonly target?: Target;
+}
+
 /** Writes kernels whose parameters are tensors with a dtype. */
 export class PtxEmitter extends PtxBuilder implements Emitter {
   readonly #dtypes: Readonly<Record<string, DType>>;
 
   readonly #tables: Readonly<Record<string, Uint32Array>>;
+  readonly #units: Readonly<Record<string, UnitMatrix | undefined>>;
 
-  /** `dtypes` are those of the kernel's parameters, by name, in order; `tables` are further arguments, of u32, that are part of its text. */
+  /** `dtypes` are those of the kernel's parameters, by name, in order. */
   constructor(
     entry: string,
     dtypes: Readonly<Record<string, DType>>,
     threads: number,
-    { tables = {}, target = "sm_80" }: { readonly tables?: Readonly<Record<string, Uint32Array>>; readonly target?: Target } = {},
+    { tables = {}, units = {}, target = "sm_80" }: EmitterOptions = {},
   ) {
     super(entry, Object.keys(dtypes), threads, target);
     this.#dtypes = dtypes;
     this.#tables = tables;
+    this.#units = units;
   }
 
   get lanes(): number {
@@ -178,6 +190,8 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
 
   #floats(name: string, index: U32 | number, count: 1 | 4): readonly F32[] {
     const dtype = this.#dtypeOf(name);
+    const units = this.#units[name];
+    if (units !== undefined) return loadUnitWeights(this, units, this.pointer(name, "u32"), index, count);
     if (isQuantized(dtype) && isNativeBlock(dtype)) return loadBlockWeights(this, dtype, name, index, count);
     if (residentDType(dtype) === "f32") {
       const from = this.at("f32", this.pointer(name, "f32"), index);

@@ -39,6 +39,11 @@ export class Var<T extends RegType> {
   }
 }
 
+/** The type that registers are declared with. Words may hold pairs of halves, which only registers without a number's type take. */
+function declared(type: RegType): string {
+  return type === "u32" ? "b32" : ptxNames[type];
+}
+
 /** Most bytes of shared memory that a text may declare. */
 const maxStaticShared = 48 * 1024;
 
@@ -54,6 +59,8 @@ export class PtxWriter {
   #labels = 0;
   protected sharedBytes = 0;
   protected sharedAlignment: 16 | 128 = 16;
+  /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
+  blocksPerMultiprocessor: 1 | 2 | undefined;
 
   /** `params` are names of 64-bit addresses of global memory, the only kind of parameter. */
   constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80") {
@@ -131,7 +138,7 @@ export class PtxWriter {
   text(): string {
     const registers = regTypes.flatMap((type) => {
       const count = this.#counts.get(type);
-      return count === undefined ? [] : [`  .reg .${ptxNames[type]} %${prefixes[type]}<${count}>;`];
+      return count === undefined ? [] : [`  .reg .${declared(type)} %${prefixes[type]}<${count}>;`];
     });
     return [
       `.version ${ptxVersion}`,
@@ -141,6 +148,7 @@ export class PtxWriter {
       ...(this.dynamicSharedBytes === 0 ? [] : [".extern .shared .align 128 .b8 shared[];"]),
       `.visible .entry ${this.entry}(${this.params.map((name) => `.param .u64 ${name}`).join(", ")})`,
       `.maxntid ${this.blockThreads}, 1, 1`,
+      ...(this.blocksPerMultiprocessor === undefined ? [] : [`.minnctapersm ${this.blocksPerMultiprocessor}`]),
       "{",
       ...registers,
       ...(this.sharedBytes === 0 || this.dynamicSharedBytes > 0

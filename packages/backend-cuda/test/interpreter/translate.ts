@@ -35,7 +35,8 @@ export function parse(ptx: string): ParsedKernel {
   let sharedBytes: number | undefined = 0;
   for (const raw of ptx.split("\n")) {
     const line = raw.trim();
-    if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_(80|90)|address_size 64)$/.test(line)) continue;
+    if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_(80|90)|address_size 64|minnctapersm [12])$/.test(line))
+      continue;
     const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
     const head = /^\.visible \.entry (\w+)\((.*)\)$/.exec(line);
     const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);

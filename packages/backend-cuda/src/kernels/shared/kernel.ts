@@ -22,7 +22,10 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import { PtxEmitter } from "../../ptx/emitter.ts";
+import type { Target } from "../../ptx/text.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
+import type { UnitMatrix } from "../../weights/unitFormat.ts";
+import type { Gpu } from "./gpu.ts";
 
 /** The call that launches are generated for: an op at one bucket of the program's symbolic dims. */
 export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuCall<Inputs> {
@@ -30,6 +33,9 @@ export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuC
   readonly slots: ReadonlyMap<string, number>;
   /** Largest values that the variant serves; grids are sized for them. Launches guard by the values in the buffer. */
   readonly bucket: DimValues;
+  readonly gpu: Gpu;
+  /** The form of input `index`, if it is a weight in units. */
+  unitsOf(index: number): UnitMatrix | undefined;
 }
 
 /** Which memory a kernel parameter points to. The dtype of an input or output is by default that of the call's tensor. */
@@ -103,11 +109,19 @@ export function epilogueArgs(call: KernelCall, epilogue: Epilogue | undefined): 
   return epilogue === undefined ? {} : argumentsOf(call, epilogue.args);
 }
 
+interface LaunchOptions {
+  readonly threads?: number;
+  readonly blocks: number;
+  readonly args: NamedArguments;
+  /** Default: the lowest that kernels are generated for. */
+  readonly target?: Target;
+}
+
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
 export function launch(
   call: KernelCall,
   entry: string,
-  { threads = defaultThreads, blocks, args }: { readonly threads?: number; readonly blocks: number; readonly args: NamedArguments },
+  { threads = defaultThreads, blocks, args, target = "sm_80" }: LaunchOptions,
   body: (scope: Scope) => void,
 ): Launch {
   const symbolic = symbolicDims([...call.inputs, call.output]);
@@ -115,7 +129,8 @@ export function launch(
   const tables = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [[name, each.words] as const] : []));
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
   const dtypes = Object.fromEntries(parameters.map(([name, each]) => [name, dtypeOf(call, each)]));
-  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables) });
+  const units = Object.fromEntries(parameters.map(([name, each]) => [name, each.kind === "input" ? call.unitsOf(each.index) : undefined]));
+  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables), target, units });
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
@@ -135,7 +150,7 @@ export function launch(
     entry,
     grid: [Math.max(1, blocks), 1, 1],
     block: [threads, 1, 1],
-    sharedBytes: 0,
+    sharedBytes: k.dynamicSharedBytes,
     args: parameters.map(([, each]) => each),
   };
 }

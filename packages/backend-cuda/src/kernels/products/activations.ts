@@ -1,0 +1,162 @@
+import { elementAt } from "@centella/core/backend";
+import { asValue, type Extent, type F32, isBelow, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../ptx/emitter.ts";
+import type { HalfType } from "../../ptx/matrix.ts";
+import { warpReduce } from "../../ptx/reduce.ts";
+import type { Shared } from "../../ptx/types.ts";
+import { lanes } from "../shared/product.ts";
+
+/** A sum over a group of activations, `low` times the first two of each four and `high` times the others. */
+export interface SumKind {
+  readonly groupSize: 16 | 32;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** What a block stages of the rows of activations. */
+export interface StagingPlan {
+  readonly type: HalfType;
+  /** Weights of a row, and the same rounded up to whole units. */
+  readonly depth: number;
+  readonly padded: number;
+  /** Rows that are staged: 1, or an even number. */
+  readonly columns: number;
+  readonly sums: readonly SumKind[];
+}
+
+/** Staged activations in shared memory. */
+export interface StagedActivations {
+  /** Halves of each row, {@link rowBytes} apart. Of 32 consecutive ones, 16 j + 4 t + e is at place 8 t + 4 j + e: what a lane multiplies is 16 bytes. */
+  readonly rows: Shared<"u32">;
+  /** Sums of each kind: group after group, the rows side by side. */
+  readonly sums: readonly Shared<"f32">[];
+  /** The factor of each row's results. Undefined if it is 1. */
+  readonly factors: Shared<"f32"> | undefined;
+}
+
+/** Activations that a thread rounds at a time. */
+const piece = 8;
+
+/** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
+const maxHeld = 8;
+
+/** Bytes from one staged row to the next: neighbouring rows are in different banks. */
+export function rowBytes({ padded, columns }: StagingPlan): number {
+  return 2 * padded + (columns > 1 ? 64 : 0);
+}
+
+export function stagedBytes(plan: StagingPlan): number {
+  const sums = plan.sums.reduce((bytes, { groupSize }) => bytes + (4 * plan.columns * plan.padded) / groupSize, 0);
+  return plan.columns * rowBytes(plan) + sums + 4 * plan.columns + 512;
+}
+
+export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivations {
+  return {
+    rows: k.sharedMemory("u32", (plan.columns * rowBytes(plan)) / 4, 128),
+    sums: plan.sums.map(({ groupSize }) => k.sharedMemory("f32", (plan.columns * plan.padded) / groupSize)),
+    // The exponents of bf16 are those of f32.
+    factors: plan.type === "f16" ? k.sharedMemory("f32", plan.columns) : undefined,
+  };
+}
+
+/**
+ * Rounds rows of `x [rows, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
+ * All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
+ */
+export function stageActivations(k: PtxEmitter, plan: StagingPlan, x: string, rows: Extent, staged: StagedActivations): void {
+  const thread = k.thread();
+  if (plan.columns === 1) {
+    const from = source(k, plan, x, k.constant("u32", 0));
+    const pieces = plan.padded / piece;
+    const perThread = Math.ceil(pieces / k.blockThreads);
+    const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
+    const isHeld = perThread <= maxHeld;
+    const held = isHeld ? places.map(from) : [];
+    const valuesOf = (i: number): readonly F32[] => (isHeld ? elementAt(held, i) : from(elementAt(places, i)));
+    const reduce = k.reducer(["f32"]);
+    const scale = scaleOf(k, plan, () => {
+      const largest = places.map((_, i) => largestOf(k, valuesOf(i))).reduce((a, b) => k.max(a, b));
+      return reduce([largest], ([a], [b]) => [k.max(a, b)])[0];
+    });
+    for (const [i, place] of places.entries())
+      k.if(k.compare("lt", place, pieces), () => put(k, plan, staged, place, k.constant("u32", 0), valuesOf(i), scale?.factor));
+    if (scale !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", staged.factors!, scale.inverse));
+    return;
+  }
+  const last = k.sub(asValue(k, rows), 1);
+  const lane = k.and(thread, lanes - 1);
+  k.for(k.shiftRight(thread, 5), plan.columns, k.blockThreads / lanes, (column) => {
+    // Rows past the run's last one repeat it; their results are not stored.
+    const from = source(k, plan, x, k.min(column, last));
+    const scale = scaleOf(k, plan, () => {
+      const largest = k.variable("f32", 0);
+      k.for(lane, plan.padded / piece, lanes, (place) => largest.set(k.max(largest.get(), largestOf(k, from(place)))));
+      return warpReduce(k, [largest.get()] as const, ([a], [b]) => [k.max(a, b)])[0];
+    });
+    k.for(lane, plan.padded / piece, lanes, (place) => put(k, plan, staged, place, column, from(place), scale?.factor));
+    if (scale !== undefined) k.if(k.compare("eq", lane, 0), () => k.st("f32", k.sharedAt("f32", staged.factors!, column), scale.inverse));
+  });
+}
+
+/** Reads a piece of a row; past the depth it is zeros. */
+function source(k: PtxEmitter, { depth, padded }: StagingPlan, x: string, row: U32): (place: U32) => readonly F32[] {
+  const from = k.at("f32", k.pointer(x, "f32"), k.mul(row, depth));
+  return (place) => {
+    const values = Array.from({ length: piece }, () => k.variable("f32", 0));
+    const load = (): void => {
+      const at = k.atBytes(from, place, 4 * piece);
+      const loaded = [...k.ldVector("f32", at), ...k.ldVector("f32", at, 4)];
+      for (const [i, value] of values.entries()) value.set(elementAt(loaded, i));
+    };
+    const limit = Math.min(depth, padded) / piece;
+    k.if(isBelow(k, place, limit), load);
+    return values.map((value) => value.get());
+  };
+}
+
+function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {
+  return values.map((value) => k.abs(value)).reduce((a, b) => k.max(a, b));
+}
+
+/** The power of two that a row is multiplied by before it is rounded to f16, and its inverse. Undefined for bf16. */
+function scaleOf(k: PtxEmitter, { type }: StagingPlan, largest: () => F32): { readonly factor: F32; readonly inverse: F32 } | undefined {
+  if (type === "bf16") return undefined;
+  const exponent = k.min(k.max(k.shiftRight(k.bitcast("u32", largest()), 23), 20), 254);
+  const powerOfTwo = (biased: U32): F32 => k.bitcast("f32", k.shiftLeft(biased, 23));
+  return { factor: powerOfTwo(k.sub(k.constant("u32", 268), exponent)), inverse: powerOfTwo(k.sub(exponent, 14)) };
+}
+
+/** Rounds and stores a piece of row `column`, and adds it to the sums of its groups with the neighbouring lanes. */
+function put(
+  k: PtxEmitter,
+  plan: StagingPlan,
+  staged: StagedActivations,
+  place: U32,
+  column: U32,
+  values: readonly F32[],
+  scale: F32 | undefined,
+): void {
+  const scaled = scale === undefined ? values : values.map((value) => k.mul(value, scale));
+  const words = [0, 2, 4, 6].map((i) => k.roundPair(plan.type, elementAt(scaled, i), elementAt(scaled, i + 1)));
+  const within = k.and(place, 3);
+  const offset = k.mad(k.shiftRight(place, 2), 64, k.mad(k.and(within, 1), 32, k.shiftLeft(k.shiftRight(within, 1), 3)));
+  const to: Shared<"u32"> = k.sharedAtBytes(staged.rows, plan.columns === 1 ? offset : k.mad(column, rowBytes(plan), offset));
+  k.stVector("u32", to, words.slice(0, 2));
+  k.stVector("u32", to, words.slice(2), 4);
+  if (plan.sums.length === 0) return;
+  const pairs = words.map((word) => k.halfPair(word)).map(([a, b]) => k.add(a, b));
+  const fold = (value: F32, mask: number): F32 => k.add(value, k.shuffleXor(value, mask));
+  const of16 = [k.add(elementAt(pairs, 0), elementAt(pairs, 2)), k.add(elementAt(pairs, 1), elementAt(pairs, 3))].map((sum) =>
+    fold(sum, 1),
+  );
+  const of32 = plan.sums.some(({ groupSize }) => groupSize === 32) ? of16.map((sum) => fold(sum, 2)) : of16;
+  for (const [i, { groupSize, low, high }] of plan.sums.entries()) {
+    const [first, second] = (groupSize === 16 ? of16 : of32) as [F32, F32];
+    const perGroup = groupSize / piece;
+    k.if(k.compare("eq", k.and(place, perGroup - 1), 0), () => {
+      const group = k.shiftRight(place, Math.log2(perGroup));
+      const index = plan.columns === 1 ? group : k.mad(group, plan.columns, column);
+      k.st("f32", k.sharedAt("f32", elementAt(staged.sums, i), index), k.fma(first, low, k.mul(second, high)));
+    });
+  }
+}

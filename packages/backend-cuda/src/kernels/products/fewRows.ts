@@ -1,0 +1,277 @@
+import { elementAt } from "@centella/core/backend";
+import { asValue, isBelow, product as productOf, type SiblingResult, type U32 } from "@centella/gpu-kernels";
+import type { Shared } from "../../ptx/types.ts";
+import type { Var } from "../../ptx/writer.ts";
+import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
+import { type Argument, bucketElements, epilogueArgs, fixed, type KernelCall, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { lanes } from "../shared/product.ts";
+import { allocateStaging, type StagedActivations, type StagingPlan, stageActivations, stagedBytes } from "./activations.ts";
+import { UnitRing } from "./ring.ts";
+import { inResultOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
+import { halfType, sumsOf, Tile, tileColumns } from "./tile.ts";
+import { type Lane, loadUnit } from "./unitDecoder.ts";
+
+const warps = 8;
+const threads = warps * lanes;
+
+/** Most rows of activations of a launch. */
+const maxColumns = 16;
+
+/** Slots of a warp's ring: the most, the fewest, and as many as hide the latency of copies. */
+const maxDepth = 8;
+const minDepth = 2;
+const enoughDepth = 3;
+
+/** Bytes for the partial sums of a round of items. */
+const roundBytes = 16 * 1024;
+
+/** Shared memory of a block where two fit on a multiprocessor, and where one does. */
+const halfOfShared = 112 * 1024;
+const allOfShared = 224 * 1024;
+
+/** The sizes of a launch. */
+interface Shape {
+  readonly staging: StagingPlan;
+  readonly work: Work;
+  /** Slots of a warp's ring. */
+  readonly depth: number;
+  readonly slotBytes: number;
+  /** Items whose partial sums wait in shared memory. */
+  readonly roundItems: number;
+  readonly blocksPerMultiprocessor: 1 | 2;
+}
+
+/** Products of one tensor, input 0 of the call, that a launch computes. */
+export interface FewRowsProducts {
+  /** Extent of the tensor's last axis. */
+  readonly depth: number;
+  readonly results: readonly SiblingResult[];
+}
+
+/** Launches of products with weights in units, for few rows of activations; undefined if one of the products is of another kind. */
+export function fewRowsLaunches(call: KernelCall, { depth, results }: FewRowsProducts): readonly Launch[] | undefined {
+  const columns = columnsOf(bucketElements(call, elementAt(results, 0).shape.slice(0, -1)));
+  if (call.gpu.target === "sm_80" || columns > maxColumns || columns === 0) return undefined;
+  const found = results.map((result) => unitResult(call, result));
+  const kinds = new Map<string, UnitResult[]>();
+  for (const result of found) {
+    if (result === undefined) return undefined;
+    const { products } = result;
+    const key = `${halfType(elementAt(products, 0).units.format)} ${elementAt(products, 0).units.format.width} ${products.length}`;
+    kinds.set(key, [...(kinds.get(key) ?? []), result]);
+  }
+  const shapes = [...kinds.values()].map((each) => shapeOf(call, depth, columns, each));
+  return shapes.every((shape) => shape !== undefined) ? shapes.map((shape) => fewRows(call, shape)) : undefined;
+}
+
+/** 1, or an even number: results of two rows are neighbours in a lane. */
+function columnsOf(rows: number): number {
+  return rows === 1 ? 1 : 2 * Math.ceil(rows / 2);
+}
+
+function unitResult(call: KernelCall, result: SiblingResult): UnitResult | undefined {
+  const products = result.products.flatMap((product) => {
+    const units = call.unitsOf(product.input);
+    const isHalf = product.params.activations === "half" && product.weight.shape.length === 2;
+    return units === undefined || !isHalf ? [] : [{ product, units }];
+  });
+  const [first] = products;
+  if (first === undefined || products.length < result.products.length) return undefined;
+  const isUniform = products.every(
+    ({ units: { format, units, rows } }) =>
+      halfType(format) === halfType(first.units.format) && units === first.units.units && rows === first.units.rows,
+  );
+  return isUniform ? { result, products } : undefined;
+}
+
+function shapeOf(call: KernelCall, depth: number, columns: number, results: readonly UnitResult[]): Shape | undefined {
+  const work = workOf(results, call.gpu.multiprocessors);
+  const formats = formatsOf(work);
+  const format = elementAt(formats, 0);
+  const staging: StagingPlan = {
+    type: halfType(format),
+    depth,
+    padded: work.units * format.width,
+    columns,
+    sums: sumsOf(formats),
+  };
+  const itemBytes = work.products * warps * unitRows * columns * 4;
+  const perBlock = Math.ceil(work.items / work.blocks);
+  const roundItems = Math.max(1, Math.min(perBlock, Math.floor(roundBytes / itemBytes)));
+  const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
+  const fixedBytes = stagedBytes(staging) + roundItems * itemBytes + 8 * warps * maxDepth + 1024;
+  const perWarp = Math.ceil((perBlock * work.products * work.units) / warps);
+  const slotsIn = (bytes: number): number => Math.min(maxDepth, perWarp, Math.floor((bytes - fixedBytes) / (warps * slotBytes)));
+  const isHalf = slotsIn(halfOfShared) >= Math.min(enoughDepth, perWarp);
+  const slots = slotsIn(isHalf ? halfOfShared : allOfShared);
+  if (slots < Math.min(minDepth, perWarp)) return undefined;
+  return { staging, work, depth: slots, slotBytes, roundItems, blocksPerMultiprocessor: isHalf ? 2 : 1 };
+}
+
+function formatsOf({ results }: Work): readonly UnitFormat[] {
+  return [...new Set(results.flatMap(({ products }) => products.map(({ units }) => units.format)))];
+}
+
+function fewRows(call: KernelCall, shape: Shape): Launch {
+  const { work, staging, depth, slotBytes, roundItems, blocksPerMultiprocessor } = shape;
+  const args = Object.fromEntries<Argument>([
+    ["a", { kind: "input", index: 0 }],
+    ...work.results.flatMap(({ result, products }, i) => [
+      ...products.map(
+        ({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const,
+      ),
+      [`y${i}`, result.y] as const,
+      ...Object.entries(epilogueArgs(call, result.epilogue)),
+    ]),
+  ]);
+  const types = formatsOf(work).map(({ dtype }) => dtype);
+  const entry = `matmulFew_${types.join("_")}`;
+  return launch(call, entry, { threads, blocks: work.blocks, args, target: "sm_90" }, (scope) => {
+    const { k } = scope;
+    k.blocksPerMultiprocessor = staging.columns > tileColumns ? 1 : blocksPerMultiprocessor;
+    const { result } = elementAt(work.results, 0);
+    const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
+    k.ifUniform(isBelow(k, 0, rows), () => {
+      const thread = k.thread();
+      const lane = k.and(thread, lanes - 1);
+      const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+      const warp = k.shiftRight(thread, 5);
+      const cursor = new UnitCursor(k, work, warp, warps);
+      const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
+      const staged = allocateStaging(k, staging);
+      stageActivations(k, staging, "a", rows, staged);
+      k.sync();
+      const partials = k.sharedMemory("f32", roundItems * work.products * warps * unitRows * staging.columns);
+      const kernel = new FewRowsKernel(scope, shape, { lane: place, warp, ring, staged, partials });
+      kernel.forEachRound((first, count) => {
+        kernel.multiply(first, count);
+        k.sync();
+        kernel.finish(first, count);
+        k.sync();
+      });
+    });
+  });
+}
+
+/** What a block has set up before it multiplies. */
+interface Parts {
+  readonly lane: Lane;
+  readonly warp: U32;
+  readonly ring: UnitRing;
+  readonly staged: StagedActivations;
+  readonly partials: Shared<"f32">;
+}
+
+/** Sums of a lane: per tile of columns, the elements of a matrix product that it keeps. */
+type Sums = readonly (readonly Var<"f32">[])[];
+
+class FewRowsKernel {
+  readonly #scope: Scope;
+  readonly #shape: Shape;
+  readonly #parts: Parts;
+  /** The warp's next unit in the segment. */
+  readonly #unit: Var<"u32">;
+  readonly #tiles: readonly Tile[];
+
+  constructor(scope: Scope, shape: Shape, parts: Parts) {
+    const { k } = scope;
+    this.#scope = scope;
+    this.#shape = shape;
+    this.#parts = parts;
+    this.#unit = k.variable("u32", parts.warp);
+    const { columns } = shape.staging;
+    const count = Math.ceil(columns / tileColumns);
+    this.#tiles = Array.from({ length: count }, (_, n) => new Tile(scope, shape.staging, parts, n));
+  }
+
+  /** Runs `body` with the first item of each round of the block, and the number of its items. */
+  forEachRound(body: (first: U32, count: U32) => void): void {
+    const { k } = this.#scope;
+    const { work, roundItems } = this.#shape;
+    k.forUniform(k.block(), work.items, work.blocks * roundItems, (first) => {
+      const left = k.quotient(k.add(k.sub(k.sub(k.constant("u32", work.items), first), 1), work.blocks), work.blocks);
+      body(first, k.min(left, roundItems));
+    });
+  }
+
+  /** Multiplies the units of a round's items, and leaves each warp's sums in shared memory. */
+  multiply(first: U32, count: U32): void {
+    const { k } = this.#scope;
+    const { work } = this.#shape;
+    const formats = formatsOf(work);
+    k.for(0, count, 1, (slot) => {
+      const item = k.mad(slot, work.blocks, first);
+      for (let product = 0; product < work.products; product++) {
+        if (formats.length === 1) {
+          this.#segment(elementAt(formats, 0), slot, product);
+          continue;
+        }
+        const number = k.variable("u32", 0);
+        inResultOf(k, work, item, ({ products }) => number.set(formats.indexOf(elementAt(products, product).units.format)));
+        const from = (index: number): void => {
+          const run = (): void => this.#segment(elementAt(formats, index), slot, product);
+          if (index === formats.length - 1) run();
+          else k.if(k.compare("eq", number.get(), index), run, () => from(index + 1));
+        };
+        from(0);
+      }
+    });
+  }
+
+  /** Multiplies the warp's units of a segment. */
+  #segment(format: UnitFormat, slot: U32, product: number): void {
+    const { k } = this.#scope;
+    const { units } = this.#shape.work;
+    const { lane, ring } = this.#parts;
+    const sums: Sums = this.#tiles.map((tile) => tile.kept.map(() => k.variable("f32", 0)));
+    k.while(
+      () => k.compare("lt", this.#unit.get(), units),
+      () => {
+        const unit = this.#unit.get();
+        const loaded = ring.take((from) => loadUnit(k, format, from, lane));
+        for (const [n, tile] of this.#tiles.entries()) tile.multiply(format, loaded, unit, elementAt(sums, n));
+        this.#unit.set(k.add(unit, warps));
+      },
+    );
+    this.#unit.set(k.sub(this.#unit.get(), units));
+    const to = this.#partial(slot, product, this.#parts.warp);
+    for (const [n, tile] of this.#tiles.entries()) tile.store(to, elementAt(sums, n));
+  }
+
+  /** Where a warp's sums of a product of the round's item `slot` are: 16 rows, column after column. */
+  #partial(slot: U32, product: number, warp: U32 | number): Shared<"f32"> {
+    const { k } = this.#scope;
+    const { work, staging } = this.#shape;
+    const number = k.add(k.mul(k.add(k.mul(slot, work.products), product), warps), warp as U32);
+    return k.sharedAt("f32", this.#parts.partials, k.mul(number, unitRows * staging.columns));
+  }
+
+  /** Adds the warps' sums, and stores the results of a round's items through their epilogues. */
+  finish(first: U32, count: U32): void {
+    const { scope, work, columns } = { scope: this.#scope, work: this.#shape.work, columns: this.#shape.staging.columns };
+    const { k } = scope;
+    const { factors } = this.#parts.staged;
+    const perItem = unitRows * columns;
+    k.for(k.thread(), k.mul(count, perItem), threads, (index) => {
+      const slot = k.quotient(index, perItem);
+      const within = k.remainder(index, perItem);
+      const column = k.shiftRight(within, 4);
+      const factor = factors === undefined ? undefined : k.ld("f32", k.sharedAt("f32", factors, column));
+      const values = Array.from({ length: work.products }, (_, product) => {
+        const from = k.sharedAt("f32", this.#partial(slot, product, 0), within);
+        const partials = Array.from({ length: warps }, (_, warp) => k.ld("f32", from, warp * perItem));
+        const sum = partials.reduce((a, b) => k.add(a, b));
+        return factor === undefined ? sum : k.mul(sum, factor);
+      });
+      inResultOf(k, work, k.mad(slot, work.blocks, first), ({ result }, number, tile) => {
+        const row = k.mad(tile, unitRows, k.and(within, unitRows - 1));
+        const n = fixed(result.shape.at(-1));
+        const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
+        k.if(k.and(isBelow(k, row, n), isBelow(k, column, rows)), () => {
+          const at = asValue(k, k.mad(column, n, row));
+          k.store(`y${number}`, at, result.epilogue.apply(scope, at, values));
+        });
+      });
+    });
+  }
+}

@@ -1,0 +1,75 @@
+import type { U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../ptx/emitter.ts";
+import type { Shared } from "../../ptx/types.ts";
+import type { Var } from "../../ptx/writer.ts";
+import { lanes } from "../shared/product.ts";
+import type { UnitCursor } from "./segments.ts";
+
+/** A warp's own ring of slots in shared memory, which copies of its units fill ahead of their use. */
+export class UnitRing {
+  readonly #k: PtxEmitter;
+  readonly #cursor: UnitCursor;
+  readonly #depth: number;
+  readonly #slotBytes: number;
+  readonly #slots: Shared<"u32">;
+  readonly #barriers: Shared<"u64">;
+  readonly #isFirstLane;
+  readonly #slot: Var<"u32">;
+  readonly #parity: Var<"u32">;
+
+  /** Starts the first copies. `warps` warps have a ring of `depth` slots each. */
+  constructor(
+    k: PtxEmitter,
+    cursor: UnitCursor,
+    { depth, slotBytes, warp, warps }: { readonly depth: number; readonly slotBytes: number; readonly warp: U32; readonly warps: number },
+  ) {
+    this.#k = k;
+    this.#cursor = cursor;
+    this.#depth = depth;
+    this.#slotBytes = slotBytes;
+    const slots = k.sharedMemory("u32", (warps * depth * slotBytes) / 4, 128);
+    const barriers = k.sharedMemory("u64", warps * depth);
+    this.#slots = k.sharedAtBytes(slots, k.mul(warp, depth * slotBytes));
+    this.#barriers = k.sharedAt("u64", barriers, k.mul(warp, depth));
+    this.#isFirstLane = k.compare("eq", k.and(k.thread(), lanes - 1), 0);
+    this.#slot = k.variable("u32", 0);
+    this.#parity = k.variable("u32", 0);
+    k.if(this.#isFirstLane, () => {
+      for (let i = 0; i < depth; i++) k.initBarrier(k.sharedAt("u64", this.#barriers, i), 1);
+      k.fenceBarriers();
+    });
+    k.syncWarp();
+    k.for(0, depth, 1, (slot) => this.#fill(slot));
+  }
+
+  /** Waits for the next unit, reads it into registers and starts the copy of a later one to its slot. */
+  take<T>(read: (unit: Shared<"u32">) => T): T {
+    const k = this.#k;
+    const slot = this.#slot.get();
+    k.waitBarrier(k.sharedAt("u64", this.#barriers, slot), this.#parity.get());
+    const values = read(this.#slotAt(slot));
+    k.syncWarp();
+    this.#fill(slot);
+    this.#slot.set(k.add(slot, 1));
+    k.if(k.compare("eq", this.#slot.get(), this.#depth), () => {
+      this.#slot.set(0);
+      this.#parity.set(k.xor(this.#parity.get(), 1));
+    });
+    return values;
+  }
+
+  #fill(slot: U32): void {
+    const k = this.#k;
+    this.#cursor.next((unit, bytes) =>
+      k.if(this.#isFirstLane, () => {
+        const barrier = k.sharedAt("u64", this.#barriers, slot);
+        k.expectBytes(barrier, bytes);
+        k.copyBulk(this.#slotAt(slot), unit, bytes, barrier);
+      }),
+    );
+  }
+
+  #slotAt(slot: U32): Shared<"u32"> {
+    return this.#k.sharedAtBytes(this.#slots, this.#k.mul(slot, this.#slotBytes));
+  }
+}

@@ -1,0 +1,168 @@
+import { elementAt } from "@centella/core/backend";
+import type { F32, U32 } from "@centella/gpu-kernels";
+import type { HalfType, SumFragment } from "../../ptx/matrix.ts";
+import type { Shared } from "../../ptx/types.ts";
+import type { Var } from "../../ptx/writer.ts";
+import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
+import type { Scope } from "../shared/kernel.ts";
+import { rowBytes, type StagedActivations, type StagingPlan, type SumKind } from "./activations.ts";
+import { codeOffsets, type Lane, type LoadedUnit } from "./unitDecoder.ts";
+
+/** Rows of activations that one matrix product takes. */
+export const tileColumns = 8;
+
+/** The type that a format's weights are multiplied in. */
+export function halfType({ dtype }: UnitFormat): HalfType {
+  return dtype === "bf16" ? "bf16" : "f16";
+}
+
+/** The sums of activations that make up for a format's offsets, and those that its minima are multiplied with. */
+function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
+  const { scales, groupSize } = format;
+  if (scales.kind === "none") return { offset: undefined, total: undefined };
+  const { low, high } = codeOffsets(format);
+  const hasMinima = scales.kind === "sixBits" || (scales.kind === "halves" && scales.m !== undefined);
+  return { offset: { groupSize, low: -low, high: -high }, total: hasMinima ? { groupSize, low: 1, high: 1 } : undefined };
+}
+
+/** All sums that formats need. */
+export function sumsOf(formats: readonly UnitFormat[]): readonly SumKind[] {
+  const kinds = formats.flatMap((format) => Object.values(kindsOf(format))).filter((kind) => kind !== undefined);
+  return [...new Map(kinds.map((kind) => [keyOf(kind), kind])).values()];
+}
+
+function keyOf({ groupSize, low, high }: SumKind): string {
+  return `${groupSize} ${low} ${high}`;
+}
+
+/** Up to eight rows of activations: the columns of a matrix product. */
+export class Tile {
+  readonly #scope: Scope;
+  readonly #plan: StagingPlan;
+  readonly #staged: StagedActivations;
+  readonly #lane: Lane;
+  /** The lane's part of the row that is its column of the right matrix. */
+  readonly #row: Shared<"u32">;
+  /** The first of the two columns of the lane's results. */
+  readonly #column: U32;
+  /** Elements of a matrix product that are results. */
+  readonly kept: readonly number[];
+
+  constructor(
+    { k, ...scope }: Scope,
+    plan: StagingPlan,
+    { staged, lane }: { readonly staged: StagedActivations; readonly lane: Lane },
+    number: number,
+  ) {
+    this.#scope = { k, ...scope };
+    this.#plan = plan;
+    this.#staged = staged;
+    this.#lane = lane;
+    const { columns } = plan;
+    const first = number * tileColumns;
+    this.kept = columns === 1 ? [0, 2] : [0, 1, 2, 3];
+    const part = k.shiftLeft(lane.part, 4);
+    // Columns past the last one repeat it.
+    const column = k.min(k.add(lane.row, first), columns - 1);
+    this.#row = k.sharedAtBytes(staged.rows, columns === 1 ? part : k.mad(column, rowBytes(plan), part));
+    this.#column = k.add(k.shiftLeft(lane.part, 1), first);
+  }
+
+  /** Adds a unit's products to the sums. */
+  multiply(format: UnitFormat, loaded: LoadedUnit, unit: U32, sums: readonly Var<"f32">[]): void {
+    const { k } = this.#scope;
+    const { width, groupSize } = format;
+    const type = halfType(format);
+    const { offset, total } = kindsOf(format);
+    const offsets = this.#sums(offset, format, unit);
+    const totals = this.#sums(total, format, unit);
+    const row = k.sharedAtBytes<"u32">(this.#row, k.mul(unit, 2 * width));
+    const scaled: (F32 | undefined)[] = sums.map(() => undefined);
+    const lowered: (F32 | undefined)[] = sums.map(() => undefined);
+    let plain: SumFragment | undefined;
+    const addGroup = (group: number, products: SumFragment): void => {
+      const [scale, minimum] = [loaded.scale(group), loaded.minimum?.(group)];
+      for (const [i, element] of this.kept.entries()) {
+        const high = element >> 1;
+        scaled[i] = accumulate(k, scaled[i], elementAt(scale, high), products[element]!);
+        if (minimum !== undefined) lowered[i] = accumulate(k, lowered[i], elementAt(minimum, high), totals(group)[element]!);
+      }
+    };
+    for (let pair = 0; pair < width / 32; pair++) {
+      const [b0, b1, b2, b3] = k.ldVector("u32", row, 16 * pair) as [U32, U32, U32, U32];
+      const [first, second] = [loaded.fragment(2 * pair), loaded.fragment(2 * pair + 1)];
+      if (format.scales.kind === "none") {
+        plain ??= this.#fragment(sums);
+        plain = k.multiplyMatrices(type, first, [b0, b1], plain);
+        plain = k.multiplyMatrices(type, second, [b2, b3], plain);
+      } else if (groupSize === 32) {
+        const half = k.multiplyMatrices(type, first, [b0, b1], offsets(pair));
+        addGroup(pair, k.multiplyMatrices(type, second, [b2, b3], half));
+      } else {
+        addGroup(2 * pair, k.multiplyMatrices(type, first, [b0, b1], offsets(2 * pair)));
+        addGroup(2 * pair + 1, k.multiplyMatrices(type, second, [b2, b3], offsets(2 * pair + 1)));
+      }
+    }
+    for (const [i, element] of this.kept.entries()) {
+      const sum = elementAt(sums, i);
+      if (plain !== undefined) sum.set(plain[element]!);
+      for (const [part, steps] of [
+        [scaled[i], loaded.steps?.scale],
+        [lowered[i], loaded.steps?.minimum],
+      ] as const) {
+        if (part === undefined) continue;
+        sum.set(steps === undefined ? k.add(sum.get(), part) : k.fma(steps[element >> 1]!, part, sum.get()));
+      }
+    }
+  }
+
+  /** The sums as a fragment. With one column, the other elements are not results. */
+  #fragment(sums: readonly Var<"f32">[]): SumFragment {
+    const values = sums.map((sum) => sum.get());
+    const at = (element: number): F32 => elementAt(values, this.kept.length === 2 ? element >> 1 : element);
+    return [at(0), at(1), at(2), at(3)];
+  }
+
+  /** The staged sums of a unit's groups, as fragments with the same number in both rows. */
+  #sums(kind: SumKind | undefined, { width }: UnitFormat, unit: U32): (group: number) => SumFragment {
+    const { k } = this.#scope;
+    const { columns, sums } = this.#plan;
+    const index = kind === undefined ? -1 : sums.findIndex((each) => keyOf(each) === keyOf(kind));
+    const from = this.#staged.sums[index];
+    if (kind === undefined || from === undefined) return () => missing("a sum of activations");
+    const groups = width / kind.groupSize;
+    const start = k.sharedAt("f32", from, k.mul(unit, groups * columns));
+    if (columns === 1) {
+      const values = Array.from({ length: groups / 4 }, (_, i) => k.ldVector("f32", start, 4 * i)).flat();
+      return (group) => {
+        const value = elementAt(values, group);
+        return [value, value, value, value];
+      };
+    }
+    const own = k.sharedAt("f32", start, k.min(this.#column, columns - 2));
+    const pairs = Array.from({ length: groups }, (_, group) => k.ldVector("f32", own, group * columns, 2));
+    return (group) => {
+      const [a, b] = elementAt(pairs, group) as [F32, F32];
+      return [a, b, a, b];
+    };
+  }
+
+  /** Stores the results of the tile. */
+  store(to: Shared<"f32">, sums: readonly Var<"f32">[]): void {
+    const { k } = this.#scope;
+    const { columns } = this.#plan;
+    k.if(k.compare("lt", this.#column, columns), () => {
+      const own = k.sharedAt("f32", to, k.mad(this.#column, unitRows, this.#lane.row));
+      for (const [i, element] of this.kept.entries())
+        k.st("f32", own, elementAt(sums, i).get(), (element & 1) * unitRows + (element >> 1) * (unitRows / 2));
+    });
+  }
+}
+
+function accumulate(k: Scope["k"], sum: F32 | undefined, a: F32, b: F32): F32 {
+  return sum === undefined ? k.mul(a, b) : k.fma(a, b, sum);
+}
+
+function missing(what: string): never {
+  throw new RangeError(`expected ${what}, got none; this is a bug, please report it`);
+}

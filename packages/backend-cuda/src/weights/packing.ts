@@ -1,0 +1,161 @@
+import { isQuantized } from "@centella/core/backend";
+import { blockLayout, type NumberLayout } from "@centella/quant";
+import { placeOf, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
+
+/** Bits of a unit that are a copy of bits of the stored rows. */
+interface Copy {
+  readonly word: number;
+  /** Lowest bit of the word. */
+  readonly to: number;
+  readonly row: number;
+  /** Byte of the row's stored form, from the unit's first weight on. */
+  readonly byte: number;
+  /** Lowest bit of the byte. */
+  readonly shift: number;
+  readonly bits: number;
+}
+
+/** How a unit is made of bytes of 16 stored rows: lists of copies per word. */
+export interface Packing {
+  /** Place in {@link copies} of each word's first copy, and the end. */
+  readonly starts: Uint32Array;
+  /** A copy per entry, see {@link copyFields}: row in bits 0 to 3, byte in 4 to 13, shift in 14 to 16, number of bits in 17 to 20, place in the word in 21 to 25. */
+  readonly copies: Uint32Array;
+  /** Bits that are flipped, per word. */
+  readonly flips: Uint32Array;
+  /** Bytes of the stored form of a unit's row. */
+  readonly rowBytes: number;
+}
+
+const packings = new WeakMap<UnitFormat, Packing>();
+
+/** The packing of a format, made once. */
+export function packingOf(format: UnitFormat): Packing {
+  let packing = packings.get(format);
+  if (packing === undefined) {
+    packing = createPacking(format);
+    packings.set(format, packing);
+  }
+  return packing;
+}
+
+/** The fields of one copy, from its entry. */
+export const copyFields = {
+  row: { from: 0, bits: 4 },
+  byte: { from: 4, bits: 10 },
+  shift: { from: 14, bits: 3 },
+  bits: { from: 17, bits: 4 },
+  to: { from: 21, bits: 5 },
+} as const;
+
+function createPacking(format: UnitFormat): Packing {
+  const words = format.bytes / 4;
+  const flips = new Uint32Array(words);
+  const list = copiesOf(format, flips).toSorted((a, b) => a.word - b.word);
+  const starts = new Uint32Array(words + 1);
+  for (const { word } of list) starts[word + 1]!++;
+  for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+  const copies = Uint32Array.from(list, (copy) =>
+    Object.entries(copyFields).reduce((entry, [name, { from }]) => entry + copy[name as keyof typeof copyFields] * 2 ** from, 0),
+  );
+  return { starts, copies, flips, rowBytes: storedRowBytes(format, format.width) };
+}
+
+/** Bytes of `weights` weights of a row in stored form. */
+export function storedRowBytes({ dtype }: UnitFormat, weights: number): number {
+  if (!isQuantized(dtype)) return 2 * weights;
+  const { blockElements, blockBytes } = blockLayout(dtype);
+  return (weights / blockElements) * blockBytes;
+}
+
+/** A number of a row: where its bits are in the row's stored form, from its low bits up. */
+type Source = readonly { readonly byte: number; readonly shift: number; readonly bits: number }[];
+
+function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
+  const { planes, width, groupSize, scales, stored } = format;
+  const copies: Copy[] = [];
+  /** Copies bits `from` to `from + bits - 1` of a number to a word. */
+  const copy = (word: number, bit: number, row: number, source: Source, from: number, bits: number): void => {
+    let low = 0;
+    for (const piece of source) {
+      const [first, end] = [Math.max(from, low), Math.min(from + bits, low + piece.bits)];
+      if (first < end) {
+        copies.push({ word, to: bit + first - from, row, byte: piece.byte, shift: piece.shift + first - low, bits: end - first });
+      }
+      low += piece.bits;
+    }
+  };
+  const flip = (word: number, bit: number, value: number, from: number, bits: number): void => {
+    flips[word] = (flips[word]! ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
+  };
+  const blockBytes = storedRowBytes(format, stored?.codes.count ?? 1);
+  const numberOf = (layout: NumberLayout, index: number): Source => {
+    const block = Math.floor(index / layout.count) * blockBytes;
+    return layout.pieces(index % layout.count).map(({ at, shift, bits }) => ({ byte: block + at, shift, bits }));
+  };
+  const bytesAt = (byte: number): Source => [0, 1].map((i) => ({ byte: byte + i, shift: 0, bits: 8 }));
+  const groups = width / groupSize;
+
+  for (let row = 0; row < unitRows; row++) {
+    for (let k = 0; k < width; k++) {
+      const source = stored === undefined ? bytesAt(2 * k) : numberOf(stored.codes, k);
+      for (const { bits, from, offset } of planes) {
+        const place = placeOf(bits, row, k);
+        copy(offset / 4 + place.word, place.bit, row, source, from, bits);
+        flip(offset / 4 + place.word, place.bit, stored?.codes.flip ?? 0, from, bits);
+      }
+    }
+    if (stored === undefined || scales.kind === "none") continue;
+    const half = (offset: number, index: number, byte: number): void =>
+      copy(offset / 4 + (index >> 1), 16 * (index & 1), row, bytesAt(byte), 0, 16);
+    for (let group = 0; group < groups; group++) {
+      if (scales.kind === "halves") {
+        half(scales.d, row * groups + group, group * blockBytes + stored.d!);
+        if (scales.m !== undefined) half(scales.m, row * groups + group, group * blockBytes + stored.dmin!);
+      } else if (scales.kind === "bytes") {
+        const word = (scales.scales + row * groups + group) >> 2;
+        copy(word, 8 * (group & 3), row, numberOf(stored.scales!, group), 0, 8);
+        flip(word, 8 * (group & 3), stored.scales!.flip ?? 0, 0, 8);
+      } else {
+        // The word of low bits has four groups in the lower nibbles of its bytes and four in the upper ones.
+        const [byte, upper] = [group & 3, group >> 2];
+        [stored.scales!, stored.minima!].forEach((layout, which) => {
+          const source = numberOf(layout, group);
+          copy(scales.low / 4 + 2 * row + which, 8 * byte + 4 * upper, row, source, 0, 4);
+          copy(scales.high / 4 + row, 8 * byte + 4 * which + 2 * upper, row, source, 4, 2);
+        });
+      }
+    }
+    if (scales.kind === "bytes") half(scales.d, 2 * (row & 7) + (row >> 3), stored.d!);
+    if (scales.kind === "sixBits") {
+      half(scales.d, 2 * row, stored.d!);
+      half(scales.d, 2 * row + 1, stored.dmin!);
+    }
+  }
+  return copies;
+}
+
+/** Rebuilds stored rows from units, bit for bit. */
+export function unpack({ format, rows, columns, units }: UnitMatrix, packed: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { starts, copies, flips, rowBytes } = packingOf(format);
+  const words = new Uint32Array(packed.buffer, packed.byteOffset, packed.length / 4);
+  const storedBytes = storedRowBytes(format, columns);
+  const stored = new Uint8Array(rows * storedBytes);
+  const field = (entry: number, { from, bits }: { readonly from: number; readonly bits: number }): number =>
+    (entry >>> from) & (2 ** bits - 1);
+  const wordsPerUnit = format.bytes / 4;
+  for (let unit = 0; unit * wordsPerUnit < words.length; unit++) {
+    const [firstRow, firstByte] = [Math.floor(unit / units) * unitRows, (unit % units) * rowBytes];
+    for (let word = 0; word < wordsPerUnit; word++) {
+      const value = words[unit * wordsPerUnit + word]! ^ flips[word]!;
+      for (let i = starts[word]!; i < starts[word + 1]!; i++) {
+        const entry = copies[i]!;
+        const [row, byte] = [firstRow + field(entry, copyFields.row), firstByte + field(entry, copyFields.byte)];
+        if (row >= rows || byte >= storedBytes) continue;
+        const bits = (value >>> field(entry, copyFields.to)) & (2 ** field(entry, copyFields.bits) - 1);
+        stored[row * storedBytes + byte]! |= bits << field(entry, copyFields.shift);
+      }
+    }
+  }
+  return stored;
+}

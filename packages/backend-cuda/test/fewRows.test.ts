@@ -1,0 +1,177 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { createProgram, type DType, type Plan, type Value } from "@centella/core";
+import { describe, expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { generatePtx } from "../src/index.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+import { sourceOf } from "./sources.ts";
+
+const half = { transposeB: true, activations: "half" } as const;
+
+type Products = readonly { readonly value: number; readonly magnitude: number }[];
+
+/** Row by row products of `x [rows, depth]` and `w [columns, depth]`, and the sums of their terms' magnitudes. */
+function productsOf(
+  x: Float32Array,
+  w: ArrayLike<number>,
+  depth: number,
+): readonly { readonly value: number; readonly magnitude: number }[] {
+  const [rows, columns] = [x.length / depth, w.length / depth];
+  return Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns) * depth, (i % columns) * depth];
+    let [value, magnitude] = [0, 0];
+    for (let k = 0; k < depth; k++) {
+      const term = x[row + k]! * w[column + k]!;
+      value += term;
+      magnitude += Math.abs(term);
+    }
+    return { value, magnitude };
+  });
+}
+
+/** @throws unless the results are as exact as operands in f16 (bf16) make them */
+function expectProducts(got: ArrayLike<number>, x: Float32Array, w: ArrayLike<number>, depth: number, dtype: DType, slack = 1e-30): void {
+  const bound = dtype === "bf16" ? 2 ** -7 : 2 ** -10;
+  const want = productsOf(x, w, depth);
+  expect(got.length).toBe(want.length);
+  for (const [i, { value, magnitude }] of want.entries())
+    expect(Math.abs(got[i]! - value), `element ${i}`).toBeLessThanOrEqual(bound * magnitude + slack);
+}
+
+async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
+  const backend = new CudaBackend(new InterpretedDriver());
+  return { backend, plan: await backend.compile(program) };
+}
+
+const types = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const;
+
+// Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole.
+const rowCounts = [1, 2, 3, 8, 11];
+
+describe.each(types)("few rows by a %s weight", (dtype) => {
+  // 3 blocks: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
+  test.each([
+    [64, 2304],
+    [19, dtype.endsWith("_K") ? 256 : 288],
+    [144, 768],
+  ])("%i x %i", { timeout: 60_000 }, async (columns, depth) => {
+    const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 16), depth]);
+    program.output("y", program.matmul(x, program.persistent("w", spec), half));
+    expect(generatePtx(program).map(({ entry }) => entry)).toEqual([`matmulFew_${dtype}`]);
+    const { plan, backend } = await compiled(program);
+    await plan.load("w", sourceOf(stored));
+    for (const rows of rowCounts.slice(0, depth > 1000 ? undefined : 3)) {
+      const values = uniform(rows, rows * depth);
+      const y = await plan.run({ x: values }).y!.data();
+      expectProducts(y, values, decoded, depth, dtype);
+    }
+    await backend.dispose();
+  });
+});
+
+describe("products of one tensor", () => {
+  const depth = 512;
+  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: ["q4_K", 40] } as const;
+  const contents = Object.entries(weights).map(([name, [dtype, rows]]) => ({ name, ...contentsOf({ dtype, shape: [rows, depth] }, rows) }));
+
+  test("are two launches: results of one product, with a bias and with a residual, and the result of two", async () => {
+    const program = createProgram();
+    const rowCount = program.dim("T", 4);
+    const x = program.input("x", "f32", [rowCount, depth]);
+    const [q, k, v, gate, up] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
+      Value,
+      Value,
+      Value,
+      Value,
+      Value,
+    ];
+    program.output("q", q);
+    program.output("k", program.add(k, program.input("bias", "f32", [19])));
+    program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
+    program.output("h", program.mul(program.silu(gate), up));
+    expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["matmulFew_q4_K_q8_0_q6_K", "matmulFew_q5_K_q4_K"]);
+    const { plan, backend } = await compiled(program);
+    for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
+    for (const rows of [1, 3]) {
+      const values = uniform(rows, rows * depth);
+      const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
+      const outputs = plan.run({ x: values, bias, residual });
+      const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
+      const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
+      const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
+      for (const { name, decoded, spec } of contents.slice(0, 3))
+        expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
+      const [g, u] = contents.slice(3).map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [Products, Products];
+      for (const [i, y] of h.entries()) {
+        const { value: a, magnitude: wide } = g[i]!;
+        const { value: b, magnitude } = u[i]!;
+        const silu = a / (1 + Math.exp(-a));
+        expect(Math.abs(y - silu * b)).toBeLessThanOrEqual(
+          2 ** -10 * (1.1 * wide * Math.abs(b) + Math.abs(silu) * magnitude + wide * magnitude * 2 ** -9),
+        );
+      }
+    }
+    await backend.dispose();
+  });
+});
+
+test.each([1e-12, 1, 3e6, 1e30])("rows of magnitude %d keep their precision", async (size) => {
+  const depth = 256;
+  const { stored, decoded, spec } = contentsOf({ dtype: "q8_0", shape: [16, depth] }, 5);
+  const program = createProgram();
+  program.output("y", program.matmul(program.input("x", "f32", [program.dim("T", 2), depth]), program.persistent("w", spec), half));
+  const { plan, backend } = await compiled(program);
+  await plan.load("w", sourceOf(stored));
+  for (const rows of [1, 2]) {
+    // The rows of a run have different magnitudes.
+    const values = uniform(9, rows * depth).map((x, i) => x * size * (i < depth ? 1 : 1e-5));
+    expectProducts(await plan.run({ x: values }).y!.data(), values, decoded as Float32Array, depth, "q8_0");
+  }
+  await backend.dispose();
+});
+
+test("a program that reads a shared weight otherwise is refused, unless it was named", async () => {
+  const spec = { dtype: "q8_0", shape: [16, 256] } as const;
+  const product = createProgram();
+  product.output("y", product.matmul(product.input("x", "f32", [1, 256]), product.persistent("w", spec), half));
+  const reader = createProgram();
+  reader.output("w", reader.dequantize(reader.persistent("w", spec)));
+  const backend = new CudaBackend(new InterpretedDriver());
+  const plan = await backend.compile(product);
+  await expect(backend.compile(reader, { shareWith: plan })).rejects.toThrow(
+    "cuda: persistent w: unsupported: the plan that shares it holds it in the order of products",
+  );
+  const open = await backend.compile(product, { sharedBy: [reader] });
+  const { stored, decoded } = contentsOf(spec, 1);
+  await open.load("w", sourceOf(stored));
+  const shared = await backend.compile(reader, { shareWith: open });
+  expect(await shared.run({}).w!.data()).toEqual(decoded);
+  await backend.dispose();
+});
+
+// Most instructions per weight at one row, without moves between registers: a multiprocessor issues 3.9 per weight of q4_K while it reads them at
+// 4.3 TB/s, and more of larger types.
+test.each([
+  ["q4_K", 2.6],
+  ["q5_K", 3.2],
+  ["q6_K", 3.6],
+  ["q8_0", 2],
+  ["q4_0", 1.9],
+  ["f16", 1.7],
+] as const)("%s takes at most %d instructions per weight", (dtype, budget) => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [1, 4096]);
+  program.output("y", program.matmul(x, program.persistent("w", { dtype, shape: [4096, 4096] }), half));
+  const lines = generatePtx(program)[0]!.ptx.split("\n");
+  const wait = lines.findIndex((line) => line.includes("mbarrier.try_wait"));
+  const end = lines.findIndex((line, i) => {
+    const label = /bra (\$L\d+);/.exec(line)?.[1];
+    return i > wait + 2 && label !== undefined && lines.indexOf(`${label}:`) < wait - 1;
+  });
+  const weights = (16 * (dtype === "f16" ? 64 : 256)) / 32;
+  const instructions = lines.slice(wait, end + 1).filter((line) => line.startsWith("  ") && !line.startsWith("  mov."));
+  expect(instructions.length / weights).toBeLessThanOrEqual(budget);
+  expect(instructions.length / weights).toBeGreaterThan(0.7 * budget);
+});
