@@ -12,6 +12,11 @@ export const argmin: OpCases<"argmin"> = {
       name: "equal values far apart",
       inputs: [{ dtype: "f32", shape: [1, 600], values: Array.from({ length: 600 }, (_, i) => (i === 77 || i === 500 ? -5 : 1)) }],
     },
+    { name: "rows that groups share", inputs: [f32(2, 20_001)] },
+    {
+      name: "equal values in the shares of two groups",
+      inputs: [{ dtype: "f32", shape: [20_000], values: Array.from({ length: 20_000 }, (_, i) => (i === 4777 || i === 19_500 ? -5 : 1)) }],
+    },
     {
       name: "NaN after the smallest",
       inputs: [{ dtype: "f32", shape: [5], values: [9, 1, Number.NaN, Number.POSITIVE_INFINITY, Number.NaN] }],

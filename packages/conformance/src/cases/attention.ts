@@ -4,6 +4,8 @@ import { f32, i32, type OpCases, tensor } from "../opCases.ts";
 /** A block table whose blocks are not consecutive. */
 const tenBlocks = [3, 4, 9, 0, 1, 2, 8, 7, 5, 6];
 
+const upTo = (end: number): number[] => Array.from({ length: end }, (_, i) => i);
+
 export const attention: OpCases<"attention"> = {
   // Scores of size 4 in f32 are off by 1e-6, so weights by 1e-6 relative; f16 caches are decoded before they are multiplied.
   tolerance: { f32: { rtol: 1e-4, atol: 1e-5 } },
@@ -122,6 +124,37 @@ export const attention: OpCases<"attention"> = {
       name: "one query, long",
       inputs: [f32(1, 4, 16), f32(300, 1, 32), i32([1], [283]), i32([1], [0]), i32([1, 1], [0]), i32([1], [284])],
       params: { scale: 0.25, blockSize: 300 },
+    },
+    {
+      name: "one query of an f16 cache, longer than a group sees at once",
+      inputs: [f32(1, 2, 8), tensor("f16", 2624, 1, 16), i32([1], [2599]), i32([1], [0]), i32([1, 1], [0]), i32([1], [2600])],
+      params: { scale: 0.35, blockSize: 2624 },
+    },
+    {
+      name: "sizes of eights, f16 cache with sinks",
+      inputs: [
+        f32(3, 4, 16),
+        tensor("f16", 320, 2, 40),
+        i32([3], [297, 298, 299]),
+        i32([3], [0, 0, 0]),
+        i32([1, 10], tenBlocks),
+        i32([1], [300]),
+      ],
+      optional: { sinks: f32(4) },
+      params: { scale: 0.25, blockSize: 32 },
+    },
+    {
+      name: "many queries, with sinks",
+      inputs: [
+        f32(132, 8, 8),
+        tensor("f16", 160, 2, 24),
+        i32([132], upTo(132)),
+        i32([132], upTo(132).fill(0)),
+        i32([1, 1], [0]),
+        i32([1], [132]),
+      ],
+      optional: { sinks: f32(8) },
+      params: { scale: 0.35, blockSize: 160 },
     },
     {
       name: "a group of seven over two blocks",

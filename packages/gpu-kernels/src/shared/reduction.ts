@@ -1,4 +1,4 @@
-import type { ParamsOf, TensorSpec } from "@centella/core";
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
@@ -15,6 +15,12 @@ const enoughGroups = 512;
 export function sharersOf(rows: number, length: number): number {
   if (length < longRow) return 1;
   return Math.max(1, Math.min(Math.ceil(length / leastShare), Math.floor(enoughGroups / Math.max(1, rows))));
+}
+
+/** {@link sharersOf} of the rows of `x` along an axis, or of all of `x` for null, in the largest run of a bucket. */
+export function sharersFor(x: TensorSpec, given: number | null, bucket: DimValues | undefined): number {
+  const { outer, inner, axis } = rowsOf(x, given);
+  return sharersOf(mostElements([...outer, ...inner], bucket), mostElements(axis === null ? x.shape : [dimAt(x, axis)], bucket));
 }
 
 /** A fold of f32 elements: `combine` over `map(x)` from `initial`, its neutral element. */
@@ -43,7 +49,7 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
       const x = call.inputs[0];
       const { outer, inner, axis } = rowsOf(x, given);
       const rows = [...outer, ...inner];
-      const sharers = sharersOf(mostElements(rows, call.bucket), mostElements(axis === null ? x.shape : [dimAt(x, axis)], call.bucket));
+      const sharers = sharersFor(x, given, call.bucket);
       if (sharers === 1) {
         const args = { ...firstArgs(call), ...resultArgs(call) };
         return [
