@@ -80,14 +80,18 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
-    const { shareWith, sharedBy = [], signal } = compileOptions(program, options);
+    const { shareWith, sharedBy = [], background = false, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
     const lowered = this.#lower(program);
     return this.enqueue(async () => {
       signal?.throwIfAborted();
-      const plan = await CudaPlan.create(this, this.#device, lowered, { shared, sharedBy: sharedBy.map((other) => this.#lower(other)) });
+      const plan = await CudaPlan.create(this, this.#device, lowered, {
+        shared,
+        sharedBy: sharedBy.map((other) => this.#lower(other)),
+        background,
+      });
       this.plans.add(plan);
       return plan;
     });

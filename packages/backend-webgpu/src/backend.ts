@@ -112,13 +112,13 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   async compile(program: ProgramGraph, options: CompileOptions = {}): Promise<Plan> {
-    const { shareWith, signal } = compileOptions(program, options);
+    const { shareWith, background = false, signal } = compileOptions(program, options);
     signal?.throwIfAborted();
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
     const parts = await withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
-      compileProgram(this.#queue, lowered, persistents),
+      compileProgram(this.#queue, lowered, persistents, background),
     );
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);

@@ -178,6 +178,51 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(Math.max(...staged)).toBeLessThanOrEqual(256);
   });
 
+  test("a plan that is compiled in the background loads weights meanwhile, and its runs wait", async () => {
+    const { backend, device } = await open();
+    const compile = device.createComputePipelineAsync.bind(device);
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    device.createComputePipelineAsync = async (descriptor) => {
+      await released;
+      return compile(descriptor);
+    };
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 8), 4]);
+    program.output("y", program.matmul(x, program.persistent("w", { dtype: "f32", shape: [4, 2] })));
+    const plan = await backend.compile(program, { background: true });
+    await plan.load("w", sourceOf(new Float32Array(8).fill(2)));
+    const given = new Float32Array(4).fill(1);
+    const output = plan.run({ x: given }).y!.data();
+    given.fill(9);
+    const prepared = plan.prepare!([{ T: 1 }, { T: 8 }]);
+    release();
+    await prepared;
+    expect([...(await output)]).toEqual([8, 8]);
+    const createBindGroup = device.createBindGroup.bind(device);
+    let bindGroups = 0;
+    device.createBindGroup = (descriptor) => {
+      bindGroups++;
+      return createBindGroup(descriptor);
+    };
+    expect([...(await plan.run({ x: new Float32Array(32).fill(1) }).y!.data())].slice(0, 2)).toEqual([8, 8]);
+    expect(bindGroups).toBe(0);
+    plan.dispose();
+  });
+
+  test("a kernel that fails in the background is reported by the runs", async () => {
+    const { backend, device } = await open();
+    device.createComputePipelineAsync = async () => {
+      throw new Error("no pipeline today");
+    };
+    const plan = await backend.compile(doubling(1), { background: true });
+    await expect(plan.run({ x: Float32Array.of(1) }).y!.data()).rejects.toThrow(KernelError);
+    await expect(plan.prepare!([{}])).rejects.toThrow(/no pipeline today/);
+    plan.dispose();
+  });
+
   test("a profile has the device's time of each step, for any number of query sets", async () => {
     const { backend, device } = await open();
     const program = createProgram();

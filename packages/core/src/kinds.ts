@@ -52,7 +52,7 @@ const plan: Kind = kind(
 const runKinds: Kinds<RunOptions> = { dims: object, signal: abortSignal };
 const profileKinds: Kinds<ProfileOptions> = { ...runKinds, perStep: boolean };
 const loadKinds: Kinds<LoadOptions> = { signal: abortSignal, onProgress: callback };
-const compileKinds: Kinds<CompileOptions> = { shareWith: plan, sharedBy: list, signal: abortSignal };
+const compileKinds: Kinds<CompileOptions> = { shareWith: plan, sharedBy: list, background: boolean, signal: abortSignal };
 
 /** The options of `Plan.run` and `runSync`. @throws {ArgumentError} */
 export function runOptions(options: RunOptions): RunOptions {

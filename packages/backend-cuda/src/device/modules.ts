@@ -11,11 +11,21 @@ interface Entry {
 // Unused modules are kept for a while: compiling takes 20 to 100 ms, a loaded module takes about 10 KB.
 const maxUnused = 512;
 
+/** Loads at once. Each takes a thread of Node's pool, four by default, and one is left to read the weights meanwhile. */
+function maxLoads(): number {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return Math.max(1, (Number(process?.env?.UV_THREADPOOL_SIZE) || 4) - 1);
+}
+
 /** Compiled modules, one kernel each, once per text. */
 export class ModuleCache {
   readonly #driver: CudaDriver;
   /** Least recently acquired first. */
   readonly #entries = new Map<string, Entry>();
+  readonly #maxLoads = maxLoads();
+  #loads = 0;
+  /** Starts a load that waits, oldest first. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(driver: CudaDriver) {
     this.#driver = driver;
@@ -23,7 +33,7 @@ export class ModuleCache {
 
   /** The kernel of a module's text; return it with {@link release}. @throws {DriverError} */
   async acquire(ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
-    const found = this.#use(ptx, () => ({ loading: this.#driver.loadModule(ptx), module: undefined }));
+    const found = this.#use(ptx, () => ({ loading: this.#load(ptx), module: undefined }));
     try {
       found.module = await found.loading;
       found.kernel ??= this.#driver.kernel(found.module, entry, sharedBytes);
@@ -68,6 +78,17 @@ export class ModuleCache {
     const entries = [...this.#entries.values()];
     this.#entries.clear();
     for (const { loading } of entries) this.#driver.unloadModule(await loading);
+  }
+
+  async #load(ptx: string): Promise<Handle> {
+    if (this.#loads >= this.#maxLoads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#loads++;
+    try {
+      return await this.#driver.loadModule(ptx);
+    } finally {
+      this.#loads--;
+      this.#waiting.shift()?.();
+    }
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

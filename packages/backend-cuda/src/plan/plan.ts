@@ -63,6 +63,11 @@ interface Sharing {
   readonly sharedBy?: readonly Lowered[];
 }
 
+interface CreateOptions extends Sharing {
+  /** Whether to leave the kernels to {@link CudaPlan.prepare} and the runs. */
+  readonly background: boolean;
+}
+
 /** A program on a CUDA device. */
 export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   readonly #device: Device;
@@ -89,14 +94,14 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.#isSimple = isStored && lowered.outputs.every(({ to }) => to === "host");
   }
 
-  /** Takes the memory, uploads constants and compiles the kernels of the largest variant. Runs inside the queue. */
-  static async create(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, sharing: Sharing): Promise<CudaPlan> {
+  /** Takes the memory, uploads constants and compiles the kernels of the largest variant, unless in the background. Runs inside the queue. */
+  static async create(owner: PlanOwner<CudaPersistentBuffer>, device: Device, lowered: Lowered, options: CreateOptions): Promise<CudaPlan> {
     requireReadable(lowered);
-    const plan = new CudaPlan(owner, device, lowered, sharing);
+    const plan = new CudaPlan(owner, device, lowered, options);
     try {
       const { largest, constants } = plan.#allocate();
       for (const { memory, data } of constants) await writeThrough(device, memory, 0, data);
-      await plan.#variant(largest, noneGiven);
+      if (!options.background) await plan.#variant(largest, noneGiven);
       return plan;
     } catch (error) {
       plan.dispose();
@@ -116,6 +121,19 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     } catch (error) {
       plan.dispose();
       throw error;
+    }
+  }
+
+  /** Outside of the queue, in which weights load. */
+  async prepare(extents: readonly DimValues[]): Promise<void> {
+    this.requireAlive();
+    for (const bucket of extents.map((dims) => bucketsOf(this.program, dims))) {
+      const key = variantKey(bucket, noneGiven);
+      if (this.#variants.get(key) !== undefined) continue;
+      const plan = planVariant(this.#source, bucket, noneGiven);
+      const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
+      if (!this.isDisposed) await this.#keep(key, variant);
+      else return variant.free();
     }
   }
 
@@ -240,7 +258,16 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     if (found !== undefined) return found;
     const plan = planVariant(this.#source, bucket, given);
     if (given.size > 0) this.#memory.take("given", this.#largestInputs());
-    const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
+    return this.#keep(key, await VariantRunner.create(this.#device, plan, this.#memory.addressOf));
+  }
+
+  /** Keeps a new variant, or frees it if another one was created meanwhile. Returns the one that is kept. */
+  async #keep(key: string, variant: VariantRunner): Promise<VariantRunner> {
+    const known = this.#variants.get(key);
+    if (known !== undefined) {
+      variant.free();
+      return known;
+    }
     const evicted = this.#variants.set(key, variant);
     await evicted?.settled();
     evicted?.free();

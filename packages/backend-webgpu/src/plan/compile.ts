@@ -21,36 +21,43 @@ import { kernelTable } from "../kernels/index.ts";
 import type { Dispatch, Resource } from "../kernels/shared/kernel.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
-import { type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
+import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
 
 /**
  * Compiles a lowered program: dispatches to pipelines, storages to buffers. `persistents` are those that it shares with another plan;
- * the missing ones are added. See `withPersistents`.
+ * the missing ones are added. See `withPersistents`. With `background`, pipelines may still be compiling when
+ * it resolves.
  * @throws {KernelError | OutOfMemoryError | UnsupportedError}
  */
 export async function compileProgram(
   queue: DeviceQueue,
   lowered: Lowered,
   persistents: Map<string, WebgpuPersistentBuffer>,
+  background: boolean,
 ): Promise<PlanParts> {
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
-    const calls = dispatchesOf(lowered);
-    const compiled = await Promise.all(
-      calls.map(async (call) => ({ ...call, pipeline: await queue.pipelines.get(call.step.op.name, call.dispatch) })),
-    );
+    const calls = dispatchesOf(lowered).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
+    const compiled = Promise.all(
+      calls.map(async ({ step, dispatch, pipeline }) => {
+        pipeline.value = await queue.pipelines.get(step.op.name, dispatch);
+      }),
+    ).then(() => undefined);
+    // The failure reaches what waits for the pipelines.
+    compiled.catch(() => undefined);
+    if (!background) await compiled;
     const all = calls.map(({ dispatch }) => dispatch);
     const own = await ownBuffers(queue, buffers, lowered, all);
     const { scratch, tables } = await dispatchBuffers(buffers, all);
-    const dispatches = compiled.map(({ index, step, dispatch, pipeline }): PlannedDispatch => {
+    const dispatches = calls.map(({ index, step, dispatch, pipeline }): PlannedDispatch => {
       const pieces = dispatch.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
       return { op: step.op.name, step: index, dispatch, pipeline, pieces };
     });
     for (const persistent of missingPersistents(lowered.program, persistents)) {
       persistents.set(persistent.name, await WebgpuPersistentBuffer.create(queue, persistent));
     }
-    return { lowered, dispatches, persistents, ...own, buffers: buffers.created };
+    return { lowered, dispatches, compiled, persistents, ...own, buffers: buffers.created };
   } catch (error) {
     for (const buffer of buffers.created) buffer.destroy();
     throw error;

@@ -25,6 +25,8 @@ import { encodeDispatch, type PlannedDispatch, Variant, type VariantRun } from "
 export interface PlanParts {
   readonly lowered: Lowered;
   readonly dispatches: readonly PlannedDispatch[];
+  /** Resolves when the pipelines are compiled. */
+  readonly compiled: Promise<void>;
   readonly persistents: ReadonlyMap<string, WebgpuPersistentBuffer>;
   readonly upload: GPUBuffer;
   readonly slots: readonly GPUBuffer[];
@@ -49,16 +51,32 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   readonly #parts: PlanParts;
   readonly #queue: DeviceQueue;
   readonly #variants = new LruCache<Variant>(maxVariants);
+  #isCompiled = false;
 
   constructor(owner: PlanOwner<WebgpuPersistentBuffer>, queue: DeviceQueue, parts: PlanParts) {
     super(owner, parts.lowered, parts.persistents);
     this.#queue = queue;
     this.#parts = parts;
+    const settle = (): void => {
+      this.#isCompiled = true;
+    };
+    parts.compiled.then(settle, () => undefined);
   }
 
   /** Bytes of everything but the persistents: temporaries, constants, uploads. */
   get arenaBytes(): number {
     return this.#parts.buffers.reduce((sum, { size }) => sum + size, 0);
+  }
+
+  async prepare(extents: readonly DimValues[]): Promise<void> {
+    this.requireAlive();
+    await this.#parts.compiled;
+    for (const dims of extents) {
+      // Bind groups of hundreds of dispatches take milliseconds.
+      await new Promise((resolve) => setTimeout(resolve));
+      if (this.isDisposed) return;
+      this.#variant(dims, new Set()).at(dims);
+    }
   }
 
   protected override start({ dims, inputs }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
@@ -130,6 +148,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   #prepare(dims: DimValues, { content, waiting }: RunTensors): { readonly variant: Variant; readonly run: VariantRun } {
     const onDevice = [...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name);
     const variant = this.#variant(dims, new Set(onDevice));
+    if (!this.#isCompiled) waiting.push(this.#parts.compiled);
     const isQueued = waiting.length > 0 || !this.#queue.order.isIdle;
     if (isQueued) for (const [name, data] of content) if (!(data instanceof DeviceStorage)) content.set(name, data.slice());
     return { variant, run: variant.at(dims) };

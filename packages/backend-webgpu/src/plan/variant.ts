@@ -4,13 +4,18 @@ import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 
+/** A pipeline, once it is compiled. */
+export interface CompiledPipeline {
+  value?: GPUComputePipeline;
+}
+
 /** A compiled dispatch of a plan. `pieces` are bound to its bindings, in order. */
 export interface PlannedDispatch {
   readonly op: string;
   /** Index of the step that it computes, or a part of it. */
   readonly step: number;
   readonly dispatch: Dispatch;
-  readonly pipeline: GPUComputePipeline;
+  readonly pipeline: CompiledPipeline;
   readonly pieces: readonly Piece[];
 }
 
@@ -20,7 +25,7 @@ export type Piece = { readonly kind: "operand"; readonly operand: Operand } | { 
 /** A dispatch of a run, ready to be encoded. */
 export interface ReadyDispatch {
   readonly step: number;
-  readonly pipeline: GPUComputePipeline;
+  readonly pipeline: CompiledPipeline;
   readonly bindGroup: GPUBindGroup;
   readonly x: number;
   readonly y: number;
@@ -175,8 +180,9 @@ export class Variant {
   }
 }
 
+/** Once the plan's pipelines are compiled. */
 export function encodeDispatch(pass: GPUComputePassEncoder, { pipeline, bindGroup, x, y }: ReadyDispatch): void {
-  pass.setPipeline(pipeline);
+  pass.setPipeline(pipeline.value!);
   pass.setBindGroup(0, bindGroup);
   pass.dispatchWorkgroups(x, y);
 }

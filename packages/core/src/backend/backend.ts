@@ -120,6 +120,12 @@ export interface Plan {
   load(name: string, source: TensorSource, options?: LoadOptions): Promise<void>;
   /** Returns a persistent's current content in its declared stored form, regardless of the layout in memory. */
   save(name: string): Promise<TypedArray>;
+  /**
+   * Makes runs of these extents start without delay: compiles their kernels, while weights load and other runs go on. A run whose extents
+   * were not prepared compiles what it needs itself. Absent on backends where nothing is compiled for extents.
+   * @throws {KernelError} if a kernel cannot be compiled
+   */
+  prepare?(extents: readonly DimValues[]): Promise<void>;
   /** Sets a "zeros" persistent back to zeros, in order with the runs. */
   reset(name: string): void;
   run(inputs: Readonly<Record<string, InputData>>, options?: RunOptions): Record<string, Tensor>;
@@ -146,6 +152,11 @@ export interface CompileOptions {
   readonly shareWith?: Plan;
   /** Programs that will be compiled with `shareWith` this plan. Their uses count when the layout of persistents is chosen. */
   readonly sharedBy?: readonly ProgramGraph[];
+  /**
+   * Returns the plan while the device's compiler still works on its kernels, so that weights load meanwhile. `Plan.prepare` waits for
+   * them, and so do runs, whose outputs reject if a kernel cannot be compiled. Default: false.
+   */
+  readonly background?: boolean;
   readonly signal?: AbortSignal;
 }
 

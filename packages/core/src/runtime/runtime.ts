@@ -187,7 +187,7 @@ export class RuntimeCore {
   async #compilePlaced(
     program: ProgramGraph,
     placement: Placement,
-    { shareWith, signal }: CompileOptions,
+    { shareWith, ...options }: CompileOptions,
   ): Promise<Plan & { readonly selection: Selection }> {
     if (shareWith !== undefined) throw new ArgumentError("compile", "a placement or shareWith", "both", "compile it without one of them");
     const devices = devicesIn(placement);
@@ -199,7 +199,7 @@ export class RuntimeCore {
     const backend = first ?? this.select(program).backend;
     const others = this.backends.filter((other) => other !== backend);
     const { compilePlaced } = await import("./splitPlan.ts");
-    const plan = await compilePlaced(program, placement, [backend, ...others], signal && { signal });
+    const plan = await compilePlaced(program, placement, [backend, ...others], options);
     return this.#counted(plan, { backend, reason: `placed on ${devices.join(", ")}`, rejected: [] });
   }
 

@@ -6,6 +6,7 @@ import type { TypedArray } from "../dtype.ts";
 import { ArgumentError, DisposedError, UnsupportedError } from "../errors.ts";
 import { loadOptions, runOptions } from "../kinds.ts";
 import type { ProgramGraph } from "../program/programGraph.ts";
+import type { DimValues } from "../spec.ts";
 import type { Tensor } from "../tensor.ts";
 import { devicesIn, type Part, type Placement, splitByPlacement } from "./placement.ts";
 
@@ -24,7 +25,7 @@ export async function compilePlaced(
   program: ProgramGraph,
   placement: Placement,
   backends: readonly Backend[],
-  { signal, shareWith }: Pick<CompileOptions, "signal"> & { readonly shareWith?: SplitPlan } = {},
+  { signal, background, shareWith }: Pick<CompileOptions, "signal" | "background"> & { readonly shareWith?: SplitPlan } = {},
 ): Promise<Plan> {
   const byName = new Map(backends.map((backend) => [backend.name, backend]));
   const unknown = devicesIn(placement).find((device) => !byName.has(device));
@@ -42,6 +43,7 @@ export async function compilePlaced(
       const known = compiled.find(({ device }) => device === part.device)?.plan ?? shareWith?.planOf(part.device);
       const plan = await backend.compile(part.program, {
         ...(signal && { signal }),
+        ...(background === true && { background }),
         ...(known && { shareWith: known }),
         sharedBy: parts.filter((other) => other !== part && other.device === part.device).map((other) => other.program),
       });
@@ -89,6 +91,10 @@ export class SplitPlan implements Plan {
       const progress = (done: number, total: number): void => onProgress?.((i * total + done) / holders.length, total);
       await plan.load(name, source, { ...(signal && { signal }), onProgress: progress });
     }
+  }
+
+  async prepare(extents: readonly DimValues[]): Promise<void> {
+    await Promise.all(this.#parts.map(({ plan }) => plan.prepare?.(extents)));
   }
 
   async save(name: string): Promise<TypedArray> {

@@ -11,6 +11,7 @@ import type { LoadModelOptions } from "./loadOptions.ts";
 import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
 import { placeModel } from "./placeModel.ts";
+import { prepareRuns } from "./prepareRuns.ts";
 
 /** The context "auto" is shortened down to this many tokens so that all layers fit on a GPU. After that, layers move to the CPU. */
 const minWholeContext = 4096;
@@ -115,16 +116,22 @@ async function compileWith(
     isDraft(sizesIn(mode)) ? draft : record(sizesIn(mode)),
   );
   const plan = await runtime.compile(program.program, {
+    background: true,
     ...(options.signal && { signal: options.signal }),
     ...(place.split && { placement: place.split.place(program) }),
   });
+  const sizes = sizesIn(activations);
   try {
+    const prepared = prepareRuns(plan, sizes);
+    // A kernel's failure is reported once the weights are loaded.
+    prepared.catch(() => undefined);
     await loadWeights(plan, program, samples, options);
+    await prepared;
   } catch (error) {
     plan.dispose();
     throw error;
   }
-  return { plan, program, sizes: sizesIn(activations), place };
+  return { plan, program, sizes, place };
 }
 
 async function loadWeights(
