@@ -11,7 +11,6 @@ import type { LoadModelOptions } from "./loadOptions.ts";
 import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
 import { placeModel } from "./placeModel.ts";
-import { prepareRuns } from "./prepareRuns.ts";
 
 /** The context "auto" is shortened down to this many tokens so that all layers fit on a GPU. After that, layers move to the CPU. */
 const minWholeContext = 4096;
@@ -122,7 +121,7 @@ async function compileWith(
   });
   const sizes = sizesIn(activations);
   try {
-    const prepared = prepareRuns(plan, sizes);
+    const prepared = prepareOn(plan, sizes);
     // A kernel's failure is reported once the weights are loaded.
     prepared.catch(() => undefined);
     await loadWeights(plan, program, samples, options);
@@ -132,6 +131,13 @@ async function compileWith(
     throw error;
   }
   return { plan, program, sizes, place };
+}
+
+/** Where kernels are compiled for extents, as on GPUs, has those of the model's runs compiled. */
+async function prepareOn(plan: CompiledPlan, sizes: ModelSizes): Promise<void> {
+  if (plan.prepare === undefined) return;
+  const { prepareRuns } = await import("./prepareRuns.ts");
+  await prepareRuns(plan, sizes);
 }
 
 async function loadWeights(

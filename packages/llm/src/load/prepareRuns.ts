@@ -6,12 +6,11 @@ import type { ModelSizes } from "../model/modelBuilder.ts";
  * compiled; those of shorter prompts follow.
  * @throws {KernelError}
  */
-export async function prepareRuns(plan: Plan, sizes: ModelSizes): Promise<void> {
-  if (plan.prepare === undefined) return;
+export async function prepareRuns(plan: Pick<Plan, "prepare">, sizes: ModelSizes): Promise<void> {
   const { first, later } = extentsOf(sizes);
-  await plan.prepare(first);
+  await plan.prepare?.(first);
   // A run that needs a kernel which cannot be compiled reports it.
-  plan.prepare(later).catch(() => undefined);
+  plan.prepare?.(later).catch(() => undefined);
 }
 
 /** Extents of runs, of which a plan compiles one for all up to the next power of two. */
