@@ -84,10 +84,9 @@ async function serve() {
   return server;
 }
 
-/** The test in a page of Firefox, which is driven over WebDriver BiDi. */
+/** The test in a page of Firefox; undefined where there is none. */
 async function firefox() {
   const server = await serve();
-  const url = `http://127.0.0.1:${server.address().port}/`;
   const profile = mkdtempSync(join(tmpdir(), "firefox-"));
   const browser = spawn("firefox-esr", ["--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0"], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -95,47 +94,8 @@ async function firefox() {
   });
   const ended = new Promise((resolve) => browser.on("close", resolve));
   try {
-    const address = await new Promise((resolve, reject) => {
-      let text = "";
-      browser.on("error", reject);
-      browser.on("close", () => reject(new Error(`Firefox ended: ${text}`)));
-      browser.stderr.on("data", (part) => {
-        text += part;
-        const [, found] = /WebDriver BiDi listening on (ws:\S+)/.exec(text) ?? [];
-        if (found !== undefined) resolve(`${found}/session`);
-      });
-    });
-    const socket = new WebSocket(address);
-    await new Promise((resolve, reject) => {
-      socket.onopen = resolve;
-      socket.onerror = () => reject(new Error(`no answer from ${address}`));
-    });
-    let last = 0;
-    const waiting = new Map();
-    socket.onmessage = ({ data }) => {
-      const { id, result, message } = JSON.parse(data);
-      const { resolve, reject } = waiting.get(id) ?? {};
-      if (result === undefined) reject?.(new Error(message));
-      else resolve?.(result);
-    };
-    const send = (method, params) =>
-      new Promise((resolve, reject) => {
-        waiting.set(++last, { resolve, reject });
-        socket.send(JSON.stringify({ id: last, method, params }));
-      });
-    await send("session.new", { capabilities: {} });
-    const { contexts } = await send("browsingContext.getTree", {});
-    const { context } = contexts[0];
-    // The suite's own tests free tensors by `using`, for which Firefox has the symbol from 141 on.
-    await send("browsingContext.navigate", { context, url, wait: "complete" });
-    const names = ["@centella/core", "@centella/conformance/headless", "@centella/backend-wasm", "@centella/llm"];
-    const modules = names.map((name) => `await import(${JSON.stringify(name)})`).join(", ");
-    const model = `${url}packages/model-fable/models/fable-q4_k_m.gguf`;
-    const expression = `(async () => { Symbol.dispose ??= Symbol("dispose"); return (${smoke})(${modules}, new URL(${JSON.stringify(model)}), 2); })()`;
-    const { type, result, exceptionDetails } = await send("script.evaluate", { expression, target: { context }, awaitPromise: true });
-    if (type !== "success") throw new Error(`${exceptionDetails.text} ${JSON.stringify(exceptionDetails.stackTrace)}`);
-    await send("browser.close", {}).catch(() => undefined);
-    return result.value;
+    const send = await connect(await debuggingAddress(browser));
+    return await smokeInPage(send, `http://127.0.0.1:${server.address().port}/`);
   } catch (error) {
     if (error.code === "ENOENT") return undefined;
     throw error;
@@ -146,6 +106,59 @@ async function firefox() {
     server.closeAllConnections();
     rmSync(profile, { recursive: true, force: true });
   }
+}
+
+/** Address at which a starting browser listens for commands of WebDriver BiDi. */
+function debuggingAddress(browser) {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    browser.on("error", reject);
+    browser.on("close", () => reject(new Error(`Firefox ended: ${text}`)));
+    browser.stderr.on("data", (part) => {
+      text += part;
+      const [, found] = /WebDriver BiDi listening on (ws:\S+)/.exec(text) ?? [];
+      if (found !== undefined) resolve(`${found}/session`);
+    });
+  });
+}
+
+/** Returns a function that sends a command to the browser and resolves with its result. */
+async function connect(address) {
+  const socket = new WebSocket(address);
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = () => reject(new Error(`no answer from ${address}`));
+  });
+  let last = 0;
+  const waiting = new Map();
+  socket.onmessage = ({ data }) => {
+    const { id, result, message } = JSON.parse(data);
+    const { resolve, reject } = waiting.get(id) ?? {};
+    if (result === undefined) reject?.(new Error(message));
+    else resolve?.(result);
+  };
+  return (method, params) =>
+    new Promise((resolve, reject) => {
+      waiting.set(++last, { resolve, reject });
+      socket.send(JSON.stringify({ id: last, method, params }));
+    });
+}
+
+/** Opens the page, runs the test in it, and closes the browser. */
+async function smokeInPage(send, url) {
+  await send("session.new", { capabilities: {} });
+  const { contexts } = await send("browsingContext.getTree", {});
+  const { context } = contexts[0];
+  await send("browsingContext.navigate", { context, url, wait: "complete" });
+  const names = ["@centella/core", "@centella/conformance/headless", "@centella/backend-wasm", "@centella/llm"];
+  const modules = names.map((name) => `await import(${JSON.stringify(name)})`).join(", ");
+  const model = `${url}packages/model-fable/models/fable-q4_k_m.gguf`;
+  // The suite's own tests free tensors by `using`, for which Firefox has the symbol from 141 on.
+  const expression = `(async () => { Symbol.dispose ??= Symbol("dispose"); return (${smoke})(${modules}, new URL(${JSON.stringify(model)}), 2); })()`;
+  const { type, result, exceptionDetails } = await send("script.evaluate", { expression, target: { context }, awaitPromise: true });
+  if (type !== "success") throw new Error(`${exceptionDetails.text} ${JSON.stringify(exceptionDetails.stackTrace)}`);
+  await send("browser.close", {}).catch(() => undefined);
+  return result.value;
 }
 
 async function main(folders) {

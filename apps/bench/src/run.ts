@@ -1,5 +1,6 @@
 import type { Backend } from "@centella/core";
 import { openCandidates } from "@centella/core/backend";
+import { elementAt } from "@centella/quant/checks";
 import { type BenchedBackend, backendsWith } from "./backends.ts";
 import { measureGpuCopy } from "./ceilings/gpu.ts";
 import { type Ceiling, fasterCeilings, measureCeilings } from "./ceilings/measure.ts";
@@ -118,7 +119,7 @@ async function measureSuites(context: SuiteContext, kind: BackendKind, options: 
   const rows = planned.map(({ row }) => row);
   const measured = await measureRows(rows, settings, options.progress);
   return measured.flatMap((row, i) => {
-    const { suite } = planned[i]!;
+    const { suite } = elementAt(planned, i);
     return row.outcomes.length === 0 ? [] : [{ suite, row: deriveRow(suite.name, receiptRow(row, kind)) }];
   });
 }
@@ -130,7 +131,7 @@ interface OpenedBackend extends BenchedBackend {
 async function openBackends(wanted: readonly BenchedBackend[], log: RunOptions["log"]): Promise<readonly OpenedBackend[]> {
   const candidates = await openCandidates(wanted.map(({ factory }) => factory));
   return wanted.flatMap((benched, i) => {
-    const { backend, unavailable } = candidates[i]!;
+    const { backend, unavailable } = elementAt(candidates, i);
     log(`${benched.factory.name}: ${backend?.device.name ?? `skipped: ${unavailable}`}`);
     return backend === undefined ? [] : [{ ...benched, backend }];
   });

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { type Ceiling, ceilingFor, ceilingRate } from "./ceilings/measure.ts";
 import { digits, quoted } from "./receipts/derive.ts";
 import type { Receipt, ReceiptRow, ReceiptSubject } from "./receipts/receipt.ts";
@@ -81,7 +82,7 @@ function lineOf(row: ReceiptRow, subject: ReceiptSubject, ceilings: readonly Cei
   const name = subject.threads === undefined ? subject.name : `${subject.name}, ${subject.threads}T`;
   if (subject.time === undefined) {
     const what = subject.failed === undefined ? `skipped: ${subject.skipped}` : `FAILED: ${subject.failed}`;
-    return [title, name, "–", "–", "–", what.replaceAll("|", "/").split("\n")[0]!];
+    return [title, name, "–", "–", "–", elementAt(what.replaceAll("|", "/").split("\n"), 0)];
   }
   const value = quoted(row.metric, row.work, subject.time);
   return [title, name, `${number(value.median)} ${row.metric}`, interval(value), fractionOf(row, subject, ceilings), ratioText(subject)];

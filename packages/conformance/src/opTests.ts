@@ -12,11 +12,11 @@ import {
   ops,
 } from "@centella/core/backend";
 import { referenceOf } from "@centella/core/references";
+import { named } from "@centella/quant/checks";
 import { cases } from "./cases/index.ts";
 import { expectClose } from "./compare.ts";
 import { type ConformanceTest, compileOrSkip, withoutLeaks } from "./conformanceTest.ts";
 import { type Contents, contentsOf, seedOf } from "./data.ts";
-import { named } from "./named.ts";
 import type { CaseTensor, OpCase, OpCases } from "./opCases.ts";
 import { sourceOf } from "./sources.ts";
 

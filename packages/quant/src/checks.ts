@@ -3,7 +3,7 @@ import { ArgumentError } from "./errors.ts";
 
 export { describe, isPlain } from "./describe.ts";
 export { sentence } from "./errors.ts";
-export { elementAt, entryOf, lastOf } from "./lookup.ts";
+export { elementAt, entryOf, lastOf, named } from "./lookup.ts";
 export { formatBytes, printable, shown } from "./shown.ts";
 export { mapTuple, type Tuple, tupleOf } from "./tuple.ts";
 

@@ -73,11 +73,10 @@ function budgetOf(entry: unknown, where: string): Budget {
 export function judge(budget: Budget, figure: Figure, reading: Reading): Verdict {
   const verdict = { budget, figure, reading };
   if ("skipped" in reading) return verdict;
-  const { atLeast, atMost } = budget;
+  const { atLeast = Number.NEGATIVE_INFINITY, atMost = Number.POSITIVE_INFINITY } = budget;
   const { median, low, high } = reading.value;
-  const holds = atLeast === undefined ? low <= atMost! : high >= atLeast;
-  if (holds) return verdict;
-  const bar = atLeast === undefined ? `at most ${number(atMost!)}` : `at least ${number(atLeast)}`;
+  if (low <= atMost && high >= atLeast) return verdict;
+  const bar = budget.atLeast === undefined ? `at most ${number(atMost)}` : `at least ${number(atLeast)}`;
   return { ...verdict, broken: `${figure.name}: expected ${bar} ${figure.unit}, got ${number(median)} ${figure.unit}; ${budget.reason}` };
 }
 
@@ -87,7 +86,10 @@ export function verdictTable(verdicts: readonly Verdict[]): string {
     ["figure", "bar", "measured", "95 % interval", "verdict"],
     verdicts.map(({ budget: { atLeast, atMost }, figure: { name, unit }, reading, broken }) => [
       name,
-      atLeast === undefined ? `≤ ${number(atMost!)} ${unit}` : `≥ ${number(atLeast)} ${unit}`,
+      [
+        ...(atMost === undefined ? [] : [`≤ ${number(atMost)} ${unit}`]),
+        ...(atLeast === undefined ? [] : [`≥ ${number(atLeast)} ${unit}`]),
+      ].join(", "),
       ...("value" in reading
         ? [
             `${number(reading.value.median)} ${unit}`,

@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
+import { elementAt } from "@centella/quant/checks";
+
 import { build, type Plugin } from "esbuild";
 import { appFolder, repositoryFolder } from "../receipts/store.ts";
 import { exactly, type Figure } from "./budget.ts";
@@ -60,7 +62,7 @@ function pack(folder: string): Packed {
   const to = mkdtempSync(join(tmpdir(), "centella-size-"));
   try {
     execFileSync("pnpm", ["pack", "--pack-destination", to], { cwd: join(repositoryFolder, "packages", folder), stdio: "ignore" });
-    const tarball = join(to, readdirSync(to)[0]!);
+    const tarball = join(to, elementAt(readdirSync(to), 0));
     execFileSync("tar", ["-xzf", tarball, "-C", to]);
     const files = readdirSync(join(to, "package"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const sizes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);

@@ -1,4 +1,5 @@
 import type { Backend } from "@centella/core";
+import { lastOf, tupleOf } from "@centella/quant/checks";
 import { scalar } from "../peers/scalar.ts";
 import { measureRows, quickSettings } from "../runner/measure.ts";
 import { estimateRatio } from "../stats/bootstrap.ts";
@@ -36,10 +37,11 @@ export function speedFigures(name: string, open: () => Promise<Backend>): readon
 async function ratioOverScalar(backend: Backend, task: Task): Promise<Reading> {
   const baseline = await scalar.open({ threads: 1 });
   const quoted = { id: "budget", metric: "ms", bound: "none" } as const;
-  const [row] = await measureRows([taskRow(task, [ours(backend, 1), baseline.competitor!], quoted, undefined)], quickSettings);
-  const [mine, other] = row!.outcomes.map(({ outcome }) => {
+  const competitors = [ours(backend, 1), ...(baseline.competitor === undefined ? [] : [baseline.competitor])];
+  const row = lastOf(await measureRows([taskRow(task, competitors, quoted, undefined)], quickSettings));
+  const passes = row.outcomes.map(({ outcome }) => {
     if (outcome.status !== "measured") throw new Error(`${JSON.stringify(task)}: ${outcome.reason}`);
     return outcome.passes;
   });
-  return { value: estimateRatio(mine!, other!, seedOf(JSON.stringify(task))) };
+  return { value: estimateRatio(...tupleOf(passes, 2), seedOf(JSON.stringify(task))) };
 }

@@ -1,5 +1,6 @@
 import { webgpu } from "@centella/backend-webgpu";
 import { type Backend, createProgram, UnsupportedError } from "@centella/core";
+import { named } from "@centella/quant/checks";
 import { useSwiftShader } from "@centella/test-devices";
 import { exactly, type Figure } from "./budget.ts";
 
@@ -42,7 +43,7 @@ async function countTrips(): Promise<Trips | string> {
     const x = program.input("x", "f32", [1000]);
     program.output("y", program.add(program.scale(program.relu(x), { by: 2 }), program.input("b", "f32", [1000])));
     const plan = await backend.compile(program);
-    const run = (): Promise<unknown> => plan.run({ x: new Float32Array(1000), b: new Float32Array(1000) }).y!.data();
+    const run = (): Promise<unknown> => named(plan.run({ x: new Float32Array(1000), b: new Float32Array(1000) }), "y").data();
     await run();
     const before = snapshot(backend);
     await run();

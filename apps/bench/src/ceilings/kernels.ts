@@ -1,3 +1,5 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
+
 /**
  * Kernels that only reach a limit of the machine, as WASM bytes. They do not use the backend's emitter, because a ceiling must not depend
  * on the code that is compared with it.
@@ -144,10 +146,16 @@ function read(): Definition {
     result: i32,
     locals: [...vectors.map(() => v128), i32, i32, i32],
     code: [
-      ...streams.slice(1).flatMap((stream, i) => [...get(streams[i]!), ...quarter, 0x6a, ...set(stream)]),
+      ...streams.slice(1).flatMap((stream, i) => [...get(elementAt(streams, i)), ...quarter, 0x6a, ...set(stream)]),
       ...countDown(
         [
-          ...vectors.flatMap((i) => [...get(acc(i)), ...get(streams[i >> 1]!), ...load(16 * (i & 1)), ...simd(0xae), ...set(acc(i))]),
+          ...vectors.flatMap((i) => [
+            ...get(acc(i)),
+            ...get(elementAt(streams, i >> 1)),
+            ...load(16 * (i & 1)),
+            ...simd(0xae),
+            ...set(acc(i)),
+          ]),
           ...streams.flatMap((stream) => advance(stream, streamBytes / 4)),
         ],
         1,
@@ -229,6 +237,6 @@ function leb(value: number): number[] {
 /** Encodes a constant from 0 on. */
 function signedLeb(value: number): number[] {
   const bytes = leb(value);
-  const last = bytes.at(-1)!;
+  const last = lastOf(bytes);
   return last < 64 ? bytes : [...bytes.slice(0, -1), last | 128, 0];
 }

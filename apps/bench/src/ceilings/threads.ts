@@ -1,4 +1,6 @@
 import { Worker } from "node:worker_threads";
+import { elementAt } from "@centella/quant/checks";
+
 import type { Job, PostedJob, WorkerSetup } from "./worker.ts";
 
 /** Threads that run ceiling kernels, each on a memory of its own. */
@@ -38,7 +40,7 @@ export class Threads {
     Atomics.store(control, 2, 0);
     const start = Atomics.load(control, 0) + 1;
     jobs.forEach((job, i) => {
-      this.#workers[i]!.postMessage({ ...job, start } satisfies PostedJob);
+      elementAt(this.#workers, i).postMessage({ ...job, start } satisfies PostedJob);
     });
     this.#waitFor(1, jobs.length);
     const begin = performance.now();

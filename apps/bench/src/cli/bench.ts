@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
+import { elementAt } from "@centella/quant/checks";
 import { backendsWith } from "../backends.ts";
 import { runLoadProcess } from "../models/loadProcess.ts";
 import { oursModel } from "../models/ours.ts";
@@ -80,7 +81,7 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
     log: (line) => console.error(line),
     progress,
   });
-  console.log(ceilingLines(receipts[0]!.ceilings).join("\n"));
+  console.log(ceilingLines(elementAt(receipts, 0).ceilings).join("\n"));
   for (const receipt of receipts) {
     console.log(`\n${receiptTable(receipt)}`);
     if (receipt.suite === "generate") console.log(`\n${llamaBenchShape(receipt)}`);

@@ -1,3 +1,4 @@
+import { named } from "@centella/quant/checks";
 import { UsageError } from "../usageError.ts";
 
 /** Runs a command with its arguments and returns the exit code. */
@@ -20,7 +21,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
 export async function main(args: readonly string[]): Promise<number> {
   const [name = "", ...rest] = args;
   try {
-    if (Object.hasOwn(commands, name)) return await (await commands[name]!())(rest);
+    if (Object.hasOwn(commands, name)) return await (await named(commands, name)())(rest);
     const { benchCommand } = await import("./bench.ts");
     return await benchCommand(args);
   } catch (error) {

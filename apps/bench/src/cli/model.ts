@@ -1,3 +1,4 @@
+import { named } from "@centella/quant/checks";
 import { generateModel } from "../model/generate.ts";
 import { shapes } from "../model/shapes.ts";
 import { type FileType, fileTypes } from "../model/tensors.ts";
@@ -37,7 +38,7 @@ export async function modelCommand(args: readonly string[]): Promise<number> {
   pick("--shape", [shape], shapeNames);
   const found = typeNames.find((name) => name === type);
   if (found === undefined) throw new UsageError(`--type: expected one of ${typeNames.join(", ")}, got ${type}`);
-  const most = shapes[shape]!.layers;
+  const most = named(shapes, shape).layers;
   let shown = -1;
   const bytes = await generateModel({
     shape,

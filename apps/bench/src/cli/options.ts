@@ -1,4 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { elementAt } from "@centella/quant/checks";
+
 import { UsageError } from "../usageError.ts";
 
 /** Splits a command's arguments. @throws {UsageError} for an unknown option or a missing value */
@@ -9,7 +11,7 @@ export function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message.split(". To specify")[0]! : String(error));
+    throw new UsageError(error instanceof Error ? elementAt(error.message.split(". To specify"), 0) : String(error));
   }
 }
 

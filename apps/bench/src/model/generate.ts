@@ -1,5 +1,6 @@
 import { open, rename, rm } from "node:fs/promises";
 import { blockLayout, tensorBytes } from "@centella/quant";
+import { elementAt, named } from "@centella/quant/checks";
 import { seedOf, uniform } from "../stats/random.ts";
 import { randomBlocks } from "./blocks.ts";
 import { type GgufValue, ggufHeader, padding } from "./ggufWriter.ts";
@@ -26,7 +27,7 @@ const chunkElements = 2 ** 22;
  * its size. Data is streamed, so memory stays small for any model. The file appears when it is complete.
  */
 export async function generateModel({ shape: name, type, out, seed, layers, onProgress }: GenerateModelOptions): Promise<number> {
-  const full = shapes[name]!;
+  const full = named(shapes, name);
   const shape = layers === undefined ? full : { ...full, layers };
   const plans = tensorPlans(shape, type);
   const { header, total } = modelHeader(name, shape, type);
@@ -68,7 +69,7 @@ function sizeOf({ type, shape }: TensorPlan): number {
 function* dataOf({ name, type, shape, scale }: TensorPlan, model: ModelShape, seed: number): Generator<Uint8Array> {
   const own = seedOf(`${seed}/${name}`);
   if (type === "f32") {
-    yield new Uint8Array(vectorOf(name, shape[0]!, model, own).buffer);
+    yield new Uint8Array(vectorOf(name, elementAt(shape, 0), model, own).buffer);
     return;
   }
   const elements = shape.reduce((a, b) => a * b, 1);

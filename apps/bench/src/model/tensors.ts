@@ -1,5 +1,6 @@
 import { type MixTensor, tensorTypes } from "@centella/gguf";
 import type { GgmlType } from "@centella/quant";
+import { elementAt } from "@centella/quant/checks";
 import { isWeightType, type WeightType } from "./blocks.ts";
 import type { ModelShape } from "./shapes.ts";
 
@@ -49,7 +50,7 @@ export function tensorPlans(shape: ModelShape, fileType: FileType): readonly Ten
   vector("output_norm.weight", d);
   if (!isTied) matrix("output", vocabulary, d);
   const types = tensorTypes(fileType, { architecture, layers, headsPerKv: heads / kvHeads, experts: 0 }, tensors);
-  return tensors.map(({ name, shape, scale }, i) => ({ name, shape, scale, type: generated(types[i]!) }));
+  return tensors.map(({ name, shape, scale }, i) => ({ name, shape, scale, type: generated(elementAt(types, i)) }));
 }
 
 function generated(type: GgmlType): TensorPlan["type"] {

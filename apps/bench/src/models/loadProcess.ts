@@ -1,6 +1,8 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { peakResidentBytes } from "@centella/cli/peakMemory";
+import { lastOf } from "@centella/quant/checks";
+
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor } from "./competitor.ts";
 
@@ -33,7 +35,7 @@ export async function measureLoad(competitor: string, file: string, threads: num
   const code = await new Promise<number | null>((resolve, reject) => child.on("error", reject).on("close", resolve));
   if (code === 3) throw new Skip(output.stderr.trim());
   if (code !== 0) throw new Error(`loading in a process of its own: expected exit code 0, got ${code}: ${output.stderr.trim()}`);
-  return JSON.parse(output.stdout.trim().split("\n").at(-1)!) as LoadMeasurement;
+  return JSON.parse(lastOf(output.stdout.trim().split("\n"))) as LoadMeasurement;
 }
 
 /** The process's side: prints the measurement, or the reason with exit code 3. */

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
 import { loadModel, type Model, type Session, UnsupportedArchitectureError } from "@centella/llm";
+import { elementAt } from "@centella/quant/checks";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
 
@@ -145,10 +146,11 @@ async function lastLogits(model: Model, ids: readonly number[]): Promise<Float32
 
 function cosine(a: Float32Array, b: Float32Array): number {
   let [ab, aa, bb] = [0, 0, 0];
-  for (let i = 0; i < a.length; i++) {
-    ab += a[i]! * b[i]!;
-    aa += a[i]! * a[i]!;
-    bb += b[i]! * b[i]!;
+  for (const [i, p] of a.entries()) {
+    const q = elementAt(b, i);
+    ab += p * q;
+    aa += p * p;
+    bb += q * q;
   }
   return ab / Math.sqrt(aa * bb);
 }

@@ -1,3 +1,4 @@
+import { elementAt, tupleOf } from "@centella/quant/checks";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
@@ -60,10 +61,11 @@ function competitorOf(library: Jax): Competitor {
       const shapes = operandShapes(task);
       const compute = library.jit(functionOf(library, task));
       const operands = Array.from({ length: sets }, (_, set) =>
-        inputsOf(task, set).tensors.map((values, i) => library.numpy.array(values).reshape(shapes[i]!)),
+        inputsOf(task, set).map((values, i) => library.numpy.array(values).reshape(elementAt(shapes, i))),
       );
       for (const array of operands.flat()) await array.blockUntilReady();
-      const call = async (set: number): Promise<JaxArray> => compute(...operands[set % sets]!.map((array) => array.ref)).blockUntilReady();
+      const call = async (set: number): Promise<JaxArray> =>
+        compute(...elementAt(operands, set % sets).map((array) => array.ref)).blockUntilReady();
       return {
         sample: timed(async (set) => (await call(set)).dispose()),
         result: async () => (await call(0)).data(),
@@ -80,15 +82,16 @@ function functionOf(library: Jax, task: Task): JaxFunction {
   const { numpy } = library;
   switch (task.kind) {
     case "matmul":
-      return (a, b) => numpy.matmul(a!, b!);
+      return (...operands) => numpy.matmul(...tupleOf(operands, 2));
     case "quantMatmul":
       throw new Skip("has no quantised weights");
     case "chain":
-      return (x, a, b) => {
-        let y = x!;
-        for (let step = 0; step < task.length / 2; step++) y = numpy.multiply(numpy.add(y, a!.ref), b!.ref);
-        a!.dispose();
-        b!.dispose();
+      return (...operands) => {
+        const [x, a, b] = tupleOf(operands, 3);
+        let y = x;
+        for (let step = 0; step < task.length / 2; step++) y = numpy.multiply(numpy.add(y, a.ref), b.ref);
+        a.dispose();
+        b.dispose();
         return y;
       };
     case "op":
@@ -106,22 +109,22 @@ function functionOf(library: Jax, task: Task): JaxFunction {
 function opOf({ numpy, nn }: Jax, op: OpTask["op"]): JaxFunction {
   switch (op) {
     case "add":
-      return (a, b) => numpy.add(a!, b!);
+      return (...operands) => numpy.add(...tupleOf(operands, 2));
     case "dot":
-      return (a, b) => numpy.dot(a!, b!);
+      return (...operands) => numpy.dot(...tupleOf(operands, 2));
     case "mul":
-      return (a, b) => numpy.multiply(a!, b!);
+      return (...operands) => numpy.multiply(...tupleOf(operands, 2));
     case "relu":
     case "sigmoid":
-      return (x) => nn[op](x!);
+      return (...operands) => nn[op](...tupleOf(operands, 1));
     case "sum":
     case "max":
     case "min":
-      return (x) => numpy[op](x!);
+      return (...operands) => numpy[op](...tupleOf(operands, 1));
     case "softmax":
-      return (x) => nn.softmax(x!);
+      return (...operands) => nn.softmax(...tupleOf(operands, 1));
     case "gelu":
-      return (x) => nn.gelu(x!, { approximate: true });
+      return (...operands) => nn.gelu(...tupleOf(operands, 1), { approximate: true });
     case "layerNorm":
       throw new Skip("has no layerNorm");
   }

@@ -1,5 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { elementAt } from "@centella/quant/checks";
+
 import { Skip, type Subject } from "../runner/subject.ts";
 import type { Competitor } from "../tasks/competitor.ts";
 import { inputsOf, operandShapes, type Task } from "../tasks/task.ts";
@@ -114,7 +116,7 @@ function competitorOf(pipe: Pipe, threads: number): Competitor {
 async function sendTask(pipe: Pipe, task: Task, sets: number): Promise<void> {
   await pipe.ask({ do: "task", task });
   for (let set = 0; set < sets; set++) {
-    await pipe.ask({ do: "set", shapes: operandShapes(task) }, inputsOf(task, set).tensors);
+    await pipe.ask({ do: "set", shapes: operandShapes(task) }, inputsOf(task, set));
   }
 }
 
@@ -182,7 +184,7 @@ class Pipe {
   }
 
   #join(): Buffer {
-    const all = this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+    const all = this.#chunks.length === 1 ? elementAt(this.#chunks, 0) : Buffer.concat(this.#chunks);
     this.#chunks = [all];
     return all;
   }

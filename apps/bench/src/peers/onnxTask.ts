@@ -1,8 +1,10 @@
 import { halfToFloat } from "@centella/quant";
+import { elementAt, named } from "@centella/quant/checks";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
 import {
+  blocksOf,
   callsOf,
   inputsOf,
   type OpTask,
@@ -11,7 +13,6 @@ import {
   type QuantMatmulTask,
   sizeOf,
   type Task,
-  type TaskInputs,
 } from "../tasks/task.ts";
 import { type Initializer, type OnnxGraph, type OnnxNode, onnxModel } from "./onnxModel.ts";
 
@@ -42,19 +43,18 @@ async function prepare(runtime: OnnxRuntime, options: object, task: Task, sets: 
   const prepared: { session: OnnxSession; feeds: Record<string, OnnxTensor> }[] = [];
   for (let set = 0; set < sets; set++) {
     const inputs = inputsOf(task, set);
-    const graph = graphOf(task, inputs);
+    const graph = graphOf(task, set, inputs);
     const hasWeights = graph.initializers.length > 0;
     const session =
       prepared[0] !== undefined && !hasWeights ? prepared[0].session : await runtime.InferenceSession.create(onnxModel(graph), options);
     const feeds = Object.fromEntries(
-      Object.entries(graph.inputs).map(([input, shape], i) => [input, new runtime.Tensor("float32", inputs.tensors[i]!, shape)]),
+      Object.entries(graph.inputs).map(([input, shape], i) => [input, new runtime.Tensor("float32", elementAt(inputs, i), shape)]),
     );
     prepared.push({ session, feeds });
   }
   const call = async (set: number): Promise<Float32Array> => {
-    const { session, feeds } = prepared[set % sets]!;
-    const { y } = await session.run(feeds);
-    return y!.data;
+    const { session, feeds } = elementAt(prepared, set % sets);
+    return named(await session.run(feeds), "y").data;
   };
   return {
     sample: timed(call),
@@ -66,12 +66,12 @@ async function prepare(runtime: OnnxRuntime, options: object, task: Task, sets: 
 }
 
 /** The task as a graph; inputs are named in the order of its operands. */
-function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
+function graphOf(task: Task, set: number, tensors: readonly Float32Array<ArrayBuffer>[]): OnnxGraph {
   const shapes = operandShapes(task);
   const names = shapes.map((_, i) => ["x", "b", "c"][i] ?? `x${i}`);
-  const weights = task.kind === "matmul" && task.hasWeights ? [f32("b", shapes[1]!, tensors[1]!)] : [];
+  const weights = task.kind === "matmul" && task.hasWeights ? [f32("b", elementAt(shapes, 1), elementAt(tensors, 1))] : [];
   const inputs = Object.fromEntries(
-    names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, shapes[i]!]),
+    names.filter((name) => !weights.some((weight) => weight.name === name)).map((name, i) => [name, elementAt(shapes, i)]),
   );
   const graph = (nodes: readonly OnnxNode[], initializers: readonly Initializer[] = weights): OnnxGraph => ({
     inputs,
@@ -83,7 +83,7 @@ function graphOf(task: Task, { tensors, blocks }: TaskInputs): OnnxGraph {
     case "matmul":
       return graph([{ op: "MatMul", inputs: ["x", "b"], output: "y" }]);
     case "quantMatmul":
-      return graph([quantNode(task)], quantWeights(task, blocks!));
+      return graph([quantNode(task)], quantWeights(task, blocksOf(task, set)));
     case "chain":
       return graph(
         Array.from({ length: task.length }, (_, i): OnnxNode => {
@@ -153,9 +153,10 @@ function quantWeights({ n, k }: QuantMatmulTask, blocks: Uint8Array): readonly I
   const count = (n * k) / 32;
   const packed = new Uint8Array(count * 16);
   const scales = new Float32Array(count);
+  const view = new DataView(blocks.buffer, blocks.byteOffset, blocks.byteLength);
   for (let block = 0; block < count; block++) {
     const at = block * 18;
-    scales[block] = halfToFloat(blocks[at]! | (blocks[at + 1]! << 8));
+    scales[block] = halfToFloat(view.getUint16(at, true));
     for (let j = 0; j < 8; j++) {
       const [even, odd] = [blocks[at + 2 + 2 * j]!, blocks[at + 3 + 2 * j]!];
       packed[block * 16 + j] = (even & 15) | ((odd & 15) << 4);

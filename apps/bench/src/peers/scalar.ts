@@ -1,3 +1,4 @@
+import { elementAt, tupleOf } from "@centella/quant/checks";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import { callsOf, inputsOf, layerNormEps, type OpTask, outputShape, type SeriesTask, sizeOf, type Task } from "../tasks/task.ts";
@@ -23,31 +24,45 @@ export const scalar: PeerAdapter = {
 
 function prepare(task: Task, sets: number): Subject {
   const compute = loopOf(task);
-  const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set).tensors);
+  const operands = Array.from({ length: sets }, (_, set) => inputsOf(task, set));
   const y = new Float32Array(sizeOf(outputShape(task)));
   return {
-    sample: timed((set) => compute(operands[set % sets]!, y)),
+    sample: timed((set) => compute(elementAt(operands, set % sets), y)),
     async result() {
-      compute(operands[0]!, y);
+      compute(elementAt(operands, 0), y);
       return y;
     },
     dispose: () => undefined,
   };
 }
 
-function loopOf(task: Task): (operands: readonly F32[], y: F32) => void {
+type Loop = (operands: readonly F32[], y: F32) => void;
+
+function loopOf(task: Task): Loop {
   switch (task.kind) {
     case "matmul":
-      return ([a, b], y) => matmul(a!, b!, y, task.m, task.k, task.n);
+      return binary((a, b, y) => matmul(a, b, y, task.m, task.k, task.n));
     case "quantMatmul":
       throw new Skip("has no quantised weights");
     case "chain":
-      return ([x, a, b], y) => chain(x!, a!, b!, y, task.length);
+      return ternary((x, a, b, y) => chain(x, a, b, y, task.length));
     case "op":
       return opLoop(task);
     case "series":
       return series(task);
   }
+}
+
+function unary(loop: (x: F32, y: F32) => void): Loop {
+  return (operands, y) => loop(...tupleOf(operands, 1), y);
+}
+
+function binary(loop: (a: F32, b: F32, y: F32) => void): Loop {
+  return (operands, y) => loop(...tupleOf(operands, 2), y);
+}
+
+function ternary(loop: (a: F32, b: F32, c: F32, y: F32) => void): Loop {
+  return (operands, y) => loop(...tupleOf(operands, 3), y);
 }
 
 /** Rows of `b` are read in order: i-k-j. */
@@ -70,7 +85,7 @@ function chain(x: F32, a: F32, b: F32, y: F32, length: number): void {
 }
 
 /** Op after op, and their sum. */
-function series(task: SeriesTask): (operands: readonly F32[], y: F32) => void {
+function series(task: SeriesTask): Loop {
   const shape = [task.n];
   const call = opLoop({ kind: "op", op: task.op, shape });
   const one = new Float32Array(sizeOf(outputShape(task)));
@@ -83,66 +98,74 @@ function series(task: SeriesTask): (operands: readonly F32[], y: F32) => void {
   };
 }
 
-function opLoop({ op, shape }: OpTask): (operands: readonly F32[], y: F32) => void {
+function opLoop({ op, shape }: OpTask): Loop {
   const width = shape.at(-1) ?? 1;
   switch (op) {
     case "add":
-      return ([a, b], y) => {
-        for (let i = 0; i < y.length; i++) y[i] = a![i]! + b![i]!;
-      };
+      return binary((a, b, y) => {
+        for (let i = 0; i < y.length; i++) y[i] = a[i]! + b[i]!;
+      });
     case "mul":
-      return ([a, b], y) => {
-        for (let i = 0; i < y.length; i++) y[i] = a![i]! * b![i]!;
-      };
+      return binary((a, b, y) => {
+        for (let i = 0; i < y.length; i++) y[i] = a[i]! * b[i]!;
+      });
     case "relu":
-      return ([x], y) => {
-        for (let i = 0; i < y.length; i++) y[i] = Math.max(x![i]!, 0);
-      };
+      return unary((x, y) => {
+        for (let i = 0; i < y.length; i++) y[i] = Math.max(x[i]!, 0);
+      });
     case "sigmoid":
-      return ([x], y) => {
-        for (let i = 0; i < y.length; i++) y[i] = 1 / (1 + Math.exp(-x![i]!));
-      };
-    case "gelu": {
-      const slope = Math.sqrt(2 / Math.PI);
-      return ([x], y) => {
-        for (let i = 0; i < y.length; i++) {
-          const v = x![i]!;
-          y[i] = 0.5 * v * (1 + Math.tanh(slope * (v + 0.044715 * v * v * v)));
-        }
-      };
-    }
+      return unary((x, y) => {
+        for (let i = 0; i < y.length; i++) y[i] = 1 / (1 + Math.exp(-x[i]!));
+      });
+    case "gelu":
+      return unary(gelu);
     case "softmax":
-      return ([x], y) => {
-        for (let row = 0; row < y.length; row += width) softmaxRow(x!, y, row, width);
-      };
+      return unary((x, y) => {
+        for (let row = 0; row < y.length; row += width) softmaxRow(x, y, row, width);
+      });
     case "layerNorm":
-      return ([x, scale, bias], y) => {
-        for (let row = 0; row < y.length; row += width) layerNormRow(x!, scale!, bias!, y, row, width);
-      };
+      return ternary((x, scale, bias, y) => {
+        for (let row = 0; row < y.length; row += width) layerNormRow(x, scale, bias, y, row, width);
+      });
+    default:
+      return reductionLoop(op);
+  }
+}
+
+function reductionLoop(op: "sum" | "max" | "min" | "dot"): Loop {
+  switch (op) {
     case "sum":
-      return ([x], y) => {
+      return unary((x, y) => {
         let sum = 0;
-        for (let i = 0; i < x!.length; i++) sum += x![i]!;
+        for (let i = 0; i < x.length; i++) sum += x[i]!;
         y[0] = sum;
-      };
+      });
     case "max":
-      return ([x], y) => {
+      return unary((x, y) => {
         let largest = Number.NEGATIVE_INFINITY;
-        for (let i = 0; i < x!.length; i++) if (x![i]! > largest) largest = x![i]!;
+        for (let i = 0; i < x.length; i++) if (x[i]! > largest) largest = x[i]!;
         y[0] = largest;
-      };
+      });
     case "min":
-      return ([x], y) => {
+      return unary((x, y) => {
         let smallest = Number.POSITIVE_INFINITY;
-        for (let i = 0; i < x!.length; i++) if (x![i]! < smallest) smallest = x![i]!;
+        for (let i = 0; i < x.length; i++) if (x[i]! < smallest) smallest = x[i]!;
         y[0] = smallest;
-      };
+      });
     case "dot":
-      return ([a, b], y) => {
+      return binary((a, b, y) => {
         let sum = 0;
-        for (let i = 0; i < a!.length; i++) sum += a![i]! * b![i]!;
+        for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!;
         y[0] = sum;
-      };
+      });
+  }
+}
+
+function gelu(x: F32, y: F32): void {
+  const slope = Math.sqrt(2 / Math.PI);
+  for (let i = 0; i < y.length; i++) {
+    const v = x[i]!;
+    y[i] = 0.5 * v * (1 + Math.tanh(slope * (v + 0.044715 * v * v * v)));
   }
 }
 

@@ -1,3 +1,4 @@
+import { elementAt, tupleOf } from "@centella/quant/checks";
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
@@ -96,19 +97,17 @@ function competitorOf(
       const shapes = operandShapes(task);
       const compute = computeOf(tf, task);
       const operands = Array.from({ length: sets }, (_, set) =>
-        inputsOf(task, set).tensors.map((values, i) => tf.tensor(values, shapes[i]!)),
+        inputsOf(task, set).map((values, i) => tf.tensor(values, elementAt(shapes, i))),
       );
       let last: TfTensor | undefined;
-      const call = (set: number): void => {
+      const call = (set: number): TfTensor => {
         last?.dispose();
-        last = tf.tidy(() => compute(operands[set % sets]!));
+        last = tf.tidy(() => compute(elementAt(operands, set % sets)));
+        return last;
       };
       return {
         sample: timed(call, settle === undefined ? {} : { settle: async () => last && settle(last) }),
-        async result() {
-          call(0);
-          return last!.data();
-        },
+        result: async () => call(0).data(),
         dispose() {
           last?.dispose();
           for (const tensor of operands.flat()) tensor.dispose();
@@ -121,13 +120,14 @@ function competitorOf(
 function computeOf(tf: Tf, task: Task): (operands: readonly TfTensor[]) => TfTensor {
   switch (task.kind) {
     case "matmul":
-      return ([a, b]) => tf.matMul(a!, b!);
+      return (operands) => tf.matMul(...tupleOf(operands, 2));
     case "quantMatmul":
       throw new Skip("has no quantised weights");
     case "chain":
-      return ([x, a, b]) => {
-        let y = x!;
-        for (let step = 0; step < task.length / 2; step++) y = tf.mul(tf.add(y, a!), b!);
+      return (operands) => {
+        const [x, a, b] = tupleOf(operands, 3);
+        let y = x;
+        for (let step = 0; step < task.length / 2; step++) y = tf.mul(tf.add(y, a), b);
         return y;
       };
     case "op":
@@ -147,11 +147,11 @@ function opOf(tf: Tf, op: OpTask["op"]): (operands: readonly TfTensor[]) => TfTe
     case "add":
     case "mul":
     case "dot":
-      return ([a, b]) => tf[op](a!, b!);
+      return (operands) => tf[op](...tupleOf(operands, 2));
     case "gelu":
     case "layerNorm":
       throw new Skip(`has no ${op}`);
     default:
-      return ([x]) => tf[op](x!);
+      return (operands) => tf[op](...tupleOf(operands, 1));
   }
 }

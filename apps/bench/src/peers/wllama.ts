@@ -2,6 +2,8 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { lastOf } from "@centella/quant/checks";
+
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
 import { Skip } from "../runner/subject.ts";
 import { peerPackage, peerVersion } from "./load.ts";
@@ -111,7 +113,7 @@ async function serve(folder: string, files: ReadonlyMap<string, string>): Promis
     const path = new URL(request.url ?? "/", "http://localhost").pathname;
     response.setHeader("Cross-Origin-Opener-Policy", "same-origin");
     response.setHeader("Cross-Origin-Embedder-Policy", "require-corp");
-    response.setHeader("Content-Type", path === "/" ? "text/html" : (types[path.split(".").at(-1)!] ?? "application/octet-stream"));
+    response.setHeader("Content-Type", path === "/" ? "text/html" : (types[lastOf(path.split("."))] ?? "application/octet-stream"));
     if (path === "/") {
       response.end(html);
       return;

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { isAncestor } from "../machine.ts";
 import { deriveRow } from "./derive.ts";
 import { type Receipt, receiptVersion } from "./receipt.ts";
@@ -23,7 +24,7 @@ export function checkReceipt(receipt: Receipt, repository: string): readonly str
       if (subject.failed !== undefined) problems.push(`${where}: failed: ${subject.failed}`);
       if (subject.samples !== undefined && subject.samples.flat().length < minSamples)
         problems.push(`${where}: expected at least ${minSamples} samples, got ${subject.samples.flat().length}`);
-      const { time, ratios } = derived.subjects[i]!;
+      const { time, ratios } = elementAt(derived.subjects, i);
       if (JSON.stringify([subject.time, subject.ratios]) !== JSON.stringify([time, ratios])) {
         problems.push(
           `${where}: expected ${JSON.stringify({ time, ratios })} from the samples, got ${JSON.stringify({ time: subject.time, ratios: subject.ratios })}`,

@@ -1,4 +1,6 @@
 import { fileURLToPath } from "node:url";
+import { elementAt } from "@centella/quant/checks";
+
 import { build } from "esbuild";
 import type { ReportData } from "./data.ts";
 
@@ -41,7 +43,7 @@ export async function reportPage(data: ReportData): Promise<string> {
 <label>Machine <select id="machine"></select></label>
 <main></main>
 <script type="application/json" id="data">${dataText(data)}</script>
-<script>${outputFiles[0]!.text.replaceAll("</script", "<\\/script")}</script>
+<script>${elementAt(outputFiles, 0).text.replaceAll("</script", "<\\/script")}</script>
 </html>
 `;
 }

@@ -1,3 +1,4 @@
+import { elementAt, entryOf } from "@centella/quant/checks";
 import * as Plot from "@observablehq/plot";
 import type { Point, Ratio, Roof } from "./data.ts";
 
@@ -15,7 +16,7 @@ export type Colours = (subject: string) => string;
 /** Colours by the order in which the names are given. */
 export function coloursOf(names: readonly string[]): Colours {
   const all = [...new Set(names)];
-  return (subject) => palette[all.indexOf(subject) % palette.length]!;
+  return (subject) => elementAt(palette, all.indexOf(subject) % palette.length);
 }
 
 /** Options of all plots: transparent, in the page's colours, with room for the titles of axes below the ticks. */
@@ -49,26 +50,60 @@ function ticksOn(width: number): number {
   return Math.max(3, Math.floor(width / 90));
 }
 
-/** Rate over intensity under the roofs of the machine: one line per number of threads or per GPU backend. */
-export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], width: number, colours: Colours): Drawn {
-  const intensities = points.map(({ intensity }) => intensity!);
-  const [from, to] = [Math.min(...intensities) / 1.5, Math.max(...intensities) * 1.5];
+/** A point of a roofline: its rate and its intensity are known. */
+type RatedPoint = Point & { readonly intensity: number; readonly gflops: number };
+
+/** A corner of a roof. */
+interface Corner {
+  readonly on: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+/** The roofs between two intensities: bent ones where the peak rate is known, and slopes where only the memory's is. */
+function roofCorners(
+  roofs: readonly Roof[],
+  from: number,
+  to: number,
+): { readonly bent: readonly Corner[]; readonly slopes: readonly Corner[] } {
   const peaks = roofs.filter(({ kind }) => kind === "flops");
-  const lines = peaks.flatMap(({ on, value: peak }) => {
+  const bent = peaks.flatMap(({ on, value: peak }) => {
     const memory = roofs.find((roof) => roof.kind === "read" && roof.on === on)?.value;
     if (memory === undefined) return [];
     const ridge = Math.min(Math.max(peak / memory, from), to);
     return [from, ridge, to].map((x) => ({ on, x, y: Math.min(peak, memory * x) }));
   });
-  const copies = roofs
+  const slopes = roofs
     .filter(({ kind, on }) => kind === "copy" && !peaks.some((peak) => peak.on === on))
     .flatMap(({ on, value }) => [from, to].map((x) => ({ on, x, y: value * x })));
-  const dot = {
-    x: "intensity",
-    y: "gflops",
-    title: ({ row, subject, gflops }: Point) => `${subject}: ${row}, ${gflops!.toPrecision(3)} GFLOP/s`,
-    tip: true,
-  };
+  return { bent, slopes };
+}
+
+/** Marks of the points: ours are filled, peers are crosses. */
+function ratedMarks(points: readonly RatedPoint[]): readonly Plot.Markish[] {
+  const title = ({ row, subject, gflops }: RatedPoint) => `${subject}: ${row}, ${gflops.toPrecision(3)} GFLOP/s`;
+  const dot = { x: "intensity", y: "gflops", title, tip: true };
+  return [
+    Plot.dot(
+      points.filter(({ isOurs }) => isOurs),
+      { ...dot, fill: "subject", r: 5 },
+    ),
+    Plot.dot(
+      points.filter(({ isOurs }) => !isOurs),
+      { ...dot, stroke: "subject", symbol: "times", r: 4 },
+    ),
+  ];
+}
+
+/** Rate over intensity under the roofs of the machine: one line per number of threads or per GPU backend. */
+export function rooflinePlot(all: readonly Point[], roofs: readonly Roof[], width: number, colours: Colours): Drawn {
+  const points = all.flatMap((point): RatedPoint[] => {
+    const { intensity, gflops } = point;
+    return intensity === undefined || gflops === undefined ? [] : [{ ...point, intensity, gflops }];
+  });
+  const intensities = points.map(({ intensity }) => intensity);
+  const { bent, slopes } = roofCorners(roofs, Math.min(...intensities) / 1.5, Math.max(...intensities) * 1.5);
+  const corners = [...bent, ...slopes];
   return Plot.plot({
     ...frame(width, 380),
     grid: true,
@@ -81,14 +116,14 @@ export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], w
     y: {
       type: "log",
       label: "GFLOP/s",
-      domain: labelledDomain([...points.map(({ gflops }) => gflops!), ...lines.map(({ y }) => y)]),
+      domain: labelledDomain([...points.map(({ gflops }) => gflops), ...bent.map(({ y }) => y)]),
       ticks: 6,
       tickFormat: "~g",
     },
     marks: [
-      Plot.line([...lines, ...copies], { x: "x", y: "y", z: "on", stroke: "currentColor", strokeOpacity: 0.6, strokeDasharray: "5 4" }),
+      Plot.line(corners, { x: "x", y: "y", z: "on", stroke: "currentColor", strokeOpacity: 0.6, strokeDasharray: "5 4" }),
       Plot.text(
-        [...lines, ...copies],
+        corners,
         Plot.selectFirst({
           x: "x",
           y: "y",
@@ -100,14 +135,7 @@ export function rooflinePlot(points: readonly Point[], roofs: readonly Roof[], w
           ...halo,
         }),
       ),
-      Plot.dot(
-        points.filter(({ isOurs }) => isOurs),
-        { ...dot, fill: "subject", r: 5 },
-      ),
-      Plot.dot(
-        points.filter(({ isOurs }) => !isOurs),
-        { ...dot, stroke: "subject", symbol: "times", r: 4 },
-      ),
+      ...ratedMarks(points),
     ],
   });
 }
@@ -132,7 +160,7 @@ export function sweepPlot(points: readonly Point[], width: number, colours: Colo
     x: { type: "log", base: 2, label: "n of n×n×n", labelOffset: 40, ticks: [...new Set(sized.map(({ size }) => size))], tickFormat: "d" },
     y: {
       type: "log",
-      label: points[0]!.metric,
+      label: elementAt(points, 0).metric,
       domain: labelledDomain(points.flatMap(({ low, high }) => [low, high])),
       ticks: 6,
       tickFormat: "~g",
@@ -243,7 +271,7 @@ export function historyPlot(points: readonly Point[], width: number): Drawn {
   const first = new Map<string, number>();
   const relative = points.map((point) => {
     if (!first.has(key(point))) first.set(key(point), point.value);
-    const change = point.value / first.get(key(point))!;
+    const change = point.value / entryOf(first, key(point));
     const isRate = point.metric.endsWith("/s");
     return { ...point, series: key(point), day: new Date(point.date), change: isRate ? change : 1 / change };
   });

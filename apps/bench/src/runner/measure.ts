@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import type { Passes } from "../stats/bootstrap.ts";
 import { type Contestant, type Row, Skip, type Subject } from "./subject.ts";
 
@@ -81,7 +82,7 @@ async function measurePass(row: Row, entries: readonly Entry[], settings: Settin
   for (let round = 0; round < settings.rounds; round++) {
     for (const entry of entries) {
       await attempt(entry, async (subject) => {
-        entry.passes[pass]!.push(await takeSample(entry, subject));
+        elementAt(entry.passes, pass).push(await takeSample(entry, subject));
       });
     }
   }

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { random } from "./random.ts";
 
 /**
@@ -43,7 +44,7 @@ export function estimateRatio(subject: Passes, other: Passes, seed: number): Est
     if (counterpart?.length !== pass.length || subject.length !== other.length) {
       throw new RangeError("ratio: expected samples in pairs, got passes of different lengths; measure both in one run");
     }
-    return pass.map((seconds, i) => counterpart[i]! / seconds);
+    return pass.map((seconds, i) => elementAt(counterpart, i) / seconds);
   });
   return estimateMedian(pairs, seed);
 }
@@ -65,8 +66,8 @@ export function agree(a: Estimate, b: Estimate): boolean {
 function draw(passes: Passes, next: () => number): number[] {
   const drawn: number[] = [];
   for (let p = 0; p < passes.length; p++) {
-    const pass = passes[Math.floor(next() * passes.length)]!;
-    for (let i = 0; i < pass.length; i++) drawn.push(pass[Math.floor(next() * pass.length)]!);
+    const pass = elementAt(passes, Math.floor(next() * passes.length));
+    for (let i = 0; i < pass.length; i++) drawn.push(elementAt(pass, Math.floor(next() * pass.length)));
   }
   return drawn;
 }
@@ -74,13 +75,14 @@ function draw(passes: Passes, next: () => number): number[] {
 function medianOfSorted(sorted: Float64Array): number {
   if (sorted.length === 0) return Number.NaN;
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+  const upper = elementAt(sorted, middle);
+  return sorted.length % 2 === 1 ? upper : (elementAt(sorted, middle - 1) + upper) / 2;
 }
 
 /** Linear interpolation between the nearest ranks. */
 function quantile(sorted: Float64Array, q: number): number {
   const at = q * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below]! + (sorted[above]! - sorted[below]!) * (at - below);
+  const below = elementAt(sorted, Math.floor(at));
+  const above = elementAt(sorted, Math.ceil(at));
+  return below + (above - below) * (at - Math.floor(at));
 }

@@ -1,4 +1,6 @@
 import { basename } from "node:path";
+import { elementAt } from "@centella/quant/checks";
+
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
 import { type SharedRunner, sharedRunner } from "../models/sharedRunner.ts";
 import { trainedContext } from "../models/trainedContext.ts";
@@ -41,9 +43,9 @@ export const generate: Suite = {
         row({
           id: `first token after ${prompts[0]}`,
           metric: "ms",
-          tokens: prompts[0]!,
-          room: prompts[0]! + 1,
-          seconds: prefill(prompts[0]!),
+          tokens: elementAt(prompts, 0),
+          room: elementAt(prompts, 0) + 1,
+          seconds: prefill(elementAt(prompts, 0)),
         }),
         row({
           id: `tg${tokens} of ${textsTogether} texts together`,

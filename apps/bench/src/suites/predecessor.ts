@@ -1,5 +1,7 @@
 import { generatePtx } from "@centella/backend-cuda";
 import { type Backend, createProgram, type Program } from "@centella/core";
+import { elementAt, named } from "@centella/quant/checks";
+
 import { scalar } from "../peers/scalar.ts";
 import type { Contestant, Row, Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
@@ -94,13 +96,13 @@ function vector(op: OpTask["op"], n: number): Task {
 }
 
 function sizeOf(task: Task): number {
-  return task.kind === "matmul" ? task.m * task.n : task.kind === "op" ? task.shape[0]! : 0;
+  return task.kind === "matmul" ? task.m * task.n : task.kind === "op" ? elementAt(task.shape, 0) : 0;
 }
 
 function nameOf(task: Task): string {
   if (task.kind === "matmul") return `matmul ${task.m}×${task.k}×${task.n}`;
   const { op, shape } = task as OpTask;
-  const n = shape[0]!;
+  const n = elementAt(shape, 0);
   return `${op} ${n >= million ? `${n / million} M` : `${n / thousand} K`}`;
 }
 
@@ -173,7 +175,7 @@ function transferRows(backends: readonly Backend[], quick: boolean): readonly Ro
       const plan = await backend.compile(program);
       const x = backend.upload({ dtype: "f32", shape: [16] }, new Float32Array(16));
       return subject(async () => {
-        plan.run({ x }).y!.dispose();
+        named(plan.run({ x }), "y").dispose();
         await backend.idle();
       });
     }),
@@ -213,14 +215,14 @@ function batchRows(backends: readonly Backend[]): readonly Row[] {
   return [
     row("relu → scale → add as a batch", "2 transfers, 3.5 ms of overhead", 1, async (backend) => {
       const plan = await backend.compile(chainProgram("host"));
-      return () => plan.run({ x, b }).y!.data();
+      return () => named(plan.run({ x, b }), "y").data();
     }),
     row("relu → scale → add as single calls", "6 transfers, 10.5 ms of overhead", 3, async (backend) => {
       const plans = await Promise.all(singleOps().map((program) => backend.compile(program)));
       return async () => {
-        const y = await plans[0]!.run({ x }).y!.data();
-        const z = await plans[1]!.run({ x: y }).y!.data();
-        return plans[2]!.run({ x: z, b }).y!.data();
+        const y = await named(elementAt(plans, 0).run({ x }), "y").data();
+        const z = await named(elementAt(plans, 1).run({ x: y }), "y").data();
+        return named(elementAt(plans, 2).run({ x: z, b }), "y").data();
       };
     }),
   ];

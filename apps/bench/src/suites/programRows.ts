@@ -1,5 +1,6 @@
 import { type Backend, createProgram, type Program } from "@centella/core";
 import { type FusedParams, lower, type Unsupported } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import type { Contestant, Row } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 
@@ -57,9 +58,9 @@ function replayRow(backends: readonly Backend[], ops: number): Row {
       async prepare() {
         const plan = await backend.compile(program);
         const run = async (): Promise<void> => {
-          const { y } = plan.run(inputs);
-          await y!.data();
-          y!.dispose();
+          const y = named(plan.run(inputs), "y");
+          await y.data();
+          y.dispose();
         };
         return { sample: timed(run), result: async () => undefined, dispose: () => plan.dispose() };
       },

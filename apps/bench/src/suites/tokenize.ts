@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { readGguf } from "@centella/gguf";
 import { createTokenizer } from "@centella/llm";
+import { elementAt } from "@centella/quant/checks";
 import type { TokenizerRunner } from "../models/competitor.ts";
 import { type Contestant, type Row, Skip, type Subject } from "../runner/subject.ts";
 import { random } from "../stats/random.ts";
@@ -44,7 +45,7 @@ export const tokenize: Suite = {
         let texts: readonly string[] | undefined;
         const textOf = (index: number): string => {
           texts ??= Array.from({ length: textCount }, (_, i) => make(i + 1));
-          return texts[index % textCount]!;
+          return elementAt(texts, index % textCount);
         };
         let expected: number | undefined;
         return {
@@ -103,7 +104,7 @@ function english(seed: number): string {
   const sentences = documents.flatMap((path) =>
     readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8").split(/(?<=[.:;]\s)/),
   );
-  return filled(() => sentences[Math.floor(draw() * sentences.length)]!);
+  return filled(() => elementAt(sentences, Math.floor(draw() * sentences.length)));
 }
 
 /** Random words of random scripts. */
@@ -111,9 +112,9 @@ function mixed(seed: number): string {
   const draw = random(seed);
   const below = (count: number): number => Math.floor(draw() * count);
   return filled(() => {
-    const [first, letters] = scripts[below(scripts.length)]!;
+    const [first, letters] = elementAt(scripts, below(scripts.length));
     const word = Array.from({ length: 1 + below(9) }, () => String.fromCodePoint(first + below(letters)));
-    return word.join("") + separators[below(separators.length)]!;
+    return word.join("") + elementAt(separators, below(separators.length));
   });
 }
 

@@ -8,10 +8,12 @@ import {
   type TypedArray,
   type Value,
 } from "@centella/core";
+import { elementAt, named, tupleOf } from "@centella/quant/checks";
+
 import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "./competitor.ts";
-import { callsOf, inputsOf, layerNormEps, type OpTask, operandShapes, type Task, type TaskInputs } from "./task.ts";
+import { blocksOf, callsOf, inputsOf, layerNormEps, type OpTask, operandShapes, type Task } from "./task.ts";
 import { workOf } from "./work.ts";
 
 /** Work above which the scalar reference and software GPUs are left out, because they would take minutes. */
@@ -29,10 +31,10 @@ export function oursFromHost(backend: Backend, threads: number | undefined): Com
 
 async function prepareFromHost(backend: Backend, task: Task): Promise<Subject> {
   refuseSlow(backend, task, 1);
-  const { tensors } = inputsOf(task, 0);
+  const tensors = inputsOf(task, 0);
   const plan = await backend.compile(record(task, "host"));
-  const inputs = Object.fromEntries([...plan.program.inputs.keys()].map((name, i) => [name, tensors[i]!]));
-  const call = (): Promise<TypedArray> => plan.run(inputs).y!.data();
+  const inputs = Object.fromEntries([...plan.program.inputs.keys()].map((name, i) => [name, elementAt(tensors, i)]));
+  const call = (): Promise<TypedArray> => named(plan.run(inputs), "y").data();
   return { sample: timed(call), result: async () => (await call()) as Float32Array, dispose: () => plan.dispose() };
 }
 
@@ -52,10 +54,10 @@ interface PreparedSet {
 async function prepare(backend: Backend, task: Task, sets: number): Promise<Subject> {
   refuseSlow(backend, task, sets);
   const prepared: PreparedSet[] = [];
-  for (let set = 0; set < sets; set++) prepared.push(await prepareSet(backend, task, inputsOf(task, set), prepared[0]?.plan));
+  for (let set = 0; set < sets; set++) prepared.push(await prepareSet(backend, task, set, prepared[0]?.plan));
   const run = (set: number): Tensor => {
-    const { plan, inputs } = prepared[set % sets]!;
-    return plan.run(inputs).y!;
+    const { plan, inputs } = elementAt(prepared, set % sets);
+    return named(plan.run(inputs), "y");
   };
   // A GPU receives all calls of a sample before the wait. On a CPU a call ends when its result is there.
   const sample =
@@ -85,15 +87,19 @@ async function prepare(backend: Backend, task: Task, sets: number): Promise<Subj
   };
 }
 
-async function prepareSet(backend: Backend, task: Task, { tensors, blocks }: TaskInputs, first: Plan | undefined): Promise<PreparedSet> {
+async function prepareSet(backend: Backend, task: Task, set: number, first: Plan | undefined): Promise<PreparedSet> {
+  const tensors = inputsOf(task, set);
   const hasWeights = task.kind === "quantMatmul" || (task.kind === "matmul" && task.hasWeights);
   // Without weights of their own, buffer sets are only different inputs of one plan.
   const plan = hasWeights || first === undefined ? await backend.compile(record(task)) : first;
-  if (task.kind === "quantMatmul") await plan.load("b", sourceOf(blocks!));
-  else if (hasWeights) await plan.load("b", sourceOf(new Uint8Array(tensors[1]!.buffer)));
+  if (task.kind === "quantMatmul") await plan.load("b", sourceOf(blocksOf(task, set)));
+  else if (hasWeights) await plan.load("b", sourceOf(new Uint8Array(elementAt(tensors, 1).buffer)));
   const shapes = operandShapes(task);
   const inputs = Object.fromEntries(
-    [...plan.program.inputs.keys()].map((name, i) => [name, backend.upload({ dtype: "f32", shape: shapes[i]! }, tensors[i]!)]),
+    [...plan.program.inputs.keys()].map((name, i) => [
+      name,
+      backend.upload({ dtype: "f32", shape: elementAt(shapes, i) }, elementAt(tensors, i)),
+    ]),
   );
   return { plan, inputs };
 }
@@ -110,10 +116,10 @@ export function record(task: Task, to: "host" | "device" = "device"): Program {
 function call(program: Program, task: Task, operands: readonly Value[]): Value {
   switch (task.kind) {
     case "matmul":
-      return program.matmul(operands[0]!, operands[1] ?? program.persistent("b", { dtype: "f32", shape: [task.k, task.n] }));
+      return program.matmul(elementAt(operands, 0), operands[1] ?? program.persistent("b", { dtype: "f32", shape: [task.k, task.n] }));
     case "quantMatmul": {
       const { type, k, n } = task;
-      return program.matmul(operands[0]!, program.persistent("b", { dtype: type, shape: [n, k] }), {
+      return program.matmul(elementAt(operands, 0), program.persistent("b", { dtype: type, shape: [n, k] }), {
         transposeB: true,
         activations: "ggml",
       });
@@ -121,9 +127,9 @@ function call(program: Program, task: Task, operands: readonly Value[]): Value {
     case "op":
       return callOp(program, task.op, operands);
     case "chain": {
-      const [x, a, b] = operands;
-      let y = x!;
-      for (let step = 0; step < task.length / 2; step++) y = program.mul(program.add(y, a!), b!);
+      const [x, a, b] = tupleOf(operands, 3);
+      let y = x;
+      for (let step = 0; step < task.length / 2; step++) y = program.mul(program.add(y, a), b);
       return y;
     }
     case "series":
@@ -133,16 +139,18 @@ function call(program: Program, task: Task, operands: readonly Value[]): Value {
   }
 }
 
-function callOp(program: Program, op: OpTask["op"], [x, b, c]: readonly Value[]): Value {
+function callOp(program: Program, op: OpTask["op"], operands: readonly Value[]): Value {
   switch (op) {
     case "add":
     case "mul":
     case "dot":
-      return program[op](x!, b!);
-    case "layerNorm":
-      return program.layerNorm(x!, b!, { bias: c!, eps: layerNormEps });
+      return program[op](...tupleOf(operands, 2));
+    case "layerNorm": {
+      const [x, w, bias] = tupleOf(operands, 3);
+      return program.layerNorm(x, w, { bias, eps: layerNormEps });
+    }
     default:
-      return program[op](x!);
+      return program[op](...tupleOf(operands, 1));
   }
 }
 

@@ -1,7 +1,8 @@
 import { rowBytes } from "@centella/quant";
 import type { Bound, Metric, Row, Work } from "../runner/subject.ts";
 import type { Competitor } from "./competitor.ts";
-import { operandShapes, outputShape, sizeOf, type Task, verifyTask } from "./task.ts";
+import { operandShapes, outputShape, sizeOf, type Task } from "./task.ts";
+import { verifyTask } from "./verifyTask.ts";
 
 /** Flops and bytes of one call, counted as the ops themselves count them: inputs and outputs once. */
 export function workOf(task: Task): Work {

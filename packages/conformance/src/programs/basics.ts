@@ -1,9 +1,9 @@
 import { type Backend, createProgram, createRuntime, type Program } from "@centella/core";
 import { hostTensor } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { expectEqual, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
-import { named } from "../named.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 const f32 = (...shape: number[]) => ({ dtype: "f32", shape }) as const;

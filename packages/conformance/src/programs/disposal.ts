@@ -1,7 +1,7 @@
 import { type Backend, createProgram, DisposedError, type Program, type TensorSource } from "@centella/core";
+import { named } from "@centella/quant/checks";
 import { expectRejection } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
-import { named } from "../named.ts";
 import { sourceOf } from "../sources.ts";
 
 function sum(): Program {

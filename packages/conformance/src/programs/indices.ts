@@ -1,8 +1,8 @@
 import { ArgumentError, type Backend, createProgram } from "@centella/core";
+import { named } from "@centella/quant/checks";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
-import { named } from "../named.ts";
 import { runOnce, withPlan } from "./scenario.ts";
 
 const huge = [-1, -(2 ** 31), 2 ** 31 - 1];

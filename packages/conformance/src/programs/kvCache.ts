@@ -1,9 +1,9 @@
 import { type Backend, createProgram, type DType, type ParamsOf, type Program } from "@centella/core";
 import { elementAt, lastOf } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { expectClose } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
-import { named } from "../named.ts";
 import { exact, type Tolerance } from "../opCases.ts";
 import { chained, expectLikeReference, type Run, runAll, type Weights } from "./scenario.ts";
 

@@ -1,7 +1,7 @@
 import { type Backend, createProgram, DisposedError, type Program } from "@centella/core";
+import { named } from "@centella/quant/checks";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
-import { named } from "../named.ts";
 import { sourceOf } from "../sources.ts";
 import { runOnce, withPlan } from "./scenario.ts";
 

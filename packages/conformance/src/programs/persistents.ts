@@ -10,10 +10,10 @@ import {
   type TypedArray,
 } from "@centella/core";
 import { isQuantized, typedArrayOf } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { expectEqual, expectRejection, expectThat } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
 import { contentsOf, uniform } from "../data.ts";
-import { named } from "../named.ts";
 import { failingSource, sourceOf } from "../sources.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 

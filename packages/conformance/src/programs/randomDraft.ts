@@ -9,9 +9,9 @@ import {
   type Value,
 } from "@centella/core";
 import { type AnyOp, completeParams, elementAt, lastOf, resolveSpec, type Unsupported } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { cases } from "../cases/index.ts";
 import { contentsOf, random } from "../data.ts";
-import { named } from "../named.ts";
 import type { Fill } from "../opCases.ts";
 import type { Candidate, Known } from "./randomOps.ts";
 import type { Run } from "./scenario.ts";

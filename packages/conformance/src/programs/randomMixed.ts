@@ -1,7 +1,7 @@
 import type { Backend, DimValues, Shape } from "@centella/core";
 import { elementAt, type Unsupported } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
-import { named } from "../named.ts";
 import type { RandomProgram } from "./random.ts";
 import { Draft } from "./randomDraft.ts";
 import { type Family, tensorFamilies } from "./randomFamilies.ts";

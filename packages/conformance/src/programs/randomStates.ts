@@ -1,6 +1,6 @@
 import type { DimValues, Shape, SymbolicDim, Value } from "@centella/core";
 import { elementAt, ops } from "@centella/core/backend";
-import { named } from "../named.ts";
+import { named } from "@centella/quant/checks";
 import { type Draft, precisionOf } from "./randomDraft.ts";
 import { type Family, projected } from "./randomFamilies.ts";
 import { arithmetic, type Candidate, impossible } from "./randomOps.ts";

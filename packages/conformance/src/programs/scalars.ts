@@ -1,9 +1,9 @@
 import { type Backend, createProgram, type Tensor } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { expectEqual } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
-import { named } from "../named.ts";
 import { expectLikeReference, runOnce, withPlan } from "./scenario.ts";
 
 async function hostScalar(backend: Backend): Promise<void> {

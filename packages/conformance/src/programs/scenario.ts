@@ -9,9 +9,9 @@ import {
   type TypedArray,
 } from "@centella/core";
 import { type CompileOptions, decode, elementAt, type ProgramGraph } from "@centella/core/backend";
+import { named } from "@centella/quant/checks";
 import { expectClose, expectThat } from "../compare.ts";
 import { compileOrSkip } from "../conformanceTest.ts";
-import { named } from "../named.ts";
 import type { Tolerance } from "../opCases.ts";
 import { sourceOf } from "../sources.ts";
 

@@ -8,6 +8,7 @@ import {
   type Kinds,
   lastOf,
   listOf,
+  named,
   positive,
   string,
 } from "@centella/quant/checks";
@@ -232,7 +233,7 @@ async function measurePoint(
       // Interleaved, so that other load on the machine affects both.
       for (const [i, plan] of plans.entries()) {
         const start = now();
-        const y = plan.run(inputs).y!;
+        const y = named(plan.run(inputs), "y");
         await y.data();
         y.dispose();
         if (round > 0) elementAt(times, i).push(now() - start);

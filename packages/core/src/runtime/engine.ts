@@ -1,4 +1,4 @@
-import { elementAt } from "@centella/quant/checks";
+import { elementAt, named } from "@centella/quant/checks";
 import type { Backend } from "../backend/backend.ts";
 import { DisposedError } from "../errors.ts";
 import type { AnyOp } from "../program/op.ts";
@@ -47,7 +47,7 @@ export class Engine {
           () => oneCall(op, inputs, params, "device"),
           (program) => backend.compile(program),
         );
-        return this.#settled(tally, backend, inputs, () => plan.run(numbered(inputs, (tensor) => tensor)).y!);
+        return this.#settled(tally, backend, inputs, () => named(plan.run(numbered(inputs, (tensor) => tensor)), "y"));
       },
     );
   }
@@ -69,8 +69,8 @@ export class Engine {
           () => oneCall(op, inputs, params, "host"),
           (program) => backend.compileSync!(program),
         );
-        const { y } = plan.runSync!(content);
-        return ownedTensor(specOf(plan.program, elementAt(plan.program.outputs, 0).value) as ConcreteSpec, y!);
+        const y = named(plan.runSync!(content), "y");
+        return ownedTensor(specOf(plan.program, elementAt(plan.program.outputs, 0).value) as ConcreteSpec, y);
       } finally {
         tally.ms += performance.now() - start;
       }
@@ -95,7 +95,7 @@ export class Engine {
     };
     return this.fallback.run(request, async ({ selection: { backend }, tally, planKey }) => {
       const plan = await this.plans.get(planKey, program, (graph) => backend.compile(graph));
-      return this.#settled(tally, backend, tensors, () => plan.run(inputs).y!);
+      return this.#settled(tally, backend, tensors, () => named(plan.run(inputs), "y"));
     });
   }
 
