@@ -63,29 +63,29 @@ describe("the next run", () => {
 describe("the rows of a run", () => {
   const output = (data: Float32Array | Int32Array) => ({ data: vi.fn(async () => data), dispose: vi.fn() });
   const values = request(1, { rows: "last" }, { output: { kind: "values", values: new Float32Array(2) } });
-  const greedy = request(
+  const sampling = { seed: [0, 0], temperature: 0, topK: 0, topP: 1, minP: 0 } as const;
+  const choosing = request(
     2,
     { rows: "all" },
-    { output: { kind: "greedy", greedy: { ids: new Int32Array(2), logits: new Float32Array(2) } } },
+    { output: { kind: "tokens", tokens: new Int32Array(2), choice: { sampling, position: 3 } } },
   );
 
-  test("of greedy requests leave the logits on the device", async () => {
-    const outputs = { logits: output(new Float32Array(0)), greedyTokens: output(Int32Array.of(7)), maxLogits: output(Float32Array.of(2)) };
-    const slices = [{ request: greedy, count: 1, rows: 1 }];
+  test("of requests for tokens leave the logits on the device", async () => {
+    const outputs = { logits: output(new Float32Array(0)), chosen: output(Int32Array.of(7)) };
+    const slices = [{ request: choosing, count: 1, rows: 1 }];
     const rows = await readRows({ slices, outputs: outputs as unknown as Record<string, Tensor> }, "logits");
-    expect(rows).toEqual({ values: new Float32Array(0), greedy: { ids: Int32Array.of(7), logits: Float32Array.of(2) } });
+    expect(rows).toEqual({ values: new Float32Array(0), tokens: Int32Array.of(7) });
     expect(outputs.logits.data).not.toHaveBeenCalled();
     for (const { dispose } of Object.values(outputs)) expect(dispose).toHaveBeenCalledOnce();
   });
 
   test("go to the requests that read them", () => {
     const slices = [
-      { request: greedy, count: 2, rows: 2 },
+      { request: choosing, count: 2, rows: 2 },
       { request: values, count: 1, rows: 1 },
     ];
-    const tokens = { ids: Int32Array.of(4, 5, 6), logits: Float32Array.of(1, 2, 3) };
-    deliver(slices, { values: Float32Array.of(8, 9), greedy: tokens }, 2);
-    expect(greedy.output).toMatchObject({ greedy: { ids: Int32Array.of(4, 5), logits: Float32Array.of(1, 2) } });
+    deliver(slices, { values: Float32Array.of(8, 9), tokens: Int32Array.of(4, 5, 6) }, 2);
+    expect(choosing.output).toMatchObject({ tokens: Int32Array.of(4, 5) });
     expect(values.output).toMatchObject({ values: Float32Array.of(8, 9) });
   });
 });

@@ -1,8 +1,8 @@
 import { createRuntime } from "@centella/core";
 import { expect, test } from "vitest";
+import { seedWords } from "../src/sampling/deviceSampling.ts";
 import { resolveSampling } from "../src/sampling/options.ts";
 import { sampleToken } from "../src/sampling/sampleToken.ts";
-import { seedWords } from "../src/sampling/samplingChain.ts";
 
 // A device may choose the token (core's op) or the host (the chain of steps): the same options must give the same text.
 test.each([

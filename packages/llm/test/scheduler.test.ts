@@ -3,9 +3,11 @@ import { expect, test } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
+import type { DeviceSampling } from "../src/sampling/deviceSampling.ts";
+import type { TokenChoice } from "../src/scheduler/request.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";
 
-type Inputs = Readonly<Record<string, Int32Array>>;
+type Inputs = Readonly<Record<string, Int32Array | Float32Array>>;
 
 interface RecordedRun {
   readonly inputs: Readonly<Record<string, readonly number[]>>;
@@ -16,9 +18,15 @@ interface RecordedRun {
 
 const contextLength = 64;
 
-/** A scheduler over a plan whose runs end when a test ends them. */
-function setUp(runsInFlight: number): { scheduler: Scheduler; runs: RecordedRun[]; pool: SequencePool } {
+/** A scheduler over a plan whose runs end when a test ends them, and what it read of their outputs. */
+function setUp(runsInFlight: number): {
+  scheduler: Scheduler;
+  runs: RecordedRun[];
+  pool: SequencePool;
+  read: [name: string, bytes: number][];
+} {
   const runs: RecordedRun[] = [];
+  const read: [name: string, bytes: number][] = [];
   const run = (inputs: Inputs): Record<string, Tensor> => {
     let resolve: (tokens: readonly number[]) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
@@ -26,8 +34,12 @@ function setUp(runsInFlight: number): { scheduler: Scheduler; runs: RecordedRun[
       [resolve, reject] = settle;
     });
     results.catch(() => undefined);
-    const output = (of: (tokens: readonly number[]) => ArrayLike<number>) => ({
-      data: () => results.then(of),
+    const output = (name: string, of: (tokens: readonly number[]) => Int32Array | Float32Array) => ({
+      async data() {
+        const data = of(await results);
+        read.push([name, data.byteLength]);
+        return data;
+      },
       dispose: () => undefined,
     });
     runs.push({
@@ -36,16 +48,15 @@ function setUp(runsInFlight: number): { scheduler: Scheduler; runs: RecordedRun[
       fail: reject,
     });
     const outputs = {
-      logits: output(() => new Float32Array(0)),
-      greedyTokens: output((tokens) => Int32Array.from(tokens)),
-      maxLogits: output((tokens) => new Float32Array(tokens.length)),
+      logits: output("logits", () => new Float32Array(0)),
+      chosen: output("chosen", (tokens) => Int32Array.from(tokens)),
     };
     return outputs as unknown as Record<string, Tensor>;
   };
   const sizes = { contextLength, sequences: 3, vocabSize: 10, batchSize: 8, maxRows: 8, width: 10 };
   const traits = { isEncoder: false, isRecurrent: false, output: "logits" } as const;
   const scheduler = new Scheduler({ run } as unknown as Plan, {} as Backend, { ...sizes, ...traits, runsInFlight });
-  return { scheduler, runs, pool: new SequencePool({ sequences: 3, blocks: contextLength / blockTokens, maxWaiting: 1 }) };
+  return { scheduler, runs, read, pool: new SequencePool({ sequences: 3, blocks: contextLength / blockTokens, maxWaiting: 1 }) };
 }
 
 /** Lets the scheduler take the turns of the event loop that it may need before it submits runs. */
@@ -53,8 +64,18 @@ async function turns(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-const feed = async (scheduler: Scheduler, sequence: Sequence, ids: readonly number[], following: number): Promise<number> =>
-  (await scheduler.feedGreedy(sequence, ids, { rows: "last", following })).ids[0]!;
+const sampling: DeviceSampling = { seed: [7, 1], temperature: 0.5, topK: 40, topP: 0.75, minP: 0.25 };
+
+const feed = async (
+  scheduler: Scheduler,
+  sequence: Sequence,
+  ids: readonly number[],
+  following: number,
+  choice: Partial<TokenChoice> = {},
+): Promise<number> => {
+  const position = sequence.ids.length + ids.length;
+  return (await scheduler.feedChoosing(sequence, ids, { rows: "last", following }, { sampling, position, ...choice }))[0]!;
+};
 
 test("runs are queued with the tokens of the runs before, which the host does not know yet", async () => {
   const { scheduler, runs, pool } = setUp(3);
@@ -96,6 +117,60 @@ test("a run that is over when its token is fed answers at once", async () => {
   await turns();
   expect(await feed(scheduler, sequence, [6], 2)).toBe(7);
   expect(sequence.ids).toEqual([4, 6]);
+});
+
+test("runs have the options of each row, and those made ahead the next positions", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  void feed(scheduler, await pool.acquire({}), [4, 5], 9);
+  const mask = Uint32Array.of(0b11);
+  void feed(scheduler, await pool.acquire({}), [6], 0, { position: 30, mask, sampling: { ...sampling, seed: [3, 0], topK: 2 } });
+  void scheduler.feed(await pool.acquire({}), [7], { rows: "last" });
+  await turns();
+  expect(runs).toHaveLength(1);
+  const choices = runs[0]!.inputs;
+  // Rows come in the order of their numbers of tokens. The row whose logits are read takes the greatest one.
+  expect(choices).toMatchObject({
+    tokens: [6, 7, 4, 5],
+    drawPositions: [30, 0, 2],
+    seeds: [3, 0, 0, 0, 7, 1],
+    temperatures: [0.5, 0, 0.5],
+    topKs: [2, 0, 40],
+    topPs: [0.75, 1, 0.75],
+    minPs: [0.25, 0, 0.25],
+    masks: [0b11],
+    maskRows: [0, -1, -1],
+    readRows: [1],
+  });
+  const alone = setUp(2);
+  void feed(alone.scheduler, await alone.pool.acquire({}), [4, 5], 9);
+  await turns();
+  expect(alone.runs.map(({ inputs }) => inputs.drawPositions)).toEqual([[2], [3]]);
+  expect(alone.runs[1]!.inputs).toMatchObject({ seeds: [7, 1], topKs: [40], masks: [], maskRows: [-1] });
+});
+
+test("a chosen token is all that is read back: 4 bytes", async () => {
+  const { scheduler, runs, pool, read } = setUp(1);
+  const token = feed(scheduler, await pool.acquire({}), [4], 0);
+  await turns();
+  runs[0]!.end(6);
+  await token;
+  expect(read).toEqual([["chosen", 4]]);
+});
+
+test("what was computed ahead is dropped if the next token is to be chosen in another way", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 9);
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  const other = feed(scheduler, sequence, [6], 0, { sampling: { ...sampling, temperature: 2 } });
+  await turns();
+  runs[1]!.end(7);
+  await turns();
+  expect(runs[2]!.inputs).toMatchObject({ tokens: [6], temperatures: [2] });
+  runs[2]!.end(8);
+  expect(await other).toBe(8);
 });
 
 test("no more tokens are computed ahead than may follow, or than the context holds", async () => {

@@ -81,7 +81,7 @@ export class AnswerConstraint {
    * @throws {GrammarError} `GRAMMAR_DEAD_END` if no token may come next, `GRAMMAR_BUDGET`
    */
   masked(logits: Float32Array): Float32Array {
-    const allowed = this.#mask();
+    const allowed = this.mask();
     if (this.#masked.length !== logits.length) this.#masked = new Float32Array(logits.length);
     this.#masked.set(logits);
     for (let id = 0; id < logits.length; id++)
@@ -117,7 +117,11 @@ export class AnswerConstraint {
     return this.#allowed.some((word) => word !== 0);
   }
 
-  #mask(): Uint32Array {
+  /**
+   * Bits of the tokens that may come next. They are overwritten by the next call.
+   * @throws {GrammarError} as {@link masked}
+   */
+  mask(): Uint32Array {
     const allowed = this.#allowed;
     let isAlive = this.#matcher.mask(allowed);
     if (this.#spaced !== undefined) {

@@ -1,5 +1,5 @@
 import type { Sequence } from "../cache/sequence.ts";
-import { requireChoice } from "../sampling/candidates.ts";
+import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 import type { FeedOptions } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
@@ -8,14 +8,26 @@ import type { PromptLookup } from "./promptLookup.ts";
 /** Returns the token that follows an output row. `history` must hold all tokens before it. */
 export type RowSampler = (row: number) => number;
 
+/** How tokens are chosen. */
+export type TokenSampler =
+  | { readonly kind: "host"; readonly sample: (logits: Float32Array) => number }
+  | {
+      readonly kind: "device";
+      readonly sampling: DeviceSampling;
+      /** Bits of the tokens that may come next. Undefined: all. Takes no drafts. */
+      readonly mask: (() => Uint32Array) | undefined;
+      /** Returns the token that comes next, given the one that the device chose. */
+      readonly settle: (chosen: number) => number;
+    };
+
 /** Inputs of a {@link DecodeLoop}. */
 export interface DecodeLoopContext {
   readonly scheduler: Scheduler;
   readonly sequence: Sequence;
   /** Ids so far. The caller adds each token before it asks for the next one. */
   readonly history: readonly number[];
-  /** Samples the token that follows `history` from its logits. Undefined: the most likely token. */
-  readonly sample: ((logits: Float32Array) => number) | undefined;
+  /** Chooses the token that follows `history`. A device with a constraint takes no drafts. */
+  readonly sampler: TokenSampler;
   readonly overflow: ResolvedOverflow;
   /** Maximum number of tokens. */
   readonly maxTokens: number;
@@ -51,22 +63,24 @@ export class DecodeLoop {
 
   /** Appends tokens to the sequence and returns a sampler, whose row 0 is the last of them. */
   computeLast(ids: readonly number[]): Promise<RowSampler> {
-    const { maxTokens, sample, lookup, signal } = this.#context;
-    // The next tokens are foreseeable if the device chooses them and no draft takes their place.
-    const following = sample === undefined && lookup === undefined ? maxTokens - this.#count - 1 : 0;
+    const { maxTokens, sampler, lookup, signal } = this.#context;
+    // The next tokens are foreseeable if the device chooses them, no mask depends on them, and no draft takes their place.
+    const isForeseeable = sampler.kind === "device" && sampler.mask === undefined && lookup === undefined;
+    const following = isForeseeable ? maxTokens - this.#count - 1 : 0;
     return this.#compute(ids, { rows: "last", following, signal });
   }
 
   /** Appends tokens to the sequence and returns a sampler of the tokens that follow their rows; see {@link Scheduler.feed}. */
   async #compute(ids: readonly number[], options: FeedOptions): Promise<RowSampler> {
-    const { scheduler, sequence, sample } = this.#context;
-    const { vocabSize } = scheduler;
-    if (sample !== undefined) {
+    const { scheduler, sequence, sampler, history } = this.#context;
+    if (sampler.kind === "host") {
+      const { vocabSize } = scheduler;
       const logits = await scheduler.feed(sequence, ids, options);
-      return (row) => sample(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
+      return (row) => sampler.sample(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
     }
-    const greedy = await scheduler.feedGreedy(sequence, ids, options);
-    return (row) => requireChoice(greedy.ids[row] ?? -1, greedy.logits[row] ?? Number.NaN, vocabSize);
+    const choice = { sampling: sampler.sampling, position: history.length, mask: sampler.mask?.() };
+    const tokens = await scheduler.feedChoosing(sequence, ids, options, choice);
+    return (row) => sampler.settle(tokens[row] ?? -1);
   }
 
   /** @param first samples the token after the prompt */

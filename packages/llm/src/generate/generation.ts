@@ -3,11 +3,11 @@ import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
 import type { AnswerConstraint } from "../format/answerConstraint.ts";
-import { loadAlgorithms, SamplingChain } from "../sampling/samplingChain.ts";
+import { deviceSampling, requireChoice } from "../sampling/deviceSampling.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { CallCollector } from "../tools/callCollector.ts";
-import { DecodeLoop, type RowSampler } from "./decodeLoop.ts";
+import { DecodeLoop, type RowSampler, type TokenSampler } from "./decodeLoop.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
@@ -88,10 +88,10 @@ export class Generation {
     options.signal?.throwIfAborted();
     const sequence = await this.#context.openSequence();
     this.#sequence = sequence;
-    const sample = await this.#sampler();
+    const sampler = await this.#sampler();
     const { promptLookup, maxTokens, signal } = options;
     const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sample, overflow, maxTokens, lookup, signal });
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, lookup, signal });
     this.#loop = loop;
     const first = yield* this.#timedPrefill(sequence, loop);
     let ending: Ending | undefined;
@@ -119,25 +119,39 @@ export class Generation {
     throw new ContextOverflowError(prompt.ids.length, scheduler.contextLength, scheduler.contextLength - 1, count);
   }
 
-  /** Returns a function that samples tokens by their logits, or undefined if every token is the most likely one. */
-  async #sampler(): Promise<((logits: Float32Array) => number) | undefined> {
-    const { tokenizer, options, constraint } = this.#context;
-    const { logprobs, dryBreakers } = options;
-    const usesDry = options.sampling.dryMultiplier !== 0;
-    const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
-    const sampling = { ...options.sampling, dryBreakers: breakers };
-    const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
+  /** Tokens are chosen on the device, unless an option needs their logits. */
+  async #sampler(): Promise<TokenSampler> {
+    const { options, constraint } = this.#context;
     const budget = await this.#budget();
-    const choose = (logits: Float32Array): number => {
-      const id = budget?.next() ?? chain.sample(constraint?.masked(logits) ?? logits, { history: this.#history });
+    /** The budget's token, or else the chosen one. */
+    const settle = (choose: () => number): number => {
+      const id = budget?.next() ?? choose();
       constraint?.accept(id);
       budget?.accept(id);
       return id;
     };
-    if (logprobs === undefined) return chain.isGreedy && constraint === undefined && budget === undefined ? undefined : choose;
+    const sampling = options.logprobs === undefined ? deviceSampling(options.sampling) : undefined;
+    const hasMaskedDrafts = constraint !== undefined && options.promptLookup > 0;
+    if (sampling === undefined || hasMaskedDrafts) return { kind: "host", sample: await this.#hostSampler(settle) };
+    const mask = constraint && (() => constraint.mask());
+    return { kind: "device", sampling, mask, settle: (chosen) => settle(() => requireChoice(chosen)) };
+  }
+
+  /** Returns a function that samples tokens by their logits. */
+  async #hostSampler(settle: (choose: () => number) => number): Promise<(logits: Float32Array) => number> {
+    const { tokenizer, options, constraint } = this.#context;
+    const { logprobs, dryBreakers } = options;
+    const { loadAlgorithms, SamplingChain } = await import("../sampling/samplingChain.ts");
+    const usesDry = options.sampling.dryMultiplier !== 0;
+    const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
+    const sampling = { ...options.sampling, dryBreakers: breakers };
+    const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
+    const place = { history: this.#history };
+    const sample = (logits: Float32Array): number => settle(() => chain.sample(constraint?.masked(logits) ?? logits, place));
+    if (logprobs === undefined) return sample;
     const { logprobsOf } = await import("../sampling/logprobs.ts");
     return (logits) => {
-      const id = choose(logits);
+      const id = sample(logits);
       this.#text.logprobs.push(logprobsOf(logits, id, logprobs));
       return id;
     };

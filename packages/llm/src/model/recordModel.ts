@@ -1,4 +1,4 @@
-import { CentellaError, type ConcreteSpec, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
+import { CentellaError, type ConcreteSpec, type Dim, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
 import type { Adapters } from "../load/adapters.ts";
@@ -27,15 +27,34 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
   const result = explained([weights, builder.adapters], () => forward(builder));
   if (builder.result === "states") program.output("states", result);
   else {
-    // Logits leave the run only where a caller reads them: a greedy choice is two numbers.
+    // Logits leave the run only where a caller reads them: a chosen token is one number.
     program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
-    const greedy = program.argmax(result);
-    builder.keepChosen(greedy);
-    program.output("greedyTokens", greedy);
-    program.output("maxLogits", program.max(result, { axis: -1 }));
+    const chosen = chooseTokens(program, result, sizes);
+    builder.keepChosen(chosen);
+    program.output("chosen", chosen);
   }
   const { parts, cacheSpecs: caches, stateSpecs: states } = builder;
   return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts, caches, states };
+}
+
+/** The token after each row of logits `[nOut, V]`, by the row's own options and, where it has one, under a mask. */
+function chooseTokens(program: OpRecorder, logits: Value, { maxRows }: ModelSizes): Value {
+  const [rows, vocabulary] = logits.spec.shape as readonly [Dim, number];
+  const integers = (name: string, ...shape: readonly Dim[]): Value => program.input(name, "i32", [rows, ...shape]);
+  const numbers = (name: string): Value => program.input(name, "f32", [rows]);
+  return program.sample(
+    logits,
+    integers("drawPositions"),
+    integers("seeds", 2),
+    numbers("temperatures"),
+    integers("topKs"),
+    numbers("topPs"),
+    numbers("minPs"),
+    {
+      mask: program.input("masks", "i32", [program.dim("nMask", maxRows), Math.ceil(vocabulary / 32)]),
+      maskRow: integers("maskRows"),
+    },
+  );
 }
 
 /**

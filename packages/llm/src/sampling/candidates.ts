@@ -42,17 +42,10 @@ export function argmax(logits: Float32Array): number {
     if (Number.isNaN(logit)) throw badLogit(id, logit);
     if (logit > logits[best]!) best = id;
   }
-  return requireChoice(best, logits[best]!, logits.length);
-}
-
-/**
- * Returns `id`, the first id with the greatest logit of a vocabulary, if it can be chosen.
- * @throws {SamplingError} as {@link candidatesOf}
- */
-export function requireChoice(id: number, logit: number, vocabulary: number): number {
-  if (logit === Number.NEGATIVE_INFINITY) throw noTokenLeft(vocabulary);
-  if (!Number.isFinite(logit)) throw badLogit(id, logit);
-  return id;
+  const greatest = logits[best];
+  if (greatest === undefined || greatest === Number.NEGATIVE_INFINITY) throw noTokenLeft(logits.length);
+  if (greatest === Number.POSITIVE_INFINITY) throw badLogit(best, greatest);
+  return best;
 }
 
 const candidatesKind = kind("candidates { ids, logits, sorted }", (value) => isRecord(value) && floatArray.accepts(value.logits));

@@ -95,6 +95,14 @@ export interface SamplingOptions {
 /** Sampling options with every default filled in. */
 export type ResolvedSampling = Required<SamplingOptions>;
 
+/** The options of penalties. */
+export type PenaltyOptions = Pick<ResolvedSampling, "repeatPenalty" | "repeatLastN" | "frequencyPenalty" | "presencePenalty">;
+
+/** Whether penalties can change a logit. */
+export function arePenaltiesOn({ repeatPenalty, repeatLastN, frequencyPenalty, presencePenalty }: PenaltyOptions): boolean {
+  return repeatLastN !== 0 && (repeatPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0);
+}
+
 interface Rule {
   readonly fallback: () => number;
   readonly expected: string;

@@ -2,12 +2,12 @@ import { leastTemperature, randomWord, uniformAt } from "@centella/core/backend"
 import { check, checkOptions, checkValue, floatArray, type Kinds, whole } from "@centella/quant/checks";
 import { numberList } from "../tokenizer/tokenIds.ts";
 import { argmax, type Candidates, candidatesOf, pick } from "./candidates.ts";
-import { defaultSteps, type ResolvedSampling, resolvedSampling, type SamplingStep } from "./options.ts";
+import { seedWords } from "./deviceSampling.ts";
+import { arePenaltiesOn, defaultSteps, type ResolvedSampling, resolvedSampling, type SamplingStep } from "./options.ts";
 import {
   applyBias,
   applyPenalties,
   applyTemperature,
-  arePenaltiesOn,
   dynamicTemperature,
   minP,
   mostLikely,
@@ -153,15 +153,10 @@ export class SamplingChain {
       case "temperature": {
         const { temperature, dynamicTemperatureRange, dynamicTemperatureExponent } = options;
         const chosen = dynamicTemperature(candidates, temperature, dynamicTemperatureRange, dynamicTemperatureExponent);
-        return chosen < leastTemperature ? mostLikely(candidates) : applyTemperature(candidates, chosen);
+        return Math.fround(chosen) < leastTemperature ? mostLikely(candidates) : applyTemperature(candidates, chosen);
       }
     }
   }
-}
-
-/** Low and high word of a seed. */
-export function seedWords(seed: number): readonly [low: number, high: number] {
-  return [seed >>> 0, Math.floor(seed / 2 ** 32)];
 }
 
 /** What steps depend on besides the options. */

@@ -3,7 +3,7 @@ import { SamplingError } from "../errors.ts";
 import { largest, largestWhile } from "./candidateHeap.ts";
 import type { Candidates } from "./candidates.ts";
 import { greatestLogit, probabilities, totalOf, weightsOf } from "./candidates.ts";
-import type { ResolvedSampling } from "./options.ts";
+import { arePenaltiesOn, type PenaltyOptions, type ResolvedSampling } from "./options.ts";
 
 /**
  * Adds biases to the logits of single tokens. Returns `logits` itself if nothing changes.
@@ -19,14 +19,6 @@ export function applyBias(logits: Float32Array, bias: ResolvedSampling["logitBia
     out[id]! += value;
   }
   return out;
-}
-
-/** The options that {@link applyPenalties} reads. */
-export type PenaltyOptions = Pick<ResolvedSampling, "repeatPenalty" | "repeatLastN" | "frequencyPenalty" | "presencePenalty">;
-
-/** Whether {@link applyPenalties} can change a logit. */
-export function arePenaltiesOn({ repeatPenalty, repeatLastN, frequencyPenalty, presencePenalty }: PenaltyOptions): boolean {
-  return repeatLastN !== 0 && (repeatPenalty !== 1 || frequencyPenalty !== 0 || presencePenalty !== 0);
 }
 
 /**
@@ -61,7 +53,7 @@ export function topK(candidates: Candidates, k: number): Candidates {
 
 /** Keeps the most likely candidates: the fewest, but at least one, whose probabilities add up to `p` or more. 1 keeps all. */
 export function topP(candidates: Candidates, p: number): Candidates {
-  if (p >= 1) return candidates;
+  if (Math.fround(p) >= 1) return candidates;
   const max = greatestLogit(candidates.logits);
   const enough = topPSum(totalOf(weightsOf(candidates)), p);
   let sum = 0;

@@ -1,6 +1,6 @@
 import type { Plan, Tensor } from "@centella/core";
 import { ProgramError } from "@centella/core";
-import type { GreedyTokens, Request } from "./request.ts";
+import type { Request } from "./request.ts";
 import type { RunInputs, Slice } from "./runInputs.ts";
 
 /** Limits of one run. */
@@ -19,10 +19,10 @@ export interface RunningBatch {
   readonly outputs: Readonly<Record<string, Tensor>>;
 }
 
-/** Output of a run: rows of the requests that read them, and the most likely tokens of all rows if another request reads those. */
+/** Output of a run: rows of the requests that read them, and the chosen tokens of all rows if another request reads those. */
 export interface BatchRows {
   readonly values: Float32Array;
-  readonly greedy: GreedyTokens | undefined;
+  readonly tokens: Int32Array | undefined;
 }
 
 const noValues = new Float32Array(0);
@@ -64,19 +64,17 @@ export function submit(plan: Plan, slices: readonly Slice[], inputs: RunInputs):
 export async function readRows({ slices, outputs }: RunningBatch, output: "logits" | "states"): Promise<BatchRows> {
   try {
     const readsValues = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "values");
-    const readsTokens = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "greedy");
+    const readsTokens = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "tokens");
     // Without rows, the empty output shows that the run is done, or why it failed.
     const values = readsValues || !readsTokens ? ((await dataOf(outputs, output)) as Float32Array) : noValues;
-    if (!readsTokens) return { values, greedy: undefined };
-    const ids = (await dataOf(outputs, "greedyTokens")) as Int32Array;
-    return { values, greedy: { ids, logits: (await dataOf(outputs, "maxLogits")) as Float32Array } };
+    return { values, tokens: readsTokens ? ((await dataOf(outputs, "chosen")) as Int32Array) : undefined };
   } finally {
     for (const name in outputs) outputs[name]?.dispose();
   }
 }
 
 /** Copies each request's rows to its output. `width` is the number of elements of a row. */
-export function deliver(slices: readonly Slice[], { values, greedy }: BatchRows, width: number): void {
+export function deliver(slices: readonly Slice[], { values, tokens }: BatchRows, width: number): void {
   let [row, read] = [0, 0];
   for (const { request, rows } of slices) {
     const { output, options, done } = request;
@@ -84,11 +82,8 @@ export function deliver(slices: readonly Slice[], { values, greedy }: BatchRows,
     if (output.kind === "values") {
       output.values.set(values.subarray(read * width, (read + rows) * width), from * width);
       read += rows;
-    } else if (greedy !== undefined) {
-      for (let i = 0; i < rows; i++) {
-        output.greedy.ids[from + i] = greedy.ids[row + i]!;
-        output.greedy.logits[from + i] = greedy.logits[row + i]!;
-      }
+    } else if (tokens !== undefined) {
+      for (let i = 0; i < rows; i++) output.tokens[from + i] = tokens[row + i]!;
     }
     row += rows;
   }

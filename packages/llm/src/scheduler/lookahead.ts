@@ -1,5 +1,5 @@
 import type { Sequence } from "../cache/sequence.ts";
-import { Request } from "./request.ts";
+import { Request, type TokenChoice } from "./request.ts";
 
 /**
  * Requests that are made before their tokens are fed. After each row that chooses a token, a caller with
@@ -19,10 +19,12 @@ export class Lookahead {
     this.#contextLength = contextLength;
   }
 
-  /** Returns the request that was made ahead for these tokens, if there is one. */
-  take(sequence: Sequence, ids: readonly number[]): Request | undefined {
+  /** Returns the request that was made ahead for these tokens and this choice, if there is one. */
+  take(sequence: Sequence, ids: readonly number[], { sampling, position }: TokenChoice): Request | undefined {
     const next = this.#latest.get(sequence)?.next;
-    if (next === undefined || next.isDropped) return undefined;
+    if (next === undefined || next.isDropped || next.output.kind !== "tokens") return undefined;
+    const { choice } = next.output;
+    if (choice.sampling !== sampling || choice.position !== position) return undefined;
     return ids.length === 1 && next.ids[0] === ids[0] && next.start === sequence.ids.length ? next : undefined;
   }
 
@@ -40,7 +42,8 @@ export class Lookahead {
     for (let ahead = 0; ahead < this.#limit; ahead++) {
       if (last.next === undefined) {
         if (last.following === 0 || last.end >= this.#contextLength) break;
-        last.next = following(last);
+        last.next = nextOf(last);
+        if (last.next === undefined) break;
         if (last.isSubmitted) ready = last.next;
       }
       last = last.next;
@@ -49,8 +52,10 @@ export class Lookahead {
   }
 }
 
-/** The request for the token that another one chooses. */
-function following({ sequence, options, end, following }: Request): Request {
-  const output = { kind: "greedy", greedy: { ids: new Int32Array(1), logits: new Float32Array(1) } } as const;
-  return new Request({ sequence, ids: [], options, output }, end, following - 1);
+/** The request for the token that another one chooses, if it chooses one. */
+function nextOf({ sequence, options, end, following, output }: Request): Request | undefined {
+  if (output.kind !== "tokens") return undefined;
+  const { sampling, position } = output.choice;
+  const next = { kind: "tokens", tokens: new Int32Array(1), choice: { sampling, position: position + 1 } } as const;
+  return new Request({ sequence, ids: [], options, output: next }, end, following - 1);
 }

@@ -1,20 +1,22 @@
 import type { Sequence } from "../cache/sequence.ts";
+import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 
 /** Which of the tokens that are fed give output rows: logits, or the hidden states that embeddings are made of. */
 export type OutputRows = "none" | "last" | "all";
 
-/**
- * The most likely token after each row (the lowest id of equals) and its logit. If any logit of a row is NaN, the first such id with NaN.
- */
-export interface GreedyTokens {
-  readonly ids: Int32Array;
-  readonly logits: Float32Array;
+/** How the device chooses the token that follows each row. */
+export interface TokenChoice {
+  readonly sampling: DeviceSampling;
+  /** Selects the random number of the first row, together with the seed. Those of the next rows are at the next positions. */
+  readonly position: number;
+  /** Bits of the tokens that may follow the only row. Default: all. */
+  readonly mask?: Uint32Array | undefined;
 }
 
-/** Output of a request's rows: the rows themselves, `[rows, width]`, or only the most likely tokens, which are 8 bytes per row. */
+/** Output of a request's rows: the rows themselves, `[rows, width]`, or only the chosen tokens, -1 where no token can be chosen. */
 export type RowOutput =
   | { readonly kind: "values"; readonly values: Float32Array }
-  | { readonly kind: "greedy"; readonly greedy: GreedyTokens };
+  | { readonly kind: "tokens"; readonly tokens: Int32Array; readonly choice: TokenChoice };
 
 /** How tokens are fed. */
 export interface FeedOptions {

@@ -1,6 +1,6 @@
 import type { DimValues } from "@centella/core";
 import { blocksOf } from "../cache/prefixCache.ts";
-import type { Request } from "./request.ts";
+import type { Request, TokenChoice } from "./request.ts";
 
 /** Part of a request that one run computes: its next `count` tokens, of which the last `rows` give output rows. */
 export interface Slice {
@@ -17,6 +17,7 @@ export interface InputLayout {
   /** Whether tokens read and write rows of recurrent state. */
   readonly isRecurrent: boolean;
   readonly output: "logits" | "states";
+  readonly vocabSize: number;
   /** Maximum number of runs that are queued at once. With more than one, runs keep chosen tokens on the device; see `ChosenTokens`. */
   readonly runsInFlight: number;
 }
@@ -28,10 +29,24 @@ interface Extents extends DimValues {
   readonly nOut: number;
   /** Rows whose logits leave the device. Undefined for a program that outputs states. */
   readonly nRead?: number;
+  /** Rows whose tokens are chosen under a mask. Undefined for a program that outputs states. */
+  readonly nMask?: number;
 }
 
+/** Inputs of a program that chooses tokens, with a value for each row; see core's `sample`. */
+type ChoiceInputs = {
+  readonly seeds: Int32Array;
+  readonly drawPositions: Int32Array;
+  readonly temperatures: Float32Array;
+  readonly topKs: Int32Array;
+  readonly topPs: Float32Array;
+  readonly minPs: Float32Array;
+  readonly masks: Int32Array;
+  readonly maskRows: Int32Array;
+};
+
 /** Inputs of a model's program, by name. */
-type Inputs = {
+type Inputs = Partial<ChoiceInputs> & {
   readonly tokens: Int32Array;
   readonly positions: Int32Array;
   readonly slots: Int32Array;
@@ -53,6 +68,7 @@ export class RunInputs {
   readonly #noBlock: number;
   #dims: Extents | undefined;
   #inputs: Inputs | undefined;
+  #choices: ChoiceInputs | undefined;
 
   constructor(layout: InputLayout) {
     this.#layout = layout;
@@ -63,18 +79,24 @@ export class RunInputs {
   /** The inputs and dims of a run. Takes the blocks that its tokens need. The arrays are valid until the next call. */
   fill(slices: readonly Slice[]): { readonly data: Inputs; readonly dims: Extents } {
     const dims = this.#extentsOf(slices);
-    const isSame =
-      this.#dims?.T === dims.T && this.#dims.nSeq === dims.nSeq && this.#dims.nOut === dims.nOut && this.#dims.nRead === dims.nRead;
-    if (!isSame || this.#inputs === undefined) this.#inputs = createInputs(dims, this.#maxBlocks, this.#layout);
+    const isSame = (["T", "nSeq", "nOut", "nRead", "nMask"] as const).every((name) => this.#dims?.[name] === dims[name]);
+    if (!isSame || this.#inputs === undefined) {
+      this.#choices = this.#layout.output === "logits" ? createChoices(dims, this.#layout) : undefined;
+      this.#inputs = { ...createInputs(dims, this.#maxBlocks, this.#layout), ...this.#choices };
+    }
     this.#dims = dims;
     const data = this.#inputs;
-    let [token, row, read] = [0, 0, 0];
+    let [token, row, read, masked] = [0, 0, 0, 0];
     for (let i = 0; i < slices.length; i++) {
       const slice = slices[i]!;
       this.#fillTokens(data, slice, token, i);
       token += slice.count;
       for (let j = slice.rows; j > 0; j--) {
-        if (slice.request.output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
+        const { output } = slice.request;
+        if (output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
+        const choice = output.kind === "tokens" ? output.choice : undefined;
+        if (this.#choices !== undefined) this.#fillChoice(this.#choices, row, choice, slice.rows - j, masked);
+        if (choice?.mask !== undefined) masked++;
         if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = this.#noBlock;
         data.outRows[row++] = token - j;
       }
@@ -84,6 +106,23 @@ export class RunInputs {
       }
     }
     return { data, dims };
+  }
+
+  /** Options of a row's choice. Rows whose logits are read take the greatest logit, which costs least. */
+  #fillChoice(data: ChoiceInputs, row: number, choice: TokenChoice | undefined, place: number, masked: number): void {
+    const { seed, temperature, topK, topP, minP } = choice?.sampling ?? unused;
+    data.seeds.set(seed, 2 * row);
+    data.drawPositions[row] = (choice?.position ?? 0) + place;
+    data.temperatures[row] = temperature;
+    data.topKs[row] = topK;
+    data.topPs[row] = topP;
+    data.minPs[row] = minP;
+    data.maskRows[row] = choice?.mask === undefined ? -1 : masked;
+    if (choice?.mask === undefined) return;
+    const words = maskWords(this.#layout);
+    const mask = data.masks.subarray(masked * words, (masked + 1) * words);
+    mask.fill(0);
+    mask.set(choice.mask.subarray(0, words));
   }
 
   #fillTokens(data: Inputs, { request, count }: Slice, token: number, i: number): void {
@@ -109,15 +148,37 @@ export class RunInputs {
   }
 
   #extentsOf(slices: readonly Slice[]): Extents {
-    let [T, nOut, nRead] = [0, 0, 0];
+    let [T, nOut, nRead, nMask] = [0, 0, 0, 0];
     for (const { request, count, rows } of slices) {
       T += count;
       nOut += rows;
       if (request.output.kind === "values") nRead += rows;
+      else if (request.output.choice.mask !== undefined) nMask += rows;
     }
     const dims = { T, nOut, nSeq: slices.length };
-    return this.#layout.output === "logits" ? { ...dims, nRead } : dims;
+    return this.#layout.output === "logits" ? { ...dims, nRead, nMask } : dims;
   }
+}
+
+/** Options of rows whose chosen tokens are not read. */
+const unused = { seed: [0, 0], temperature: 0, topK: 0, topP: 1, minP: 0 } as const;
+
+/** Words of a mask of the vocabulary. */
+function maskWords({ vocabSize }: Pick<InputLayout, "vocabSize">): number {
+  return Math.ceil(vocabSize / 32);
+}
+
+function createChoices({ nOut, nMask = 0 }: Extents, layout: InputLayout): ChoiceInputs {
+  return {
+    seeds: new Int32Array(2 * nOut),
+    drawPositions: new Int32Array(nOut),
+    temperatures: new Float32Array(nOut),
+    topKs: new Int32Array(nOut),
+    topPs: new Float32Array(nOut),
+    minPs: new Float32Array(nOut),
+    masks: new Int32Array(nMask * maskWords(layout)),
+    maskRows: new Int32Array(nOut),
+  };
 }
 
 function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { isRecurrent, runsInFlight }: InputLayout): Inputs {

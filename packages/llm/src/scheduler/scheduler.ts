@@ -3,7 +3,7 @@ import type { Sequence } from "../cache/sequence.ts";
 import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
-import { countRows, type FeedOptions, type FeedRequest, type GreedyTokens, Request } from "./request.ts";
+import { countRows, type FeedOptions, type FeedRequest, Request, type TokenChoice } from "./request.ts";
 import { type InputLayout, RunInputs, type Slice } from "./runInputs.ts";
 
 /** Milliseconds for which runs of a backend that computes on the caller's thread may delay timers and aborts. One run may take longer. */
@@ -11,7 +11,6 @@ const maxHoldMs = 8;
 
 /** Sizes of a model's program and properties of its model. */
 export interface SchedulerOptions extends BatchLimits, InputLayout {
-  readonly vocabSize: number;
   /** Elements of an output row: of logits, or of states. */
   readonly width: number;
 }
@@ -78,19 +77,18 @@ export class Scheduler {
     return values;
   }
 
-  /** Like {@link feed}, but returns only the most likely tokens. The logits stay on the device. */
-  async feedGreedy(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<GreedyTokens> {
+  /** Like {@link feed}, but returns only the tokens that the device chooses. The logits stay there. */
+  async feedChoosing(sequence: Sequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
     if (sequence.isParked) await this.unpark(sequence, options.signal);
     const isEnded = this.#isDisposed || options.signal?.aborted === true;
-    const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids);
-    if (ahead?.output.kind === "greedy") {
+    const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids, choice);
+    if (ahead?.output.kind === "tokens") {
       await this.#adopt(ahead);
-      return ahead.output.greedy;
+      return ahead.output.tokens;
     }
-    const rows = countRows(ids, options);
-    const greedy = { ids: new Int32Array(rows), logits: new Float32Array(rows) };
-    await this.#add({ sequence, ids, options, output: { kind: "greedy", greedy } });
-    return greedy;
+    const tokens = new Int32Array(countRows(ids, options));
+    await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
+    return tokens;
   }
 
   /**
@@ -241,7 +239,7 @@ export class Scheduler {
   }
 
   #finish({ output, next, completion }: Request): void {
-    if (next !== undefined && output.kind === "greedy") next.ids = [...output.greedy.ids];
+    if (next !== undefined && output.kind === "tokens") next.ids = [...output.tokens];
     if (completion === undefined) return;
     this.#returning++;
     completion.resolve();
