@@ -79,10 +79,10 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 /**
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
- * embeddings, perplexity, formats of answers, tools, limits of reasoning, log probabilities, prompt lookup, DRY and Mirostat, blocks that
- * are quantized or multiplied without rounding activations, hosts that compile nothing, the scalar reference, requests that log in,
- * reading by ranges or from a disk, explanations of a server's refusal, and profiles. Storing a model is a separate figure, because a
- * model that the user has chosen is not stored.
+ * embeddings, perplexity, formats of answers, tools, limits of reasoning, sampling on the host, log probabilities, prompt lookup, DRY and
+ * Mirostat, blocks that are quantized or multiplied without rounding activations, hosts that compile nothing, the scalar reference,
+ * requests that log in, reading by ranges or from a disk, explanations of a server's refusal, and profiles. Storing a model is a separate
+ * figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
   "adapters.js",
@@ -118,7 +118,7 @@ const otherUses = [
   "reasoningBudget.js",
   "reasoningControl.js",
   "referencePlan.js",
-  "samplingKernels.js",
+  "samplingChain.js",
   "savedSession.js",
   "shortenPrompt.js",
   "splitPlan.js",
