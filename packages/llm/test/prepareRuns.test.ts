@@ -22,7 +22,7 @@ async function prepared(of: ModelSizes): Promise<readonly (readonly DimValues[])
   return calls;
 }
 
-const row = (T: number, nSeq: number, nOut: number, nRead: number): DimValues => ({ T, nSeq, nOut, nRead });
+const row = (T: number, nSeq: number, nOut: number, nRead: number): DimValues => ({ T, nSeq, nOut, nRead, nMask: 0 });
 
 test("decoding comes first, then the longest prompts, then shorter ones", async () => {
   const [first, later] = await prepared(sizes);

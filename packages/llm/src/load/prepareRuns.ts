@@ -20,9 +20,9 @@ function extentsOf({ batchSize, maxRows, sequences, result }: ModelSizes): Reado
     const texts = (count: number): DimValues => ({ T: count, nSeq: 1, nOut: count });
     return { first: [texts(most)], later: fewer.map(texts) };
   }
-  // With the logits of the last rows, and with their most likely tokens alone.
+  // With the logits of the last rows, and with the chosen tokens alone. Texts under a mask compile theirs on first use.
   const withReads = (dims: { readonly T: number; readonly nSeq: number; readonly nOut: number }): readonly DimValues[] =>
-    [0, dims.nOut].map((nRead) => ({ ...dims, nRead }));
+    [0, dims.nOut].map((nRead) => ({ ...dims, nRead, nMask: 0 }));
   const prompt = (T: number): readonly DimValues[] => withReads({ T, nSeq: 1, nOut: 1 });
   const decoded = powersDownFrom(Math.min(sequences, batchSize, maxRows)).map((T) => withReads({ T, nSeq: T, nOut: T }));
   return { first: [...decoded.reverse().flat(), ...prompt(most)], later: fewer.flatMap(prompt) };
