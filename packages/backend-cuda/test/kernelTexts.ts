@@ -133,6 +133,33 @@ export function groupCalls(): readonly Call[] {
   );
 }
 
+/** Norms with the products that alone read them, at several numbers of tokens. */
+export function normedCalls(): readonly Call[] {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 512), 2048]);
+  const norm = (name: string, from: Value): Value => program.rmsNorm(from, program.input(name, "f32", [2048]), { eps: 1e-5 });
+  for (const activations of ["ggml", "half"] as const) {
+    const times = (from: Value, name: string, dtype: TensorSpec["dtype"], rows: number): Value =>
+      program.matmul(from, program.persistent(`${name} ${activations}`, { dtype, shape: [rows, 2048] }), { transposeB: true, activations });
+    const input = norm(`first ${activations}`, x);
+    for (const [name, rows] of [["q", 2048] as const, ["k", 512] as const])
+      program.output(`${name} ${activations}`, times(input, name, "q4_K", rows));
+    const sum = program.add(x, program.input(`y ${activations}`, "f32", [2048]));
+    const middle = norm(`second ${activations}`, sum);
+    const gated = program.mul(program.silu(times(middle, "gate", "q4_K", 8192)), times(middle, "up", "q4_K", 8192));
+    program.output(`gated ${activations}`, gated);
+    program.output(`sum ${activations}`, program.softmax(sum));
+  }
+  const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
+  const groups = steps.filter(({ op }) => isFused(op));
+  return [1, 4, 8, 512].flatMap((tokens) =>
+    groups.map(({ op, inputs, params }, i): Call => {
+      const specs = inputs.map((operand) => operand?.spec);
+      return { name: `normed ${i} at ${tokens}`, op, inputs: specs, params, bucket: { T: tokens } };
+    }),
+  );
+}
+
 /** Groups of a norm, a softmax or a reduction with elementwise calls before it or behind it, on rows of few and many elements. */
 export function surroundedCalls(): readonly Call[] {
   const program = createProgram();
@@ -195,7 +222,14 @@ export function cacheWriteCalls(): readonly Call[] {
   });
 }
 
-export const calls: readonly Call[] = [...conformanceCalls(), ...modelCalls(), ...groupCalls(), ...surroundedCalls(), ...cacheWriteCalls()];
+export const calls: readonly Call[] = [
+  ...conformanceCalls(),
+  ...modelCalls(),
+  ...groupCalls(),
+  ...normedCalls(),
+  ...surroundedCalls(),
+  ...cacheWriteCalls(),
+];
 
 /** Every different kernel text, with the first call that needs it. */
 export function kernelTexts(): ReadonlyMap<string, Call> {

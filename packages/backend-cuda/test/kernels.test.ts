@@ -4,7 +4,7 @@ import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernelTable } from "../src/kernels/index.ts";
-import { call, calls, f32, groupCalls, launchesOf, surroundedCalls } from "./kernelTexts.ts";
+import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
   const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
@@ -60,6 +60,23 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [512, ...tiled],
     [512, ...tiled],
   ]);
+});
+
+test("a norm, its rounding and its products are one launch for few rows, and launches of their own for more", () => {
+  const entries = normedCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
+  const [one, four, eight, many] = [0, 4, 8, 12].map((from) => entries.slice(from, from + 4));
+  const together = ["matmulNormed", "matmulNormed", "matmulFew_q4_K_normed", "matmulFew_q4_K_normed"];
+  expect(one).toEqual(together.map((entry) => [1, entry]));
+  expect(four).toEqual(together.map((entry) => [4, entry]));
+  expect(eight).toEqual([
+    [8, "rmsNorm", "round_q8_K", "matmulSiblings"],
+    [8, "rmsNorm_fused", "round_q8_K", "matmulSiblings"],
+    [8, "rmsNorm", "matmulFew_q4_K"],
+    [8, "rmsNorm_fused", "matmulFew_q4_K"],
+  ]);
+  const tiled = ["matmulTiled_q4_K_nt", "matmulTiled_q4_K_nt_fused"];
+  expect(many![0]).toEqual([512, "rmsNorm", "round_q8_K", "matmulTiled_q4_K_nt_fused", "matmulTiled_q4_K_nt_fused"]);
+  expect(many![3]).toEqual([512, "rmsNorm_fused", ...tiled]);
 });
 
 test("elementwise calls around a norm, a softmax or a reduction are part of its launches", () => {

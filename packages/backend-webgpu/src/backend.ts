@@ -80,10 +80,10 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   constructor(queue: DeviceQueue, device: DeviceInfo) {
     this.#queue = queue;
     this.device = device;
-    const { maxStorageBuffersPerShaderStage: maxBindings } = queue.device.limits;
+    const { maxStorageBuffersPerShaderStage: maxBindings, maxComputeWorkgroupStorageSize: workgroupBytes } = queue.device.limits;
     // One binding is the output's.
     this.fusion = { maxInputs: maxBindings - 1, maxCalls: 128 };
-    this.#kernels = kernelTableFor(maxBindings);
+    this.#kernels = kernelTableFor({ maxBindings, workgroupBytes });
   }
 
   get counters(): Counters {

@@ -142,7 +142,7 @@ describe("generated WGSL", () => {
       const params = { ropeType: "norm", ...(hasFactors && { freqFactors: x("f32", 16) }) } as const;
       program.output("q", program.rope(x("f32", T, 4, 32), positions, params));
       program.kvWrite(kv(program, "f16", 64), program.rope(x("f32", T, 2, 32), positions, params), x("f32", T, 2, 32), x("i32", T));
-      const kernels = kernelTableFor(maxBindings);
+      const kernels = kernelTableFor({ maxBindings, workgroupBytes: 2 ** 14 });
       return lower(program, "webgpu", (...call) => kernels.unsupported(...call));
     };
     const stepsOf = (hasFactors: boolean, maxBindings: number) => lowered(hasFactors, maxBindings).steps.map(({ op }) => op.name);

@@ -6,8 +6,12 @@ import {
   type ElementwiseGroup,
   elementAt,
   evaluateBody,
+  type FusedCall,
   type FusedParams,
   type GroupResult,
+  lastOf,
+  type NormedProducts,
+  normedProducts,
   resultsOf,
   siblingsUnsupported,
   specAt,
@@ -19,7 +23,7 @@ import { gpuKernels } from "./gpuKernels.ts";
 import type { Epilogue, Fusable, GpuArguments, GpuElement, GpuScope, GpuStep, Prologue } from "./kernel.ts";
 import { bitsOfFloat } from "./shared/dtypes.ts";
 import { broadcastIndices, computeElement, loadElement, numberOf } from "./shared/elementwise.ts";
-import { type Siblings, siblingsOf } from "./siblings.ts";
+import { type GroupPlaces, type Siblings, siblingsOf } from "./siblings.ts";
 
 type Inputs = readonly (TensorSpec | undefined)[];
 
@@ -30,7 +34,9 @@ export type Group =
   /** A `kvWrite` with the `rope` of its keys, and of queries: one step. */
   | { readonly kind: "cacheWrite"; readonly step: GpuStep }
   | ({ readonly kind: "anchored" } & AnchoredCall)
-  | ({ readonly kind: "siblings" } & Siblings);
+  | ({ readonly kind: "siblings" } & Siblings)
+  /** A norm and the products of its result; see {@link NormedSiblings}. */
+  | ({ readonly kind: "normed" } & NormedSiblings);
 
 /** A call that is not elementwise, with elementwise calls after or before it. */
 export interface AnchoredCall {
@@ -44,18 +50,43 @@ export interface AnchoredCall {
   readonly inputOf: (index: number) => number;
 }
 
+/** An `rmsNorm`, with elementwise calls before it or not, and products that read its result in place of an input of the group. */
+export interface NormedSiblings {
+  readonly norm: AnchoredCall;
+  readonly siblings: Siblings;
+}
+
 /** Returns the parts of a supported group. */
 export function groupOf(inputs: Inputs, params: FusedParams): Group {
+  const normed = normedProducts(inputs.length, params);
+  if (normed !== undefined) return { kind: "normed", ...normedSiblings(inputs, normed) };
   const results = resultsOf(inputs.length, params);
   if (isElementwise(params)) return { kind: "elementwise", step: loopOf(inputs, elementAt(results, 0)) };
   if (isCacheWrite(params)) return { kind: "cacheWrite", step: cacheWriteStep(inputs, params) };
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) return { kind: "anchored", ...anchoredCall(inputs, params, anchored) };
-  const finished = results.map((result, i) => {
+  return { kind: "siblings", ...siblingGroup(inputs, params, { inputOf: (place) => place, firstOutput: 0 }) };
+}
+
+function siblingGroup(inputs: Inputs, params: FusedParams, places: GroupPlaces): Siblings {
+  const finished = resultsOf(inputs.length, params).map((result, i) => {
     const anchors = result.anchors.map((call) => inputs.length + call);
-    return { ...result, epilogue: epilogueOf(inputs, result.elementwise, anchors, `r${i}_`) };
+    return { ...result, epilogue: epilogueOf(inputs, result.elementwise, anchors, { prefix: `r${i}_`, argumentIndex: places.inputOf }) };
   });
-  return { kind: "siblings", ...siblingsOf(inputs, params, finished) };
+  return siblingsOf(inputs, params, finished, places);
+}
+
+function normedSiblings(inputs: Inputs, { norm, products }: NormedProducts): NormedSiblings {
+  const group = anchoredGroup(inputs.length, norm);
+  const call = "unsupported" in group ? plainCall(inputs, elementAt(norm.body, 0)) : anchoredCall(inputs, norm, group);
+  const places = { inputOf: (place: number) => place - 1, firstOutput: norm.extraOutputs?.length ?? 0 };
+  return { norm: call, siblings: siblingGroup([call.output, ...inputs], products, places) };
+}
+
+/** A call without elementwise calls around it. */
+function plainCall(inputs: Inputs, { op, inputs: places, params, output }: FusedCall): AnchoredCall {
+  const specs = places.map((place) => (place === undefined ? undefined : inputs[place]));
+  return { op, params, inputs: specs, output, inputOf: (at) => elementAt(places, at) ?? at };
 }
 
 /** The reason why a group has no kernel; undefined if it has one. `fusable` says how groups may use an op's kernel. */
@@ -64,6 +95,8 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
   if (isElementwise(params))
     return results.length > 1 ? "a loop has one result" : elementsUnsupported(inputs, params, elementAt(results, 0).elementwise);
   if (isCacheWrite(params)) return cacheWriteUnsupported(inputs, params);
+  const normed = normedProducts(inputs.length, params);
+  if (normed !== undefined) return normedUnsupported(inputs, normed, fusable);
   const anchored = anchoredGroup(inputs.length, params);
   if (!("unsupported" in anchored)) {
     const { call, isLast, elementwise: group } = anchored;
@@ -73,12 +106,27 @@ export function groupUnsupported(inputs: Inputs, params: FusedParams, fusable: (
     if (group.output.dtype !== "f32" || output.dtype !== "f32") return `prologues and epilogues of ${op.name} are f32 here`;
     return elementsUnsupported(inputs, params, group);
   }
+  // Only products can be several in a group.
+  return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored.unsupported : productsUnsupported(inputs, params);
+}
+
+function productsUnsupported(inputs: Inputs, params: FusedParams): string | undefined {
+  const results = resultsOf(inputs.length, params);
   for (const { elementwise } of results) {
     const reason = elementsUnsupported(inputs, params, elementwise);
     if (reason !== undefined) return reason;
   }
-  // Only products can be several in a group.
-  return results.flatMap(({ anchors }) => anchors).length === 1 ? anchored.unsupported : siblingsUnsupported(inputs, params, results);
+  return siblingsUnsupported(inputs, params, results);
+}
+
+function normedUnsupported(
+  inputs: Inputs,
+  { norm, products }: NormedProducts,
+  fusable: (op: string) => Fusable | undefined,
+): string | undefined {
+  const { output } = lastOf(norm.body);
+  const reason = norm.body.length === 1 ? undefined : groupUnsupported(inputs, norm, fusable);
+  return reason ?? productsUnsupported([output, ...inputs], products);
 }
 
 function isElementwise({ body }: FusedParams): boolean {
@@ -145,10 +193,16 @@ function anchoredCall(
   };
 }
 
-function epilogueOf(inputs: Inputs, group: ElementwiseGroup | undefined, anchors: readonly number[], prefix: string): Epilogue {
+function epilogueOf(inputs: Inputs, group: ElementwiseGroup | undefined, anchors: readonly number[], names: ArgumentNames): Epilogue {
   if (group === undefined) return { args: {}, apply: (_scope, _index, results) => elementAt(results, 0) };
-  const { args, apply } = elementsOf(inputs, group, anchors, { prefix, argumentIndex: (place) => place });
+  const { args, apply } = elementsOf(inputs, group, anchors, names);
   return { args, apply: (scope, index, results) => apply(scope, index, results) as F32 };
+}
+
+/** How the arguments of elementwise calls are called, and which inputs of the call they are. */
+interface ArgumentNames {
+  readonly prefix: string;
+  readonly argumentIndex: (place: number) => number;
 }
 
 /** Values of a group of elementwise calls at one element, given the values at the places `anchors`. */
@@ -156,7 +210,7 @@ function elementsOf(
   inputs: Inputs,
   { places, params, output }: ElementwiseGroup,
   anchors: readonly number[],
-  { prefix, argumentIndex }: { readonly prefix: string; readonly argumentIndex: (place: number) => number },
+  { prefix, argumentIndex }: ArgumentNames,
 ): { readonly args: GpuArguments; apply(scope: GpuScope, index: U32, values: readonly F32[]): F32 | I32 } {
   const read = places.flatMap((place) => {
     const spec = inputs[place];

@@ -29,7 +29,7 @@ export {
   timesPlus,
   unflatten,
 } from "./extent.ts";
-export { type AnchoredCall, type Group, groupOf, groupUnsupported } from "./fused.ts";
+export { type AnchoredCall, type Group, groupOf, groupUnsupported, type NormedSiblings } from "./fused.ts";
 export { type GpuKernels, gpuKernels } from "./gpuKernels.ts";
 export {
   type Epilogue,
@@ -46,9 +46,11 @@ export {
   mostElements,
   type Prologue,
 } from "./kernel.ts";
+export { normLanes } from "./kernels/rmsNorm.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
 export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
+export { normedElements, normFactors, type StagedRows, stagedNormArgs, stageNorm } from "./stagedNorm.ts";
 export { type BlockWords, loadUnit, type Unit, unitWeights } from "./units.ts";

@@ -1,10 +1,11 @@
 import type { TensorSpec } from "@centella/core";
 import type { ActivationType } from "@centella/quant";
 import { isHalf } from "@centella/quant";
-import type { Emitter, F32, U32, Values } from "./emitter.ts";
-import { asValue, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
+import type { Emitter, F32, SharedArray, U32, Values } from "./emitter.ts";
+import { asValue, divide, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
 import { roundedTo } from "./shared/dtypes.ts";
+import { forEachOf } from "./shared/rows.ts";
 
 /** What activations are rounded to: 8-bit blocks, or the type of 16-bit weights. */
 export type RoundedType = ActivationType | "f16" | "bf16";
@@ -79,18 +80,87 @@ function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolea
 /** Rounds a block. `elementAt(i)` is the index in `y` of the lane's i-th element, `sourceAt` the index of an element in `a`. */
 function roundBlock({ k }: GpuScope, type: ActivationType, elementAt: (i: number) => U32, sourceAt: (element: U32) => Extent): void {
   const elements = Array.from({ length: blockElements[type] / lanes }, (_, i) => elementAt(i));
-  const values = elements.map((element) => ({ element, value: k.load("a", sourceAt(element)) }));
-  const { inverse, step } = type === "q8_K" ? signedScale(k, values) : symmetricScale(k, values);
-  for (const { element, value } of values) {
-    const rounded = k.round(k.mul(value, inverse));
-    k.store("y", element, k.mul(type === "q8_K" ? k.min(rounded, 127) : rounded, step));
-  }
+  const values = elements.map((element): Located => [k.load("a", sourceAt(element)), element]);
+  const scales = scalesOf(k, type, type === "q8_K" ? firstLargest(k, values) : largestMagnitude(k, values));
+  for (const [value, element] of values) k.store("y", element, roundedBy(k, type, value, scales));
+}
+
+function largestMagnitude(k: Emitter, values: readonly Located[]): F32 {
+  const own = values.map(([value]) => k.abs(value)).reduce((a, b) => k.max(a, b));
+  return k.reducer(["f32"])([own], ([a], [b]) => [k.max(a, b)])[0];
+}
+
+/** The first value of the largest magnitude. */
+function firstLargest(k: Emitter, values: readonly Located[]): F32 {
+  const better = (a: Located, b: Located): Located => largerOf(k, a, b);
+  return k.reducer(["f32", "u32"])(values.reduce(better), better)[0];
+}
+
+/** Elements of a block that a lane of {@link roundStaged} rounds. */
+const partElements = 32;
+
+/** Memory that the lanes of a group share. */
+type Staged = Pick<SharedArray<"f32">, "get" | "set">;
+
+/**
+ * Rounds `count` elements in memory that the lanes of a group share, in place: whole blocks, at most `capacity` elements. The bits are
+ * those of {@link roundActivationsStep}. All lanes may read the elements before and afterwards.
+ */
+export function roundStaged(
+  scope: GpuScope,
+  type: ActivationType,
+  { staged, count, capacity }: { readonly staged: Staged; readonly count: Extent; readonly capacity: number },
+): void {
+  const { k } = scope;
+  const parts = asValue(k, divide(k, count, partElements)[0]);
+  const values = k.shared("f32", capacity / partElements);
+  const places = k.shared("u32", capacity / partElements);
+  const perBlock = blockElements[type] / partElements;
+  forEachOf(scope, parts, (part) => {
+    const [value, place] = largestOfPart(k, staged, part);
+    values.set(part, value);
+    places.set(part, place);
+  });
+  k.sync();
+  forEachOf(scope, parts, (part) => {
+    const first = k.mul(k.quotient(part, perBlock), perBlock);
+    const ofParts = Array.from({ length: perBlock }, (_, i): Located => {
+      const at = k.add(first, i);
+      return [values.get(at), places.get(at)];
+    });
+    const [value] = ofParts.reduce((a, b) => largerOf(k, a, b));
+    const scales = scalesOf(k, type, type === "q8_K" ? value : k.abs(value));
+    eachOfPart(k, part, (i) => staged.set(i, roundedBy(k, type, staged.get(i), scales)));
+  });
+  k.sync();
+}
+
+function largestOfPart(k: Emitter, staged: Staged, part: U32): Located {
+  const first = k.mul(part, partElements);
+  const [value, element] = [k.variable("f32", staged.get(first)), k.variable("u32", first)];
+  eachOfPart(k, part, (i) => {
+    const [larger, at] = largerOf(k, [value.get(), element.get()], [staged.get(i), i]);
+    value.set(larger);
+    element.set(at);
+  });
+  return [value.get(), element.get()];
+}
+
+/** Runs `body` for each element of a part, in another order in neighbouring lanes: these read different banks of memory. */
+function eachOfPart(k: Emitter, part: U32, body: (i: U32) => void): void {
+  const first = k.mul(part, partElements);
+  k.for(0, partElements, 1, (i) => body(k.add(first, k.and(k.add(i, part), partElements - 1))));
 }
 
 /** An element and its place. */
-interface Located {
-  readonly value: F32;
-  readonly element: U32;
+type Located = Values<readonly ["f32", "u32"]>;
+
+/** The element of larger magnitude; of equal magnitudes, the first one. */
+function largerOf(k: Emitter, a: Located, b: Located): Located {
+  const [p, q] = [k.abs(a[0]), k.abs(b[0])];
+  const isFirst = k.both(k.compare("eq", q, p), k.compare("lt", b[1], a[1]));
+  const isBetter = k.either(k.compare("gt", q, p), isFirst);
+  return [k.select(isBetter, b[0], a[0]), k.select(isBetter, b[1], a[1])];
 }
 
 interface Scales {
@@ -100,30 +170,24 @@ interface Scales {
   readonly step: F32;
 }
 
-/** q8_0 and q8_1: `step = f16(max|x| / 127)`, `inverse = 127 / max|x|`. */
-function symmetricScale(k: Emitter, values: readonly Located[]): Scales {
-  const own = values.map(({ value }) => k.abs(value)).reduce((a, b) => k.max(a, b));
-  const [largest] = k.reducer(["f32"])([own], ([a], [b]) => [k.max(a, b)]);
+/**
+ * The scales of a block. q8_0 and q8_1, from the largest magnitude: `step = f16(largest / 127)`, `inverse = 127 / largest`. q8_K, from the
+ * first value of the largest magnitude: `inverse = -127 / largest`, `step = 1 / inverse`.
+ */
+function scalesOf(k: Emitter, type: ActivationType, largest: F32): Scales {
   const isZero = k.compare("eq", largest, 0);
-  return {
-    inverse: k.select(isZero, k.constant("f32", 0), k.divRounded(k.constant("f32", 127), largest)),
-    step: k.fromHalf(k.toHalf(k.divRounded(largest, 127))),
-  };
+  const zero = k.constant("f32", 0);
+  if (type !== "q8_K") {
+    return {
+      inverse: k.select(isZero, zero, k.divRounded(k.constant("f32", 127), largest)),
+      step: k.fromHalf(k.toHalf(k.divRounded(largest, 127))),
+    };
+  }
+  const inverse = k.divRounded(k.constant("f32", -127), largest);
+  return { inverse: k.select(isZero, zero, inverse), step: k.select(isZero, zero, k.divRounded(k.constant("f32", 1), inverse)) };
 }
 
-/** q8_K: with `m` the first value of the largest magnitude, `inverse = -127 / m`, `step = 1 / inverse`. */
-function signedScale(k: Emitter, values: readonly Located[]): Scales {
-  type Pair = Values<readonly ["f32", "u32"]>;
-  const better = (a: Pair, b: Pair): Pair => {
-    const [p, q] = [k.abs(a[0]), k.abs(b[0])];
-    const isFirst = k.both(k.compare("eq", q, p), k.compare("lt", b[1], a[1]));
-    const isBetter = k.either(k.compare("gt", q, p), isFirst);
-    return [k.select(isBetter, b[0], a[0]), k.select(isBetter, b[1], a[1])];
-  };
-  const own = values.map(({ value, element }): Pair => [value, element]).reduce(better);
-  const [value] = k.reducer(["f32", "u32"])(own, better);
-  const isZero = k.compare("eq", value, 0);
-  const zero = k.constant("f32", 0);
-  const inverse = k.divRounded(k.constant("f32", -127), value);
-  return { inverse: k.select(isZero, zero, inverse), step: k.select(isZero, zero, k.divRounded(k.constant("f32", 1), inverse)) };
+function roundedBy(k: Emitter, type: ActivationType, value: F32, { inverse, step }: Scales): F32 {
+  const rounded = k.round(k.mul(value, inverse));
+  return k.mul(type === "q8_K" ? k.min(rounded, 127) : rounded, step);
 }

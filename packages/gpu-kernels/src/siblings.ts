@@ -43,11 +43,20 @@ export function roundingOf({ dtype }: TensorSpec, { activations }: Pick<Params, 
   return isHalf(dtype) ? dtype : undefined;
 }
 
+/** Places of a group that is a part of another one, in the whole group. */
+export interface GroupPlaces {
+  /** The whole group's input that is an input of the part. */
+  readonly inputOf: (place: number) => number;
+  /** Number of the whole group's extra outputs before those of the part. */
+  readonly firstOutput: number;
+}
+
 /** Plans the products of a group that is supported. */
 export function siblingsOf(
   inputs: readonly (TensorSpec | undefined)[],
   { body }: FusedParams,
   results: readonly (GroupResult & { readonly epilogue: Epilogue })[],
+  { inputOf, firstOutput }: GroupPlaces,
 ): Siblings {
   const lefts: (RoundedType | undefined)[] = [];
   const productOf = ({ inputs: [, input], params, output }: FusedCall): SiblingProduct => {
@@ -56,12 +65,12 @@ export function siblingsOf(
     const own = params as Params;
     const rounding = roundingOf(weight, own);
     if (!lefts.includes(rounding)) lefts.push(rounding);
-    return { left: lefts.indexOf(rounding), input, weight, params: own, output };
+    return { left: lefts.indexOf(rounding), input: inputOf(input), weight, params: own, output };
   };
   const planned = results.map(({ anchors, epilogue }, i): SiblingResult => {
     const products = body.filter((_, index) => anchors.includes(index)).map(productOf);
     const shape = products[0]?.output.shape ?? [];
-    return { epilogue, products, y: i < results.length - 1 ? { kind: "extraOutput", index: i } : { kind: "output" }, shape };
+    return { epilogue, products, y: i < results.length - 1 ? { kind: "extraOutput", index: firstOutput + i } : { kind: "output" }, shape };
   });
   const [a] = inputs;
   if (a === undefined) throw new RangeError("expected products of the group's first input");

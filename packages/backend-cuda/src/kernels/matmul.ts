@@ -1,6 +1,7 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import { elementAt } from "@centella/core/backend";
+import { elementAt, elementCount, formatSpec } from "@centella/core/backend";
 import {
+  type AnchoredCall,
   type Epilogue,
   type RoundedType,
   roundActivationsStep,
@@ -12,8 +13,9 @@ import {
 import { launchOf } from "../ptx/gpuKernel.ts";
 import { type FewRowsProducts, fewRowsLaunches } from "./products/fewRows.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
+import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
-import { siblingProducts } from "./shared/siblingProducts.ts";
+import { siblingProducts, storedRows } from "./shared/siblingProducts.ts";
 
 /** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
 const maxVectorRows = 8;
@@ -48,30 +50,65 @@ function operands({ inputs: [a, b] }: KernelCall): readonly [a: TensorSpec, b: T
   return [a, b];
 }
 
-/** Rounds the rows of `a`, input 0. */
-function roundingLaunch(call: KernelCall, a: TensorSpec, type: RoundedType, transposed: boolean, rounded: Parameter): Launch {
+/** Rounds the rows of `a`, which are in `from`. */
+function roundingLaunch(
+  call: KernelCall,
+  a: TensorSpec,
+  type: RoundedType,
+  transposed: boolean,
+  rounded: Parameter,
+  from: Parameter = input(0),
+): Launch {
   const args = { a: { kind: "input", index: 0, dtype: "f32" }, y: { kind: "scratch", dtype: "f32", elements: a.shape } } as const;
   const rounding = launchOf(call, "round", roundActivationsStep(a, type, transposed, args));
-  return { ...rounding, args: rounding.args.map((argument) => (argument.kind === "scratch" ? rounded : argument)) };
+  const placed: Partial<Record<Parameter["kind"], Parameter>> = { scratch: rounded, input: from };
+  return { ...rounding, args: rounding.args.map((argument) => placed[argument.kind] ?? argument) };
 }
 
-/** Products of the call's first input with others of its inputs, each of which goes into one result. */
-export function siblingLaunches(call: KernelCall, { a, lefts, results }: Siblings): readonly Launch[] {
+/** Products of the call's first input, or of rows that `norm` computes, with others of its inputs. Each product goes into one result. */
+export function siblingLaunches(call: KernelCall, siblings: Siblings, norm?: NormLaunches): readonly Launch[] {
+  const { a, lefts, results } = siblings;
+  const depth = fixed(a.shape.at(-1));
+  const rows = bucketElements(call, a.shape.slice(0, -1));
+  if (norm !== undefined && isStaged(siblings, rows))
+    return (
+      fewRowsLaunches(call, { depth, results, norm: norm.call }) ?? [
+        siblingProducts(call, depth, results, normedRows(call, norm.call, siblings)),
+      ]
+    );
   const scratch = new Scratch();
-  const roundings: Launch[] = [];
+  const from = norm === undefined ? input(0) : scratch.take(call, a);
+  const before: Launch[] = norm === undefined ? [] : [...norm.launches(from)];
   const operandsOf = lefts.map((type): Parameter => {
-    if (type === undefined) return input(0);
+    if (type === undefined) return from;
     const rounded = scratch.take(call, a);
-    roundings.push(roundingLaunch(call, a, type, false, rounded));
+    before.push(roundingLaunch(call, a, type, false, rounded, from));
     return rounded;
   });
-  const left = ({ left: index }: SiblingProduct): Parameter => operandsOf[index] ?? input(0);
-  const few = fewRowsLaunches(call, { depth: fixed(a.shape.at(-1)), results });
-  if (few !== undefined) return few;
-  const rows = bucketElements(call, a.shape.slice(0, -1));
-  if (rows <= maxVectorRows) return [...roundings, siblingProducts(call, fixed(a.shape.at(-1)), results, left)];
+  const few = fewRowsLaunches(call, { depth, results, from });
+  if (few !== undefined) return [...before, ...few];
+  if (rows <= maxVectorRows) return [...before, siblingProducts(call, depth, results, storedRows(depth, operandsOf))];
+  const left = ({ left: index }: SiblingProduct): Parameter => operandsOf[index] ?? from;
   const products = results.flatMap((result) => resultLaunches(call, a, result, left, scratch));
-  return [...roundings, ...products];
+  return [...before, ...products];
+}
+
+/** The norm of a group, and the launches that store its result. */
+interface NormLaunches {
+  readonly call: AnchoredCall;
+  launches(to: Parameter): readonly Launch[];
+}
+
+/** The reason why no launch would norm the rows that it multiplies; undefined if one does for the fewest rows that a run has. */
+export function normUnsupported(siblings: Siblings): string | undefined {
+  const rows = elementCount(siblings.a.shape.slice(0, -1).map((dim) => (typeof dim === "number" ? dim : 1)));
+  if (isStaged(siblings, rows)) return undefined;
+  return siblings.lefts.length > 1 ? "a norm that is rounded in several ways" : `${formatSpec(siblings.a)} is too large for each block`;
+}
+
+/** Whether products norm so many rows themselves. */
+function isStaged({ a, lefts }: Siblings, rows: number): boolean {
+  return rows <= maxVectorRows && rows * fixed(a.shape.at(-1)) <= maxStagedElements && lefts.length === 1;
 }
 
 /** A launch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */

@@ -31,8 +31,13 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   if (info.kind === "software-gpu" && options.allowSoftware === false) {
     throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
   }
-  const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage } = adapter.limits;
-  const requiredLimits = { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage };
+  const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage, maxComputeWorkgroupStorageSize } = adapter.limits;
+  const requiredLimits = {
+    maxBufferSize,
+    maxStorageBufferBindingSize,
+    maxStorageBuffersPerShaderStage,
+    maxComputeWorkgroupStorageSize,
+  };
   const requiredFeatures = optionalFeatures.filter((feature) => adapter.features.has(feature));
   const device = await adapter.requestDevice({ label: "centella", requiredLimits, requiredFeatures }).catch((cause: unknown) => {
     throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);

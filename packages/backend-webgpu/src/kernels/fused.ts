@@ -1,18 +1,30 @@
-import type { TensorSpec } from "@centella/core";
 import type { FusedParams } from "@centella/core/backend";
-import { groupOf, groupUnsupported } from "@centella/gpu-kernels";
+import { type AnchoredCall, type Group, groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
-import type { Binding, Kernel } from "./shared/kernel.ts";
-import { siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts";
+import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
+import { normUnsupported, siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts";
 
-/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. `maxBindings`: storage buffers that a shader stage may bind. */
-export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined, maxBindings: number): Kernel<FusedParams> {
+/** Limits of a device that decide which groups have a kernel. */
+export interface KernelLimits {
+  /** Storage buffers that a shader stage may bind. */
+  readonly maxBindings: number;
+  /** Bytes of a workgroup's memory. */
+  readonly workgroupBytes: number;
+}
+
+/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor or of a norm, or a write to a cache. */
+export function fusedKernel(
+  kernelNamed: (op: string) => Kernel | undefined,
+  { maxBindings, workgroupBytes }: KernelLimits,
+): Kernel<FusedParams> {
   return {
     unsupported(inputs, params) {
       const reason = groupUnsupported(inputs, params, kernelNamed);
       if (reason !== undefined) return reason;
-      const bindings = bindingsOf(inputs, params);
-      return bindings > maxBindings ? `${bindings} tensors in one kernel, which may have ${maxBindings}` : undefined;
+      const group = groupOf(inputs, params);
+      const bindings = bindingsOf(group);
+      if (bindings > maxBindings) return `${bindings} tensors in one kernel, which may have ${maxBindings}`;
+      return group.kind === "normed" ? normUnsupported(group.siblings, workgroupBytes) : undefined;
     },
     dispatches({ inputs }, params) {
       const group = groupOf(inputs, params);
@@ -22,23 +34,31 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined, max
           return [dispatchOf(group.step)];
         case "siblings":
           return siblingDispatches(group);
-        case "anchored": {
-          const { op, params: own, inputOf } = group;
-          const renamed = (binding: Binding): Binding => {
-            const { resource } = binding;
-            return resource.kind === "input" ? { ...binding, resource: { ...resource, index: inputOf(resource.index) } } : binding;
-          };
-          const dispatches = kernelNamed(op.name)?.dispatches(group, own) ?? [];
-          return dispatches.map((dispatch) => ({ ...dispatch, bindings: dispatch.bindings.map(renamed) }));
+        case "normed": {
+          const { norm, siblings } = group;
+          const dispatches = (to: Resource): readonly Dispatch[] => anchoredDispatches(norm, kernelNamed(norm.op.name), to);
+          return siblingDispatches(siblings, { call: norm, dispatches });
         }
+        case "anchored":
+          return anchoredDispatches(group, kernelNamed(group.op.name));
       }
     },
   };
 }
 
+/** Dispatches of a call of a group with the elementwise calls around it. Its result is in `to`. */
+function anchoredDispatches(call: AnchoredCall, kernel: Kernel | undefined, to: Resource = { kind: "output" }): readonly Dispatch[] {
+  const renamed = (binding: Binding): Binding => {
+    const { resource } = binding;
+    if (resource.kind === "input") return { ...binding, resource: { ...resource, index: call.inputOf(resource.index) } };
+    return resource.kind === "output" ? { ...binding, resource: to } : binding;
+  };
+  const dispatches = kernel?.dispatches(call, call.params) ?? [];
+  return dispatches.map((dispatch) => ({ ...dispatch, bindings: dispatch.bindings.map(renamed) }));
+}
+
 /** Returns the largest number of storage buffers of a group's dispatches. The device's own limit bounds elementwise groups. */
-function bindingsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedParams): number {
-  const group = groupOf(inputs, params);
+function bindingsOf(group: Group): number {
   switch (group.kind) {
     case "elementwise":
       return 0;
@@ -46,6 +66,8 @@ function bindingsOf(inputs: readonly (TensorSpec | undefined)[], params: FusedPa
       return Object.keys(group.step.args).length;
     case "siblings":
       return siblingBindings(group);
+    case "normed":
+      return siblingBindings(group.siblings, group.norm);
     case "anchored": {
       const own = group.prologue === undefined ? group.inputs.length : group.inputs.length - 1;
       return own + Object.keys({ ...group.prologue?.args, ...group.epilogue?.args }).length + 1;

@@ -3,7 +3,7 @@ import type { OpName } from "@centella/core";
 import { KernelTable } from "@centella/gpu-kernels";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
 import { attention } from "./attention.ts";
-import { fusedKernel } from "./fused.ts";
+import { fusedKernel, type KernelLimits } from "./fused.ts";
 import { matmul } from "./matmul.ts";
 import { customKernel } from "./shared/custom.ts";
 import type { Kernel, KernelOf } from "./shared/kernel.ts";
@@ -16,19 +16,19 @@ const own = {
   matmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
 
-/** Storage buffers that a shader stage may bind on every device. */
-const guaranteedBindings = 8;
+/** What every device has. */
+const guaranteed: KernelLimits = { maxBindings: 8, workgroupBytes: 2 ** 14 };
 
-/** The kernels by op, those that all GPUs share and {@link own}, on a device whose shader stages may bind `maxBindings` storage buffers. */
-export function kernelTableFor(maxBindings: number): KernelTable<Kernel> {
+/** The kernels by op, those that all GPUs share and {@link own}, on a device with these limits. */
+export function kernelTableFor(limits: KernelLimits): KernelTable<Kernel> {
   return new KernelTable<Kernel>({
     backend: "webgpu",
     own,
     shared: (_op, kernel) => kernelFrom(kernel),
-    fused: (kernelNamed) => fusedKernel(kernelNamed, maxBindings),
+    fused: (kernelNamed) => fusedKernel(kernelNamed, limits),
     custom: (op) => op.kernels?.wgsl && customKernel(op, op.kernels.wgsl),
   });
 }
 
 /** The kernels on every device. */
-export const kernelTable: KernelTable<Kernel> = kernelTableFor(guaranteedBindings);
+export const kernelTable: KernelTable<Kernel> = kernelTableFor(guaranteed);

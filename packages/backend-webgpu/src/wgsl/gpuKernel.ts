@@ -21,7 +21,7 @@ import { defineDispatch, elementOf } from "./module.ts";
 const lanes = 256;
 
 /** Workgroup size where lanes share a row. */
-const rowLanes = 128;
+export const rowLanes = 128;
 
 /** Returns the WebGPU form of a shared kernel. */
 export function kernelFrom<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {

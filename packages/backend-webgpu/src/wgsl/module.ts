@@ -105,24 +105,26 @@ export const toHalf: string = dedent(`
 
 /**
  * `fn <name>(lane: u32, value: T) -> T`: combines one value per lane over a workgroup; every lane gets the result. `combine` is an
- * expression of `a` and `b`. The order is fixed, so results repeat.
+ * expression of `a` and `b`. The order is fixed, so results repeat. A workgroup of several `parts` of `lanes` each has a result for each.
  */
-export function workgroupReduce(name: string, type: string, lanes: number, combine: string): string {
+export function workgroupReduce(name: string, type: string, lanes: number, combine: string, parts = 1): string {
+  const place = parts === 1 ? "lane" : `lane % ${lanes}u`;
+  const result = parts === 1 ? `workgroupUniformLoad(&${name}Cells[0])` : `${name}Cells[lane / ${lanes}u * ${lanes}u]`;
   return dedent(`
-    var<workgroup> ${name}Cells: array<${type}, ${lanes}>;
+    var<workgroup> ${name}Cells: array<${type}, ${lanes * parts}>;
     fn ${name}(lane: u32, value: ${type}) -> ${type} {
       workgroupBarrier();
       ${name}Cells[lane] = value;
       workgroupBarrier();
       for (var stride = ${lanes / 2}u; stride > 0u; stride >>= 1u) {
-        if (lane < stride) {
+        if (${place} < stride) {
           let a = ${name}Cells[lane];
           let b = ${name}Cells[lane + stride];
           ${name}Cells[lane] = ${combine};
         }
         workgroupBarrier();
       }
-      return workgroupUniformLoad(&${name}Cells[0]);
+      return ${result};
     }
   `);
 }

@@ -1,4 +1,4 @@
-import { type Backend, createProgram, type DType, type OpName, type TypedArray, type Value } from "@centella/core";
+import { type Activations, type Backend, createProgram, type DType, type OpName, type TypedArray, type Value } from "@centella/core";
 import { type AnyOp, completeParams, elementAt, elementCount, ops } from "@centella/core/backend";
 import { cases } from "../cases/index.ts";
 import { expectThat } from "../compare.ts";
@@ -117,6 +117,50 @@ async function siblings(backend: Backend): Promise<void> {
   program.output("positive", program.relu(times("third", "f16", 34, "f32")));
   const runs = [1, 3, 12].map((rows) => ({ inputs: { x: uniform(rows, 64 * rows), bias: uniform(5, 36) } }));
   await expectLikeReference("products of one tensor", backend, program, weights, runs, { rtol: 1e-4, atol: 1e-3 });
+}
+
+/** Norms, alone or of a sum that is a result too, and the products that alone read them: one or several, with epilogues or without. */
+async function normedProducts(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const T = program.dim("T", 40);
+  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, 256])) as [Value, Value];
+  const w = program.input("w", "f32", [256]);
+  const weights: Record<string, TypedArray> = {};
+  const times = (from: Value, dtype: DType, rows: number, activations: Activations): Value => {
+    const spec = { dtype, shape: [rows, 256] };
+    const name = `w${program.persistents.size}`;
+    weights[name] = contentsOf(spec, program.persistents.size).stored;
+    return program.matmul(from, program.persistent(name, spec), { transposeB: true, activations });
+  };
+  const norm = (from: Value): Value => program.rmsNorm(from, w, { eps: 1e-5 });
+  for (const activations of ["f32", "half", "ggml"] as const) {
+    const input = norm(x);
+    program.output(`q ${activations}`, times(input, "q8_0", 36, activations));
+    program.output(
+      `k ${activations}`,
+      program.add(times(input, "q4_K", 20, activations), program.input(`bias ${activations}`, "f32", [20])),
+    );
+    program.output(`v ${activations}`, times(input, "q4_K", 20, activations));
+    const sum = program.add(x, program.mul(y, w));
+    const middle = norm(sum);
+    const gated = program.mul(program.silu(times(middle, "q4_0", 12, activations)), times(middle, "q4_0", 12, activations));
+    program.output(`gated ${activations}`, gated);
+    program.output(`sum ${activations}`, program.softmax(sum));
+    program.output(`one ${activations}`, times(norm(program.relu(y)), "f16", 9, activations));
+  }
+  const runs = [1, 2, 7, 40, 0].map((rows): Run => {
+    const biases = ["f32", "half", "ggml"].map((mode, i) => [`bias ${mode}`, uniform(i, 20)] as const);
+    return {
+      inputs: { x: uniform(rows, 256 * rows), y: uniform(rows + 50, 256 * rows), w: uniform(3, 256), ...Object.fromEntries(biases) },
+    };
+  });
+  const tolerance = (output: string): Tolerance => {
+    if (output.startsWith("sum")) return { rtol: 1e-4, atol: 2e-5 };
+    // A value whose last bit differs may be rounded to the neighbour; "half" permits 11 bits of each operand.
+    return output.endsWith("f32") ? { rtol: 1e-4, atol: 2e-3 } : { rtol: 0.02, atol: 0.3 };
+  };
+  await expectLikeReference("norms before products", backend, program, weights, runs, tolerance);
+  await expectExplained("norms before products", backend, program, weights, elementAt(runs, 0));
 }
 
 /** Epilogues of a norm, a softmax or a reduction that read scalars, rows, a column, another tensor, and the op's own inputs. */
@@ -349,6 +393,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("a group that broadcasts in every way", broadcasts),
   programTest("a group that finishes a product", products),
   programTest("products of one tensor with several matrices", siblings),
+  programTest("norms before the products that alone read them", normedProducts),
   programTest("groups that finish norms, softmax and reductions", rows),
   programTest("what norms, softmax and reductions read and others besides", residuals),
   programTest("groups around a call that names a symbolic dim", symbolicShapes),

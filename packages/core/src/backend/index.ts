@@ -37,6 +37,7 @@ export {
   siblingsUnsupported,
   specAt,
 } from "../compiler/passes/groupResults.ts";
+export { type NormedProducts, normedProducts } from "../compiler/passes/normedProducts.ts";
 export { decodedArrayOf, isInteger, isQuantized, layoutOf, typedArrayOf } from "../dtype.ts";
 export { compileOptions } from "../kinds.ts";
 export { alibiSlope } from "../ops/attention.ts";

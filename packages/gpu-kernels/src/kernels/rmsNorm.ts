@@ -1,22 +1,49 @@
-import { firstArgs, firstInput, fusedName, type GpuKernelOf, input, resultArgs, storeResult } from "../kernel.ts";
+import type { Dim } from "@centella/core";
+import type { Emitter, F32, U32 } from "../emitter.ts";
+import type { Extent } from "../extent.ts";
+import { firstArgs, firstInput, fusedName, type GpuKernelOf, type GpuScope, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachOf, perRow, squaresOf } from "../shared/rows.ts";
+import { dimAt, forEachOf, perRow, squaresOf } from "../shared/rows.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
   prologue: "again",
   steps: (call, { eps }) => {
     const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
-    return [
-      perRow(fusedName("", call.prologue, call.epilogue), { x: call.inputs[0], axis: -1, args }, (scope, { length, at }) => {
-        const { k } = scope;
-        const from = firstInput(scope, call, "again");
-        const squares = squaresOf(scope, length, groupSum(k), (i) => from.first(at(i)));
-        const factor = inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, length)), scope.number("eps", eps))));
-        forEachOf(scope, length, (i) => storeResult(scope, call, at(i), k.mul(k.mul(from.again(at(i)), factor), k.load("w", i))));
-      }),
-    ];
+    const [x] = call.inputs;
+    const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, { length, at }) => {
+      const { k } = scope;
+      const from = firstInput(scope, call, "again");
+      const factor = normFactor(scope, { length, eps, first: (i) => from.first(at(i)) }, groupSum(k));
+      forEachOf(scope, length, (i) => storeResult(scope, call, at(i), normedElement(k, from.again(at(i)), factor, k.load("w", i))));
+    });
+    return [{ ...step, ...normLanes(dimAt(x, -1)) }];
   },
 };
+
+/** Lanes that norm a row: many for a long one. The order in which squares are added up depends on them. */
+export function normLanes(length: Dim): { readonly lanes?: number } {
+  return typeof length === "number" && length >= 1024 ? { lanes: 256 } : {};
+}
+
+/** A row whose squares the lanes of a group add up. */
+interface NormedRow {
+  readonly length: Extent;
+  readonly eps: number;
+  /** Reads or computes an element. */
+  readonly first: (i: U32) => F32;
+}
+
+/** What a row is multiplied by before its weight. `add` adds up a value per lane. */
+export function normFactor(scope: GpuScope, { length, eps, first }: NormedRow, add: (own: F32) => F32): F32 {
+  const { k } = scope;
+  const squares = squaresOf(scope, length, add, first);
+  return inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, length)), scope.number("eps", eps))));
+}
+
+/** An element of a normed row. */
+export function normedElement(k: Emitter, value: F32, factor: F32, weight: F32): F32 {
+  return k.mul(k.mul(value, factor), weight);
+}

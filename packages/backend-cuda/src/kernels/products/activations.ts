@@ -1,9 +1,10 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type Extent, type F32, isBelow, type U32 } from "@centella/gpu-kernels";
+import { type AnchoredCall, asValue, type Extent, type F32, isBelow, normedElements, normFactors, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { HalfType } from "../../ptx/matrix.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
 import type { Shared } from "../../ptx/types.ts";
+import type { Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 
 /** A sum over a group of activations, `low` times the first two of each four and `high` times the others. */
@@ -60,13 +61,13 @@ export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivat
 }
 
 /**
- * Rounds rows of `x [rows, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
+ * Rounds rows `[rows, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
  * All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
  */
-export function stageActivations(k: PtxEmitter, plan: StagingPlan, x: string, rows: Extent, staged: StagedActivations): void {
+export function stageActivations(k: PtxEmitter, plan: StagingPlan, row: RowPieces, rows: Extent, staged: StagedActivations): void {
   const thread = k.thread();
   if (plan.columns === 1) {
-    const from = source(k, plan, x, k.constant("u32", 0));
+    const from = row(k.constant("u32", 0));
     const pieces = plan.padded / piece;
     const perThread = Math.ceil(pieces / k.blockThreads);
     const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
@@ -87,7 +88,7 @@ export function stageActivations(k: PtxEmitter, plan: StagingPlan, x: string, ro
   const lane = k.and(thread, lanes - 1);
   k.for(k.shiftRight(thread, 5), plan.columns, k.blockThreads / lanes, (column) => {
     // Rows past the run's last one repeat it; their results are not stored.
-    const from = source(k, plan, x, k.min(column, last));
+    const from = row(k.min(column, last));
     const scale = scaleOf(k, plan, () => {
       const largest = k.variable("f32", 0);
       k.for(lane, plan.padded / piece, lanes, (place) => largest.set(k.max(largest.get(), largestOf(k, from(place)))));
@@ -98,20 +99,48 @@ export function stageActivations(k: PtxEmitter, plan: StagingPlan, x: string, ro
   });
 }
 
-/** Reads a piece of a row; past the depth it is zeros. */
-function source(k: PtxEmitter, { depth, padded }: StagingPlan, x: string, row: U32): (place: U32) => readonly F32[] {
-  const from = k.at("f32", k.pointer(x, "f32"), k.mul(row, depth));
-  return (place) => {
-    const values = Array.from({ length: piece }, () => k.variable("f32", 0));
-    const load = (): void => {
-      const at = k.atBytes(from, place, 4 * piece);
-      const loaded = [...k.ldVector("f32", at), ...k.ldVector("f32", at, 4)];
-      for (const [i, value] of values.entries()) value.set(elementAt(loaded, i));
-    };
-    const limit = Math.min(depth, padded) / piece;
-    k.if(isBelow(k, place, limit), load);
-    return values.map((value) => value.get());
+/** Reads pieces of a row; past the depth they are zeros. */
+type RowPieces = (row: U32) => (place: U32) => readonly F32[];
+
+/** Rows in memory. */
+export function storedRow(k: PtxEmitter, x: string, plan: StagingPlan): RowPieces {
+  return (row) => {
+    const from = k.at("f32", k.pointer(x, "f32"), k.mul(row, plan.depth));
+    return (place) =>
+      pieceOf(k, plan, place, () => {
+        const at = k.atBytes(from, place, 4 * piece);
+        return [...k.ldVector("f32", at), ...k.ldVector("f32", at, 4)];
+      });
   };
+}
+
+/** Rows that a norm computes. All threads take part in `normFactors`, whose order is that of the norm's own kernel. */
+export function normedRow(
+  scope: Scope,
+  norm: AnchoredCall,
+  plan: StagingPlan,
+  { rows, isFirst }: { readonly rows: Extent; readonly isFirst: boolean },
+): RowPieces {
+  const { k } = scope;
+  const factors = k.sharedMemory("f32", plan.columns);
+  const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
+  normFactors(scope, norm, { rows, isKeeper, store: (row, factor) => k.st("f32", k.sharedAt("f32", factors, row), factor) });
+  return (row) => (place) =>
+    pieceOf(k, plan, place, () => {
+      const factor = k.ld("f32", k.sharedAt("f32", factors, row));
+      const first = k.mul(place, piece);
+      return normedElements(scope, norm, { row, first, count: piece, factor });
+    });
+}
+
+/** A piece that `load` reads if it is within the depth. */
+function pieceOf(k: PtxEmitter, { depth, padded }: StagingPlan, place: U32, load: () => readonly F32[]): readonly F32[] {
+  const values = Array.from({ length: piece }, () => k.variable("f32", 0));
+  k.if(isBelow(k, place, Math.min(depth, padded) / piece), () => {
+    const loaded = load();
+    for (const [i, value] of values.entries()) value.set(elementAt(loaded, i));
+  });
+  return values.map((value) => value.get());
 }
 
 function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {

@@ -1,11 +1,39 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, isBelow, product as productOf, type SiblingResult, type U32 } from "@centella/gpu-kernels";
+import {
+  type AnchoredCall,
+  asValue,
+  isBelow,
+  product as productOf,
+  type SiblingResult,
+  stagedNormArgs,
+  type U32,
+} from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
-import { type Argument, bucketElements, epilogueArgs, fixed, type KernelCall, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import {
+  type Argument,
+  argumentsOf,
+  bucketElements,
+  epilogueArgs,
+  fixed,
+  input,
+  type KernelCall,
+  type Launch,
+  launch,
+  type Parameter,
+  type Scope,
+} from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import { allocateStaging, type StagedActivations, type StagingPlan, stageActivations, stagedBytes } from "./activations.ts";
+import {
+  allocateStaging,
+  normedRow,
+  type StagedActivations,
+  type StagingPlan,
+  stageActivations,
+  stagedBytes,
+  storedRow,
+} from "./activations.ts";
 import { UnitRing } from "./ring.ts";
 import { inResultOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
 import { halfType, sumsOf, Tile, tileColumns } from "./tile.ts";
@@ -41,27 +69,32 @@ interface Shape {
   readonly blocksPerMultiprocessor: 1 | 2;
 }
 
-/** Products of one tensor, input 0 of the call, that a launch computes. */
+/** Products of one tensor that a launch computes. */
 export interface FewRowsProducts {
   /** Extent of the tensor's last axis. */
   readonly depth: number;
   readonly results: readonly SiblingResult[];
+  /** Where the tensor is. Default: input 0 of the call. */
+  readonly from?: Parameter;
+  /** Computes the tensor where it is staged. Its extra output is stored by the first launch. */
+  readonly norm?: AnchoredCall;
 }
 
 /** Launches of products with weights in units, for few rows of activations; undefined if one of the products is of another kind. */
-export function fewRowsLaunches(call: KernelCall, { depth, results }: FewRowsProducts): readonly Launch[] | undefined {
+export function fewRowsLaunches(call: KernelCall, products: FewRowsProducts): readonly Launch[] | undefined {
+  const { depth, results } = products;
   const columns = columnsOf(bucketElements(call, elementAt(results, 0).shape.slice(0, -1)));
   if (call.gpu.target === "sm_80" || columns > maxColumns || columns === 0) return undefined;
   const found = results.map((result) => unitResult(call, result));
   const kinds = new Map<string, UnitResult[]>();
   for (const result of found) {
     if (result === undefined) return undefined;
-    const { products } = result;
-    const key = `${halfType(elementAt(products, 0).units.format)} ${elementAt(products, 0).units.format.width} ${products.length}`;
+    const { format } = elementAt(result.products, 0).units;
+    const key = `${halfType(format)} ${format.width} ${result.products.length}`;
     kinds.set(key, [...(kinds.get(key) ?? []), result]);
   }
   const shapes = [...kinds.values()].map((each) => shapeOf(call, depth, columns, each));
-  return shapes.every((shape) => shape !== undefined) ? shapes.map((shape) => fewRows(call, shape)) : undefined;
+  return shapes.every((shape) => shape !== undefined) ? shapes.map((shape, i) => fewRows(call, shape, products, i === 0)) : undefined;
 }
 
 /** 1, or an even number: results of two rows are neighbours in a lane. */
@@ -112,10 +145,10 @@ function formatsOf({ results }: Work): readonly UnitFormat[] {
   return [...new Set(results.flatMap(({ products }) => products.map(({ units }) => units.format)))];
 }
 
-function fewRows(call: KernelCall, shape: Shape): Launch {
+function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewRowsProducts, isFirst: boolean): Launch {
   const { work, staging, depth, slotBytes, roundItems, blocksPerMultiprocessor } = shape;
   const args = Object.fromEntries<Argument>([
-    ["a", { kind: "input", index: 0 }],
+    ...(norm === undefined ? [["a", from] as const] : Object.entries(argumentsOf(call, stagedNormArgs(norm)))),
     ...work.results.flatMap(({ result, products }, i) => [
       ...products.map(
         ({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const,
@@ -125,7 +158,7 @@ function fewRows(call: KernelCall, shape: Shape): Launch {
     ]),
   ]);
   const types = formatsOf(work).map(({ dtype }) => dtype);
-  const entry = `matmulFew_${types.join("_")}`;
+  const entry = `matmulFew_${[...types, ...(norm === undefined ? [] : ["normed"])].join("_")}`;
   return launch(call, entry, { threads, blocks: work.blocks, args, target: "sm_90" }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = staging.columns > tileColumns ? 1 : blocksPerMultiprocessor;
@@ -139,7 +172,8 @@ function fewRows(call: KernelCall, shape: Shape): Launch {
       const cursor = new UnitCursor(k, work, warp, warps);
       const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
       const staged = allocateStaging(k, staging);
-      stageActivations(k, staging, "a", rows, staged);
+      const row = norm === undefined ? storedRow(k, "a", staging) : normedRow(scope, norm, staging, { rows, isFirst });
+      stageActivations(k, staging, row, rows, staged);
       k.sync();
       const partials = k.sharedMemory("f32", roundItems * work.products * warps * unitRows * staging.columns);
       const kernel = new FewRowsKernel(scope, shape, { lane: place, warp, ring, staged, partials });

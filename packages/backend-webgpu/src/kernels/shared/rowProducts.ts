@@ -34,15 +34,26 @@ export interface RowParts {
   rowsIn(dims: DimValues): number;
   /** Extent of the axis that is summed over. */
   readonly depth: number;
+  /** Fills memory of the workgroup, from which products then read a row; the bindings have none. Only for runs of one row. */
+  readonly stage?: RowStage;
+}
+
+/** Statements that prepare the row that products read, in each workgroup. */
+export interface RowStage {
+  readonly lines: readonly string[];
+  /** Lanes of a workgroup, a multiple of those of a product. */
+  readonly lanes: number;
+  /** Four elements of the row, from `4 * index` on. */
+  quadAt(index: string): string;
 }
 
 /** Up to this many rows, products read each weight for a few rows at once; a tile would be mostly empty. */
 export const fewestTiled = 9;
 
-const lanes = 64;
+const productLanes = 64;
 
 /** Columns that a lane computes at once: they share the loads of the rows. */
-const columnsPerLane = 2;
+export const columnsPerLane = 2;
 
 /** From this depth on all lanes of a workgroup share a column; below it, half of them do. */
 const deepRow = 8192;
@@ -81,7 +92,8 @@ export function rowProducts(
 }
 
 function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: number, takes: (m: number) => boolean): Dispatch {
-  const form = formOf(parts.depth, rows);
+  const form = formOf(results, parts, rows);
+  const { lanes, turns } = form;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
   const sums = Math.max(...results.map(({ products }) => products.length)) * columnsPerLane * rows;
   const texts = results.map((result, r) => resultText(result, r, form));
@@ -95,17 +107,19 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: numbe
       `var<workgroup> sums: array<f32, ${sums * lanes}>;`,
     ],
     body: [
+      ...(parts.stage?.lines ?? []),
       `let sub = lane % ${form.lanesPerColumn}u;`,
       `let chunks = (p.m + ${rows - 1}u) / ${rows}u;`,
       ...results.map(
-        (_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${form.columns - 1}u) / ${form.columns}u * chunks;`,
+        (_, r) =>
+          `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${form.columns * turns - 1}u) / ${form.columns * turns}u * chunks;`,
       ),
       texts.map(({ body }, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${body}\n}`).join(" else "),
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
       const columns = results.map((result, r) => [`n${r}`, result.columns] as const);
-      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / form.columns), 0) * Math.ceil(m / rows);
+      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / (form.columns * turns)), 0) * Math.ceil(m / rows);
       return {
         groups: takes(m) ? groups : 0,
         values: { m, k: parts.depth, ...Object.fromEntries(columns), ...parts.values(dims) },
@@ -116,28 +130,51 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: numbe
 
 /** How a workgroup divides its work. */
 interface Form {
+  readonly lanes: number;
   readonly lanesPerColumn: number;
-  /** Columns of a workgroup. */
+  /** Columns that a workgroup computes at once. */
   readonly columns: number;
+  /** How often it does. */
+  readonly turns: number;
   /** Rows that each weight is multiplied with. */
   readonly rows: number;
+  /** Four elements of a row, by the name of the memory and the index there. */
+  quadAt(name: string, index: string): string;
 }
 
-function formOf(depth: number, rows: number): Form {
-  const lanesPerColumn = depth < deepRow ? lanes / 2 : lanes;
-  return { lanesPerColumn, columns: (lanes / lanesPerColumn) * columnsPerLane, rows };
+/** Workgroups that keep a device busy. With more columns, each computes several, and fewer stage the row. */
+const enoughGroups = 512;
+const maxTurns = 8;
+
+function formOf(results: readonly RowResult[], { depth, stage }: RowParts, rows: number): Form {
+  const lanes = stage?.lanes ?? productLanes;
+  const lanesPerColumn = depth < deepRow ? productLanes / 2 : productLanes;
+  const columns = (lanes / lanesPerColumn) * columnsPerLane;
+  const groups = results.reduce((sum, result) => sum + result.columns, 0) / columns;
+  return {
+    lanes,
+    lanesPerColumn,
+    columns,
+    turns: stage === undefined ? 1 : Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups))),
+    rows,
+    quadAt: (name, index) => stage?.quadAt(index) ?? `${name}[${index}]`,
+  };
 }
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 function resultText(result: RowResult, r: number, form: Form): { readonly declarations: readonly string[]; readonly body: string } {
   const { products, store } = result;
+  const { lanes, turns } = form;
   const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
   const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, quads);
   const perLane = columnsPerLane * form.rows;
+  const isRepeated = turns > 1;
   k.lines.push(
     `let place = group${r === 0 ? "" : ` - end${r - 1}`};`,
-    `let column = place / chunks * ${form.columns}u + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
+    ...(isRepeated ? [`for (var turn = 0u; turn < ${turns}u; turn++) {`] : []),
+    `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${form.columns}u;`,
+    `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
     `let row = place % chunks * ${form.rows}u;`,
     // Columns and rows beyond the last one are computed again and not stored.
     ...range(columnsPerLane).map((c) => `let column${c} = min(column + ${c}u, p.n${r} - 1u);`),
@@ -157,7 +194,6 @@ function resultText(result: RowResult, r: number, form: Form): { readonly declar
     // A lane for each element: columns of the workgroup by rows.
     `let c = lane / ${form.rows}u;`,
     `let t = lane % ${form.rows}u;`,
-    `let first = place / chunks * ${form.columns}u;`,
     `if (c < ${form.columns}u && first + c < p.n${r} && row + t < p.m) {`,
     `let cell = (c % ${columnsPerLane}u * ${form.rows}u + t) * ${lanes}u + c / ${columnsPerLane}u * ${form.lanesPerColumn}u;`,
     store(
@@ -165,6 +201,7 @@ function resultText(result: RowResult, r: number, form: Form): { readonly declar
       products.map((_, j) => `sums[${j * perLane * lanes}u + cell]`),
     ),
     "}",
+    ...(isRepeated ? ["workgroupBarrier();", "}"] : []),
   );
   return { declarations: k.declarations, body: k.lines.join("\n") };
 }
@@ -199,7 +236,7 @@ interface WeightVectors {
 }
 
 /** Adds the lane's part of the products' sums over the depth. */
-function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColumn, rows }: Form): void {
+function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColumn, rows, quadAt }: Form): void {
   k.lines.push(`for (var u = sub; u < p.k / ${weights}u; u += ${lanesPerColumn}u) {`);
   const loaded = products.flatMap(({ j, b, dtype }) =>
     range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * (p.k / ${weights}u) + u`) })),
@@ -210,7 +247,9 @@ function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColum
   for (const part of range(parts)) {
     k.lines.push("{");
     for (const t of range(rows)) {
-      k.lines.push(...range(perPart).map((i) => `let x${t}_${i} = ${a}[row${t} + u * ${weights / 4}u + ${part * perPart + i}u];`));
+      k.lines.push(
+        ...range(perPart).map((i) => `let x${t}_${i} = ${quadAt(a, `row${t} + u * ${weights / 4}u + ${part * perPart + i}u`)};`),
+      );
       if (needsTotals)
         k.lines.push(
           `let total${t} = dot(${range(perPart)

@@ -1,46 +1,81 @@
-import type { DimValues, TensorSpec } from "@centella/core";
+import type { DimValues, Shape, TensorSpec } from "@centella/core";
 import { elementAt, elementCount } from "@centella/core/backend";
-import type { SiblingResult, Siblings } from "@centella/gpu-kernels";
+import { type AnchoredCall, type SiblingResult, type Siblings, stagedNormArgs } from "@centella/gpu-kernels";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
 import { products, roundingDispatch } from "../matmul.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
 import { fewestTiled, hasRowProduct, type RowResult, rowElement, rowProducts } from "./rowProducts.ts";
+import { normedBytes, normedRow, type RowSource, storedRows } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
 
 /** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
-export function siblingBindings({ lefts, results }: Siblings): number {
+export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCall): number {
   const own = results.map(({ products: multiplied, epilogue }) => multiplied.length + 1 + Object.keys(epilogue.args).length);
-  return own.reduce((a, b) => a + b, lefts.length);
+  const rows = norm === undefined ? lefts.length : Object.keys(stagedNormArgs(norm)).length;
+  return own.reduce((a, b) => a + b, rows);
+}
+
+/** The norm of a group, and the dispatches that store its result. */
+export interface NormDispatches {
+  readonly call: AnchoredCall;
+  dispatches(to: Resource): readonly Dispatch[];
 }
 
 /**
- * Products of the first input, each of which goes into one result. For few rows all are one dispatch; for more rows each is the dispatch
- * of a product.
+ * Products of the first input, or of rows that `norm` computes. Each product goes into one result. For few rows all are one dispatch,
+ * for one row with the norm; for more rows each is the dispatch of a product.
  */
-export function siblingDispatches(siblings: Siblings): readonly Dispatch[] {
+export function siblingDispatches(siblings: Siblings, norm?: NormDispatches): readonly Dispatch[] {
   const { a } = siblings;
   const scratch = new ScratchSlots();
-  const lefts = siblings.lefts.map((type, i): Binding => {
-    const resource: Resource = type === undefined ? { kind: "input", index: 0 } : scratch.take(a);
-    return { name: `a${i}`, resource, access: "read", element: "f32" };
-  });
-  const roundings = siblings.lefts.flatMap((type, i) => {
-    const left = lefts[i];
-    return type === undefined || left === undefined ? [] : [rebind(roundingDispatch(a, type, false), { y: left.resource })];
-  });
   const lead = a.shape.slice(0, -1);
   const most = elementCount(lead.map(maximum));
   const rows = { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
   const depth = a.shape.at(-1);
-  const weights = siblings.results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
-  const together = typeof depth === "number" && weights.every((dtype) => hasRowProduct(dtype, depth));
-  const apart = !together || most >= fewestTiled;
+  const normed =
+    norm === undefined || typeof depth !== "number" ? [] : fewRows(siblings, normedRow(siblings, norm.call), depth, { least: 0, most: 1 });
+  if (norm !== undefined && most === 1) return normed;
+  const source: Resource = norm === undefined ? { kind: "input", index: 0 } : scratch.take(a);
+  const lefts = siblings.lefts.map((type, i): Binding => {
+    const resource: Resource = type === undefined ? source : scratch.take(a);
+    return { name: `a${i}`, resource, access: "read", element: "f32" };
+  });
+  const roundings = siblings.lefts.flatMap((type, i) => {
+    const left = lefts[i];
+    return type === undefined || left === undefined ? [] : [rebind(roundingDispatch(a, type, false), { a: source, y: left.resource })];
+  });
+  const together = isTogether(siblings);
+  const before = [...(norm?.dispatches(source) ?? []), ...roundings];
+  const least = norm === undefined ? rows.least : Math.max(2, rows.least);
   return [
-    ...roundings,
-    ...(together ? fewRows(siblings, lefts, depth, rows) : []),
-    ...(apart ? siblings.results.flatMap((result) => separately(a, result, lefts, scratch, !together)) : []),
+    ...normed,
+    ...(norm === undefined ? before : before.map((dispatch) => forSeveralRows(dispatch, lead))),
+    ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts), depth, { least, most }) : []),
+    ...(!together || most >= fewestTiled ? siblings.results.flatMap((result) => separately(a, result, lefts, scratch, !together)) : []),
   ];
+}
+
+/** Whether products of few rows are one dispatch. */
+function isTogether({ a, results }: Siblings): boolean {
+  const depth = a.shape.at(-1);
+  const weights = results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
+  return typeof depth === "number" && weights.every((dtype) => hasRowProduct(dtype, depth));
+}
+
+/** A dispatch that is skipped in runs with one row. */
+function forSeveralRows(dispatch: Dispatch, lead: Shape): Dispatch {
+  return { ...dispatch, sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }) };
+}
+
+/** The reason why no dispatch would norm the row that it multiplies, in a workgroup's memory of so many bytes; undefined if one does. */
+export function normUnsupported(siblings: Siblings, workgroupBytes: number): string | undefined {
+  const { a, lefts } = siblings;
+  if (a.shape.slice(0, -1).some((dim) => typeof dim === "number" && dim !== 1)) return "a norm of several rows";
+  if (lefts.length > 1) return "a norm that is rounded in several ways";
+  if (!isTogether(siblings)) return "products that are computed one by one";
+  const bytes = normedBytes(siblings);
+  return bytes > workgroupBytes ? `${bytes} bytes of a workgroup's memory, which has ${workgroupBytes}` : undefined;
 }
 
 /** Bounds of the number of rows of runs. */
@@ -60,7 +95,7 @@ class ScratchSlots {
 }
 
 /** All results in one dispatch for one row and one for a few. */
-function fewRows({ a, results }: Siblings, lefts: readonly Binding[], depth: number, rows: RowCounts): readonly Dispatch[] {
+function fewRows({ a, results }: Siblings, source: RowSource, depth: number, rows: RowCounts): readonly Dispatch[] {
   const named = results.map(({ products: multiplied, epilogue, y, shape }, r) => {
     const text = epilogueText(epilogue, { name: `epilogue${r}`, parameters: multiplied.map((_, j) => `t${j}`) });
     const weights = multiplied.map(({ input: index, weight }, j) => input(`b${r}_${j}`, index, rowElement(weight.dtype)));
@@ -70,10 +105,10 @@ function fewRows({ a, results }: Siblings, lefts: readonly Binding[], depth: num
   const rowResults = named.map(
     ({ multiplied, weights, target, columns }, r): RowResult => ({
       columns,
-      products: multiplied.map(({ left, weight }, j) => ({
-        a: elementAt(lefts, left).name,
+      products: multiplied.map((product, j) => ({
+        a: source.nameOf(product),
         b: elementAt(weights, j).name,
-        dtype: weight.dtype,
+        dtype: product.weight.dtype,
       })),
       store: (index, values) => `${target.name}[${index}] = epilogue${r}(${[index, ...values].join(", ")});`,
     }),
@@ -81,15 +116,16 @@ function fewRows({ a, results }: Siblings, lefts: readonly Binding[], depth: num
   const texts = named.map(({ text }) => text);
   const parts = {
     bindings: [
-      ...lefts.map((left) => ({ ...left, element: "vec4f" as const })),
+      ...source.bindings,
       ...named.flatMap(({ weights, target }) => [...weights, target]),
       ...texts.flatMap(({ bindings }) => bindings),
     ],
-    uniforms: Object.assign({}, ...texts.map(({ uniforms }) => uniforms)) as EpilogueText["uniforms"],
-    declarations: texts.flatMap(({ declarations }) => declarations),
-    values: (dims: DimValues): Record<string, number> => Object.assign({}, ...texts.map(({ values }) => values(dims))),
+    uniforms: Object.assign({}, source.uniforms, ...texts.map(({ uniforms }) => uniforms)) as EpilogueText["uniforms"],
+    declarations: [...source.declarations, ...texts.flatMap(({ declarations }) => declarations)],
+    values: (dims: DimValues): Record<string, number> => Object.assign(source.values(dims), ...texts.map(({ values }) => values(dims))),
     rowsIn: (dims: DimValues) => count(a.shape.slice(0, -1), dims),
     depth,
+    ...(source.stage && { stage: source.stage }),
   };
   return rowProducts(rowResults, parts, rows);
 }

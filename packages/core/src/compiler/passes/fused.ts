@@ -60,30 +60,33 @@ export interface FusedNode extends Node {
 
 /**
  * Makes one node of several, in order; groups among them are taken apart. The last node's result is the group's. Results that none of the
- * nodes reads, and those in `kept`, are extra outputs.
+ * nodes reads, and those in `kept`, are extra outputs, those of groups among the nodes included.
  */
 export function compose(
   values: readonly { readonly spec: TensorSpec }[],
   nodes: readonly Node[],
   kept: ReadonlySet<number> = new Set(),
 ): FusedNode {
-  const inner = new Set(nodes.map(({ output }) => output));
+  const results = nodes.flatMap((node) => [...(node.extraOutputs ?? []), node.output]);
+  const inner = new Set(results);
   const read = new Set(nodes.flatMap((node) => node.inputs));
   const inputs = [...read].filter((id) => id !== undefined && !inner.has(id)) as number[];
   const places = new Map(inputs.map((id, place) => [id, place]));
   const body: FusedCall[] = [];
-  for (const { op, inputs: used, params, output } of nodes) {
+  for (const { op, inputs: used, params, output, extraOutputs = [] } of nodes) {
     const from = used.map((id) => (id === undefined ? undefined : entryOf(places, id)));
     if (isFused(op)) {
-      const shift = inputs.length + body.length - used.length;
+      const group = params as FusedParams;
+      const start = inputs.length + body.length;
       const moved = (place: number | undefined): number | undefined =>
-        place === undefined ? undefined : place < used.length ? from[place] : place + shift;
-      body.push(...(params as FusedParams).body.map((call) => ({ ...call, inputs: call.inputs.map(moved) })));
+        place === undefined ? undefined : place < used.length ? from[place] : place + start - used.length;
+      body.push(...group.body.map((call) => ({ ...call, inputs: call.inputs.map(moved) })));
+      for (const [i, id] of extraOutputs.entries()) places.set(id, start + elementAt(group.extraOutputs ?? [], i));
     } else body.push({ op, inputs: from, params, output: elementAt(values, output).spec });
     places.set(output, inputs.length + body.length - 1);
   }
   const { output } = lastOf(nodes);
-  const extraOutputs = nodes.map((node) => node.output).filter((id) => id !== output && (!read.has(id) || kept.has(id)));
+  const extraOutputs = results.filter((id) => id !== output && (!read.has(id) || kept.has(id)));
   if (extraOutputs.length === 0) return { op: fused, inputs, params: { body }, output };
   return {
     op: fused,

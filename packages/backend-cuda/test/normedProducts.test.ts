@@ -1,0 +1,64 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { type Activations, createProgram, type DType, type TypedArray } from "@centella/core";
+import { expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+import { sourceOf } from "./sources.ts";
+
+interface Form {
+  readonly depth: number;
+  readonly columns: readonly number[];
+  readonly dtype: DType;
+  readonly activations: Activations;
+}
+
+/** Products of the norm of a sum. If the norm is a result of the program, it is computed apart. */
+async function results(
+  form: Form,
+  rows: number,
+  isApart: boolean,
+): Promise<{ readonly steps: number; readonly data: readonly TypedArray[] }> {
+  const { depth, columns, dtype, activations } = form;
+  const program = createProgram();
+  const T = program.dim("T", 8);
+  const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, depth]));
+  const sum = program.add(x!, y!);
+  const norm = program.rmsNorm(sum, program.input("w", "f32", [depth]), { eps: 1e-5 });
+  columns.forEach((n, i) => {
+    const spec = { dtype, shape: [n, depth] };
+    program.output(`y${i}`, program.matmul(norm, program.persistent(`w${i}`, spec), { transposeB: true, activations }));
+  });
+  program.output("sum", program.softmax(sum));
+  if (isApart) program.output("norm", norm);
+  const backend = new CudaBackend(new InterpretedDriver());
+  const steps = Number.parseInt(program.explain(backend), 10);
+  const plan = await backend.compile(program);
+  for (const [i, n] of columns.entries()) await plan.load(`w${i}`, sourceOf(contentsOf({ dtype, shape: [n, depth] }, i).stored));
+  const inputs = { x: uniform(rows, rows * depth), y: uniform(rows + 1, rows * depth), w: uniform(3, depth) };
+  const outputs = plan.run(inputs);
+  const data = await Promise.all([...columns.map((_, i) => `y${i}`), "sum"].map((name) => outputs[name]!.data()));
+  await backend.dispose();
+  return { steps, data };
+}
+
+test.each<readonly [string, Form, readonly number[]]>([
+  ["f16 weights in units", { depth: 256, columns: [33, 16], dtype: "f16", activations: "half" }, [1, 3, 8]],
+  ["q4_K weights in units", { depth: 512, columns: [33, 16], dtype: "q4_K", activations: "half" }, [1, 2, 4]],
+  ["q8_0 weights in units, a long row", { depth: 4096, columns: [20], dtype: "q8_0", activations: "half" }, [1, 2]],
+  ["f16 weights", { depth: 256, columns: [33, 5], dtype: "f16", activations: "f32" }, [1, 3, 8]],
+  ["q8_0 weights, activations rounded to q8_0", { depth: 96, columns: [9, 7], dtype: "q8_0", activations: "ggml" }, [1, 2]],
+  ["q4_K weights, activations rounded to q8_K", { depth: 512, columns: [9, 7, 4], dtype: "q4_K", activations: "ggml" }, [1, 4]],
+  ["bf16 weights, activations rounded to bf16", { depth: 64, columns: [9, 7], dtype: "bf16", activations: "ggml" }, [2]],
+  ["columns that warps take in turn", { depth: 32, columns: [8190, 5], dtype: "q8_0", activations: "f32" }, [1]],
+  ["more rows than a block norms", { depth: 4096, columns: [3, 2], dtype: "f16", activations: "f32" }, [2, 3]],
+])(
+  "a norm in the launch of its products has the bits of one apart: %s",
+  async (_name, form, counts) => {
+    for (const rows of counts) {
+      const [together, apart] = [await results(form, rows, false), await results(form, rows, true)];
+      expect([together.steps, apart.steps]).toEqual([2, 3]);
+      expect(together.data).toEqual(apart.data);
+    }
+  },
+  60_000,
+);

@@ -1,0 +1,119 @@
+import type { ParamsOf } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
+import type { Bool, F32, U32 } from "./emitter.ts";
+import { asValue, type Extent, times, timesPlus } from "./extent.ts";
+import type { AnchoredCall } from "./fused.ts";
+import { type GpuArgument, type GpuArguments, type GpuScope, input } from "./kernel.ts";
+import { normedElement, normFactor } from "./kernels/rmsNorm.ts";
+import { type RoundedType, roundStaged } from "./roundActivations.ts";
+import { roundedTo } from "./shared/dtypes.ts";
+import { groupSum } from "./shared/groups.ts";
+import { dimAt } from "./shared/rows.ts";
+
+/** The arguments that {@link stageNorm} reads and writes, as those of the whole group. */
+export function stagedNormArgs(norm: AnchoredCall): GpuArguments {
+  const own: GpuArguments = { ...(norm.prologue?.args ?? { x: input(norm, 0) }), w: input(norm, 1) };
+  const moved = (argument: GpuArgument): GpuArgument =>
+    argument.kind === "input" ? { ...argument, index: norm.inputOf(argument.index) } : argument;
+  return Object.fromEntries(Object.entries(own).map(([name, argument]) => [name, moved(argument)]));
+}
+
+/** Memory that the lanes of a group share, for rows one after the other. */
+export interface StagedRows {
+  get(index: U32): F32;
+  /** Two lanes never write elements of the same aligned four, unless `width` is 1. */
+  set(index: U32, value: F32): void;
+  /** Elements that a lane stores at once: a divisor of the rows' length. */
+  readonly width: 1 | 4;
+  /** Stores as many elements from `index` on. */
+  store(index: U32, values: readonly F32[]): void;
+}
+
+/** What {@link normFactors} computes. */
+interface Factors {
+  /** Number of rows. */
+  readonly rows: Extent;
+  /** Whether the group of lanes stores the norm's extra output. Undefined: another launch does. */
+  readonly isKeeper: Bool | undefined;
+  /** Stores a row's factor, in one lane. */
+  store(row: U32, factor: F32): void;
+}
+
+/**
+ * Computes what rows are multiplied by before the weight; all lanes of the group may read it afterwards. A group with as many lanes as
+ * that of the norm's own kernel returns the same bits.
+ */
+export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeeper, store }: Factors): void {
+  const { k } = scope;
+  const { eps } = norm.params as ParamsOf<"rmsNorm">;
+  const length = scope.extent(dimAt(norm.output, -1));
+  const add = groupSum(k);
+  const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
+  k.forUniform(0, asValue(k, rows), 1, (row) => {
+    const first = (i: U32): F32 => {
+      const at = asValue(k, timesPlus(k, row, length, i));
+      const value = elementOf(scope, norm, at);
+      if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
+      return value;
+    };
+    const factor = normFactor(scope, { length, eps, first }, add);
+    k.if(k.compare("eq", k.lane(), 0), () => store(row, factor));
+  });
+  k.sync();
+}
+
+/** An element of the norm's first tensor. */
+function elementOf(scope: GpuScope, { prologue }: AnchoredCall, at: U32): F32 {
+  return prologue === undefined ? scope.k.load("x", at) : prologue.apply(scope, at);
+}
+
+/** Elements from `first` on of a normed row, given its factor. If their number is a multiple of 4, so are `first` and the row's length. */
+export function normedElements(
+  scope: GpuScope,
+  norm: AnchoredCall,
+  { row, first, count, factor }: { readonly row: U32; readonly first: U32; readonly count: number; readonly factor: F32 },
+): readonly F32[] {
+  const { k } = scope;
+  const at = asValue(k, timesPlus(k, row, scope.extent(dimAt(norm.output, -1)), first));
+  const places = (from: U32, step: number): readonly U32[] => Array.from({ length: count / step }, (_, i) => k.add(from, i * step));
+  const loaded = (name: string, from: U32): readonly F32[] =>
+    count % 4 === 0 ? places(from, 4).flatMap((i) => k.loadVector(name, i)) : places(from, 1).map((i) => k.load(name, i));
+  const values = norm.prologue === undefined ? loaded("x", at) : places(at, 1).map((i) => elementOf(scope, norm, i));
+  const weights = loaded("w", first);
+  return values.map((value, i) => normedElement(k, value, factor, elementAt(weights, i)));
+}
+
+/** What {@link stageNorm} computes. */
+interface Stage {
+  /** Number of rows, and the most of any run. */
+  readonly rows: Extent;
+  readonly most: number;
+  /** What the results are rounded to. */
+  readonly rounding: RoundedType | undefined;
+  readonly staged: StagedRows;
+  /** Whether the group of lanes stores the norm's extra output. */
+  readonly isKeeper: Bool;
+}
+
+/**
+ * Norms rows, and rounds them where products do, in memory that the lanes of a group share, for products that read them there: every
+ * group norms all rows; see {@link normFactors}.
+ */
+export function stageNorm(scope: GpuScope, norm: AnchoredCall, { rows, most, rounding, staged, isKeeper }: Stage): void {
+  const { k } = scope;
+  const dim = dimAt(norm.output, -1);
+  const length = scope.extent(dim);
+  const rounded = (value: F32): F32 => (rounding === "f16" || rounding === "bf16" ? roundedTo(k, rounding, value) : value);
+  const factors = k.shared("f32", most);
+  normFactors(scope, norm, { rows, isKeeper, store: (row, factor) => factors.set(row, factor) });
+  k.forUniform(0, asValue(k, rows), 1, (row) => {
+    const factor = factors.get(row);
+    k.for(k.mul(k.lane(), staged.width), asValue(k, length), k.lanes * staged.width, (first) => {
+      const values = normedElements(scope, norm, { row, first, count: staged.width, factor });
+      staged.store(asValue(k, timesPlus(k, row, length, first)), values.map(rounded));
+    });
+  });
+  k.sync();
+  if (rounding !== undefined && rounding !== "f16" && rounding !== "bf16")
+    roundStaged(scope, rounding, { staged, count: times(k, rows, length), capacity: most * (dim as number) });
+}
