@@ -12,6 +12,7 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
+import { inPairs, zip } from "../kernels/shared/zip.ts";
 import { largestLane } from "../matmul/lanes.ts";
 import type { Target } from "../target.ts";
 import type { GroupFormat } from "./format.ts";
@@ -223,7 +224,7 @@ function round256(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32
     storeSums(
       writer,
       sums32,
-      Array.from({ length: 8 }, (_, i) => f.let(i32.add(sums[2 * i]!, sums[2 * i + 1]!))),
+      inPairs(sums).map(([a, b]) => f.let(i32.add(a, b))),
     );
   }
   const scale = f.let(v128.andnot(f32x4.div(f.splat(1), inverse), isZero));
@@ -232,9 +233,9 @@ function round256(f: FunctionBuilder, layout: ActivationLayout, from: Local<"i32
 
 /** Stores sums as i16 in the order 0 2, 1 3, 4 6, 5 7, …. */
 function storeSums(writer: BlockWriter, at: number, sums: readonly Expr<"i32">[]): void {
-  for (let word = 0; word < sums.length / 2; word++) {
-    const first = 4 * (word >> 1) + (word & 1);
-    writer.word(at + 4 * word, i32.or(i32.and(sums[first]!, 0xffff), i32.shl(sums[first + 2]!, 16)));
+  const words = inPairs(inPairs(sums)).flatMap(([first, second]) => zip(first, second));
+  for (const [word, [low, high]] of words.entries()) {
+    writer.word(at + 4 * word, i32.or(i32.and(low, 0xffff), i32.shl(high, 16)));
   }
 }
 

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/core/backend";
 import { type FunctionBuilder, type Local, type V128, v128 } from "../emit/index.ts";
 import type { Field } from "./field.ts";
 import type { loadHalves } from "./half.ts";
@@ -39,7 +40,7 @@ export class InterleavedBlock {
 
   /** Offset of the units of four rows, `bytes` bytes in all. */
   #offset(at: number, bytes: number, half: Half): number {
-    return this.#places.get(at)! + bytes * half;
+    return entryOf(this.#places, at) + bytes * half;
   }
 
   /** The four bytes at `at` of four rows. Recently read vectors of each half stay in registers. */

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { f32, f32x4, i32x4, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
 import { madd, type Target } from "../target.ts";
 import { groupRows, halves, InterleavedBlock } from "./block.ts";
@@ -44,16 +45,16 @@ function decodeBlock(context: BlockContext, format: GroupFormat, sink: (index: n
   const unitsPerRun = runElements / 4;
   for (const half of halves) {
     const scales = format.scales?.(context, half);
-    const minima = format.minima?.bytes(context, half);
+    const minimumBytes = format.minima?.bytes(context, half);
     const d = hasRunScales ? undefined : f.let(format.d(context, half, 0));
-    const dmin = format.minima && f.let(format.minima.dmin(context, half));
+    const minima = minimumBytes && format.minima && { ...minimumBytes, dmin: f.let(format.minima.dmin(context, half)) };
     const m = format.m && f.let(format.m(context, half));
     for (let run = 0; run < elements / runElements; run++) {
       const byteOf = (words: readonly V128[], areSigned: boolean): V128 =>
-        f32x4.fromI32x4(byteAt(words[run >> 2]!, run & 3, areSigned, f.splatBits(255)));
+        f32x4.fromI32x4(byteAt(elementAt(words, run >> 2), run & 3, areSigned, f.splatBits(255)));
       const own = d ?? format.d(context, half, run);
       const scale = scales === undefined ? f.let(own) : f.let(f32x4.mul(own, byteOf(scales.words, scales.areSigned)));
-      const offset = minima === undefined ? m : f.let(f32x4.neg(f32x4.mul(dmin!, byteOf(minima.words, false))));
+      const offset = minima === undefined ? m : f.let(f32x4.neg(f32x4.mul(minima.dmin, byteOf(minima.words, false))));
       for (let place = 0; place < unitsPerRun; place++) {
         const unit = run * unitsPerRun + (unitOrder?.[place] ?? place);
         const codes = f.let(format.codes(context, unit, half));

@@ -1,4 +1,6 @@
+import { elementAt, mapTuple, type Tuple } from "@centella/core/backend";
 import { type FunctionBuilder, type V128, v128 } from "../emit/index.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { moveBits } from "./bits.ts";
 import type { BitExchange } from "./format.ts";
 
@@ -9,10 +11,16 @@ import type { BitExchange } from "./format.ts";
  */
 
 /** Offsets of the four stretches of nibbles and the one of fifth bits. */
-type Stretches = readonly [number, number, number, number, number];
+export type Stretches = Tuple<number, 5>;
+
+/** Which of the eight codes. */
+type Code = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
+
+/** Which of the five bytes. */
+export type Byte = 0 | 1 | 2 | 3 | 4;
 
 /** Location of three of the codes: `count` bits of a byte, moved from bit `from` to bit `to` of the code. */
-const highBits: readonly (readonly { readonly byte: number; readonly from: number; readonly count: number; readonly to: number }[])[] = [
+const highBits: Tuple<readonly { readonly byte: Byte; readonly from: number; readonly count: number; readonly to: number }[], 3> = [
   [
     { byte: 0, from: 5, count: 3, to: 2 },
     { byte: 1, from: 6, count: 2, to: 0 },
@@ -28,26 +36,28 @@ const highBits: readonly (readonly { readonly byte: number; readonly from: numbe
   ],
 ];
 
+/** Location of all eight codes. */
+const codeBits = [...mapTuple([0, 1, 2, 3, 4], (byte) => [{ byte, from: 0, count: 5, to: 0 }]), ...highBits];
+
 /** Extracts code `code` of the eight in the bytes that `word` loads. */
-export function fiveBits(f: FunctionBuilder, word: (byte: number) => V128, code: number): V128 {
-  if (code < 5) return moveBits(f, word(code), 0, 5, 0);
-  return highBits[code - 5]!.map(({ byte, from, count, to }) => moveBits(f, word(byte), from, count, to)).reduce((bits, more) =>
-    v128.or(bits, more),
-  );
+export function fiveBits(f: FunctionBuilder, word: (byte: Byte) => V128, code: number): V128 {
+  return elementAt(codeBits, code)
+    .map(({ byte, from, count, to }) => moveBits(f, word(byte), from, count, to))
+    .reduce((bits, more) => v128.or(bits, more));
 }
 
 /**
  * The bit exchange of stretches of `bytes` bytes. The last stretch has the fifth bits, with code `i` at bit
  * `fifthBits[i]`.
  */
-export function fiveBitExchange(stretches: readonly number[], bytes: number, fifthBits: readonly number[]): BitExchange {
+export function fiveBitExchange(stretches: Stretches, bytes: number, fifthBits: Tuple<number, 8>): BitExchange {
   return {
     stretches: [stretches],
     bytes,
     exchange(words, first, [w0, w1, w2, w3, w4]: Stretches, count) {
       for (let i = first; i < first + count; i++) {
         const fifths = words[w4 + i]!;
-        const fifth = (code: number): number => ((fifths >>> fifthBits[code]!) & 0x01010101) << 4;
+        const fifth = (code: Code): number => ((fifths >>> fifthBits[code]) & 0x01010101) << 4;
         const a = words[w0 + i]!;
         const b = words[w1 + i]!;
         const c = words[w2 + i]!;
@@ -62,20 +72,21 @@ export function fiveBitExchange(stretches: readonly number[], bytes: number, fif
         words[w4 + i] = (c & 0x0f0f0f0f) | fifth(4) | ((c7 & 0x1c1c1c1c) << 3);
       }
     },
-    restore(words, first, at, count) {
+    restore(words, first, at: Stretches, count) {
+      const [w0, w1, w2, w3, w4] = at;
       for (let i = first; i < first + count; i++) {
-        const bytes = at.map((place) => words[place + i]!);
-        const high = highBits.map((parts) =>
-          parts.reduce(
-            (code, { byte, from, count, to }) => code | (((bytes[byte]! >>> from) & (((1 << count) - 1) * 0x01010101)) << to),
-            0,
-          ),
+        const bytes = mapTuple(at, (place) => words[place + i]!);
+        const [c5, c6, c7] = mapTuple(highBits, (parts) =>
+          parts.reduce((code, { byte, from, count, to }) => code | (((bytes[byte] >>> from) & (((1 << count) - 1) * 0x01010101)) << to), 0),
         );
-        const codes = [...bytes.map((byte) => byte & 0x1f1f1f1f), ...high];
-        for (let byte = 0; byte < 4; byte++) {
-          words[at[byte]! + i] = (codes[2 * byte]! & 0x0f0f0f0f) | ((codes[2 * byte + 1]! & 0x0f0f0f0f) << 4);
-        }
-        words[at[4]! + i] = codes.reduce((bits, code, index) => bits | (((code >>> 4) & 0x01010101) << fifthBits[index]!), 0);
+        const [c0, c1, c2, c3, c4] = mapTuple(bytes, (byte) => byte & 0x1f1f1f1f);
+        const nibbles = (low: number, high: number): number => (low & 0x0f0f0f0f) | ((high & 0x0f0f0f0f) << 4);
+        words[w0 + i] = nibbles(c0, c1);
+        words[w1 + i] = nibbles(c2, c3);
+        words[w2 + i] = nibbles(c4, c5);
+        words[w3 + i] = nibbles(c6, c7);
+        const codes = zip([c0, c1, c2, c3, c4, c5, c6, c7], fifthBits);
+        words[w4 + i] = codes.reduce((bits, [code, bit]) => bits | (((code >>> 4) & 0x01010101) << bit), 0);
       }
     },
   };

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { groupRows } from "./block.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
@@ -43,8 +44,10 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
       const first = block / wordBytes;
       for (let word = 0; word < count; word++) output[at + word] = input[first + source[word]!]!;
       for (const word of transposed) transposeWord(output, at + word, transposeBits);
-      for (const stretch of stretches)
-        bitExchange!.exchange(wide, at / narrow, stretch, (groupRows * bitExchange!.bytes) / wide.BYTES_PER_ELEMENT);
+      if (bitExchange !== undefined) {
+        const words = (groupRows * bitExchange.bytes) / wide.BYTES_PER_ELEMENT;
+        for (const stretch of stretches) bitExchange.exchange(wide, at / narrow, stretch, words);
+      }
       at += count;
     }
   };
@@ -61,12 +64,14 @@ export function extractRow(name: FormatName, group: Uint8Array, lane: number, to
   const { bytes, bitExchange } = formatOf(name);
   const { Words, lanes } = permutation(name, to.length);
   const [input, output] = [wordsOf(Words, group), wordsOf(Words, to)];
-  const { from, transposed } = lanes[lane]!;
+  const { from, transposed } = elementAt(lanes, lane);
   for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
     for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
-    for (const stretch of bitExchange?.stretches ?? []) {
-      const places = stretch.map((at) => at / Words.BYTES_PER_ELEMENT);
-      bitExchange!.restore(output, first, places, bitExchange!.bytes / Words.BYTES_PER_ELEMENT);
+    if (bitExchange !== undefined) {
+      for (const stretch of bitExchange.stretches) {
+        const places = stretch.map((at) => at / Words.BYTES_PER_ELEMENT);
+        bitExchange.restore(output, first, places, bitExchange.bytes / Words.BYTES_PER_ELEMENT);
+      }
     }
     for (const word of transposed) transposeWord(output, first + word, restoreBits);
   }
@@ -114,7 +119,10 @@ function permutation(name: FormatName, rowBytes: number): Permutation {
       source.forEach((word, index) => {
         if (word >= first && word < first + from.length) from[word - first] = index;
       });
-      return { from, transposed: transposed.map((index) => source[index]! - first).filter((word) => word >= 0 && word < from.length) };
+      return {
+        from,
+        transposed: transposed.map((index) => elementAt(source, index) - first).filter((word) => word >= 0 && word < from.length),
+      };
     });
     const exchanged = bitExchange?.stretches.map((stretch) => stretch.map((at) => source.indexOf(at / wordBytes))) ?? [];
     found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, exchanged, lanes };

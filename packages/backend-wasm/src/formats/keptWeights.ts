@@ -1,3 +1,4 @@
+import { elementAt, mapTuple } from "@centella/core/backend";
 import { type Local, type V128, v128 } from "../emit/index.ts";
 import type { Lanes } from "./activations.ts";
 import { allQuads, halves } from "./block.ts";
@@ -36,10 +37,11 @@ export function keepWeights(context: BlockContext, format: GroupFormat, lanes: L
   const runs = unitsOf(format);
   const runsPerStep = stepElements / format.runElements;
   // For unsigned codes with integer scales, the scales remove the bias, except in sums that start biased.
-  const needsScalePairs = format.scales !== undefined && format.biasBits !== undefined && !areInPairs(target, lanes);
-  const [codes, factors, d]: [number[][], number[], number[]] = [[], [], []];
+  const removesBias = format.biasBits !== undefined && !areInPairs(target, lanes);
+  const codes: (readonly [number] | readonly [number, number])[] = [];
+  const [factors, d]: [number[], number[]] = [[], []];
   let [m, minusDmin] = [0, 0];
-  let [minima, scales]: (readonly number[])[] = [[], []];
+  let [minimumPairs, scalePairs]: [readonly number[], readonly number[]] = [[], []];
   let stepBytes = 0;
   for (const half of halves) {
     let at = 0;
@@ -49,32 +51,36 @@ export function keepWeights(context: BlockContext, format: GroupFormat, lanes: L
       return at - vectorBytes;
     };
     runs.forEach((units, run) => {
-      for (const unit of units) codes[unit] = weights.codes(unit, half).map(keep);
-      if (format.scales !== undefined) factors[run] = keep(weights.factor(half, run)!);
+      for (const unit of units) codes[unit] = mapTuple(weights.codes(unit, half), keep);
+      if (weights.scales !== undefined) factors[run] = keep(weights.scales.factor(half, run));
       if (run === runsPerStep - 1) stepBytes = at;
     });
     (format.hasRunScales ? runs : [0]).forEach((_, run) => {
       d[run] = keep(weights.d(half, run));
     });
-    if (format.m !== undefined) m = keep(weights.m(half));
-    if (format.minima !== undefined) {
-      minusDmin = keep(weights.minusDmin(half));
-      minima = weights.minimumPairs(half).map(keep);
+    if (weights.m !== undefined) m = keep(weights.m(half));
+    if (weights.minima !== undefined) {
+      minusDmin = keep(weights.minima.minusDmin(half));
+      minimumPairs = weights.minima.pairs(half).map(keep);
     }
-    if (needsScalePairs) scales = weights.scalePairs(half).map(keep);
+    if (weights.scales !== undefined && removesBias) scalePairs = weights.scales.pairs(half).map(keep);
   }
   return {
     stepBytes,
     at(scratch, step) {
       const load = (address: Local<"i32">, place: number, quad: number): V128 => v128.load(address, place + 16 * quad);
       return {
-        codes: (unit, quad) => codes[unit]!.map((place) => load(step, place, quad)),
-        factor: (quad, run) => (format.scales === undefined ? undefined : load(step, factors[run]!, quad)),
-        d: (quad, run) => load(scratch, d[format.hasRunScales ? run : 0]!, quad),
-        m: (quad) => load(scratch, m, quad),
-        minusDmin: (quad) => load(scratch, minusDmin, quad),
-        minimumPairs: (quad) => minima!.map((place) => load(scratch, place, quad)),
-        scalePairs: (quad) => scales!.map((place) => load(scratch, place, quad)),
+        codes: (unit, quad) => mapTuple(elementAt(codes, unit), (place) => load(step, place, quad)),
+        d: (quad, run) => load(scratch, elementAt(d, format.hasRunScales ? run : 0), quad),
+        scales: weights.scales && {
+          factor: (quad, run) => load(step, elementAt(factors, run), quad),
+          pairs: (quad) => scalePairs.map((place) => load(scratch, place, quad)),
+        },
+        m: weights.m && ((quad) => load(scratch, m, quad)),
+        minima: weights.minima && {
+          minusDmin: (quad) => load(scratch, minusDmin, quad),
+          pairs: (quad) => minimumPairs.map((place) => load(scratch, place, quad)),
+        },
       };
     },
   };

@@ -1,7 +1,9 @@
+import { elementAt, mapTuple } from "@centella/core/backend";
 import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
-import { type ActivationLayout, wordAt } from "./activations.ts";
-import { allQuads, type Quad } from "./block.ts";
+import { type ActivationLayout, type Lanes, wordAt } from "./activations.ts";
+import type { Quad } from "./block.ts";
 import type { GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights } from "./weights.ts";
 
@@ -69,7 +71,14 @@ class Sum {
 
 /** The sum of a token's quad. */
 function sumAt(sums: readonly (readonly Sum[])[], token: number, quad: Quad): Sum {
-  return sums[token]![quad]!;
+  return elementAt(elementAt(sums, token), quad);
+}
+
+/** Number of sums of two products that fit into 16 bits, if sums are temporarily that wide. Intermediate sums may wrap around. */
+function pairLimit({ largestCode, biasBits = 0 }: GroupFormat, target: Target, lanes: Lanes): number | undefined {
+  if (largestCode === undefined || !areInPairs(target, lanes)) return undefined;
+  const bias = biasBits > 0 ? 2 ** biasBits : 0;
+  return Math.floor(32767 / (2 * 127 * Math.max(bias, largestCode - bias)));
 }
 
 /** Codes of a quad, and the values of a token that multiply them. */
@@ -101,8 +110,6 @@ export class Products {
   readonly #target: Target;
   readonly #tokens: Tokens;
   readonly #quads: readonly Quad[];
-  readonly #hasScales: boolean;
-  readonly #largestCode: number | undefined;
   readonly #biasBits: number;
   readonly #unitsPerRun: number;
   /** By token and quad. */
@@ -113,34 +120,34 @@ export class Products {
   /** Products that are not added yet. */
   readonly #products: readonly Local<"v128">[];
   /** Products of pairs that a quad's 16-bit lanes hold so far. */
-  readonly #taken: number[];
+  readonly #taken: Record<Quad, number> = { 0: 0, 1: 0, 2: 0, 3: 0 };
+  /** Number of sums of two products that fit into 16 bits. Undefined if sums are never 16 bits wide. */
+  readonly #pairLimit: number | undefined;
 
   constructor(f: FunctionBuilder, target: Target, { format, tokens, quads, hasScales, totals }: ProductOptions) {
     this.#f = f;
     this.#target = target;
     this.#tokens = tokens;
     this.#quads = quads;
-    this.#hasScales = hasScales;
-    this.#largestCode = format.largestCode;
     this.#biasBits = format.biasBits ?? 0;
+    this.#pairLimit = pairLimit(format, target, tokens.layout.lanes);
     this.#unitsPerRun = format.runElements / 4;
     this.#products = f.locals("v128", Math.min(tokens.count, quads.length));
-    this.#taken = allQuads.map(() => 0);
     const sums = (slots?: Slots): readonly (readonly Sum[])[] =>
       Array.from({ length: tokens.count }, (_, t) => {
         const own: Sum[] = [];
         for (const quad of quads) own[quad] = new Sum(slots?.(t, quad) ?? localSlot(f));
         return own;
       });
-    const isAddedTo = hasScales || (this.#isInPairs && this.#pairLimit < this.#unitsPerRun);
+    const isAddedTo = hasScales || (this.#pairLimit !== undefined && this.#pairLimit < this.#unitsPerRun);
     this.#totals = sums(isAddedTo ? totals : undefined);
-    this.#runs = hasScales || this.#isInPairs ? sums() : this.#totals;
+    this.#runs = hasScales || this.#pairLimit !== undefined ? sums() : this.#totals;
     this.#below = tokens.layout.lanes === "split" && target.dots === "quads" ? sums() : [];
   }
 
   /** Whether 16-bit sums start at the bias of the codes, so that nothing has to be subtracted later. */
   get startsBiased(): boolean {
-    return this.#isInPairs && this.#biasBits > 0;
+    return this.#pairLimit !== undefined && this.#biasBits > 0;
   }
 
   /** The total of a token's quad. */
@@ -150,7 +157,7 @@ export class Products {
 
   /** Sets totals to 0, for runs that are added in a loop. */
   startTotals(): void {
-    for (const totals of this.#totals) for (const quad of this.#quads) totals[quad]!.add(v128.zero());
+    for (const token of this.#totals.keys()) for (const quad of this.#quads) this.addToTotal(token, quad, v128.zero());
   }
 
   /** Adds to the total of a token's quad. */
@@ -163,11 +170,11 @@ export class Products {
     const { lanes, biases } = this.#tokens.layout;
     if (lanes === "wide") {
       for (const factors of this.#factors(index, weights, [0, 1])) this.#addProducts(factors, i32x4.dotI16x8, i32x4.add);
-    } else if (this.#isInPairs) {
+    } else if (this.#pairLimit !== undefined) {
       const run = Math.floor(index / this.#unitsPerRun);
       for (const quad of this.#quads) {
-        if (this.#taken[quad] === this.#pairLimit) this.#empty(quad, weights.factor(quad, run));
-        this.#taken[quad]!++;
+        if (this.#taken[quad] === this.#pairLimit) this.#empty(quad, weights.scales?.factor(quad, run));
+        this.#taken[quad]++;
       }
       if (this.startsBiased && index % this.#unitsPerRun === 0) {
         const fromBiases = { ...this.#tokens, address: this.#tokens.biases ?? this.#tokens.address };
@@ -201,7 +208,8 @@ export class Products {
     for (let token = 0; token < this.#tokens.count; token++) {
       const [above, below] = [f.let(this.#values(token, index, 0)), f.let(this.#values(token, index, 1))];
       for (const quad of this.#quads) {
-        const code = f.let(codes(index, quad)[0]!);
+        const [bytes] = codes(index, quad);
+        const code = f.let(bytes);
         const pairs = i16x8.sub(relaxed.dotI8x16I7x16(code, above), relaxed.dotI8x16I7x16(code, below));
         sumAt(this.#runs, token, quad).add(i32x4.dotI16x8(pairs, f.splatBits(0x00010001)));
       }
@@ -210,8 +218,9 @@ export class Products {
 
   /** All products come before the sums, which then wait less. */
   #addProducts(factors: readonly Factors[], multiply: (code: V128, x: V128) => V128, add: (a: V128, b: V128) => V128): void {
-    factors.forEach(({ code, x }, i) => void this.#f.set(this.#products[i]!, multiply(code, x)));
-    factors.forEach(({ token, quad }, i) => void sumAt(this.#runs, token, quad).add(this.#products[i]!, add));
+    const products = zip(factors, this.#products);
+    for (const [{ code, x }, product] of products) this.#f.set(product, multiply(code, x));
+    for (const [{ token, quad }, product] of products) sumAt(this.#runs, token, quad).add(product, add);
   }
 
   /**
@@ -227,16 +236,16 @@ export class Products {
       for (const part of parts) {
         const values = tokens.map((token) => f.let(this.#values(token, index, part)));
         for (const quad of this.#quads) {
-          const code = f.let(codes(index, quad)[codePart(part)]!);
-          yield tokens.map((token) => ({ token, quad, code, x: values[token]!, part }));
+          const code = f.let(elementAt(codes(index, quad), codePart(part)));
+          yield zip(tokens, values).map(([token, x]) => ({ token, quad, code, x, part }));
         }
       }
     } else {
-      const vectors = this.#quads.map((quad) => ({ quad, own: codes(index, quad).map((code) => f.let(code)) }));
+      const vectors = this.#quads.map((quad) => ({ quad, own: mapTuple(codes(index, quad), (code) => f.let(code)) }));
       for (const part of parts) {
         for (const token of tokens) {
           const x = f.let(this.#values(token, index, part));
-          yield vectors.map(({ quad, own }) => ({ token, quad, code: own[codePart(part)]!, x, part }));
+          yield vectors.map(({ quad, own }) => ({ token, quad, code: elementAt(own, codePart(part)), x, part }));
         }
       }
     }
@@ -256,9 +265,9 @@ export class Products {
       sumAt(this.#runs, t, quad).accumulate((sum) => i32x4.sub(sum, below.value));
       below.clear();
     });
-    if (this.#isInPairs) this.#empty(quad, factor);
-    else if (this.#hasScales) {
-      const shared = this.#f.let(factor!);
+    if (this.#pairLimit !== undefined) this.#empty(quad, factor);
+    else if (factor !== undefined) {
+      const shared = this.#f.let(factor);
       this.#runs.forEach((_, t) => {
         const run = sumAt(this.#runs, t, quad);
         sumAt(this.#totals, t, quad).add(i32x4.mul(run.value, shared));
@@ -269,17 +278,7 @@ export class Products {
 
   /** Restarts the totals of a quad. */
   clear(quad: Quad): void {
-    for (const totals of this.#totals) totals[quad]!.clear();
-  }
-
-  get #isInPairs(): boolean {
-    return areInPairs(this.#target, this.#tokens.layout.lanes);
-  }
-
-  /** Number of sums of two products that fit into 16 bits. Intermediate sums may wrap around. */
-  get #pairLimit(): number {
-    const bias = this.startsBiased ? 2 ** this.#biasBits : 0;
-    return Math.floor(32767 / (2 * 127 * Math.max(bias, this.#largestCode! - bias)));
+    for (const token of this.#totals.keys()) sumAt(this.#totals, token, quad).clear();
   }
 
   #empty(quad: Quad, factor: V128 | undefined): void {

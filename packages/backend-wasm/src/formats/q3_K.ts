@@ -1,3 +1,4 @@
+import { mapTuple } from "@centella/core/backend";
 import { i8x16, v128 } from "../emit/index.ts";
 import { moveBits, nibbles } from "./bits.ts";
 import type { GroupFormat } from "./format.ts";
@@ -27,10 +28,10 @@ export const q3_K: GroupFormat = {
   },
   d: ({ block }, half) => block.halves(scaleAt, half),
   scales({ f, block }, half) {
-    const [first, second, high] = [0, 4, 8].map((at) => f.let(block.word(scalesAt + at, half)));
+    const [first, second, high] = mapTuple([0, 4, 8], (at) => f.let(block.word(scalesAt + at, half)));
     const words = [0, 1, 2, 3].map((word) => {
-      const low = nibbles(f, word % 2 === 0 ? first! : second!, word >= 2);
-      return f.let(i8x16.sub(v128.or(low, moveBits(f, high!, 2 * word, 2, 4)), f.splatBits(0x20202020)));
+      const low = nibbles(f, word % 2 === 0 ? first : second, word >= 2);
+      return f.let(i8x16.sub(v128.or(low, moveBits(f, high, 2 * word, 2, 4)), f.splatBits(0x20202020)));
     });
     return { words, areSigned: true };
   },

@@ -9,7 +9,7 @@ const fields: readonly Field[] = [
 ];
 
 /** Low nibbles of four words are units 0 to 3, high ones 4 to 7. */
-export const nibbleOrder: readonly number[] = [0, 4, 1, 5, 2, 6, 3, 7];
+export const nibbleOrder = [0, 4, 1, 5, 2, 6, 3, 7] as const;
 
 export const q4_0: GroupFormat = {
   elements: 32,

@@ -1,11 +1,12 @@
+import { mapTuple } from "@centella/core/backend";
 import type { V128 } from "../emit/index.ts";
 import type { Half } from "./block.ts";
-import { fiveBitExchange, fiveBits } from "./fiveBits.ts";
+import { fiveBitExchange, fiveBits, type Stretches } from "./fiveBits.ts";
 import type { BitExchange, BlockContext, GroupFormat } from "./format.ts";
 import { nibbleOrder } from "./q4_0.ts";
 
 /** Interleaved words with the codes of a block of q5_0 or q5_1: nibbles, and transposed fifth bits at `at`. */
-const stretchesFrom = (at: number): readonly number[] => [at + 4, at + 8, at + 12, at + 16, at];
+const stretchesFrom = (at: number): Stretches => [at + 4, at + 8, at + 12, at + 16, at];
 
 /** The bit exchange for fifth bits at `at`. */
 export function fifthsExchange(at: number): BitExchange {
@@ -13,11 +14,13 @@ export function fifthsExchange(at: number): BitExchange {
 }
 
 /** The order that reads words the fewest times. */
-export const fiveBitOrder: readonly number[] = [0, 1, 5, 2, 3, 6, 4, 7].map((code) => nibbleOrder[code]!);
+export const fiveBitOrder: readonly number[] = mapTuple([0, 1, 5, 2, 3, 6, 4, 7], (code) => nibbleOrder[code]);
+
+const unitOrder: readonly number[] = nibbleOrder;
 
 /** Codes of unit `index` of q5_0 and q5_1, with fifth bits at `at`. */
 export function fiveBitUnit({ f, block }: BlockContext, at: number, index: number, half: Half): V128 {
-  return fiveBits(f, (byte) => block.word(stretchesFrom(at)[byte]!, half), nibbleOrder.indexOf(index));
+  return fiveBits(f, (byte) => block.word(stretchesFrom(at)[byte], half), unitOrder.indexOf(index));
 }
 
 export const q5_0: GroupFormat = {

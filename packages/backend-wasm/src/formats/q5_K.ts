@@ -7,7 +7,7 @@ import { kRunBytes } from "./q4_K.ts";
  * Nibbles, 32 bytes for two runs of 32, and fifth bits, of run `r` at bit `r`. When interleaved, each has the codes of
  * a run.
  */
-const stretches = [48, 80, 112, 144, 16];
+const stretches = [48, 80, 112, 144, 16] as const;
 
 export const q5_K: GroupFormat = {
   elements: 256,
@@ -23,7 +23,7 @@ export const q5_K: GroupFormat = {
   rounding: "q8_K",
   largestCode: 31,
   runElements: 32,
-  codes: ({ f, block }, index, half) => fiveBits(f, (byte) => block.word(stretches[byte]! + 4 * (index & 7), half), index >> 3),
+  codes: ({ f, block }, index, half) => fiveBits(f, (byte) => block.word(stretches[byte] + 4 * (index & 7), half), index >> 3),
   d: ({ block }, half) => block.halves(0, half),
   scales: (context, half) => kRunBytes(context, half, false),
   minima: { dmin: ({ block }, half) => block.halves(2, half), bytes: (context, half) => kRunBytes(context, half, true) },

@@ -1,4 +1,4 @@
-import { type V128, v128 } from "../emit/index.ts";
+import { v128 } from "../emit/index.ts";
 import { moveBits } from "./bits.ts";
 import type { Field } from "./field.ts";
 import type { BitExchange, GroupFormat } from "./format.ts";
@@ -56,9 +56,10 @@ export const q6_K: GroupFormat = {
   runElements: 16,
   codes({ f, block }, index, half) {
     const [part, quarter, unit] = [index >> 5, (index >> 3) & 3, index & 7];
-    const word = (stretch: number): V128 => block.word(stretchesOf(part)[stretch]! + 4 * unit, half);
-    if (quarter < 3) return moveBits(f, word(quarter), 0, 6, 0);
-    return [0, 1, 2].map((stretch) => moveBits(f, word(stretch), 6, 2, 4 - 2 * stretch)).reduce((bits, more) => v128.or(bits, more));
+    const places = stretchesOf(part).map((stretch) => stretch + 4 * unit);
+    const own = places[quarter];
+    if (own !== undefined) return moveBits(f, block.word(own, half), 0, 6, 0);
+    return places.map((place, i) => moveBits(f, block.word(place, half), 6, 2, 4 - 2 * i)).reduce((bits, more) => v128.or(bits, more));
   },
   d: ({ block }, half) => block.halves(scaleAt, half),
   scales: ({ f, block }, half) => ({ words: [0, 4, 8, 12].map((at) => f.let(block.word(scalesAt + at, half))), areSigned: true }),

@@ -1,21 +1,37 @@
+import { elementAt } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i16x8, i32x4, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
 import type { Lanes } from "./activations.ts";
-import { type Half, halves, type Quad } from "./block.ts";
+import type { Half, Quad } from "./block.ts";
 import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
+
+/** Codes as bytes in one vector, or as 16 bits in two: bytes 0 and 2, then 1 and 3, of each four. */
+export type Codes = readonly [V128] | readonly [V128, V128];
 
 /** Operands from a block of one or two groups of eight interleaved rows: see {@link GroupFormat}. */
 export interface BlockWeights {
-  /** Codes of unit `unit` for dot products: bytes, or bytes 0 and 2 and then 1 and 3 of each four as 16 bits. */
-  codes(unit: number, quad: Quad): readonly V128[];
+  /** Codes of unit `unit` for dot products. */
+  codes(unit: number, quad: Quad): Codes;
   d(quad: Quad, run: number): V128;
-  /** The integer scale of a run, as a factor of the run's sums; undefined for formats without. */
-  factor(quad: Quad, run: number): V128 | undefined;
-  /** All integer scales as pairs of 16 bits, in the order of the sums in activations. */
-  scalePairs(quad: Quad): readonly V128[];
-  m(quad: Quad): V128;
+  /** Integer scales, if the format has them. */
+  readonly scales: RunScales | undefined;
+  /** What is added to every weight, if the format has it. */
+  readonly m: ((quad: Quad) => V128) | undefined;
+  /** Integer minima, if the format has them. */
+  readonly minima: RunMinima | undefined;
+}
+
+interface RunScales {
+  /** The scale of a run, as a factor of the run's sums. */
+  factor(quad: Quad, run: number): V128;
+  /** All scales as pairs of 16 bits, in the order of the sums in activations. */
+  pairs(quad: Quad): readonly V128[];
+}
+
+interface RunMinima {
   minusDmin(quad: Quad): V128;
-  minimumPairs(quad: Quad): readonly V128[];
+  /** All minima as pairs of 16 bits, in the order of the sums in activations. */
+  pairs(quad: Quad): readonly V128[];
 }
 
 /** Whether sums of products are temporarily 16 bits wide. */
@@ -31,45 +47,53 @@ export function unitsOf({ elements, runElements, unitOrder }: GroupFormat): read
   );
 }
 
-/** Weights that are computed when they are needed. */
+/** Weights of a group that are computed when they are needed. */
 export function blockWeights(context: BlockContext, format: GroupFormat, lanes: Lanes): BlockWeights {
-  return weightsOfGroups([context], format, lanes);
-}
-
-/** {@link blockWeights} of several groups. */
-function weightsOfGroups(contexts: readonly BlockContext[], format: GroupFormat, lanes: Lanes): BlockWeights {
-  const { f, target } = contexts[0]!;
+  const { f } = context;
+  const { m, minima } = format;
   const isWide = lanes === "wide";
-  const scales = contexts.map(() => halves.map(() => undefined as RunBytes | undefined));
-  const place = (quad: Quad): readonly [BlockContext, Half] => [contexts[quad >> 1]!, (quad & 1) as Half];
-  const scalesOf = (quad: Quad): RunBytes => {
-    const [context, half] = place(quad);
-    const own = scales[quad >> 1]!;
-    own[half] ??= format.scales!(context, half);
-    return own[half];
-  };
   return {
     codes(unit, quad) {
-      const [context, half] = place(quad);
-      const bytes = format.codes(context, unit, half);
+      const bytes = format.codes(context, unit, halfOf(quad));
       return isWide ? widened(f, format, bytes) : [bytes];
     },
-    d: (quad, run) => format.d(...place(quad), run),
+    d: (quad, run) => format.d(context, halfOf(quad), run),
+    scales: runScales(context, format, lanes),
+    m: m && ((quad) => m(context, halfOf(quad))),
+    minima: minima && {
+      minusDmin: (quad) => f32x4.neg(minima.dmin(context, halfOf(quad))),
+      pairs: (quad) => wordPairs(f, minima.bytes(context, halfOf(quad))),
+    },
+  };
+}
+
+/** The half of its group that a quad is. */
+function halfOf(quad: Quad): Half {
+  return quad === 0 || quad === 2 ? 0 : 1;
+}
+
+function runScales(context: BlockContext, { scales }: GroupFormat, lanes: Lanes): RunScales | undefined {
+  if (scales === undefined) return undefined;
+  const { f, target } = context;
+  const known = new Map<Half, RunBytes>();
+  const bytesOf = (quad: Quad): RunBytes => {
+    const half = halfOf(quad);
+    const bytes = known.get(half) ?? scales(context, half);
+    known.set(half, bytes);
+    return bytes;
+  };
+  return {
     factor(quad, run) {
-      if (format.scales === undefined) return undefined;
-      const { words, areSigned } = scalesOf(quad);
-      const word = words[run >> 2]!;
+      const { words, areSigned } = bytesOf(quad);
+      const word = elementAt(words, run >> 2);
       return areInPairs(target, lanes) ? pairedScale(f, word, run, areSigned) : scale(f, word, run, areSigned);
     },
-    scalePairs: (quad) => wordPairs(f, scalesOf(quad)),
-    m: (quad) => format.m!(...place(quad)),
-    minusDmin: (quad) => f32x4.neg(format.minima!.dmin(...place(quad))),
-    minimumPairs: (quad) => wordPairs(f, format.minima!.bytes(...place(quad))),
+    pairs: (quad) => wordPairs(f, bytesOf(quad)),
   };
 }
 
 /** Bytes 0 and 2, and bytes 1 and 3, of each four bytes as 16 bits. */
-function widened(f: FunctionBuilder, { largestCode }: GroupFormat, bytes: V128): readonly V128[] {
+function widened(f: FunctionBuilder, { largestCode }: GroupFormat, bytes: V128): Codes {
   const value = f.let(bytes);
   if (largestCode === undefined) return [i16x8.shrS(i16x8.shl(value, 8), 8), i16x8.shrS(value, 8)];
   return [v128.and(value, f.splatBits(0x00ff00ff)), i16x8.shrU(value, 8)];

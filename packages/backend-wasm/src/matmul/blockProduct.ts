@@ -108,7 +108,7 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
     for (const [run, units] of runs.entries()) {
       for (const unit of units) products.add(unit, weights);
       for (const quad of some) {
-        products.endRun(quad, weights.factor(quad, run));
+        products.endRun(quad, weights.scales?.factor(quad, run));
         if (!hasRunScales) continue;
         addScaled([quad], total, (h) => weights.d(h, run));
         products.clear(quad);
@@ -121,15 +121,16 @@ function multiplyQuads(f: FunctionBuilder, target: Target, product: BlockProduct
     steps.repeat(() => addRuns(unitsOf(format).slice(0, stepElements / runElements)));
   }
   if (hasRunScales) return;
-  if (isBiased && hasScales) {
+  if (isBiased && weights.scales !== undefined) {
     // Removes the bias of unsigned codes under integer scales: 2^biasBits times the scaled sums of the activations.
-    const pairs = pairsOf(weights.scalePairs);
+    const pairs = pairsOf(weights.scales.pairs);
     forEach((token, quad) => products.addToTotal(token, quad, i32x4.neg(i32x4.shl(sumsTimes(entryOf(pairs, quad), token), biasBits))));
   }
-  const addM = (sum: V128, token: number, quad: Quad): V128 => madd(target, weights.m(quad), loadWord(tokens, token, layout.sum), sum);
-  addScaled(some, total, (quad) => weights.d(quad, 0), format.m && addM);
-  if (format.minima !== undefined) {
-    const pairs = pairsOf(weights.minimumPairs);
-    addScaled(some, (token, quad) => sumsTimes(entryOf(pairs, quad), token), weights.minusDmin);
+  const { m, minima } = weights;
+  const addM = m && ((sum: V128, token: number, quad: Quad): V128 => madd(target, m(quad), loadWord(tokens, token, layout.sum), sum));
+  addScaled(some, total, (quad) => weights.d(quad, 0), addM);
+  if (minima !== undefined) {
+    const pairs = pairsOf(minima.pairs);
+    addScaled(some, (token, quad) => sumsTimes(entryOf(pairs, quad), token), minima.minusDmin);
   }
 }

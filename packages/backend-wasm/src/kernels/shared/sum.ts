@@ -1,6 +1,5 @@
-import { mapTuple } from "@centella/core/backend";
 import { type Expr, type FunctionBuilder, f32x4, f64, f64x2, i32, type Local, type V128, v128 } from "../../emit/index.ts";
-import { zip } from "./zip.ts";
+import { inPairs } from "./zip.ts";
 
 /** Elements that are added in f32 before the sum is added to an f64: up to 64 per lane. */
 const block = 1024;
@@ -38,9 +37,9 @@ export function blockSum(
     });
     let addends: readonly Local<"v128">[] = sums;
     while (addends.length > 1) {
-      const [even, odd] = mapTuple([0, 1], (parity) => addends.filter((_, i) => i % 2 === parity));
-      for (const [sum, other] of zip(even, odd)) f.set(sum, f32x4.add(sum, other));
-      addends = even;
+      const pairs = inPairs(addends);
+      for (const [sum, other] of pairs) f.set(sum, f32x4.add(sum, other));
+      addends = pairs.map(([sum]) => sum);
     }
     const [sum] = sums;
     const pair = f.let(f64x2.add(f64x2.promoteLowF32x4(sum), f64x2.promoteLowF32x4(upperHalf(sum))));
