@@ -21,6 +21,7 @@ import {
   createCounters,
   type FusionLimits,
   type MemoryReport,
+  mapTuple,
   type ProgramGraph,
   sharedPlan,
   WorkQueue,
@@ -263,11 +264,9 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   /** `other` is memory that no tensor uses: constants, and free space that WASM cannot return. */
   memory(): MemoryReport {
     const sum = (bytes: (heap: Heap) => number): number => [...this.#instances].reduce((total, { heap }) => total + bytes(heap), 0);
-    const [persistents, arenas, tensors] = (["persistents", "arenas", "tensors"] as const).map((purpose) =>
-      sum((heap) => heap.used(purpose)),
-    );
-    const other = sum(({ memory }) => memory.buffer.byteLength) - persistents! - arenas! - tensors!;
-    return { persistents: persistents!, arenas: arenas!, tensors: tensors!, other };
+    const [persistents, arenas, tensors] = mapTuple(["persistents", "arenas", "tensors"], (purpose) => sum((heap) => heap.used(purpose)));
+    const other = sum(({ memory }) => memory.buffer.byteLength) - persistents - arenas - tensors;
+    return { persistents, arenas, tensors, other };
   }
 
   async idle(): Promise<void> {

@@ -1,5 +1,5 @@
 import { KernelError, type TensorSpec, UnsupportedError } from "@centella/core";
-import { type AnyOp, isQuantized, type ProgramGraph } from "@centella/core/backend";
+import { type AnyOp, elementAt, isQuantized, type ProgramGraph } from "@centella/core/backend";
 import type { WasmKernel } from "./customKernel.ts";
 import type { AnyKernel } from "./kernel.ts";
 import type { Heap } from "./memory/heap.ts";
@@ -61,7 +61,7 @@ function kernelOf({ args }: WasmKernel, call: Run): AnyKernel {
   return {
     emit: () => undefined,
     build({ heap }, inputs, params, y) {
-      const operands = inputs.map((operand) => operand!);
+      const operands = inputs.map((_, i) => elementAt(inputs, i));
       return (run) => {
         // Only the module knows its parameters' types, so it is called from here and not from a step list.
         heap.touch();

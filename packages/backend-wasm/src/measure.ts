@@ -1,3 +1,4 @@
+import { DeviceLostError } from "@centella/core";
 import { openBackend } from "./backend.ts";
 import { i32 } from "./emit/index.ts";
 import type { Emitted, Run, Task } from "./kernel.ts";
@@ -7,6 +8,7 @@ import { EventLoopYield } from "./plan/eventLoopYield.ts";
 import { runListSync } from "./plan/runner.ts";
 import { recordStep, type StepList, writeStepList } from "./plan/stepList.ts";
 import type { StageRange } from "./threads/control.ts";
+import { median } from "./threads/threadChoice.ts";
 
 /** Stages of a list. With this many, waking the threads does not count. */
 const stages = 5000;
@@ -69,7 +71,9 @@ export async function openForkJoin(): Promise<ForkJoin> {
       const times: { readonly one: number; readonly two: number }[] = [];
       for (let i = 0; i < lists; i++) {
         const one = await timed(() => runListSync(alone, noRun, context));
-        times.push({ one, two: await timed(() => backend.pool!.run(memory, list, undefined)) });
+        const { pool } = backend;
+        if (pool === undefined) throw new DeviceLostError("wasm", "a thread has ended");
+        times.push({ one, two: await timed(() => pool.run(memory, list, undefined)) });
       }
       return median(times.map(({ two }) => two)) - median(times.map(({ one }) => one));
     },
@@ -88,8 +92,4 @@ function taskOf(work: Emitted, tiles: number): Task {
   return function* () {
     for (let i = 0; i < stages; i++) yield Array.from({ length: tiles }, () => ({ fn: work, args: [64, turns] }));
   };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }

@@ -1,10 +1,12 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import {
   type ElementwiseGroup,
+  elementAt,
   elementCount,
   type FusedCall,
   type FusedParams,
   type GroupResult,
+  lastOf,
   type Operand,
   resultsOf,
   sameShape,
@@ -15,6 +17,7 @@ import { formatNameOf } from "../formats/index.ts";
 import type { BuildContext, Call, FusedKernel, Run, Stage } from "../kernel.ts";
 import { choosePath } from "../kernels/matmul.ts";
 import { aligned } from "../kernels/shared/aligned.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { sharedUnits } from "../matmul/product.ts";
 
@@ -27,21 +30,19 @@ export const fusedProducts: FusedKernel = {
   unsupported(inputs, params) {
     const { body } = params;
     const results = resultsOf(inputs.length, params);
-    for (const {
-      inputs: [a, b],
-      params: own,
-    } of body.filter(isProduct)) {
-      if (a! >= inputs.length || b! >= inputs.length) return "a product with a result of the group";
-      const { shape } = inputs[b!]!;
-      if (shape.length !== 2 || (own as MatmulParams).transposeA) return "products of batches or of transposed tensors are not fused";
+    for (const call of body.filter(isProduct)) {
+      const { a, b, transposeA } = productOf(call);
+      if (a >= inputs.length || b >= inputs.length) return "a product with a result of the group";
+      const { shape } = elementAt(inputs, b);
+      if (shape.length !== 2 || transposeA) return "products of batches or of transposed tensors are not fused";
       if (!shape.every((dim) => typeof dim === "number" && dim > 0)) return "a matrix with an extent that is 0 or unknown";
     }
     if (results.reduce((sum, { calls }) => sum + calls.length, 0) > body.length) return "results share calls";
     for (const { call, anchors } of results) {
-      const { dtype, shape } = body[call]!.output;
+      const { dtype, shape } = elementAt(body, call).output;
       if (dtype !== "f32") return `${dtype} results after a product`;
-      if (!anchors.every((index) => isProduct(body[index]!))) return "an epilogue of calls other than products";
-      if (!anchors.every((index) => sameShape(body[index]!.output.shape, shape)))
+      if (!anchors.every((index) => isProduct(elementAt(body, index)))) return "an epilogue of calls other than products";
+      if (!anchors.every((index) => sameShape(elementAt(body, index).output.shape, shape)))
         return "products whose shape differs from that of their epilogue";
     }
     for (const { elementwise } of results) {
@@ -59,7 +60,9 @@ export const fusedProducts: FusedKernel = {
   build(context, inputs, params, output, extraOutputs = []) {
     const memory = new Scratch();
     const stored = [...extraOutputs, output];
-    const results = resultsOf(inputs.length, params).map((result, i) => buildResult(context, memory, inputs, params, result, stored[i]!));
+    const results = zip(resultsOf(inputs.length, params), stored).map(([result, y]) =>
+      buildResult(context, memory, inputs, params, result, y),
+    );
     context.reserve(memory.bytes);
     return function* (run): Iterable<Stage> {
       const rows = elementCount(run.shape(output).slice(0, -1));
@@ -83,6 +86,11 @@ function specsOf(inputs: readonly TensorSpec[], params: FusedParams, { places }:
 
 function isProduct({ op }: FusedCall): boolean {
   return traitsOf(op).anchors === "products";
+}
+
+/** Places of a product's inputs, and its parameters. */
+function productOf({ inputs, params }: FusedCall): { readonly a: number; readonly b: number } & MatmulParams {
+  return { a: elementAt(inputs, 0), b: elementAt(inputs, 1), ...(params as MatmulParams) };
 }
 
 /** Allocates scratch memory of one step, relative to its start in a run. */
@@ -138,10 +146,10 @@ function buildProduct(
   isLast: boolean,
 ): BuiltProduct {
   const { rows, n } = maxExtents(context, y);
-  const [a, b] = call.inputs.map((index) => inputs[index!]) as [Operand, Operand];
-  const params = call.params as MatmulParams;
+  const { a: aPlace, b: bPlace, ...params } = productOf(call);
+  const [a, b] = [elementAt(inputs, aPlace), elementAt(inputs, bPlace)];
   const path = choosePath(context, b, params);
-  const k = context.max(a).shape.at(-1)!;
+  const k = lastOf(context.max(a).shape);
   const bytes = path.scratch(rows, n, k);
   const form = context.interleaving(b);
   // The scratch of interleaved rows depends only on `a` and their format.
@@ -168,7 +176,7 @@ function buildProduct(
 /** Maximum number of rows of a result, and its columns. */
 function maxExtents({ max }: BuildContext, y: Operand): { readonly rows: number; readonly n: number } {
   const { shape } = max(y);
-  return { rows: elementCount(shape.slice(0, -1)), n: shape.at(-1)! };
+  return { rows: elementCount(shape.slice(0, -1)), n: lastOf(shape) };
 }
 
 function buildResult(
@@ -180,7 +188,7 @@ function buildResult(
   y: Operand,
 ): BuiltResult {
   const { n } = maxExtents(context, y);
-  const products = anchors.map((index, i) => buildProduct(context, memory, inputs, body[index]!, y, i === anchors.length - 1));
+  const products = anchors.map((index, i) => buildProduct(context, memory, inputs, elementAt(body, index), y, i === anchors.length - 1));
   const epilogue = elementwise && buildEpilogue(context, inputs, products, anchors, elementwise, y);
   const ofRows = (run: Run, rows: number): readonly Iterable<Stage>[] => products.map(({ multiply }) => multiply(run, rows));
 
@@ -194,8 +202,8 @@ function buildResult(
     });
     yield* atOnce(pieces.flatMap(({ works }) => works.map((stages) => stages.slice(0, -1))));
     yield pieces.map(({ columns, works }) => {
-      const [first, ...chained] = [...works.flatMap((stages) => callsIn(stages.at(-1))), ...callsIn(finish(run, columns))];
-      return { ...first!, chained };
+      const calls = [...works.flatMap((stages) => callsIn(stages.at(-1))), ...callsIn(finish(run, columns))];
+      return { ...elementAt(calls, 0), chained: calls.slice(1) };
     });
   }
 
@@ -225,7 +233,7 @@ function buildEpilogue(
   { places, params }: ElementwiseGroup,
   y: Operand,
 ): Epilogue {
-  const operands = places.map((place) => products[anchors.indexOf(place - inputs.length)]?.operand ?? inputs[place]!);
+  const operands = places.map((place) => products[anchors.indexOf(place - inputs.length)]?.operand ?? elementAt(inputs, place));
   const loop = buildFusedLoop(context, operands, params, y);
   const withProducts = (run: Run): Run => ({
     ...run,
@@ -254,7 +262,7 @@ function* atOnce(works: readonly Iterable<Stage>[]): Iterable<Stage> {
 
 function areEqual(some: readonly Call[], others: readonly Call[]): boolean {
   const isSame = (a: Call, b: Call): boolean => a.fn === b.fn && a.args.every((arg, i) => arg === b.args[i]) && !a.chained && !b.chained;
-  return some.length === others.length && some.every((call, i) => isSame(call, others[i]!));
+  return some.length === others.length && zip(some, others).every(([a, b]) => isSame(a, b));
 }
 
 /** The calls of a stage, one by one. */

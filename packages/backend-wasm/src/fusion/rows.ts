@@ -1,5 +1,15 @@
 import type { OpName } from "@centella/core";
-import { type AnchoredGroup, type AnyOp, anchoredGroup, type FusedParams, type Operand, sameShape, specAt } from "@centella/core/backend";
+import {
+  type AnchoredGroup,
+  type AnyOp,
+  anchoredGroup,
+  elementAt,
+  type FusedCall,
+  type FusedParams,
+  type Operand,
+  sameShape,
+  specAt,
+} from "@centella/core/backend";
 import { buildFusedLoop, fusedLoop } from "../elementwise/kernel.ts";
 import type { AnyKernel, Call, FusedKernel, Range, Stage } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";
@@ -22,12 +32,13 @@ export const fusedRows: FusedKernel = {
     const group = anchoredGroup(inputs.length, params);
     if ("unsupported" in group) return group.unsupported;
     const { call, isLast, isKept, elementwise } = group;
-    const row = params.body[call]!;
+    const row = elementAt(params.body, call);
     if (isLast && traitsOf(row.op).takesPrologue !== true && !isKept) return `${row.op.name} after other calls`;
-    const specs = row.inputs.map((place) => specAt(inputs, params, place!));
+    const specs = placesOf(row).map((place) => specAt(inputs, params, place));
+    const x = elementAt(specs, 0);
     const { axis = -1 } = row.params as { readonly axis?: number };
-    if (axis !== -1 && axis !== specs[0]!.shape.length - 1) return `${row.op.name} along an axis other than the last`;
-    if (![...specs, row.output, output].every((spec) => spec.dtype === "f32") || !sameShape(specs[0]!.shape, output.shape))
+    if (axis !== -1 && axis !== x.shape.length - 1) return `${row.op.name} along an axis other than the last`;
+    if (![...specs, row.output, output].every((spec) => spec.dtype === "f32") || !sameShape(x.shape, output.shape))
       return "rows whose shape or type differs from that of the elementwise calls";
     const loop = elementwise.places.map((place) => specAt(inputs, params, place));
     return fusedLoop.unsupported?.(loop, elementwise.params, elementwise.output);
@@ -39,11 +50,11 @@ export const fusedRows: FusedKernel = {
   },
   build(context, inputs, params, y, extraOutputs) {
     const { call, isLast, elementwise } = supportedGroup(inputs.length, params);
-    const row = params.body[call]!;
+    const row = elementAt(params.body, call);
     // The intermediate result is an output too, or is stored in the result's memory.
     const between: Operand = extraOutputs?.[0] ?? { spec: isLast ? elementwise.output : row.output, storage: y.storage };
-    const operandAt = (place: number | undefined): Operand => (place! < inputs.length ? inputs[place!]! : between);
-    const rows = rowKernel(row.op).build(context, row.inputs.map(operandAt), row.params, isLast ? y : between);
+    const operandAt = (place: number): Operand => (place < inputs.length ? elementAt(inputs, place) : between);
+    const rows = rowKernel(row.op).build(context, placesOf(row).map(operandAt), row.params, isLast ? y : between);
     const loop = buildFusedLoop(context, elementwise.places.map(operandAt), elementwise.params, isLast ? between : y);
     return function* (run): Iterable<Stage> {
       const stages = [...stagesOf(rows(run) ?? [])];
@@ -56,6 +67,11 @@ export const fusedRows: FusedKernel = {
     };
   },
 };
+
+/** Places of a row op's inputs. A group of calls that leave out an input is refused. */
+function placesOf({ inputs }: FusedCall): readonly number[] {
+  return inputs.filter((place) => place !== undefined);
+}
 
 /** A group that was supported when it was planned. */
 function supportedGroup(count: number, params: FusedParams): AnchoredGroup {

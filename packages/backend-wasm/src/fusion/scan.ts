@@ -1,4 +1,4 @@
-import { ops } from "@centella/core/backend";
+import { elementAt, ops } from "@centella/core/backend";
 import type { FusedKernel } from "../kernel.ts";
 import { lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 
@@ -11,9 +11,9 @@ export const fusedScan: FusedKernel = {
     return isPair ? undefined : "the only epilogue of a scan is the write of its states";
   },
   emitted: () => [],
-  build(context, inputs, { body: [scan] }, state, [output] = []) {
-    const { op, inputs: indices, params } = scan!;
+  build(context, inputs, { body }, state, extraOutputs = []) {
+    const { op, inputs: indices, params } = elementAt(body, 0);
     const operands = indices.map((index) => (index === undefined ? undefined : inputs[index]));
-    return lazyKernel(op).build(context, operands, params, output!, [state]);
+    return lazyKernel(op).build(context, operands, params, elementAt(extraOutputs, 0), [state]);
   },
 };

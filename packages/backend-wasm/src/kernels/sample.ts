@@ -1,4 +1,4 @@
-import { elementCount } from "@centella/core/backend";
+import { elementAt, elementCount } from "@centella/core/backend";
 import type { Kernel } from "../kernel.ts";
 import { blockLength } from "../sampling/row.ts";
 import { emitSample } from "../sampling/sample.ts";
@@ -14,7 +14,7 @@ export const sample: Kernel<"sample"> = {
     return (run) => {
       const addresses = [logits, position, seed, temperature, topK, topP, minP].map((operand) => run.address(operand));
       const masks =
-        mask === undefined || maskRow === undefined ? [0, 0, 0] : [run.address(mask), run.address(maskRow), run.shape(mask)[0]!];
+        mask === undefined || maskRow === undefined ? [0, 0, 0] : [run.address(mask), run.address(maskRow), elementAt(run.shape(mask), 0)];
       const a = run.scratch + maximaBytes;
       return [[{ fn, args: [...addresses, ...masks, run.address(y), n, elementCount(run.shape(y)), run.scratch, a, a + entryBytes * n] }]];
     };

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/core/backend";
 import type { ModuleBuilder } from "../emit/index.ts";
 import type { AnyKernel, Emitted } from "../kernel.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
@@ -54,7 +55,7 @@ export class KernelLinker {
     this.#builder.require(name);
     this.#asked ??= new LinkedModule(this.#memory);
     for (const info of this.#builder.functions.slice(before)) this.#functions.set(info.name, this.#asked.declare(info));
-    return this.#functions.get(name)!;
+    return entryOf(this.#functions, name);
   }
 
   /** Makes requested functions available on every thread. */

@@ -1,9 +1,10 @@
-import { ArgumentError, type ConcreteSpec } from "@centella/core";
+import { ArgumentError, type ConcreteSpec, type TensorSpec } from "@centella/core";
 import type { AnyOp, Operand } from "@centella/core/backend";
 import { emitCommonLoops } from "../elementwise/commonLoops.ts";
 import { type FunctionInfo, ModuleBuilder } from "../emit/index.ts";
 import type { BuildContext, Emitted } from "../kernel.ts";
 import { loadKernelFiles } from "../kernels/lazy/lazyKernels.ts";
+import { zip } from "../kernels/shared/zip.ts";
 import { Heap } from "../memory/heap.ts";
 import type { CompiledKernels } from "../memory/memoryInstance.ts";
 import { memoryMap, pagesOf } from "../memory/memoryMap.ts";
@@ -66,11 +67,12 @@ export async function emitPrecompiled(calls: readonly PrecompiledCall[]): Promis
     const output = op.infer(inputs, params);
     const kernel = kernelOf(op);
     if (kernel === undefined || kernel.unsupported?.(inputs, params, output) !== undefined) continue;
-    const operands = [...inputs, output].map((spec, id): Operand | undefined => {
+    const operandOf = (spec: TensorSpec, id: number): Operand => {
       const storage = { id, definition: { kind: "input", name: String(id) }, bytes: 0, first: 0, last: 0 } as const;
-      return spec && { spec, storage: storage as Operand["storage"] };
-    });
-    kernel.build(context, operands.slice(0, -1), params, operands.at(-1)!);
+      return { spec, storage: storage as Operand["storage"] };
+    };
+    const operands = inputs.map((spec, id) => spec && operandOf(spec, id));
+    kernel.build(context, operands, params, operandOf(output, inputs.length));
   }
   const shapes = module.functions.map(({ params, hasResult, isRange }) => {
     const types = params.map((type) => codes[type]).join("");
@@ -90,8 +92,8 @@ function functionsOf(module: WebAssembly.Module): readonly FunctionInfo[] {
   if (shapes.length !== names.length || !names.includes("runTiles"))
     throw new ArgumentError("wasm: module", "base.wasm of @centella/backend-wasm", "another module", "import it from the package");
   const types = new Map(Object.entries(codes).map(([type, code]) => [code as string, type as keyof typeof codes]));
-  return shapes.map((shape, i) => ({
-    name: names[i]!,
+  return zip(names, shapes).map(([name, shape]) => ({
+    name,
     params: [...shape].flatMap((code) => types.get(code) ?? []),
     hasResult: shape.includes("="),
     isRange: shape.includes("*"),

@@ -1,4 +1,5 @@
 import { OutOfMemoryError } from "@centella/core";
+import { elementAt, entryOf } from "@centella/core/backend";
 import { engineMaxPages, memoryMap, pageBytes } from "./memoryMap.ts";
 
 const alignment = 64;
@@ -98,7 +99,7 @@ export class Heap {
   alloc(bytes: number, purpose: Purpose): number {
     if (purpose !== "arenas") checkTensorBytes(bytes);
     const address = this.#take(Math.max(alignment, Math.ceil((bytes + padding) / alignment) * alignment), bytes, purpose);
-    this.#untouched = Math.max(this.#untouched, address + this.#allocations.get(address)!.bytes);
+    this.#untouched = Math.max(this.#untouched, address + entryOf(this.#allocations, address).bytes);
     return address;
   }
 
@@ -106,7 +107,7 @@ export class Heap {
   allocZeroed(bytes: number, purpose: Purpose): number {
     const untouched = this.#untouched;
     const address = this.alloc(bytes, purpose);
-    this.u8.fill(0, address, Math.max(address, Math.min(untouched, address + this.#allocations.get(address)!.bytes)));
+    this.u8.fill(0, address, Math.max(address, Math.min(untouched, address + entryOf(this.#allocations, address).bytes)));
     return address;
   }
 
@@ -116,7 +117,7 @@ export class Heap {
       this.#grow(size, bytes);
       index = this.#free.length - 1;
     }
-    const { address, bytes: available } = this.#free[index]!;
+    const { address, bytes: available } = elementAt(this.#free, index);
     if (available === size) this.#free.splice(index, 1);
     else this.#free[index] = { address: address + size, bytes: available - size };
     this.#allocations.set(address, { bytes: size, purpose });
@@ -145,7 +146,7 @@ export class Heap {
     let [low, high] = [0, this.#free.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#free[middle]!.address < address) low = middle + 1;
+      if (elementAt(this.#free, middle).address < address) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -194,7 +195,8 @@ export class Heap {
 
   #grow(size: number, asked: number): void {
     const last = this.#free.at(-1);
-    const atEnd = last !== undefined && last.address + last.bytes === this.#end ? last.bytes : 0;
+    const tail = last !== undefined && last.address + last.bytes === this.#end ? last : undefined;
+    const atEnd = tail?.bytes ?? 0;
     const start = Math.max(this.#end, memoryMap.heap);
     const needed = Math.ceil((start + size - atEnd - this.#end) / pageBytes);
     const pages = this.#end / pageBytes;
@@ -205,8 +207,8 @@ export class Heap {
     if (!this.#tryGrow(step) && !this.#tryGrow(needed)) throw new OutOfMemoryError("wasm", asked);
     this.#views = viewsOf(this.memory.buffer);
     const end = this.#views.u8.length;
-    if (atEnd > 0) this.#free.pop();
-    const address = atEnd > 0 ? last!.address : start;
+    if (tail !== undefined) this.#free.pop();
+    const address = tail?.address ?? start;
     this.#free.push({ address, bytes: end - address });
     this.#end = end;
   }

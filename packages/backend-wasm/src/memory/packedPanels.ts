@@ -1,5 +1,5 @@
 import type { ConcreteSpec } from "@centella/core";
-import { type Lowered, type Persistent, usesOf } from "@centella/core/backend";
+import { type Lowered, type Persistent, tupleOf, usesOf } from "@centella/core/backend";
 import { traitsOf } from "../kernels/traits.ts";
 import { outer } from "../matmul/outer.ts";
 
@@ -26,7 +26,7 @@ export function isReadablePacked({ name, spec: { dtype, shape } }: Persistent, l
 
 /** Writes whole rows of a matrix `[k, n]`, starting with row `first`, to its panels. */
 export function writePacked(rows: Float32Array, first: number, { shape }: ConcreteSpec, panels: Float32Array): void {
-  const [k, n] = shape as [number, number];
+  const [k, n] = tupleOf(shape, 2);
   const count = rows.length / n;
   for (let column = 0; column < n; column += tileColumns) {
     const width = Math.min(tileColumns, n - column);
@@ -38,7 +38,7 @@ export function writePacked(rows: Float32Array, first: number, { shape }: Concre
 
 /** Reads a matrix `[k, n]` from its panels. */
 export function readPacked(panels: Float32Array, { shape }: ConcreteSpec): Float32Array<ArrayBuffer> {
-  const [k, n] = shape as [number, number];
+  const [k, n] = tupleOf(shape, 2);
   const rows = new Float32Array(k * n);
   for (let row = 0, to = 0; row < k; row++) {
     for (let column = 0; column < n; column++, to++) {

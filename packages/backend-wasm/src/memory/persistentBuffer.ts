@@ -67,13 +67,15 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
   protected override write(chunk: Uint8Array, offset: number): void {
     const { spec } = this.persistent;
     const { interleaving } = this;
-    const { rows, k } = matricesOf(spec);
-    if (this.isPacked) writePacked(floatsOf(chunk), offset / (4 * k), spec, this.#panels);
-    else if (interleaving === undefined) {
+    if (this.isPacked) {
+      const { k: columns } = matricesOf(spec);
+      writePacked(floatsOf(chunk), offset / (4 * columns), spec, this.#panels);
+    } else if (interleaving === undefined) {
       // The first access allocates, which may replace the memory's view.
       const { address } = this;
       this.#heap.u8.set(chunk, address + offset);
     } else {
+      const { rows, k } = matricesOf(spec);
       const row = offset / this.#storedRowBytes;
       const group = Math.floor(row / rows) * groupedBytes(interleaving, rows, k) + (row % rows) * rowBytesOf(interleaving, k);
       writeInterleaved(spec.dtype, interleaving, k, chunk, this.#heap.u8, this.address + group);

@@ -1,4 +1,4 @@
-import { byteLength, type Lowered, maxSpec, planArena, type Storage } from "@centella/core/backend";
+import { byteLength, elementAt, entryOf, type Lowered, maxSpec, planArena, type Storage } from "@centella/core/backend";
 import { lazyPart } from "../linking/lazyParts.ts";
 import { checkTensorBytes, type Heap } from "./heap.ts";
 import type { WasmPersistentBuffer } from "./persistentBuffer.ts";
@@ -25,7 +25,7 @@ export interface PlanMemory {
 
 /** Allocates temporaries, constants and scratch memory. Adds the addresses to `owned`, even if it throws. */
 export function placePlan(heap: Heap, { lowered, persistents, scratchBytes, checkWrites }: PlanNeeds, owned: number[]): PlanMemory {
-  const bytesOf = ({ id }: Storage): number => byteLength(maxSpec(lowered.program.values[id]!.spec));
+  const bytesOf = ({ id }: Storage): number => byteLength(maxSpec(elementAt(lowered.program.values, id).spec));
   const alloc = (bytes: number): number => {
     const address = heap.alloc(bytes, "arenas");
     owned.push(address);
@@ -42,17 +42,17 @@ export function placePlan(heap: Heap, { lowered, persistents, scratchBytes, chec
   const addresses = new Map<Storage, number>();
   for (const storage of lowered.storages) {
     const { definition } = storage;
-    if (definition.kind === "persistent") addresses.set(storage, persistents.get(definition.name)!.address);
+    if (definition.kind === "persistent") addresses.set(storage, entryOf(persistents, definition.name).address);
     else if (definition.kind === "constant") {
       const address = alloc(bytesOf(storage));
       const { data } = definition;
       heap.u8.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), address);
       addresses.set(storage, address);
-    } else addresses.set(storage, arenaAddress + arena.offsets.get(storage.id)!);
+    } else addresses.set(storage, arenaAddress + entryOf(arena.offsets, storage.id));
   }
   if (guarding === undefined) return { addresses, scratch, guards: undefined };
   const pieces = temporaries.map(({ id, bytes, definition }): Owned => {
-    const begin = arenaAddress + arena.offsets.get(id)!;
+    const begin = arenaAddress + entryOf(arena.offsets, id);
     return { name: `${definition.kind} %${id}`, begin, end: begin + bytes };
   });
   return { addresses, scratch, guards: new guarding.WriteGuards(heap, arenaAddress, arenaAddress + arena.bytes, pieces) };

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import type { FunctionInfo } from "../emit/index.ts";
 import type { Call, Emitted, Range } from "../kernel.ts";
 import { Control } from "../threads/control.ts";
@@ -57,7 +58,10 @@ export class WasmMemory {
   }
 
   entryOf(fn: Emitted): Entry {
-    return this.#entries.get(fn)!;
+    const entry = this.#entries.get(fn);
+    if (entry === undefined)
+      throw new RangeError("wasm: expected a function that was emitted for this memory, got another one; this is a bug");
+    return entry;
   }
 
   define(fn: Emitted, entry: Entry): void {
@@ -72,7 +76,7 @@ export class WasmMemory {
       this.#end += count;
       return base;
     }
-    const { base, count: available } = this.#free[index]!;
+    const { base, count: available } = elementAt(this.#free, index);
     if (available === count) this.#free.splice(index, 1);
     else this.#free[index] = { base: base + count, count: available - count };
     return base;

@@ -1,5 +1,5 @@
 import type { ConcreteSpec, DType } from "@centella/core";
-import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, usesOf } from "@centella/core/backend";
+import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, tupleOf, usesOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
@@ -22,9 +22,10 @@ export function isReadableInterleaved({ name, spec: { shape } }: Persistent, low
   );
 }
 
-/** Number of matrices in a tensor of block rows, and their rows and columns. */
+/** Number of matrices in a tensor of two or more axes, and their rows and columns. */
 export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly count: number; readonly rows: number; readonly k: number } {
-  return { count: elementCount(shape.slice(0, -2)), rows: shape.at(-2)!, k: shape.at(-1)! };
+  const [rows, k] = tupleOf(shape.slice(-2), 2);
+  return { count: elementCount(shape.slice(0, -2)), rows, k };
 }
 
 /** Bytes of a tensor with interleaved rows. */

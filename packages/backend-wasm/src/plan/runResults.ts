@@ -1,5 +1,5 @@
 import { type DimValues, Tensor, type TypedArray } from "@centella/core";
-import { byteLength, type Operand, type Output, resolveSpec, type Storage } from "@centella/core/backend";
+import { byteLength, entryOf, type Operand, type Output, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Run } from "../kernel.ts";
 import type { Heap } from "../memory/heap.ts";
 import { readStored, WasmStorage } from "../memory/tensors.ts";
@@ -63,7 +63,7 @@ export class RunResults {
         readbacks++;
         continue;
       }
-      const result = this.#device.get(name)!;
+      const result = entryOf(this.#device, name);
       if (this.#taken.delete(operand.storage)) result.place(from);
       else if (result.isWanted) {
         const address = this.#alloc(operand);
@@ -88,7 +88,7 @@ export class RunResults {
       },
       read: async () => {
         await done;
-        return this.#host.get(name)!.slice();
+        return entryOf(this.#host, name).slice();
       },
       free: () => this.#host.delete(name),
     });

@@ -1,4 +1,5 @@
 import { DeviceLostError, KernelError } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import type { DeferredStages, Run, Stage, Task } from "../kernel.ts";
 import { callsOf, type LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Control, StageRange } from "../threads/control.ts";
@@ -31,7 +32,7 @@ export async function runList({ segments }: StepList, run: Run, context: RunCont
   signal?.throwIfAborted();
   for (const segment of segments) {
     if (segment.kind === "task") {
-      for (const work of tasks[segment.step]!(run) ?? []) {
+      for (const work of elementAt(tasks, segment.step)(run) ?? []) {
         if (typeof work === "function") await runDeferred(work, context, pausePoints, signal);
         else await runStage(work, pausePoints);
       }
@@ -80,7 +81,7 @@ export function runListSync({ segments }: StepList, run: Run, context: RunContex
   const { tasks, onStep } = context;
   for (const segment of segments) {
     if (segment.kind === "task") {
-      for (const stage of stagesOf(tasks[segment.step]!(run) ?? [])) if (stage !== undefined) for (const _ of callsOf(stage));
+      for (const stage of stagesOf(elementAt(tasks, segment.step)(run) ?? [])) if (stage !== undefined) for (const _ of callsOf(stage));
       onStep(segment.step);
     } else {
       if (!isEmpty(segment.list)) runWithinCall(context, segment.list);
@@ -130,8 +131,7 @@ async function runSliced(context: RunContext, list: StageRange, pausePoints: Pau
 function runWithinCall(context: RunContext, list: StageRange): void {
   const { memory, pool } = context;
   const run = new CallerRun(context, list);
-  const helpers = pool === undefined ? 0 : pool.size - 1;
-  if (helpers > 0) pool!.wake(memory, helpers);
+  if (pool !== undefined && pool.size > 1) pool.wake(memory, pool.size - 1);
   while (run.next(0, tileSpins, mayWait ? 50 : 0));
 }
 

@@ -1,4 +1,5 @@
 import { DeviceLostError, DisposedError, KernelError } from "@centella/core";
+import { entryOf } from "@centella/core/backend";
 import type { WasmMemory } from "../memory/wasmMemory.ts";
 import type { StageRange } from "./control.ts";
 import { stageResult } from "./stageRunner.ts";
@@ -60,8 +61,9 @@ export class ThreadPool {
         known = { id: this.#nextMemory++, modules: new Map() };
         this.#memories.set(memory, known);
       }
-      known.modules.set(base, { load: module, memoryId: known.id, memory: memory.heap.memory, base, count });
-      await this.#send(known.modules.get(base)!);
+      const mail = { load: module, memoryId: known.id, memory: memory.heap.memory, base, count };
+      known.modules.set(base, mail);
+      await this.#send(mail);
     });
   }
 
@@ -119,7 +121,7 @@ export class ThreadPool {
   /** Wakes the first `helpers` threads for the list that was opened in a memory. */
   wake(memory: WasmMemory, helpers: number): void {
     const control = this.#control;
-    Atomics.store(control, poolFields.memoryId, this.#memories.get(memory)!.id);
+    Atomics.store(control, poolFields.memoryId, entryOf(this.#memories, memory).id);
     Atomics.store(control, poolFields.helpers, helpers);
     Atomics.add(control, poolFields.epoch, 1);
     Atomics.notify(control, poolFields.epoch);
@@ -182,7 +184,7 @@ export class ThreadPool {
         if (this.#workers.includes(worker)) this.#finish(threadLost());
       });
     }
-    if (this.#users > 0) workers[0]!.keep(true);
+    if (this.#users > 0) workers[0]?.keep(true);
   }
 
   #send(mail: Mail): Promise<void> {

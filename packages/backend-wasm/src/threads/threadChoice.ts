@@ -1,3 +1,5 @@
+import { elementAt } from "@centella/core/backend";
+
 /** Runs after which the slower way is tried again. */
 const retryRuns = 24;
 /** Runs before anything is measured: code is slow until it is optimised. */
@@ -32,6 +34,10 @@ export class ThreadChoice {
   }
 }
 
-function median(times: readonly number[]): number {
-  return times.toSorted((a, b) => a - b)[times.length >> 1]!;
+/** The middle of some values, or the upper of the two middle ones. */
+export function median(values: readonly number[]): number {
+  return elementAt(
+    values.toSorted((a, b) => a - b),
+    values.length >> 1,
+  );
 }

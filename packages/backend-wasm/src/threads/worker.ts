@@ -80,13 +80,13 @@ export function workerMain(): void {
         if (Atomics.load(control, fields.mail) !== handled) return;
         const { runTiles, abandon } = memories.get(Atomics.load(control, fields.memoryId)) ?? {};
         let isOver = false;
-        if (runTiles !== undefined && index < Atomics.load(control, fields.helpers)) {
+        if (runTiles !== undefined && abandon !== undefined && index < Atomics.load(control, fields.helpers)) {
           let result: number;
           do {
             try {
               result = runTiles(0, spins, 50);
             } catch {
-              result = abandon!() === results.ended ? results.ended : results.waited;
+              result = abandon() === results.ended ? results.ended : results.waited;
             }
           } while (result !== results.idle && result !== results.ended);
           if (result === results.ended) {

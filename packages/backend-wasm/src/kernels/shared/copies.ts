@@ -1,4 +1,5 @@
 import type { DType } from "@centella/core";
+import { entryOf } from "@centella/core/backend";
 import { floatToBfloat, floatToHalf } from "@centella/quant";
 import { bytesOf } from "../../elementwise/lanes.ts";
 import { type FunctionBuilder, type I32, i32, i32x4, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
@@ -86,7 +87,8 @@ function emitCopy(module: ModuleBuilder, name: string, size: number, outer: numb
   const axisWords = Array.from({ length: outer }, (_, i) => [`n${i}`, `x${i}`, `y${i}`]).flat();
   const words = ["x", "y", "n", "xStep", "yStep", ...axisWords, "begin", "end"];
   module.function(name, Object.fromEntries(words.map((word) => [word, "i32" as const])), (f, params) => {
-    const word = (param: string): Local<"i32"> => params[param]!;
+    const locals = new Map(Object.entries(params));
+    const word = (param: string): Local<"i32"> => entryOf(locals, param);
     const [n, xStep, yStep] = [word("n"), word("xStep"), word("yStep")];
     const [row, rest, left, from, to] = f.locals("i32", 5);
     f.for(row, word("begin"), word("end"), 1, () => {
