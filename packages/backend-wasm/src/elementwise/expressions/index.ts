@@ -5,7 +5,7 @@ import { arithmetic } from "./arithmetic.ts";
 import { logic } from "./logic.ts";
 import type { ExpressionTable } from "./table.ts";
 
-/** Elementwise ops, except those loaded on first use. */
+/** Elementwise ops that language models commonly use. The remaining ones are loaded on first use: see arrayKernels.ts. */
 export const expressions: ExpressionTable = { ...arithmetic, ...activations, ...logic };
 
 const known = new Map(Object.entries(expressions) as [string, Expression][]);

@@ -1,4 +1,7 @@
+import { activationVariants } from "../../elementwise/expressions/activationVariants.ts";
+import { conversion } from "../../elementwise/expressions/conversion.ts";
 import { exponential } from "../../elementwise/expressions/exponential.ts";
+import { numeric } from "../../elementwise/expressions/numeric.ts";
 import type { ExpressionTable } from "../../elementwise/expressions/table.ts";
 import { trigonometric } from "../../elementwise/expressions/trigonometric.ts";
 import { expressionKernels } from "../../elementwise/kernel.ts";
@@ -35,7 +38,7 @@ import { topK } from "../topK.ts";
 import { topKIndices } from "../topKIndices.ts";
 import { variance } from "../variance.ts";
 
-export const expressions: ExpressionTable = { ...exponential, ...trigonometric };
+export const expressions: ExpressionTable = { ...activationVariants, ...conversion, ...exponential, ...numeric, ...trigonometric };
 
 /** Array ops: reductions, layer norms, scans, sorting, indexing, creation, random numbers, and less common functions. */
 export const kernels: Kernels = {
