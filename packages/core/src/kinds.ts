@@ -41,7 +41,11 @@ export const opDefinition: Kind = kind(
 /** A source of a tensor's bytes. */
 export const tensorSource: Kind = kind(
   "a source { size, read }",
-  (value) => isRecord(value) && Number.isSafeInteger(value.size) && typeof value.read === "function",
+  (value) =>
+    isRecord(value) &&
+    Number.isSafeInteger(value.size) &&
+    typeof value.read === "function" &&
+    (value.readInto === undefined || typeof value.readInto === "function"),
 );
 
 const plan: Kind = kind(

@@ -19,6 +19,9 @@ describe("big-endian files", () => {
     expect({ ...inspect(big), byteOrder: "little" }).toEqual(inspect(little));
     for (const { name, bytes } of little.tensors) {
       const want = await little.readTensor(name);
+      const target = new Uint8Array(bytes - 1);
+      await big.readTensorInto(name, target, { offset: 1 });
+      expect(target, name).toEqual(want.slice(1));
       expect(await big.readTensor(name), name).toEqual(want);
       for (const [offset, length] of [
         [1, 4],

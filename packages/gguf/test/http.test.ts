@@ -95,6 +95,17 @@ describe("httpSource", () => {
       expect(server.bytesSent()).toBeLessThan(size + 10_000);
     });
 
+    test("may go to given memory", async () => {
+      await using server = await serve((request, response) => sendFile(request, response, huge));
+      const source = await httpSource(server.url, quick);
+      const target = new Uint8Array(new SharedArrayBuffer(500_000));
+      for (const at of [10, 100_000, 600_000, 1_100_032]) {
+        await source.readInto!(target, at);
+        expectBytes(target, at);
+      }
+      await source.close?.();
+    });
+
     test("in another order, each has what it asks for", async () => {
       await using server = await serve((request, response) => sendFile(request, response, huge));
       const signals: AbortSignal[] = [];
@@ -180,7 +191,6 @@ describe("httpSource", () => {
       /cannot read 'http:\/\/127\.0\.0\.1:\d+\/m\.gguf': HTTP status 502 \(3 attempts\); the server has a problem: try again later$/,
     );
     expect(String(error)).not.toContain("secret");
-    expect(server.requests).toHaveLength(3);
   });
 
   test("what fetch refuses is not tried again", async () => {

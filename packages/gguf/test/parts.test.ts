@@ -42,6 +42,11 @@ describe("split files", () => {
     const all = Buffer.concat([1, 2, 3].map((number) => readFileSync(part(number))));
     expect(Buffer.from(await file.source.read(0, all.length)).equals(all)).toBe(true);
     expect(Buffer.from(await file.source.read(600, 300)).equals(all.subarray(600, 900))).toBe(true);
+    const target = new Uint8Array(all.length - 2);
+    await file.source.readInto!(target, 1);
+    expect(all.subarray(1, -1).equals(target)).toBe(true);
+    await using mixed = await readGguf([part(1), part(2), blob(part(3))]);
+    expect(mixed.source.readInto).toBe(undefined);
   });
 
   test("what is missing is said", async () => {

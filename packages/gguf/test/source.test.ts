@@ -110,6 +110,53 @@ describe("openSource", () => {
   });
 });
 
+describe("readInto", () => {
+  /** Fills part of a larger array, whose other bytes must stay. */
+  async function filled(source: ByteSource, offset: number, length: number): Promise<Uint8Array> {
+    const room = new Uint8Array(new SharedArrayBuffer(length + 2)).fill(255);
+    await source.readInto!(room.subarray(1, length + 1), offset);
+    expect([room[0], room[length + 1]]).toEqual([255, 255]);
+    return room.slice(1, length + 1);
+  }
+
+  test("a file writes into given memory, which threads may share", async () => {
+    const source = await openSource(path);
+    expect(await filled(source, 3, 5)).toEqual(bytes.slice(3, 8));
+    expect(await filled(source, 0, bytes.length)).toEqual(bytes);
+    await expect(filled(source, bytes.length - 1, 2)).rejects.toMatchObject({ code: "range" });
+    await expect(source.readInto!([] as never, 0)).rejects.toThrow(/readInto: expected target to be/);
+    const reason = new Error("gone");
+    await expect(source.readInto!(new Uint8Array(4), 0, AbortSignal.abort(reason))).rejects.toBe(reason);
+    await source.close?.();
+    await expect(filled(source, 0, 1)).rejects.toThrow(/close/);
+  });
+
+  test("a file that shrinks is truncated", async () => {
+    const shrinking = join(folder, "shrinking-into.gguf");
+    await writeFile(shrinking, bytes);
+    const source = await openSource(shrinking);
+    await truncate(shrinking, 10);
+    await expect(filled(source, 0, 20)).rejects.toMatchObject({ code: "truncated" });
+    await source.close?.();
+  });
+
+  test("bytes in memory are given as they are", async () => {
+    expect((await openSource(bytes)).readInto).toBe(undefined);
+    expect((await openSource(new Blob([bytes]))).readInto).toBe(undefined);
+  });
+
+  test("tensors are read by it, or copied where the source has none", async () => {
+    for (const input of [path, bytes]) {
+      await using file = await readGguf(input);
+      const want = await file.readTensor("matrix");
+      const target = new Uint8Array(5);
+      await file.readTensorInto("matrix", target, { offset: 2 });
+      expect(target).toEqual(want.slice(2, 7));
+      await expect(file.readTensorInto("matrix", new Uint8Array(want.length + 1))).rejects.toMatchObject({ code: "range" });
+    }
+  });
+});
+
 test("an aborted signal rejects with its reason, before and while reading", async () => {
   const reason = new Error("enough");
   await expect(readGguf(bytes, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

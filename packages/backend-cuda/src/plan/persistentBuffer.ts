@@ -29,6 +29,7 @@ export class CudaPersistentBuffer extends PersistentBuffer {
 
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
     const { dtype } = this.persistent.spec;
+    if (!isDecoded(dtype)) return writeThrough(this.device, this.allocation, offset, chunk);
     const { elements, bytes } = layoutOf(dtype);
     // `chunk.slice()` of a Node Buffer would be a view of its whole pool.
     const stored = new (typedArrayOf(dtype))(new Uint8Array(chunk).buffer);

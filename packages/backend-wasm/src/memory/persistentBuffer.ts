@@ -64,6 +64,14 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     return chunksOf(this.storedBytes, 4 * columns);
   }
 
+  /** Bytes that are stored as they were loaded go to their place. A growing memory moves it, unless threads share it. */
+  protected override placeOf({ offset, length }: Chunk): Uint8Array | undefined {
+    if (this.isPacked || this.interleaving !== undefined) return undefined;
+    // The first access allocates, which may replace the memory's view.
+    const { address } = this;
+    return this.#heap.isShared ? this.#heap.u8.subarray(address + offset, address + offset + length) : undefined;
+  }
+
   protected override write(chunk: Uint8Array, offset: number): void {
     const { spec } = this.persistent;
     const { interleaving } = this;
@@ -73,7 +81,9 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     } else if (interleaving === undefined) {
       // The first access allocates, which may replace the memory's view.
       const { address } = this;
-      this.#heap.u8.set(chunk, address + offset);
+      const { u8 } = this.#heap;
+      const isInPlace = chunk.buffer === u8.buffer && chunk.byteOffset === address + offset;
+      if (!isInPlace) u8.set(chunk, address + offset);
     } else {
       const { rows, k } = matricesOf(spec);
       const row = offset / this.#storedRowBytes;

@@ -72,6 +72,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
 /** Stored bytes as they are written to the buffer, padded to whole words. */
 function toWords(dtype: DType, stored: Uint8Array): Uint8Array<ArrayBuffer> {
   if (!isQuantized(dtype) || !isDecoded(dtype)) {
+    if (stored.byteLength % 4 === 0 && stored.buffer instanceof ArrayBuffer) return stored as Uint8Array<ArrayBuffer>;
     const words = new Uint8Array(Math.ceil(stored.byteLength / 4) * 4);
     words.set(stored);
     return words;

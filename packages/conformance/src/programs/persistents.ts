@@ -55,6 +55,43 @@ function savesWhatWasLoaded(dtype: DType): ConformanceTest {
   });
 }
 
+/** A source that writes into given memory is asked for nothing else, and for each byte once. */
+function readsInto(dtype: DType): ConformanceTest {
+  return programTest(`a source that writes into given memory, ${dtype}`, async (backend) => {
+    const { stored } = contentsOf({ dtype, shape: [n, k] }, 12);
+    const bytes = bytesOf(stored);
+    let end = 0;
+    const source: TensorSource = {
+      size: bytes.length,
+      read: async () => {
+        throw new Error("expected no read that returns bytes");
+      },
+      async readInto(target, offset) {
+        expectThat(offset === end, `${dtype}: expected a read from ${end}, got one from ${offset}`);
+        end = offset + target.length;
+        await Promise.resolve();
+        target.set(bytes.subarray(offset, end));
+      },
+    };
+    await withPlan(backend, product(dtype), { w: new (typedArrayOf(dtype))(stored.length) }, async (plan) => {
+      await plan.load("w", source);
+      expectThat(end === bytes.length, `${dtype}: expected all ${bytes.length} bytes to be read, got ${end}`);
+      const x = uniform(1, 2 * k);
+      const { y: got } = await runOnce(plan, { x });
+      await plan.load("w", sourceOf(stored));
+      expectEqual(`${backend.name}: ${dtype}, read into memory`, got!.data, named(await runOnce(plan, { x }), "y").data);
+      const failing: TensorSource = {
+        ...source,
+        readInto: async () => {
+          throw new Error("the disk is gone");
+        },
+      };
+      await expectRejection("a source that fails", () => plan.load("w", failing), Error, /the disk is gone/);
+      await expectRejection("run after a failed load", () => plan.run({ x }), ProgramError, /\bw\b/);
+    });
+  });
+}
+
 async function unloaded(backend: Backend): Promise<void> {
   const plan = await compileOrSkip(backend, stateful());
   await expectRejection("run before load", () => plan.run({ x: ones }), ProgramError, /\bw\b/);
@@ -184,5 +221,6 @@ export const persistents: readonly ConformanceTest[] = [
   programTest("two plans that share by name and spec", sharedByName),
   programTest("reset and load of state", reset),
   ...dtypes.map(savesWhatWasLoaded),
+  ...dtypes.map(readsInto),
   ...dtypes.filter((dtype) => dtype === "f32" || dtype === "f16" || isQuantized(dtype)).map(tied),
 ];

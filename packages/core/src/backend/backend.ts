@@ -51,6 +51,11 @@ export interface TensorSource {
   readonly size: number;
   /** Resolves to exactly `length` bytes from `offset`, or rejects. */
   read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /**
+   * Fills `target` with the bytes from `offset`, or rejects. For sources that would copy anyway: backends give them the memory that the
+   * bytes are loaded to. It may be shared with other threads. A source does not write to it once the promise has settled.
+   */
+  readInto?(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** Data of a run's input: its stored form, or a tensor of any backend. */

@@ -69,9 +69,13 @@ export abstract class PersistentBuffer {
       throw new ShapeError(`load ${name}`, `a source of ${total} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
     signal?.throwIfAborted();
     this.#isLoaded = false;
-    for (const { offset, length } of this.chunks()) {
+    const room = new Room();
+    for (const chunk of this.chunks()) {
+      const { offset, length } = chunk;
       signal?.throwIfAborted();
-      const bytes = await this.#read(source, offset, length, signal);
+      const target = source.readInto && (this.placeOf(chunk) ?? room.take(length));
+      if (target !== undefined) await source.readInto?.(target, offset, signal);
+      const bytes = target ?? (await this.#read(source, offset, length, signal));
       if (this.#plans === 0) throw new DisposedError("plan");
       await this.write(bytes, offset);
       onProgress?.(offset + length, total);
@@ -103,7 +107,15 @@ export abstract class PersistentBuffer {
     return chunksOf(this.storedBytes, 4 * layoutOf(this.persistent.spec.dtype).bytes);
   }
 
-  /** Writes a chunk of the stored form, which starts `offset` bytes from the start of the stored form. */
+  /**
+   * Memory that a source may write a chunk into, which {@link write} then gets: where the chunk belongs, or where the device copies it
+   * from. Undefined, the default, for memory that is made for the load.
+   */
+  protected placeOf(_chunk: Chunk): Uint8Array | undefined {
+    return undefined;
+  }
+
+  /** Writes a chunk of the stored form, which starts `offset` bytes from the start of the stored form. Does not keep it. */
   protected abstract write(chunk: Uint8Array, offset: number): void | Promise<void>;
   /** Reads the stored form back. Not called where memory holds another form. */
   protected abstract read(): TypedArray | Promise<TypedArray>;
@@ -118,5 +130,15 @@ export abstract class PersistentBuffer {
     if (bytes.length !== length)
       throw new ShapeError(`load ${name}`, `${length} bytes of the source from ${offset}`, `${bytes.length} bytes`, "read exactly as many");
     return bytes;
+  }
+}
+
+/** Memory that the chunks of a load share. */
+class Room {
+  #bytes = new Uint8Array(0);
+
+  take(length: number): Uint8Array {
+    if (this.#bytes.length < length) this.#bytes = new Uint8Array(length);
+    return this.#bytes.subarray(0, length);
   }
 }

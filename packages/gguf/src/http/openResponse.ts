@@ -32,18 +32,17 @@ export class OpenResponse {
     return offset >= this.at && offset - this.at <= Math.max(skippedBytes, this.#rest.length) && end <= this.end;
   }
 
-  /** Returns `length` bytes from `offset`, which is at least `at`. Bytes before `offset` are dropped. @throws the signal's reason */
-  async take(offset: number, length: number, signal: AbortSignal | undefined): Promise<Uint8Array> {
-    const bytes = new Uint8Array(length);
+  /** Fills `target` with the bytes from `offset`, which is at least `at`. Bytes before `offset` are dropped. @throws the signal's reason */
+  async take(target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<void> {
+    const { length } = target;
     while (this.at < offset + length) {
       const start = this.at;
       const piece = await this.piece(signal);
       const from = Math.max(0, offset - start);
       const until = Math.min(piece.length, offset + length - start);
-      if (from < until) bytes.set(piece.subarray(from, until), start + from - offset);
+      if (from < until) target.set(piece.subarray(from, until), start + from - offset);
       this.putBack(piece.subarray(until));
     }
-    return bytes;
   }
 
   /** Returns the next piece of the response. @throws the signal's reason */

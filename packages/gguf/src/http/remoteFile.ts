@@ -37,12 +37,22 @@ export class RemoteFile implements ByteSource {
   async read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
     const end = offset + length;
     if (end <= this.#prefix.length) return this.#prefix.subarray(offset, end);
+    const bytes = new Uint8Array(length);
+    await this.readInto(bytes, offset, signal);
+    return bytes;
+  }
+
+  async readInto(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void> {
+    const end = offset + target.length;
+    if (end <= this.#prefix.length) {
+      target.set(this.#prefix.subarray(offset, end));
+      return;
+    }
     const response = this.#responseFor(offset, end);
     this.#lastEnd = end;
     try {
-      const bytes = await response.take(offset, length, signal);
+      await response.take(target, offset, signal);
       this.#keep(response);
-      return bytes;
     } catch (error) {
       response.close();
       throw error;

@@ -8,7 +8,7 @@ import type { LocateOptions } from "../source/locateOptions.ts";
 import type { Metadata } from "./metadata.ts";
 import type { OpenedParts } from "./part.ts";
 import { openParts } from "./parts.ts";
-import { type ChunkOptions, type ReadOptions, readChunks, readRange, type TensorChunk } from "./tensorData.ts";
+import { type ChunkOptions, type ReadOptions, readChunks, readRange, readRangeInto, type TensorChunk } from "./tensorData.ts";
 import type { TensorInfo } from "./tensorInfo.ts";
 
 const locateKinds: Kinds<LocateOptions> = { signal: abortSignal, cache: either(boolean, modelStorage), onDownload: callback };
@@ -74,6 +74,15 @@ export class GgufFile implements AsyncDisposable {
    */
   async readTensor(tensor: string | TensorInfo, options: ReadOptions = {}): Promise<Uint8Array> {
     return readRange(this, this.#resolve(tensor), options);
+  }
+
+  /**
+   * Fills `target` with the bytes of a tensor from `offset` (default 0), as {@link readTensor} returns them. A source that has `readInto`
+   * writes them there itself.
+   * @throws {GgufError} as {@link readTensor}
+   */
+  async readTensorInto(tensor: string | TensorInfo, target: Uint8Array, options: Omit<ReadOptions, "length"> = {}): Promise<void> {
+    await readRangeInto(this, this.#resolve(tensor), target, options);
   }
 
   /** Bytes of a tensor in order, in chunks of whole blocks. @throws {GgufError} `missing` */

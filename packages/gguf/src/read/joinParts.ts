@@ -110,10 +110,24 @@ function concatenate(sources: readonly ByteSource[]): ByteSource {
     placed.push({ start: size, source });
     size += source.size;
   }
+  const partAt = (offset: number): { readonly start: number; readonly source: ByteSource } =>
+    placed.findLast((each) => each.start <= offset) ?? elementAt(placed, 0);
   return {
     size,
+    ...(sources.every(({ readInto }) => readInto !== undefined) && {
+      async readInto(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void> {
+        let done = 0;
+        while (done < target.length) {
+          const { start, source } = partAt(offset + done);
+          const within = offset + done - start;
+          const part = target.subarray(done, done + source.size - within);
+          await source.readInto?.(part, within, signal);
+          done += part.length;
+        }
+      },
+    }),
     async read(offset, length, signal) {
-      const { start, source } = placed.findLast((each) => each.start <= offset) ?? elementAt(placed, 0);
+      const { start, source } = partAt(offset);
       const within = offset - start;
       const first = await source.read(within, Math.min(length, source.size - within), signal);
       if (first.length === length) return first;

@@ -1,5 +1,5 @@
 import { blockLayout } from "@centella/quant";
-import { abortSignal, checkOptions, type Kinds, number, whole } from "@centella/quant/checks";
+import { abortSignal, byteArray, check, checkOptions, type Kinds, number, whole } from "@centella/quant/checks";
 import type { ByteOrder } from "../byteOrder.ts";
 import { GgufError } from "../errors.ts";
 import { shown } from "../shown.ts";
@@ -38,10 +38,7 @@ const chunkKinds: Kinds<ChunkOptions> = { chunkBytes: whole(1), signal: abortSig
 /** Bytes `offset … offset + length - 1` of a tensor. @throws {GgufError} `range` if they are not all in it */
 export async function readRange(data: TensorBytes, tensor: TensorInfo, options: ReadOptions): Promise<Uint8Array> {
   const { offset = 0, length = tensor.bytes - offset, signal } = checkOptions("readTensor", options, readKinds);
-  if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > tensor.bytes) {
-    const expected = `a range within the ${tensor.bytes} bytes of tensor '${shown(tensor.name)}'`;
-    throw new GgufError("range", { expected, got: `${length} bytes from its byte ${offset}` });
-  }
+  requireInTensor(tensor, offset, length);
   if (data.byteOrder === "little") return data.source.read(tensor.offset + offset, length, signal);
   const { blockBytes } = blockLayout(tensor.type);
   const start = Math.floor(offset / blockBytes) * blockBytes;
@@ -51,6 +48,28 @@ export async function readRange(data: TensorBytes, tensor: TensorInfo, options: 
   const { swapTensorBytes } = await import("./swapTensorBytes.ts");
   swapTensorBytes(tensor.type, tensor.name, blocks);
   return blocks.subarray(offset - start, offset - start + length);
+}
+
+/** The same, written to `target`, by the source itself where it can. */
+export async function readRangeInto(
+  data: TensorBytes,
+  tensor: TensorInfo,
+  target: Uint8Array,
+  options: Omit<ReadOptions, "length">,
+): Promise<void> {
+  const { offset = 0, signal } = checkOptions("readTensorInto", options, readKinds);
+  const { length } = check("readTensorInto", "target", target, byteArray);
+  if (data.byteOrder === "little" && data.source.readInto !== undefined) {
+    requireInTensor(tensor, offset, length);
+    await data.source.readInto(target, tensor.offset + offset, signal);
+  } else target.set(await readRange(data, tensor, { ...options, length }));
+}
+
+/** @throws {GgufError} `range` */
+function requireInTensor({ name, bytes }: TensorInfo, offset: number, length: number): void {
+  if (Number.isSafeInteger(offset) && Number.isSafeInteger(length) && offset >= 0 && length >= 0 && offset + length <= bytes) return;
+  const expected = `a range within the ${bytes} bytes of tensor '${shown(name)}'`;
+  throw new GgufError("range", { expected, got: `${length} bytes from its byte ${offset}` });
 }
 
 /** All bytes of a tensor in order, in chunks of whole blocks. */

@@ -3,6 +3,11 @@ export interface ByteSource {
   readonly size: number;
   /** Resolves to exactly `length` bytes, which may be shared with the source: do not write to them. */
   read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /**
+   * Fills `target`, which may be memory that threads share, with the bytes from `offset`. For sources whose `read` would copy. Nothing is
+   * written to `target` once the promise has settled.
+   */
+  readInto?(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void>;
   /** For sources where each read costs a round trip: streams the bytes from `offset` until the end or until the reader stops. */
   stream?(offset: number, signal?: AbortSignal): AsyncIterable<Uint8Array>;
   close?(): Promise<void>;

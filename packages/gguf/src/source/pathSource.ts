@@ -2,9 +2,11 @@ import { GgufError } from "../errors.ts";
 import { shownPath } from "../shown.ts";
 import type { ByteSource } from "./byteSource.ts";
 import { requireNodeModule } from "./nodeModule.ts";
+import { requireAll } from "./readRange.ts";
 import { reasonOf } from "./systemError.ts";
 
 type Closable = { close(): Promise<void> };
+type FileHandle = Awaited<ReturnType<typeof import("node:fs/promises").open>>;
 
 let registry: FinalizationRegistry<Closable> | undefined;
 
@@ -32,14 +34,10 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
     size: stat.size,
     async read(offset, length, signal) {
       const bytes = new Uint8Array(length);
-      let done = 0;
-      while (done < length) {
-        signal?.throwIfAborted();
-        const { bytesRead } = await handle.read(bytes, done, length - done, offset + done);
-        if (bytesRead === 0) break;
-        done += bytesRead;
-      }
-      return bytes.subarray(0, done);
+      return bytes.subarray(0, await fill(handle, bytes, offset, signal));
+    },
+    async readInto(target, offset, signal) {
+      requireAll(offset, target.length, await fill(handle, target, offset, signal));
     },
     async close() {
       forgotten().unregister(source);
@@ -48,6 +46,18 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
   };
   forgotten().register(source, handle, source);
   return source;
+}
+
+/** Reads until `target` is full or the file ends. Returns the number of bytes. */
+async function fill(handle: FileHandle, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
+  let done = 0;
+  while (done < target.length) {
+    signal?.throwIfAborted();
+    const { bytesRead } = await handle.read(target, done, target.length - done, offset + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return done;
 }
 
 function cannotOpen(path: string, reason: string, hint: string, cause?: unknown): GgufError {

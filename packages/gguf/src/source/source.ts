@@ -6,6 +6,7 @@ import { shownPath } from "../shown.ts";
 import type { ByteSource, GgufInput } from "./byteSource.ts";
 import { bytesSource } from "./bytesSource.ts";
 import { isHttp, placeOf } from "./place.ts";
+import { requireAll, requireWithin } from "./readRange.ts";
 
 /**
  * Opens any input as a source whose reads are checked. A read outside the source rejects with `range`, a read of too few bytes with
@@ -29,7 +30,7 @@ async function open(input: GgufInput, signal: AbortSignal | undefined): Promise<
 const attached = kind("bytes whose buffer is not detached", (value) => isAttached(value as Uint8Array));
 const byteSource = kind(
   "a path, URL, Blob, ArrayBuffer, Uint8Array or ByteSource { size, read }",
-  (value) => hasMethods(value, ["read"], ["stream", "close"]) && whole(0).accepts((value as ByteSource).size),
+  (value) => hasMethods(value, ["read"], ["readInto", "stream", "close"]) && whole(0).accepts((value as ByteSource).size),
 );
 
 /** Whether the input names a file, which is then opened and closed by this package. */
@@ -85,26 +86,32 @@ function reasonOf(cause: unknown): string {
 function checked(source: ByteSource): ByteSource {
   const { size } = source;
   const stream = source.stream?.bind(source);
+  const readInto = source.readInto?.bind(source);
   let isClosed = false;
+  const requireReadable = (call: string, offset: number, length: number, signal: AbortSignal | undefined): void => {
+    if (isClosed) throw new DisposedError("file", "close()");
+    check(call, "offset", offset, number);
+    check(call, "length", length, number);
+    if (signal !== undefined) check(call, "signal", signal, abortSignal);
+    signal?.throwIfAborted();
+    requireWithin(size, offset, length);
+  };
   return {
     size,
     async read(offset, length, signal) {
-      if (isClosed) throw new DisposedError("file", "close()");
-      check("read", "offset", offset, number);
-      check("read", "length", length, number);
-      if (signal !== undefined) check("read", "signal", signal, abortSignal);
-      signal?.throwIfAborted();
-      if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0 || offset + length > size) {
-        throw new GgufError("range", { expected: `a range within ${size} bytes`, got: `${length} bytes`, offset });
-      }
+      requireReadable("read", offset, length, signal);
       const bytes = check("open", "the result of the source's read()", await source.read(offset, length, signal), byteArray);
       signal?.throwIfAborted();
-      if (bytes.length !== length) {
-        const hint = "the source is shorter than its size; open it again";
-        throw new GgufError("truncated", { expected: `${length} bytes`, got: `${bytes.length}`, offset, hint });
-      }
+      requireAll(offset, length, bytes.length);
       return bytes;
     },
+    ...(readInto && {
+      async readInto(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void> {
+        requireReadable("readInto", offset, check("readInto", "target", target, byteArray).length, signal);
+        await readInto(target, offset, signal);
+        signal?.throwIfAborted();
+      },
+    }),
     ...(stream && { stream }),
     async close() {
       isClosed = true;

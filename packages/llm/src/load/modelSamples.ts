@@ -38,18 +38,25 @@ export class ModelSamples {
   watch({ source, stored }: Weight): TensorSource {
     const sample = stored && this.#samples.get(stored.tensor);
     if (stored === undefined || sample === undefined) return source;
+    const keep = (bytes: Uint8Array, at: number): void => {
+      if (at > sample.filled || at >= sample.bytes.length) return;
+      const part = bytes.subarray(0, sample.bytes.length - at);
+      sample.bytes.set(part, at);
+      sample.filled = Math.max(sample.filled, at + part.length);
+    };
     return {
       size: source.size,
       async read(offset, length, signal) {
         const bytes = await source.read(offset, length, signal);
-        const at = stored.from + offset;
-        if (at <= sample.filled && at < sample.bytes.length) {
-          const part = bytes.subarray(0, sample.bytes.length - at);
-          sample.bytes.set(part, at);
-          sample.filled = Math.max(sample.filled, at + part.length);
-        }
+        keep(bytes, stored.from + offset);
         return bytes;
       },
+      ...(source.readInto && {
+        async readInto(target: Uint8Array, offset: number, signal?: AbortSignal) {
+          await source.readInto?.(target, offset, signal);
+          keep(target, stored.from + offset);
+        },
+      }),
     };
   }
 

@@ -262,6 +262,10 @@ function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, ro
   const source: TensorSource = {
     size: bytes,
     read: (offset, length, signal) => file.readTensor(info, { offset: start + offset, length, ...(signal && { signal }) }),
+    ...(file.source.readInto && {
+      readInto: (target: Uint8Array, offset: number, signal?: AbortSignal) =>
+        file.readTensorInto(info, target, { offset: start + offset, ...(signal && { signal }) }),
+    }),
   };
   return { name, source, bytes, offset: info.offset + start, stored: { tensor: info, from: start } };
 }
