@@ -1,4 +1,4 @@
-import { checkValue, isRecord, kind, listOf } from "@centella/quant/checks";
+import { checkValue, elementAt, isRecord, kind, listOf } from "@centella/quant/checks";
 import { ContextOverflowError, maxCountedTokens } from "../errors.ts";
 import { checkIds, numberList } from "../tokenizer/tokenIds.ts";
 import type { EmbedOptions } from "./measureOptions.ts";
@@ -43,10 +43,8 @@ async function idsOf(model: ModelContext, input: EmbedInput, signal: AbortSignal
 /** `states [rows, width] -> [width]`. */
 function pooled(states: Float32Array, pooling: Pooling, width: number): Float32Array {
   if (pooling !== "mean") return states.slice(0, width);
-  const rows = states.length / width;
-  const sums = new Float64Array(width);
-  for (let row = 0; row < rows; row++) for (let i = 0; i < width; i++) sums[i]! += states[row * width + i]!;
-  return Float32Array.from(sums, (sum) => sum / rows);
+  const rows = Array.from({ length: states.length / width }, (_, row) => states.subarray(row * width, (row + 1) * width));
+  return Float32Array.from({ length: width }, (_, i) => rows.reduce((sum, row) => sum + elementAt(row, i), 0) / rows.length);
 }
 
 function normalized(vector: Float32Array): Float32Array {

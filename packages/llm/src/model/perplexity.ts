@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import { checkValue, whole } from "@centella/quant/checks";
+import { checkValue, elementAt, whole } from "@centella/quant/checks";
 import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { PerplexityOptions } from "./measureOptions.ts";
 import type { ModelContext } from "./modelContext.ts";
@@ -48,7 +48,7 @@ export async function perplexity(model: ModelContext, text: string | ArrayLike<n
         const logits = await scheduler.feed(sequence, part.slice(start, end), { rows: "all", signal });
         for (let i = start; i < end; i++) {
           const row = logits.subarray((i - start) * scheduler.vocabSize, (i - start + 1) * scheduler.vocabSize);
-          const surprise = -logLikelihood(row, part[i + 1]!);
+          const surprise = -logLikelihood(row, elementAt(part, i + 1));
           sum += surprise;
           squares += surprise * surprise;
           tokens++;
@@ -69,5 +69,5 @@ function logLikelihood(logits: Float32Array, id: number): number {
   for (const logit of logits) max = Math.max(max, logit);
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - max);
-  return logits[id]! - max - Math.log(sum);
+  return elementAt(logits, id) - max - Math.log(sum);
 }

@@ -38,8 +38,10 @@ export function largest(candidates: Candidates, count: number): Candidates {
   heapify(ids, logits, size, true);
   for (let i = size; i < length; i++) {
     const logit = candidates.logits[i]!;
-    if (logit < logits[0]! || (logit === logits[0] && candidates.ids[i]! > ids[0]!)) continue;
-    ids[0] = candidates.ids[i]!;
+    if (logit < logits[0]!) continue;
+    const id = candidates.ids[i]!;
+    if (logit === logits[0] && id > ids[0]!) continue;
+    ids[0] = id;
     logits[0] = logit;
     siftDown(ids, logits, 0, size, true);
   }
@@ -54,8 +56,8 @@ export function largest(candidates: Candidates, count: number): Candidates {
 export function largestWhile(candidates: Candidates, wants: (logit: number) => boolean): Candidates {
   const { length } = candidates.ids;
   if (candidates.sorted) {
-    let count = 0;
-    while (count < length && wants(candidates.logits[count++]!));
+    const last = candidates.logits.findIndex((logit) => !wants(logit));
+    const count = last < 0 ? length : last + 1;
     return { ids: candidates.ids.subarray(0, count), logits: candidates.logits.subarray(0, count), sorted: true };
   }
   const ids = candidates.ids.slice();

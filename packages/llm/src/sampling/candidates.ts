@@ -1,5 +1,5 @@
 import { chosenSum, distanceOf, weightOf } from "@centella/core/backend";
-import { check, floatArray, isRecord, kind } from "@centella/quant/checks";
+import { check, elementAt, floatArray, isRecord, kind } from "@centella/quant/checks";
 import { SamplingError } from "../errors.ts";
 
 /** Tokens that may come next. A step of the chain takes one list and returns another, and never changes its input. */
@@ -37,13 +37,16 @@ export function candidatesOf(logits: Float32Array): Candidates {
  */
 export function argmax(logits: Float32Array): number {
   let best = 0;
+  let greatest = Number.NEGATIVE_INFINITY;
   for (let id = 0; id < logits.length; id++) {
     const logit = logits[id]!;
     if (Number.isNaN(logit)) throw badLogit(id, logit);
-    if (logit > logits[best]!) best = id;
+    if (logit > greatest) {
+      best = id;
+      greatest = logit;
+    }
   }
-  const greatest = logits[best];
-  if (greatest === undefined || greatest === Number.NEGATIVE_INFINITY) throw noTokenLeft(logits.length);
+  if (greatest === Number.NEGATIVE_INFINITY) throw noTokenLeft(logits.length);
   if (greatest === Number.POSITIVE_INFINITY) throw badLogit(best, greatest);
   return best;
 }
@@ -57,11 +60,11 @@ export function probabilities(candidates: Candidates): Float64Array {
   const out = new Float64Array(logits.length);
   let sum = 0;
   for (let i = 0; i < out.length; i++) {
-    out[i] = Math.exp(logits[i]! - max);
-    sum += out[i]!;
+    const weight = Math.exp(logits[i]! - max);
+    out[i] = weight;
+    sum += weight;
   }
-  for (let i = 0; i < out.length; i++) out[i]! /= sum;
-  return out;
+  return out.map((weight) => weight / sum);
 }
 
 /** The greatest logit. There must be at least one, and all must be finite. */
@@ -85,20 +88,23 @@ export function totalOf(weights: Float64Array): number {
   return weights.reduce((sum, weight) => sum + weight, 0);
 }
 
+function orderedById({ ids, logits }: Candidates): Candidates {
+  const order = Array.from(ids, (id, i) => ({ id, logit: elementAt(logits, i) })).sort((a, b) => a.id - b.id);
+  return { ids: Int32Array.from(order, ({ id }) => id), logits: Float32Array.from(order, ({ logit }) => logit), sorted: false };
+}
+
 /** Samples a candidate by a random u32: in the order of the ids, the first one for which the running sum of weights exceeds its share. */
 export function pick(candidates: Candidates, random: number): number {
-  const { ids, sorted } = candidates;
-  const weights = weightsOf(candidates);
+  const { ids, logits } = candidates.sorted ? orderedById(candidates) : candidates;
+  const weights = weightsOf({ ids, logits, sorted: false });
   const limit = chosenSum(totalOf(weights), random);
-  const places = Array.from(ids.keys());
-  if (sorted) places.sort((a, b) => ids[a]! - ids[b]!);
   let sum = 0;
-  const place = places.find((i) => {
-    sum += weights[i]!;
+  const place = weights.findIndex((weight) => {
+    sum += weight;
     return sum > limit;
   });
   // The greatest weight is above 0, so the sum of all exceeds each share of it.
-  return ids[place!]!;
+  return elementAt(ids, place);
 }
 
 function badLogit(id: number, logit: number): SamplingError {

@@ -62,8 +62,8 @@ function tableOf(breakers: Breakers): ReadonlyMap<number, Breakers> {
 /** Number of tokens after the last breaker, or of all tokens if there is none. */
 function sinceBreaker(recent: Int32Array, breakers: Breakers): number {
   const table = tableOf(breakers);
-  for (let head = 0; head < recent.length; head++) {
-    const matching = (table.get(recent[head]!) ?? []).filter(
+  for (const [head, token] of recent.entries()) {
+    const matching = (table.get(token) ?? []).filter(
       (breaker) => breaker.length <= head + 1 && breaker.every((id, i) => id === recent[head - i]),
     );
     if (matching.length > 0) return head + 1 - Math.max(...matching.map((breaker) => breaker.length));

@@ -1,4 +1,4 @@
-import { check, floatArray, whole } from "@centella/quant/checks";
+import { check, elementAt, floatArray, whole } from "@centella/quant/checks";
 import { largest } from "./candidateHeap.ts";
 import { greatestLogit } from "./candidates.ts";
 
@@ -22,7 +22,7 @@ export function logprobsOf(logits: Float32Array, id: number, top: number): Chose
   let sum = 0;
   for (const logit of logits) sum += Math.exp(logit - max);
   const shift = max + Math.log(sum);
-  const logprobOf = (token: number): TokenLogprob => ({ id: token, logprob: logits[token]! - shift });
+  const logprobOf = (token: number): TokenLogprob => ({ id: token, logprob: elementAt(logits, token) - shift });
   const best = largest({ ids: Int32Array.from(logits.keys()), logits: logits.slice(), sorted: false }, top);
   return { ...logprobOf(id), top: Array.from(best.ids, logprobOf) };
 }

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { largest } from "./candidateHeap.ts";
 import { type Candidates, pick, probabilities } from "./candidates.ts";
 
@@ -25,7 +26,7 @@ export function mirostat(
   const sorted = largest(candidates, candidates.ids.length);
   const kept = largest(sorted, version === 1 ? zipfCount(sorted, mu, vocabulary) : surpriseCount(sorted, mu));
   const id = pick(kept, random);
-  const surprise = -Math.log2(probabilities(kept)[kept.ids.indexOf(id)]!);
+  const surprise = -Math.log2(elementAt(probabilities(kept), kept.ids.indexOf(id)));
   return { id, mu: mu - eta * (surprise - tau) };
 }
 
@@ -38,7 +39,7 @@ function zipfCount(sorted: Candidates, mu: number, vocabulary: number): number {
   let [product, square] = [0, 0];
   for (let i = 0; i < Math.min(estimationCount, chances.length) - 1; i++) {
     const t = Math.log((i + 2) / (i + 1));
-    product += t * Math.log(chances[i]! / chances[i + 1]!);
+    product += t * Math.log(elementAt(chances, i) / elementAt(chances, i + 1));
     square += t * t;
   }
   if (square === 0) return 1;

@@ -79,16 +79,16 @@ export function typicalP(candidates: Candidates, p: number): Candidates {
   if (p >= 1) return candidates;
   const chances = probabilities(candidates);
   const entropy = entropyOf(chances);
-  const distances = chances.map((chance) => Math.abs(-Math.log(chance) - entropy));
-  const nearest = Array.from(distances.keys()).sort((a, b) => distances[a]! - distances[b]! || a - b);
-  const kept = new Uint8Array(chances.length);
+  const nearest = Array.from(chances, (chance, i) => ({ i, chance, distance: Math.abs(-Math.log(chance) - entropy) }));
+  nearest.sort((a, b) => a.distance - b.distance || a.i - b.i);
+  const kept = new Set<number>();
   let sum = 0;
-  for (const i of nearest) {
-    kept[i] = 1;
-    sum += chances[i]!;
+  for (const { i, chance } of nearest) {
+    kept.add(i);
+    sum += chance;
     if (sum > p) break;
   }
-  return keep(candidates, (i) => kept[i] === 1);
+  return keep(candidates, (i) => kept.has(i));
 }
 
 /** Keeps candidates whose logits are at most `n` standard deviations below the greatest one (Tang et al., 2024). 0 keeps all. */

@@ -83,7 +83,7 @@ export function deliver(slices: readonly Slice[], { values, tokens }: BatchRows,
       output.values.set(values.subarray(read * width, (read + rows) * width), from * width);
       read += rows;
     } else if (tokens !== undefined) {
-      for (let i = 0; i < rows; i++) output.tokens[from + i] = tokens[row + i]!;
+      output.tokens.set(tokens.subarray(row, row + rows), from);
     }
     row += rows;
   }

@@ -87,8 +87,7 @@ export class RunInputs {
     this.#dims = dims;
     const data = this.#inputs;
     let [token, row, read, masked] = [0, 0, 0, 0];
-    for (let i = 0; i < slices.length; i++) {
-      const slice = slices[i]!;
+    for (const [i, slice] of slices.entries()) {
       this.#fillTokens(data, slice, token, i);
       token += slice.count;
       for (let j = slice.rows; j > 0; j--) {

@@ -110,8 +110,7 @@ class BytePairModel implements TextModel {
     const count = this.#takeSymbols(word);
     this.#merge(count);
     const ids: number[] = [];
-    for (let i = 0; i < count; i++) {
-      const symbol = this.#symbols[i]!;
+    for (const symbol of this.#symbols.subarray(0, count)) {
       if (symbol < 0) continue;
       if (symbol < this.#vocabulary.size) ids.push(symbol);
       else this.#appendMissing(this.#textOf(symbol - this.#vocabulary.size), ids);

@@ -19,8 +19,9 @@ export class KeyHeap {
     let i = this.size++;
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      if (keys[parent]! <= key) break;
-      keys[i] = keys[parent]!;
+      const above = keys[parent]!;
+      if (above <= key) break;
+      keys[i] = above;
       payloads[i] = payloads[parent]!;
       i = parent;
     }
@@ -41,8 +42,9 @@ export class KeyHeap {
     let i = 0;
     for (let child = 1; child < last; child = 2 * i + 1) {
       if (child + 1 < last && keys[child + 1]! < keys[child]!) child++;
-      if (key <= keys[child]!) break;
-      keys[i] = keys[child]!;
+      const below = keys[child]!;
+      if (key <= below) break;
+      keys[i] = below;
       payloads[i] = payloads[child]!;
       i = child;
     }

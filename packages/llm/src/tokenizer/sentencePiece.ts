@@ -52,9 +52,13 @@ class SentencePieceModel implements TextModel {
   #encodeWord(word: string): number[] {
     const { ids } = this.#vocabulary;
     const starts: number[] = [];
-    for (let i = 0; i < word.length; i += word.codePointAt(i)! > 0xffff ? 2 : 1) starts.push(i);
+    let end = 0;
+    for (const character of word) {
+      starts.push(end);
+      end += character.length;
+    }
     const count = starts.length;
-    starts.push(word.length);
+    starts.push(end);
     const next = Int32Array.from({ length: count }, (_, i) => i + 1);
     const previous = Int32Array.from({ length: count }, (_, i) => i - 1);
     /** The token that a symbol forms with its right neighbour, or -1. A symbol that is merged into its left neighbour has -2. */

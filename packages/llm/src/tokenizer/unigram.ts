@@ -96,7 +96,7 @@ class UnigramModel implements TextModel {
     for (let end = length; end > 0; end = starts[end]!) {
       if (ids[end] !== this.#unknownId || reversed.at(-1) !== this.#unknownId) reversed.push(ids[end]!);
     }
-    for (let i = reversed.length - 1; i >= 0; i--) out.push(reversed[i]!);
+    for (const id of reversed.reverse()) out.push(id);
   }
 
   pieceBytes(text: string): Uint8Array {

@@ -1,4 +1,16 @@
-import { abortSignal, boolean, check, checkOptions, describe, either, type Kinds, list, string, within } from "@centella/quant/checks";
+import {
+  abortSignal,
+  boolean,
+  check,
+  checkOptions,
+  describe,
+  either,
+  elementAt,
+  type Kinds,
+  list,
+  string,
+  within,
+} from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { SpecialMatcher } from "./specialMatcher.ts";
@@ -102,7 +114,7 @@ export class VocabularyTokenizer implements Tokenizer {
     checkOptions("decode", options, { skipSpecial: boolean });
     const stream = new TextStream(this, options);
     let text = "";
-    for (let i = 0; i < ids.length; i++) text += stream.push(ids[i]!);
+    for (const id of Array.from(ids)) text += stream.push(id);
     return text + stream.flush();
   }
 
@@ -115,7 +127,7 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   tokenText(id: number): string {
-    return this.#vocabulary.texts[this.#check(id)]!;
+    return elementAt(this.#vocabulary.texts, this.#check(id));
   }
 
   tokenId(text: string): number | undefined {
@@ -135,7 +147,7 @@ export class VocabularyTokenizer implements Tokenizer {
   }
 
   #bytesOf(id: number): Uint8Array {
-    const text = this.#vocabulary.texts[id]!;
+    const text = elementAt(this.#vocabulary.texts, id);
     if (this.#vocabulary.is(id, control | unknown | userDefined)) return encoder.encode(text);
     if (this.#vocabulary.is(id, normal)) return this.#textModel.pieceBytes(text);
     const hex = this.#vocabulary.is(id, byte) ? /^<0x([0-9A-Fa-f]{2})>$/.exec(text)?.[1] : undefined;

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import { maxPieceLength, windowEnd } from "./preTokenize.ts";
 import type { TextModel } from "./textModel.ts";
@@ -109,7 +110,7 @@ class WordPieceModel implements TextModel {
       let end = Math.min(text.length, start + this.#longest);
       while (end > start && !this.#vocabulary.ids.has(text.slice(start, end))) end--;
       if (end === start) return [this.#unknownId];
-      out.push(this.#vocabulary.ids.get(text.slice(start, end))!);
+      out.push(entryOf(this.#vocabulary.ids, text.slice(start, end)));
       start = end;
     }
     return out;

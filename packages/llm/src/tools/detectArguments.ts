@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { keys, type ProbeStyle, probeCall, type TemplateProbe } from "./probe.ts";
 import type { ArgumentSyntax, ValueType } from "./toolFormat.ts";
 
@@ -42,8 +43,8 @@ function findTagged(text: string, args: Readonly<Record<string, unknown>>): Foun
       from = start + part.length;
     }
   }
-  const gap = (i: number): string => text.slice(cuts[i]!.end, cuts[i + 1]!.start);
-  return { start: 0, end: from, tagged: { first: text.slice(0, cuts[0]!.start), open: gap(0), between: gap(1) } };
+  const gap = (i: number): string => text.slice(elementAt(cuts, i).end, elementAt(cuts, i + 1).start);
+  return { start: 0, end: from, tagged: { first: text.slice(0, elementAt(cuts, 0).start), open: gap(0), between: gap(1) } };
 }
 
 interface SyntaxContext {

@@ -1,3 +1,4 @@
+import { elementAt, lastOf } from "@centella/quant/checks";
 import { type FoundArguments, findArguments, syntaxOf } from "./detectArguments.ts";
 import { keys, type ProbeCall, type ProbeStyle, probeCall, type TemplateProbe } from "./probe.ts";
 import type { Pieces, Slot, ToolFormat } from "./toolFormat.ts";
@@ -84,12 +85,12 @@ function assemble(
   const start = startOf(one);
   const alone = one.text.slice(0, start).trimStart();
   const afterContent = probe.afterContent(calls.slice(0, 1), style);
-  const both = afterContent?.slice(0, earliest(afterContent, [calls[0]!.name, calls[0]!.id], 0)).trimStart() ?? "";
+  const both = afterContent?.slice(0, earliest(afterContent, [elementAt(calls, 0).name, elementAt(calls, 0).id], 0)).trimStart() ?? "";
   const before = both === "" || both === afterContent?.trimStart() ? alone : commonSuffix(alone, both) || alone;
   const rest = last.text.slice(endOf(last, last.calls.length - 1));
   const ending = withoutTurnEnd(rest, turnEnd);
   const gaps = [two, three].flatMap((turn) => (turn === undefined ? [] : [gapOf(turn, turn.calls.length - 2)]));
-  const syntax = syntaxOf(one.calls[0]!.found, { probe, style, rest: ending });
+  const syntax = syntaxOf(elementAt(one.calls, 0).found, { probe, style, rest: ending });
   if (syntax === undefined) return undefined;
   const { trim, lead } = syntax;
   const numbered = numbering(one, last, { before, gaps, lead });
@@ -106,17 +107,17 @@ function assemble(
     ...(answerBefore !== "" && { answer: (opened ?? "") + answerBefore }),
     ...(opened !== undefined && { opened }),
     arguments: syntax.arguments,
-    id: idPattern(probe, calls[0]!, style),
+    id: idPattern(probe, elementAt(calls, 0), style),
     firstIndex: numbered.first,
   };
 }
 
 function startOf({ calls }: Turn, i = 0): number {
-  return calls[i]!.places[0]!.start;
+  return elementAt(elementAt(calls, i).places, 0).start;
 }
 
 function endOf({ calls }: Turn, i: number): number {
-  return calls[i]!.places.at(-1)!.end;
+  return lastOf(elementAt(calls, i).places).end;
 }
 
 /** Text between call `i` and the next one. */
@@ -126,7 +127,7 @@ function gapOf(turn: Turn, i: number): string {
 
 /** Pieces of call `i`, from its first slot to its last. `lead` is the length of the text that precedes the first of tagged arguments. */
 function piecesOf(turn: Turn, i: number, lead: number): (string | Slot)[] {
-  const { places } = turn.calls[i]!;
+  const { places } = elementAt(turn.calls, i);
   return places.flatMap(({ slot, end }, at) => {
     const next = places[at + 1];
     if (next === undefined) return [slot];

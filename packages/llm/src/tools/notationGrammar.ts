@@ -91,7 +91,7 @@ class NotationWriter {
 
   #word(value: boolean): string {
     const word = `${value}`;
-    return this.#syntax.notation === "python" ? word[0]!.toUpperCase() + word.slice(1) : word;
+    return this.#syntax.notation === "python" ? word.charAt(0).toUpperCase() + word.slice(1) : word;
   }
 
   #string(schema: ObjectSchema): Expression {

@@ -1,3 +1,4 @@
+import { entryOf } from "@centella/quant/checks";
 import { type Budget, TextBuilder } from "./budget.ts";
 import { bind, type Operation, type Operations, operation, textArgument, wholeArgument } from "./calls.ts";
 import { EvaluationError } from "./errors.ts";
@@ -11,7 +12,7 @@ import { type Arguments, Dict, elementsOf, Float, isTrue, List, numberOf, typeNa
 
 /** A string method as a filter, which converts its operand to text. */
 function asText(name: string): Operation {
-  const { parameters, apply } = textMethods.get(name)!;
+  const { parameters, apply } = entryOf(textMethods, name);
   return { parameters, apply: (budget, value, ...args) => apply(budget, toText(value, budget), ...args) };
 }
 

@@ -25,7 +25,7 @@ function raise({ positional: [message] }: Arguments, budget: Budget): never {
 
 function range({ positional }: Arguments, budget: Budget): List {
   const numbers = positional.map((value) => wholeArgument("range", value, 0));
-  const [start, stop, step = 1] = numbers.length === 1 ? [0, numbers[0]!] : numbers;
+  const [start, stop, step = 1] = numbers.length === 1 ? [0, ...numbers] : numbers;
   if (start === undefined || stop === undefined || step === 0)
     throw new EvaluationError("range: expected one to three whole numbers and a step other than 0");
   const length = Math.max(0, Math.ceil((stop - start) / step));

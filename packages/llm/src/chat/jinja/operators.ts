@@ -83,7 +83,8 @@ function remainder(a: Value, b: Value, budget: Budget): Value {
 
 function power(a: Value, b: Value): Value {
   const result = numbers("**", a, b, (x, y) => x ** y);
-  return typeof result === "number" && numberOf(b)! < 0 ? new Float(result) : result;
+  const exponent = numberOf(b);
+  return typeof result === "number" && exponent !== undefined && exponent < 0 ? new Float(result) : result;
 }
 
 function arithmetic(name: string, compute: (a: number, b: number) => number): Operator {

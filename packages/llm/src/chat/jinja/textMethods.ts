@@ -1,3 +1,4 @@
+import { lastOf } from "@centella/quant/checks";
 import { type Budget, TextBuilder } from "./budget.ts";
 import { type Operation, operation, textArgument, wholeArgument } from "./calls.ts";
 import { EvaluationError } from "./errors.ts";
@@ -76,7 +77,7 @@ function strip(budget: Budget, value: Value, chars: Value, atStart: boolean, atE
 function places(budget: Budget, text: Text, part: Text, count: number = Number.POSITIVE_INFINITY): number[] {
   if (part.length === 0) {
     const offsets = [0];
-    for (const character of elementsOf(text, budget) as readonly Text[]) offsets.push(offsets.at(-1)! + character.length);
+    for (const character of elementsOf(text, budget) as readonly Text[]) offsets.push(lastOf(offsets) + character.length);
     return offsets.slice(0, count);
   }
   budget.spendOnSearch(text, part);

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { SyntaxFault } from "./errors.ts";
 import type { Token } from "./lexer.ts";
 
@@ -15,7 +16,7 @@ export class TokenStream {
   }
 
   get current(): Token {
-    return this.#tokens[this.#next]!;
+    return elementAt(this.#tokens, this.#next);
   }
 
   /** The token after the current one. */
@@ -24,7 +25,7 @@ export class TokenStream {
   }
 
   take(): Token {
-    return this.#tokens[this.#next++]!;
+    return elementAt(this.#tokens, this.#next++);
   }
 
   /** Whether the next token is this operator or name. */
