@@ -1,11 +1,15 @@
-// Measures the time that JavaScript takes of a model on CUDA, with a driver that does nothing in the place of the GPU:
+// Measures the processor time that a model on a GPU takes, with a device that does nothing in the place of the GPU: for CUDA a driver of
+// JavaScript, for WebGPU Dawn's null adapter, whose time counts.
 //
-//   node --conditions=@centella/source apps/bench/scripts/hostTime.mjs [--shape llama-3.1-8b] [--type Q4_K_M] [--tokens 2000]
+//   node --conditions=@centella/source apps/bench/scripts/hostTime.mjs [--backend cuda | webgpu] [--shape llama-3.1-8b] [--type Q4_K_M]
+//     [--tokens 2000] [--runs-in-flight N]
 //
 // Prints the processor time of the first run of each number of tokens beyond that of later runs, which is the plan of a variant, and that
 // of a decoded token. No file holds the weights.
+import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { CudaBackend } from "@centella/backend-cuda";
+import { webgpu } from "@centella/backend-webgpu";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
 import { modelHeader } from "../src/model/generate.ts";
@@ -13,6 +17,8 @@ import { shapes } from "../src/model/shapes.ts";
 
 const { values } = parseArgs({
   options: {
+    backend: { type: "string", default: "cuda" },
+    "runs-in-flight": { type: "string" },
     shape: { type: "string", default: "llama-3.1-8b" },
     type: { type: "string", default: "Q4_K_M" },
     tokens: { type: "string", default: "2000" },
@@ -57,7 +63,24 @@ class IdleDriver {
   close() {}
 }
 
-const shape = shapes[values.shape];
+/** Dawn without a GPU: it checks and encodes all work, and then drops it. Results are zeros. */
+function nullGpu() {
+  const { create, globals } = createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu");
+  const { prototype } = globals.GPUBuffer;
+  const { getMappedRange } = prototype;
+  prototype.getMappedRange = function (...range) {
+    const memory = getMappedRange.apply(this, range);
+    new Uint8Array(memory).fill(0);
+    return memory;
+  };
+  return create(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
+}
+
+const isWebgpu = values.backend === "webgpu";
+const known = shapes[values.shape];
+// The null adapter has 512 MiB. A quarter of the widths takes as many dispatches.
+const quarter = Object.fromEntries(["embedding", "feedForward", "heads", "kvHeads", "vocabulary"].map((name) => [name, known[name] / 4]));
+const shape = isWebgpu ? { ...known, ...quarter } : known;
 const { header, total } = modelHeader(values.shape, shape, values.type);
 // Norms and factors may not be 0.
 const data = new Uint8Array(2 ** 24).fill(0x3f);
@@ -71,8 +94,14 @@ const source = {
   },
 };
 const driver = new IdleDriver();
-const runtime = await createRuntime({ backends: [{ name: "cuda", open: async () => new CudaBackend(driver) }], policy: { force: "cuda" } });
-const model = await loadModel(source, { runtime, contextLength: 8192 });
+const backend = isWebgpu ? webgpu({ gpu: nullGpu() }) : { name: "cuda", open: async () => new CudaBackend(driver) };
+const runtime = await createRuntime({ backends: [backend], policy: { force: backend.name } });
+const inFlight = values["runs-in-flight"];
+const model = await loadModel(source, {
+  runtime,
+  contextLength: isWebgpu ? 2048 : 8192,
+  ...(inFlight && { runsInFlight: Number(inFlight) }),
+});
 
 /** Processor time of some work, in microseconds. */
 async function processorTime(work) {
@@ -90,16 +119,15 @@ for (const tokens of [1, 2, 3, 5, 9, 17, 33]) {
   const launches = driver.launches - before;
   await run();
   const later = Math.min(await processorTime(run), await processorTime(run));
-  console.log(`variant of ${tokens} tokens: ${((first - later) / 1000).toFixed(1)} ms for ${launches} launches`);
+  console.log(`variant of ${tokens} tokens: ${((first - later) / 1000).toFixed(1)} ms${isWebgpu ? "" : ` for ${launches} launches`}`);
 }
 
-const decode = (tokens) => model.createSession().complete("a", { raw: true, maxTokens: tokens, temperature: 0 });
+const decode = (tokens) => model.createSession().complete("a", { raw: true, maxTokens: tokens, temperature: 0, ignoreEos: true });
 const tokens = Number(values.tokens);
 await decode(tokens);
 driver.bytesRead = 0;
 const time = await processorTime(() => decode(tokens));
-console.log(
-  `decoding: ${(time / tokens).toFixed(1)} µs of processor time and ${(driver.bytesRead / tokens).toFixed(1)} bytes read per token`,
-);
+const read = isWebgpu ? "" : ` and ${(driver.bytesRead / tokens).toFixed(1)} bytes read`;
+console.log(`decoding: ${(time / tokens).toFixed(1)} µs of processor time${read} per token`);
 await model.dispose();
 await runtime.dispose();

@@ -4,13 +4,23 @@ import type { Kernel } from "../kernel.ts";
 import { axisView, ranges } from "./shared/axes.ts";
 import { copyBytes } from "./shared/copies.ts";
 
-const signature = { x: "i32", indices: "i32", y: "i32", n: "i32", count: "i32", bytes: "i32", begin: "i32", end: "i32" } as const;
+const signature = {
+  x: "i32",
+  indices: "i32",
+  fallback: "i32",
+  y: "i32",
+  n: "i32",
+  count: "i32",
+  bytes: "i32",
+  begin: "i32",
+  end: "i32",
+} as const;
 
-/** A unit is a slice. A slice whose index is out of range becomes zeros. */
+/** A unit is a slice. A slice whose index is out of range is the fallback's, or zeros. */
 export const gather: Kernel<"gather"> = {
-  build({ emit }, [x, indices], { axis }, y) {
+  build({ emit }, [x, indices, fallback], { axis }, y) {
     const size = layoutOf(y.spec.dtype).bytes;
-    const call = emit("gather", (module, name) => {
+    const call = emit(fallback === undefined ? "gather" : "gather fallback", (module, name) => {
       module.function(name, signature, (f, p) => {
         const [unit, index, from, left] = f.locals("i32", 4);
         f.advance(p.y, i32.mul(p.begin, p.bytes));
@@ -25,8 +35,13 @@ export const gather: Kernel<"gather"> = {
               copyBytes(f, p.y, from, left);
             },
             () => {
-              f.memoryFill(p.y, 0, left);
-              f.advance(p.y, left);
+              if (fallback !== undefined) {
+                f.set(from, i32.add(p.fallback, i32.mul(unit, p.bytes)));
+                copyBytes(f, p.y, from, left);
+              } else {
+                f.memoryFill(p.y, 0, left);
+                f.advance(p.y, left);
+              }
             },
           );
         });
@@ -35,7 +50,8 @@ export const gather: Kernel<"gather"> = {
     return (run) => {
       const { outer, n, inner } = axisView(run.shape(x), axis);
       const count = elementCount(run.shape(indices));
-      const args = [run.address(x), run.address(indices), run.address(y), n, count, inner * size];
+      const other = fallback === undefined ? 0 : run.address(fallback);
+      const args = [run.address(x), run.address(indices), other, run.address(y), n, count, inner * size];
       return ranges(call, args, outer * count, inner);
     };
   },

@@ -181,12 +181,13 @@ function generate({ op, inputs, params, output }: Step): readonly Dispatch[] {
   return kernel.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
 }
 
-/** True for an op that copies a persistent onto itself. @throws {UnsupportedError} for any other op that also reads the persistent that it writes */
+/** True for a call that copies a persistent onto itself. @throws {UnsupportedError} for any other op that also reads the persistent that it writes */
 function writesItself({ op, inputs }: Step): boolean {
   if (op.writes === undefined) return false;
   const target = elementAt(inputs, op.writes).storage;
   const again = inputs.some((operand, i) => i !== op.writes && operand?.storage === target);
-  if (again && op.name !== "assign") {
+  const isWhole = op.name === "assign" && inputs[2] === undefined;
+  if (again && !isWhole) {
     throw new UnsupportedError(
       `webgpu: ${op.name}`,
       "it reads the persistent that it writes, which WebGPU refuses to bind both ways; copy it first",

@@ -13,11 +13,38 @@ export const gather: OpCases<"gather"> = {
     { name: "empty rows", inputs: [f32(4, 0), i32([2], [1, 3])] },
     { name: "f16", inputs: [tensor("f16", 5, 3), i32([2], [4, 1])] },
     { name: "bool", inputs: [tensor("bool", 5), i32([2], [4, 1])] },
+    { name: "a fallback for indices outside", inputs: [f32(9, 13), i32([5], [8, -1, 9, 0, 3])], optional: { fallback: f32(5, 13) } },
+    {
+      name: "a fallback along the last axis",
+      inputs: [f32(9, 13), i32([2, 2], [12, -5, 13, 0])],
+      params: { axis: 1 },
+      optional: { fallback: f32(9, 2, 2) },
+    },
+    { name: "a fallback of f16", inputs: [tensor("f16", 5, 3), i32([3], [4, -1, 1])], optional: { fallback: tensor("f16", 3, 3) } },
+    {
+      name: "single values with a fallback",
+      inputs: [tensor("i32", 9), i32([4], [-1, 3, 99, 8])],
+      optional: { fallback: tensor("i32", 4) },
+    },
   ],
   wrong: [
     { name: "axis", inputs: [f32(2), i32([1], [0])], params: { axis: 1 }, error: "ArgumentError", message: /from -1 to 0, got 1/ },
     { name: "scalar", inputs: [f32(), i32([1], [0])], error: "ShapeError", message: /a scalar has no axes/ },
     { name: "f32 indices", inputs: [f32(2), f32(1)], error: "DTypeError", message: /indices in i32, got f32 \[1\]; cast it/ },
+    {
+      name: "shape of the fallback",
+      inputs: [f32(9, 13), i32([4], [8, 0, 3, 3])],
+      optional: { fallback: f32(4) },
+      error: "ShapeError",
+      message: /fallback \[4, 13\], got f32 \[4\]/,
+    },
+    {
+      name: "dtype of the fallback",
+      inputs: [f32(9), i32([1], [0])],
+      optional: { fallback: i32([1], [0]) },
+      error: "DTypeError",
+      message: /fallback in f32/,
+    },
     { name: "quantised", inputs: [tensor("q8_0", 2, 32), i32([1], [0])], error: "DTypeError", message: /dequantise/ },
   ],
 };

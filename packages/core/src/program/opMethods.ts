@@ -292,13 +292,24 @@ export interface OpMethods<Handle, Result> {
   asinh(x: Handle): Result;
 
   /**
-   * Copies `value` into a persistent and returns the persistent's next version.
-   * `target [...], value [...] -> y [...]`, all of one shape and one dtype, f32 or i32.
+   * Copies `value` into a persistent, or into some of its rows, and returns the persistent's next version.
+   * `target [...], value [...] -> y [...]`, or `target [n, q...], value [m, q...], indices [m]? i32 -> y [n, q...]`, of one dtype, f32 or i32.
+   *
+   * Rows with the index -1 are skipped; all others should differ in their indices. Other indices outside `[0, n)` are an error on the scalar
+   * reference; other backends skip them, too.
    * See {@link assign}.
-   * @throws {ShapeError | DTypeError} if `value` has another shape or dtype than `target`, or the dtype is neither f32 nor i32
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
    * @throws {ProgramError} unless `target` is the newest version of a persistent
+   * @throws {ArgumentError} for an index out of range, when the reference runs
    */
-  assign(target: Handle, value: Handle): Result;
+  assign(
+    target: Handle,
+    value: Handle,
+    params?: {
+      /** Optional tensor; see the shapes above. */
+      readonly indices?: Handle;
+    },
+  ): Result;
 
   /**
    * Arc tangent in radians: `y = atan(x)`.
@@ -721,13 +732,14 @@ export interface OpMethods<Handle, Result> {
 
   /**
    * Picks slices along an axis by index, like numpy's `take`: `y[..., i..., ...] = x[..., indices[i...], ...]`.
-   * `x [p..., n, q...], indices [i...] i32 -> y [p..., i..., q...]`, any plain dtype. To pick rows of a quantised table use `embedding`.
+   * `x [p..., n, q...], indices [i...] i32, fallback [p..., i..., q...]? -> y [p..., i..., q...]`, any plain dtype. To pick rows of a
+   * quantised table use `embedding`.
    *
-   * An index outside `[0, n)` is an error on the scalar reference.
+   * An index outside `[0, n)` picks the slice of `fallback`. Without one, it is an error on the scalar reference.
    * See {@link gather}.
-   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
-   * @throws {ShapeError} if x is a scalar
-   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
+   * @throws {DTypeError} unless x has a plain dtype, which the fallback shares, and `indices` is i32
+   * @throws {ShapeError} if x is a scalar, or the fallback has another shape than the result
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs without a fallback
    */
   gather(
     x: Handle,
@@ -735,6 +747,8 @@ export interface OpMethods<Handle, Result> {
     params?: {
       /** Axis to pick along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
+      /** Optional tensor; see the shapes above. */
+      readonly fallback?: Handle;
     },
   ): Result;
 
@@ -2387,19 +2401,22 @@ export interface ChainMethods<Handle> {
 
   /**
    * Picks slices along an axis by index, like numpy's `take`: `y[..., i..., ...] = x[..., indices[i...], ...]`.
-   * `x [p..., n, q...], indices [i...] i32 -> y [p..., i..., q...]`, any plain dtype. To pick rows of a quantised table use `embedding`.
+   * `x [p..., n, q...], indices [i...] i32, fallback [p..., i..., q...]? -> y [p..., i..., q...]`, any plain dtype. To pick rows of a
+   * quantised table use `embedding`.
    *
-   * An index outside `[0, n)` is an error on the scalar reference.
+   * An index outside `[0, n)` picks the slice of `fallback`. Without one, it is an error on the scalar reference.
    * `x` is this tensor. See {@link gather}.
-   * @throws {DTypeError} unless x has a plain dtype and `indices` is i32
-   * @throws {ShapeError} if x is a scalar
-   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs
+   * @throws {DTypeError} unless x has a plain dtype, which the fallback shares, and `indices` is i32
+   * @throws {ShapeError} if x is a scalar, or the fallback has another shape than the result
+   * @throws {ArgumentError} if x has no such axis, and for an index out of range when the reference runs without a fallback
    */
   gather(
     indices: Handle,
     params?: {
       /** Axis to pick along. A negative axis counts from the end. @defaultValue 0 */
       readonly axis?: number;
+      /** Optional tensor; see the shapes above. */
+      readonly fallback?: Handle;
     },
   ): Handle;
 

@@ -3,8 +3,7 @@ import { blocksOf } from "../cache/prefixCache.ts";
 
 /**
  * Tokens that runs choose and later runs read, without a way over the host: a persistent with an entry for each block of the cache. A chosen
- * token waits in the entry of the block that its key and value will be written to, which belongs to one sequence alone. The last entry is for
- * tokens that no run reads.
+ * token waits in the entry of the block that its key and value will be written to, which belongs to one sequence alone.
  */
 export class ChosenTokens {
   readonly #program: OpRecorder;
@@ -12,21 +11,19 @@ export class ChosenTokens {
 
   constructor(program: OpRecorder, { sequences, contextLength }: { readonly sequences: number; readonly contextLength: number }) {
     this.#program = program;
-    const entries = sequences * blocksOf(contextLength) + 1;
-    this.#entries = program.persistent("chosen", { dtype: "i32", shape: [entries] }, { init: "zeros" });
+    const shape = [sequences * blocksOf(contextLength)];
+    this.#entries = program.persistent("chosen", { dtype: "i32", shape }, { init: "zeros" });
   }
 
-  /** The tokens of a run `[T]`: the given ones, and where -1 is given, those of entries. */
+  /** The tokens of a run `[T]`: for each, that of an entry, or the given one if its entry is -1. */
   read(given: Value): Value {
-    const program = this.#program;
-    const entries = program.input("tokenBlocks", "i32", given.spec.shape);
-    const isUnknown = program.less(given, program.constant(Int32Array.of(0), "i32", []));
-    return program.where(isUnknown, program.gather(this.#entries, entries), given);
+    const blocks = this.#program.input("tokenBlocks", "i32", given.spec.shape);
+    return this.#program.gather(this.#entries, blocks, { fallback: given });
   }
 
-  /** Keeps the chosen tokens `[nOut]` in entries. */
+  /** Keeps chosen tokens `[nOut]` in entries, but none for an entry -1. */
   write(tokens: Value): void {
-    const blocks = this.#program.input("chosenBlocks", "i32", tokens.spec.shape);
-    this.#program.assign(this.#entries, this.#program.scatter(this.#entries, blocks, tokens));
+    const indices = this.#program.input("chosenBlocks", "i32", tokens.spec.shape);
+    this.#program.assign(this.#entries, tokens, { indices });
   }
 }

@@ -12,8 +12,6 @@ export interface Slice {
 /** What the inputs of a model's program depend on. */
 export interface InputLayout {
   readonly contextLength: number;
-  /** Number of sequences in the cache. */
-  readonly sequences: number;
   /** Whether tokens read and write rows of recurrent state. */
   readonly isRecurrent: boolean;
   readonly output: "logits" | "states";
@@ -65,7 +63,6 @@ type Inputs = Partial<ChoiceInputs> & {
 export class RunInputs {
   readonly #layout: InputLayout;
   readonly #maxBlocks: number;
-  readonly #noBlock: number;
   #dims: Extents | undefined;
   #inputs: Inputs | undefined;
   #choices: ChoiceInputs | undefined;
@@ -73,7 +70,6 @@ export class RunInputs {
   constructor(layout: InputLayout) {
     this.#layout = layout;
     this.#maxBlocks = blocksOf(layout.contextLength);
-    this.#noBlock = layout.sequences * this.#maxBlocks;
   }
 
   /** The inputs and dims of a run. Takes the blocks that its tokens need. The arrays are valid until the next call. */
@@ -96,7 +92,7 @@ export class RunInputs {
         const choice = output.kind === "tokens" ? output.choice : undefined;
         if (this.#choices !== undefined) this.#fillChoice(this.#choices, row, choice, slice.rows - j, masked);
         if (choice?.mask !== undefined) masked++;
-        if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = this.#noBlock;
+        if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = -1;
         data.outRows[row++] = token - j;
       }
       const { request } = slice;
@@ -136,7 +132,7 @@ export class RunInputs {
       data.positions[token + j] = start + j;
       data.slots[token + j] = sequence.slotOf(start + j);
       data.seqOf[token + j] = i;
-      if (data.tokenBlocks !== undefined) data.tokenBlocks[token + j] = sequence.blockOf(start + j);
+      if (data.tokenBlocks !== undefined) data.tokenBlocks[token + j] = id === undefined ? sequence.blockOf(start) : -1;
       if (data.stateRows !== undefined) data.stateRows[token + j] = sequence.stateRow;
     }
   }
