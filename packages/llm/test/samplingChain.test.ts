@@ -106,6 +106,26 @@ describe("the chain", () => {
     for (const [i, p] of [0.1, 0.2, 0.3, 0.4].entries()) expect(Math.abs(counts[i]! - p * 10_000)).toBeLessThan(245);
   });
 
+  test.each<[string, SamplingOptions]>([
+    ["alone", {}],
+    ["at a low temperature", { temperature: 0.6 }],
+    ["after cuts", { temperature: 1.4, topK: 9, topP: 0.9, minP: 0.05 }],
+  ])("draws pass a chi-square test: %s", (_, options) => {
+    const logits = Float32Array.from({ length: 12 }, (_, i) => 2 * Math.sin(7 * i));
+    const { ids, logits: scaled } = sampleCandidates(logits, [], resolveSampling({ ...off, ...options }));
+    const chances = probabilities({ ids, logits: scaled, sorted: false });
+    const counts = new Map<number, number>();
+    const draws = 20_000;
+    for (let position = 0; position < draws; position++) {
+      const id = sampleToken(logits, resolveSampling({ ...off, ...options, seed: 2 ** 33 + 5 }), { history: [], position });
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    expect([...counts.keys()].sort((a, b) => a - b)).toEqual([...ids].sort((a, b) => a - b));
+    const statistic = ids.reduce((sum, id, i) => sum + (counts.get(id)! - draws * chances[i]!) ** 2 / (draws * chances[i]!), 0);
+    // The 99.9 % quantile with 11 degrees of freedom, and so above that with fewer.
+    expect(statistic).toBeLessThan(31.26);
+  });
+
   test("excluded tokens are never chosen; no token, NaN and infinity are errors", () => {
     const options = resolveSampling(off);
     const masked = Float32Array.of(Number.NEGATIVE_INFINITY, 0, Number.NEGATIVE_INFINITY);

@@ -1,4 +1,4 @@
-import { type Expr, type FunctionBuilder, type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, type FunctionRef, f32, f32x4, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
 
 /** Logits of a block: as many as a word of the mask has bits. */
 export const blockLength = 32;
@@ -33,19 +33,19 @@ export function emitMaxima(module: ModuleBuilder, name: string): FunctionRef<typ
         f.set(bits, i32.load(mask));
         f.advance(mask, 4);
       });
-      f.if(
-        i32.and(i32.eq(bits, -1), i32.geU(i32.sub(end, from), 4 * blockLength)),
-        () => f.set(most, greatestOfBlock(f, from)),
-        () => {
-          f.set(most, none);
-          f.for(i, 0, blockLength, 1, () => {
-            const at = f.let(i32.add(from, i32.shl(i, 2)));
-            f.if(i32.and(i32.ltU(at, end), i32.and(i32.shrU(bits, i), 1)), () => f.set(most, f32.max(most, f32.load(at))));
-          });
-        },
-      );
+      const isWhole = f.let(i32.and(i32.eq(bits, -1), i32.geU(i32.sub(end, from), 4 * blockLength)));
+      f.if(isWhole, () => setGreatest(f, most, from));
+      // One by one if logits are left out or may be NaN.
+      f.if(i32.or(i32.eqz(isWhole), f32.ne(most, most)), () => {
+        f.set(most, none);
+        f.for(i, 0, blockLength, 1, () => {
+          const at = f.let(i32.add(from, i32.shl(i, 2)));
+          f.if(i32.and(i32.ltU(at, end), i32.and(i32.shrU(bits, i), 1)), () => f.set(most, f32.max(most, f32.load(at))));
+        });
+        f.if(f32.ne(most, most), () => f.return(most));
+      });
       f.store(maxima, most);
-      f.set(greatest, f32.max(greatest, most));
+      f.if(f32.gt(most, greatest), () => f.set(greatest, most));
       f.advance(maxima, 4);
       f.advance(from, 4 * blockLength);
     });
@@ -53,11 +53,14 @@ export function emitMaxima(module: ModuleBuilder, name: string): FunctionRef<typ
   });
 }
 
-function greatestOfBlock(f: FunctionBuilder, from: Local<"i32">): Expr<"f32"> {
-  const loaded = Array.from({ length: blockLength / 4 }, (_, i) => v128.load(from, 16 * i));
-  const most = f.let(loaded.reduce((a, b) => f32x4.max(a, b)));
-  const [a, b, c, d] = [0, 1, 2, 3].map((lane) => f32x4.extract(most, lane)) as [Expr<"f32">, Expr<"f32">, Expr<"f32">, Expr<"f32">];
-  return f32.max(f32.max(a, b), f32.max(c, d));
+/** Sets `most` to the greatest logit of a block, or to NaN if the block may have NaN. Instructions that keep NaN would cost more. */
+function setGreatest(f: FunctionBuilder, most: Local<"f32">, from: Local<"i32">): void {
+  const loaded = Array.from({ length: blockLength / 4 }, (_, i): V128 => f.let(v128.load(from, 16 * i)));
+  const all = f.let(loaded.reduce((a, b) => f32x4.pmax(a, b)));
+  const sum = f.let(loaded.reduce((a, b) => f32x4.add(a, b)));
+  const halves = f.let(f32x4.pmax(all, f32x4.shuffle(all, all, [2, 3, 0, 1])));
+  f.set(most, f32x4.extract(f32x4.pmax(halves, f32x4.shuffle(halves, halves, [1, 0, 3, 2])), 0));
+  f.if(v128.anyTrue(f32x4.ne(sum, sum)), () => f.set(most, f32.const(Number.NaN)));
 }
 
 /** Visits the candidates of a row with logits of at least `least`, which is finite, by their indices. */

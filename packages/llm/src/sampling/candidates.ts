@@ -1,4 +1,4 @@
-import { chosenSum, distanceOf, weightOf } from "@centella/core/backend";
+import { chosenSum, weightOf } from "@centella/core/backend";
 import { check, elementAt, floatArray, isRecord, kind } from "@centella/quant/checks";
 import { SamplingError } from "../errors.ts";
 
@@ -80,12 +80,18 @@ export function greatestLogit(logits: Float32Array): number {
  */
 export function weightsOf({ logits }: Candidates): Float64Array {
   const max = greatestLogit(logits);
-  return Float64Array.from(logits, (logit) => weightOf(distanceOf(max, logit, 1)));
+  const weights = new Float64Array(logits.length);
+  logits.forEach((logit, i) => {
+    weights[i] = weightOf(Math.fround(max - logit));
+  });
+  return weights;
 }
 
 /** Sum of weights. */
 export function totalOf(weights: Float64Array): number {
-  return weights.reduce((sum, weight) => sum + weight, 0);
+  let total = 0;
+  for (const weight of weights) total += weight;
+  return total;
 }
 
 function orderedById({ ids, logits }: Candidates): Candidates {

@@ -14,7 +14,7 @@ export interface SamplingConstants {
   /** Bits of a weight. A sum of up to 2^24 weights is below 2^52. */
   readonly weightBits: number;
   /** Coefficients of `2^-x = 1 - x (c1 - x (c2 - x (...)))` for x in [0, 1), times 2^32. The relative error is below 1.1e-8. */
-  readonly powerCoefficients: readonly number[];
+  readonly powerCoefficients: readonly [number, number, number, number, number, number];
 }
 
 /** See {@link SamplingConstants}. */
@@ -26,8 +26,8 @@ export const samplingConstants: SamplingConstants = {
   powerCoefficients: [2977044447, 1031763206, 238367376, 41218952, 5547538, 493577],
 };
 
-const { fractionBits, exponentScale, maxExponent, weightBits, powerCoefficients } = samplingConstants;
-const fractions = 2 ** fractionBits;
+const { fractionBits, exponentScale, maxExponent, weightBits } = samplingConstants;
+const [c1, c2, c3, c4, c5, c6] = samplingConstants.powerCoefficients;
 
 /** Lower temperatures choose the greatest logit. */
 export const leastTemperature: number = 2 ** -16;
@@ -37,14 +37,17 @@ export const maxCandidates: number = 2 ** 24;
 
 /** Weight of a candidate whose logit is `distance`, an f32 from 0, below the greatest: `e^-distance` as a whole number below 2^28. */
 export function weightOf(distance: number): number {
-  const exponent = Math.trunc(Math.min(Math.fround(distance * exponentScale), maxExponent));
-  const whole = Math.floor(exponent / fractions);
+  const exponent = Math.min(Math.fround(distance * exponentScale), maxExponent) | 0;
+  const whole = exponent >> fractionBits;
   if (whole >= weightBits) return 0;
-  const x = exponent % fractions;
-  let sum = 0;
-  // Exact: each product is below 2^52.
-  for (let i = powerCoefficients.length - 1; i >= 0; i--) sum = powerCoefficients[i]! - Math.floor((sum * x) / fractions);
-  return (0xffffffff - Math.floor((sum * x) / fractions)) >>> (32 - weightBits + whole);
+  const x = (exponent & (2 ** fractionBits - 1)) * 2 ** -fractionBits;
+  // Exact: each product has at most 52 bits.
+  let sum = c5 - Math.floor(c6 * x);
+  sum = c4 - Math.floor(sum * x);
+  sum = c3 - Math.floor(sum * x);
+  sum = c2 - Math.floor(sum * x);
+  sum = c1 - Math.floor(sum * x);
+  return (0xffffffff - Math.floor(sum * x)) >>> (32 - weightBits + whole);
 }
 
 /** Distance between two logits at a temperature. */
