@@ -1,11 +1,15 @@
+import { type Constraint, compile, vocabulary } from "@centella/grammar";
 import { separationOf } from "../src/chat/reasoning.ts";
-import { type ChatMessage, ChatTemplate } from "../src/index.ts";
+import { Markup } from "../src/format/markup.ts";
+import { type ChatMessage, ChatTemplate, type Tokenizer } from "../src/index.ts";
 import { argumentFamily } from "../src/tools/argumentFamilies.ts";
 import { CallParser, type CallSpan } from "../src/tools/callParser.ts";
 import { findFormat } from "../src/tools/findFormat.ts";
 import { toolVariables } from "../src/tools/probe.ts";
 import type { ToolFormat } from "../src/tools/toolFormat.ts";
 import { renderedMessages } from "../src/tools/toolMessages.ts";
+import { toolUse } from "../src/tools/tools.ts";
+import { TurnTools } from "../src/tools/turnTools.ts";
 
 /** A call of a tool. */
 export interface Call {
@@ -43,7 +47,7 @@ export const turns: Readonly<Record<string, readonly Call[]>> = {
         exact: true,
         ratio: -1.5,
         tags: ["a", "b c"],
-        place: { x: "", y: { z: null } },
+        place: { x: "", y: "q r" },
       },
     },
   ],
@@ -67,10 +71,18 @@ export interface ParsedTurn {
   readonly calls: readonly { readonly name: string; readonly args: unknown; readonly isDone: boolean }[];
 }
 
+const bytesAsTokens = vocabulary([...Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte)), new Uint8Array()], {
+  endIds: [256],
+  specialIds: [],
+});
+/** A vocabulary without control tokens. */
+const plainTokenizer = { encode: () => new Int32Array() } as Partial<Tokenizer> as Tokenizer;
+
 /** Renders turns of a template and reads them back. */
 export class RoundTrip {
   readonly format: ToolFormat;
   readonly #template: ChatTemplate;
+  #constraint: Constraint | undefined;
 
   constructor(source: string) {
     this.#template = new ChatTemplate({ source, bosToken: "<BOS>", eosToken: "<EOS>" });
@@ -97,6 +109,21 @@ export class RoundTrip {
     // No tag is cut in two.
     const open = turn.lastIndexOf("<", length - 1);
     return turn.slice(open >= 0 && !turn.slice(open, length).includes(">") ? open : length);
+  }
+
+  /** Whether the grammar of a turn whose calls are required accepts the beginning of a text up to the end of its calls. */
+  async accepts(text: string): Promise<boolean> {
+    const { opened = "" } = this.format;
+    const tools = toolNames.map((name) => ({ name, inputSchema: schema }));
+    const turn = await TurnTools.open(toolUse({ tools, toolChoice: "required" }), this.format);
+    this.#constraint ??= compile(turn.grammar(undefined, new Markup(plainTokenizer), undefined).grammar, bytesAsTokens);
+    const matcher = this.#constraint.matcher();
+    let isAccepted = false;
+    for (const byte of new TextEncoder().encode(opened + text)) {
+      if (!matcher.acceptBytes(Uint8Array.of(byte))) break;
+      isAccepted ||= matcher.isComplete;
+    }
+    return isAccepted;
   }
 
   /** Makes a function that parses a turn given in pieces. */

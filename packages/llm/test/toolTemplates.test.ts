@@ -38,7 +38,7 @@ const own: Readonly<Record<string, string>> = {
     ),
   ),
   "keyword arguments of Python": chatml(
-    `<calls>[${each("{{ f.name }}({% for k, v in f.arguments | items %}{{ k }}={{ v | tojson }}{% if not loop.last %}, {% endif %}{% endfor %}){% if not loop.last %}, {% endif %}")}]</calls>`,
+    `<calls>[${each("{{ f.name }}({% for k, v in f.arguments | items %}{{ k }}={{ v if v is boolean else v | tojson }}{% if not loop.last %}, {% endif %}{% endfor %}){% if not loop.last %}, {% endif %}")}]</calls>`,
   ),
   "no calls": chatml(""),
   "no tools": chatml("", ""),
@@ -57,6 +57,31 @@ describe("templates of our own", () => {
   });
 });
 
+/** Turns that templates write in another way than the grammar: the model writes what the grammar allows, and the parser reads both. */
+const writtenOtherwise: Readonly<Record<string, readonly string[] | "all">> = {
+  // Lists as Python writes them.
+  "ByteDance-Seed-OSS.jinja": ["values of all types"],
+  "openbmb-MiniCPM5-1B.jinja": ["values of all types", "texts that look like something else"],
+  // Texts in single quotes.
+  "LFM2.5-8B-A1B.jinja": "all",
+  // Escapes for characters outside ASCII.
+  "Reka-Edge.jinja": ["values of all types"],
+  // No end of the section after a single call.
+  "deepseek-ai-DeepSeek-R1-Distill-Llama-8B.jinja": "all",
+  // An empty line for no arguments.
+  "deepseek-ai-DeepSeek-V4-Flash-0731.jinja": ["no arguments"],
+  "deepseek-ai-DeepSeek-V4.jinja": ["no arguments"],
+  "inclusionai-ling-3.0-flash.jinja": ["no arguments"],
+  // Arguments in the order of their names.
+  "google-gemma-4-31B-it-interleaved.jinja": ["values of all types"],
+  "google-gemma-4-31B-it.jinja": ["values of all types"],
+};
+
+/** A turn without the header or thought at its beginning. */
+function withoutThought(text: string): string {
+  return text.replace(/^[\s\S]*?(?:<\/[\w:]*think[\w:]*>|<\|close\|>response<\|sep\|>|<\|CHATBOT_TOKEN\|>)\s*/, "");
+}
+
 const folder = shared("data", "templates");
 /** Templates that render arrays and objects in a way that is not read. */
 const withoutNesting = ["MiniMax-M3.jinja"];
@@ -64,14 +89,17 @@ const withoutNesting = ["MiniMax-M3.jinja"];
 describeShared("public templates", () => {
   const files = existsSync(folder) ? readdirSync(folder).sort() : [];
   describe.each(files)("%s", (file) => {
-    roundTrips(readFileSync(`${folder}/${file}`, "utf8"), withoutNesting.includes(file) ? plainTurns : turns);
+    roundTrips(readFileSync(`${folder}/${file}`, "utf8"), withoutNesting.includes(file) ? plainTurns : turns, (title) => {
+      const exceptions = writtenOtherwise[file] ?? [];
+      return exceptions !== "all" && !exceptions.includes(title);
+    });
   });
 });
 
 /** Tests that turns are read back as they were, whole and cut at every place. */
-function roundTrips(source: string, given = turns): void {
+function roundTrips(source: string, given = turns, isWritten = (_title: string): boolean => true): void {
   const trip = new RoundTrip(source);
-  test.each(Object.entries(given))("%s", async (_, calls) => {
+  test.each(Object.entries(given))("%s", async (title, calls) => {
     const { between } = trip.format;
     if (calls.length > 1 && between === undefined) return;
     const expected = calls.map((call) => ({ ...call, isDone: true }));
@@ -80,6 +108,7 @@ function roundTrips(source: string, given = turns): void {
     const whole = parse([text]);
     expect(whole.calls, text).toEqual(expected);
     expect(parse(text)).toEqual(whole);
+    if (isWritten(title)) expect(await trip.accepts(withoutThought(text)), text).toBe(true);
     for (let at = 1; at < text.length; at++) expect(parse([text.slice(0, at), text.slice(at)])).toEqual(whole);
   });
 

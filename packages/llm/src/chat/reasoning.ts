@@ -27,6 +27,15 @@ const knownFormats: readonly (readonly [mention: string, format: ReasoningFormat
   ],
   ["<|inner_suffix|>", { open: "<|inner_prefix|>", close: "<|inner_suffix|>" }],
   ["\u25c1/think\u25b7", { open: "\u25c1think\u25b7", close: "\u25c1/think\u25b7" }],
+  [
+    "'<|open|>'",
+    {
+      open: "<|open|>think<|sep|>",
+      close: "<|close|>think<|sep|>",
+      answer: "<|open|>response<|sep|>",
+      answerClose: "<|close|>response<|sep|>",
+    },
+  ],
   ["</thought>", { open: "<thought>", close: "</thought>" }],
 ];
 /** Tags around the answer of models that reason in `<think>`. */

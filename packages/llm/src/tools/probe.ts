@@ -1,6 +1,5 @@
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import type { ChatMessage } from "../chat/messages.ts";
-import { findReasoningFormat } from "../chat/reasoning.ts";
 
 /** A call of a probe message. */
 export interface ProbeCall {
@@ -92,7 +91,22 @@ export class TemplateProbe {
     const [turn, header] = [afterQuestion(whole), afterQuestion(prompt ?? "")];
     let length = 0;
     while (length < header.length && header[length] === turn[length]) length++;
-    return afterReasoning(turn.slice(tagStart(turn, length)), this.#template.source);
+    const start = tagStart(turn, length);
+    // Some prompts have more text before the header than a chat with an answer.
+    const role = lastTag.exec(header)?.[0] ?? "";
+    const isHeader = role !== "" && start < header.length && turn.startsWith(role, start);
+    return this.#answerOf(turn.slice(isHeader ? start + role.length : start));
+  }
+
+  /** What follows the reasoning, without the tags of answers. */
+  #answerOf(turn: string): string {
+    const { reasoning } = this.#template;
+    const tags = typeof reasoning === "object" ? reasoning : undefined;
+    const text = afterReasoning(turn, tags?.close);
+    const { answer: open, answerClose } = tags ?? {};
+    if (open === undefined || !text.trimStart().startsWith(open)) return text;
+    const inside = text.trimStart().slice(open.length);
+    return answerClose === undefined ? inside : inside.replace(answerClose, "");
   }
 
   #render(
@@ -135,11 +149,10 @@ function tagStart(text: string, length: number): number {
   return open >= 0 && !text.slice(open, length).includes(">") ? open : length;
 }
 
+const lastTag = /<[^<>]*>\s*$/;
 const closingTag = /<\/[\w:]*think[\w:]*>/g;
 
-function afterReasoning(text: string, source: string): string {
-  const format = findReasoningFormat(source);
-  const close = format === undefined || format === "harmony" ? undefined : format.close;
+function afterReasoning(text: string, close: string | undefined): string {
   const begun = [answer, ...toolNames].map((marker) => text.indexOf(marker)).filter((at) => at >= 0);
   const thought = text.slice(0, Math.min(text.length, ...begun));
   const ends = [...thought.matchAll(closingTag)].map(({ index, 0: tag }) => index + tag.length);
