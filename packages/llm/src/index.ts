@@ -57,8 +57,7 @@ export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";
-export type { ToolFormatName } from "./tools/namedFormats.ts";
-export type { RunPart, ToolResultPart } from "./tools/runTools.ts";
+export type { ToolFormatName } from "./tools/formats/namedFormats.ts";
 export type {
   ArgumentSyntax,
   CallSyntax,
@@ -69,5 +68,6 @@ export type {
   TemplateSupport,
   ToolFormat,
   ValueType,
-} from "./tools/toolFormat.ts";
+} from "./tools/formats/toolFormat.ts";
+export type { RunPart, ToolResultPart } from "./tools/runTools.ts";
 export type { Tool, ToolCall, ToolChoice, ToolContext, ToolOptions } from "./tools/tools.ts";

@@ -23,8 +23,8 @@ import type { ReasoningFormat, ReasoningTags } from "../chat/reasoning.ts";
 import type { ReasoningControl } from "../chat/reasoningControl.ts";
 import type { AnswerFormat } from "../format/answerFormat.ts";
 import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingOptionNames } from "../sampling/options.ts";
-import type { ToolFormatName } from "../tools/namedFormats.ts";
-import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolFormatName } from "../tools/formats/namedFormats.ts";
+import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { ToolOptions } from "../tools/tools.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 

@@ -7,7 +7,7 @@ import { maxCountedTokens, TokenizerError } from "../errors.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
-import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { Tool } from "../tools/tools.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { FittedPrompt, ResolvedOverflow, Shortening } from "./overflow.ts";

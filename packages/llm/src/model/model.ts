@@ -7,7 +7,7 @@ import { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { EmbedInput } from "./embed.ts";
 import type { EmbedOptions, PerplexityOptions } from "./measureOptions.ts";
 import { embedKinds, perplexityKinds, signalKinds } from "./measureOptions.ts";

@@ -18,9 +18,9 @@ import {
   text,
 } from "@centella/grammar";
 import { type Markup, textWithout } from "../format/markup.ts";
-import type { ArgumentFamily, ArgumentGrammar } from "./argumentFamily.ts";
-import { type ObjectSchema, schemaOf } from "./schemaParts.ts";
-import type { Pieces, Slot, ToolFormat } from "./toolFormat.ts";
+import type { ArgumentFamily, ArgumentGrammar } from "./arguments/argumentFamily.ts";
+import { type ObjectSchema, schemaOf } from "./arguments/schemaParts.ts";
+import type { Pieces, Slot, ToolFormat } from "./formats/toolFormat.ts";
 import type { ToolUse } from "./tools.ts";
 
 /** What the grammar of an answer with calls is made from. */

@@ -1,8 +1,8 @@
 import { partialTag } from "../generate/textSplitter.ts";
-import type { ArgumentFamily } from "./argumentFamily.ts";
-import type { ArgumentReader, ArgumentSchema, ReadArguments } from "./argumentReader.ts";
-import { matchLiteral } from "./literalMatch.ts";
-import type { Pieces, Slot, ToolFormat } from "./toolFormat.ts";
+import type { ArgumentFamily } from "./arguments/argumentFamily.ts";
+import type { ArgumentReader, ArgumentSchema, ReadArguments } from "./arguments/argumentReader.ts";
+import { matchLiteral } from "./arguments/literalMatch.ts";
+import type { Pieces, Slot, ToolFormat } from "./formats/toolFormat.ts";
 
 /** A piece of text, or of a call. */
 export type CallSpan = { readonly type: "text"; readonly text: string } | CallPiece;

@@ -2,7 +2,7 @@ import { UnsupportedError } from "@centella/core";
 import { isRecord } from "@centella/quant/checks";
 import type { ChatMessage } from "../chat/messages.ts";
 import { textOf } from "../chat/messages.ts";
-import type { Pieces, ToolFormat } from "./toolFormat.ts";
+import type { Pieces, ToolFormat } from "./formats/toolFormat.ts";
 
 /** A call as it is part of an assistant's message. */
 interface MessageCall {

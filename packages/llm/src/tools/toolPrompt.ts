@@ -2,9 +2,9 @@ import type { ChatOptions } from "../chat/chatOptions.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import type { ChatMessage } from "../chat/messages.ts";
 import { textOf } from "../chat/messages.ts";
-import { findFormat } from "./findFormat.ts";
-import { toolVariables } from "./probe.ts";
-import type { ToolFormat } from "./toolFormat.ts";
+import { findFormat } from "./formats/findFormat.ts";
+import { toolVariables } from "./formats/probe.ts";
+import type { ToolFormat } from "./formats/toolFormat.ts";
 import { renderedMessages, writtenCalls } from "./toolMessages.ts";
 import { type Tool, templateTools } from "./tools.ts";
 

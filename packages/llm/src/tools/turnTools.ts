@@ -2,16 +2,16 @@ import type { Grammar } from "@centella/grammar";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import type { ChatMessage } from "../chat/messages.ts";
 import type { Markup } from "../format/markup.ts";
-import { argumentFamily } from "./argumentFamilies.ts";
-import type { ArgumentFamily } from "./argumentFamily.ts";
-import type { ArgumentSchema } from "./argumentReader.ts";
+import { argumentFamily } from "./arguments/argumentFamilies.ts";
+import type { ArgumentFamily } from "./arguments/argumentFamily.ts";
+import type { ArgumentSchema } from "./arguments/argumentReader.ts";
 import { CallCollector } from "./callCollector.ts";
 import { type CallGrammar, callGrammar } from "./callGrammar.ts";
 import { CallParser } from "./callParser.ts";
-import { findFormat, givenFormat } from "./findFormat.ts";
+import { findFormat, givenFormat } from "./formats/findFormat.ts";
+import type { ToolFormatName } from "./formats/namedFormats.ts";
+import type { ToolFormat } from "./formats/toolFormat.ts";
 import { harmonyGrammar } from "./harmonyGrammar.ts";
-import type { ToolFormatName } from "./namedFormats.ts";
-import type { ToolFormat } from "./toolFormat.ts";
 import { type ToolOptions, type ToolUse, toolUse } from "./tools.ts";
 
 /** The tools of one turn in the format of a model. */

@@ -11,7 +11,7 @@ import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
-import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { PackedSource } from "./packedSource.ts";
 
 /** Options that can be cloned: without signals and callbacks, which the channel transmits. */

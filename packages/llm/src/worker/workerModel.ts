@@ -12,7 +12,7 @@ import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
-import type { ToolFormat } from "../tools/toolFormat.ts";
+import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { ModelCalls } from "./calls.ts";
 import { Caller } from "./channel.ts";
 import { connect, type ModelWorker } from "./endpoint.ts";

@@ -1,5 +1,5 @@
 import type { Grammar } from "@centella/grammar";
-import type { Markup } from "../format/markup.ts";
+import type { Markup } from "../../format/markup.ts";
 import type { ArgumentReader, ArgumentSchema } from "./argumentReader.ts";
 import type { ObjectSchema } from "./schemaParts.ts";
 

@@ -1,5 +1,5 @@
-import type { ChatTemplate } from "../chat/chatTemplate.ts";
-import type { ChatMessage } from "../chat/messages.ts";
+import type { ChatTemplate } from "../../chat/chatTemplate.ts";
+import type { ChatMessage } from "../../chat/messages.ts";
 
 /** A call of a probe message. */
 export interface ProbeCall {

@@ -1,8 +1,8 @@
-import { partialTag } from "../generate/textSplitter.ts";
+import { partialTag } from "../../generate/textSplitter.ts";
+import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
 import type { ArgumentReader, ArgumentSchema, ReadArguments } from "./argumentReader.ts";
 import { matchLiteral } from "./literalMatch.ts";
 import { parseNotation } from "./notation.ts";
-import type { TaggedSyntax, ValueType } from "./toolFormat.ts";
 import { typesOf } from "./valueTypes.ts";
 
 /** What XML puts before text with markup in it. */

@@ -1,6 +1,6 @@
+import type { NotationSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentReader, ReadArguments } from "./argumentReader.ts";
 import { parseArguments } from "./notation.ts";
-import type { NotationSyntax } from "./toolFormat.ts";
 
 const gemmaQuote = '<|"|>';
 

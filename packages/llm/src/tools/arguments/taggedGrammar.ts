@@ -13,9 +13,9 @@ import {
   sequence,
   text,
 } from "@centella/grammar";
-import { type Markup, textWithout } from "../format/markup.ts";
+import { type Markup, textWithout } from "../../format/markup.ts";
+import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
-import type { TaggedSyntax, ValueType } from "./toolFormat.ts";
 import { typesOfSchema } from "./valueTypes.ts";
 
 /**

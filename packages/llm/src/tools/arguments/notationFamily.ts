@@ -1,7 +1,7 @@
+import type { NotationSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentFamily } from "./argumentFamily.ts";
 import { notationGrammar } from "./notationGrammar.ts";
 import { NotationReader } from "./notationReader.ts";
-import type { NotationSyntax } from "./toolFormat.ts";
 
 /** The family of arguments in the notation of Python or Gemma. */
 export function notationFamily(syntax: NotationSyntax): ArgumentFamily {

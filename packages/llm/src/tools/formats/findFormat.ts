@@ -1,5 +1,5 @@
 import { ArgumentError } from "@centella/core";
-import type { ChatTemplate } from "../chat/chatTemplate.ts";
+import type { ChatTemplate } from "../../chat/chatTemplate.ts";
 import { detectSyntax } from "./detectFormat.ts";
 import { mentions, namedFormats, prefixes, type ToolFormatName } from "./namedFormats.ts";
 import { type ProbeStyle, probeCall, TemplateProbe } from "./probe.ts";

@@ -13,9 +13,9 @@ import {
   text,
 } from "@centella/grammar";
 import { isRecord } from "@centella/quant/checks";
-import { type Markup, textWithout } from "../format/markup.ts";
+import { type Markup, textWithout } from "../../format/markup.ts";
+import type { NotationSyntax, ValueType } from "../formats/toolFormat.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf, unsupported } from "./schemaParts.ts";
-import type { NotationSyntax, ValueType } from "./toolFormat.ts";
 import { typesOfSchema } from "./valueTypes.ts";
 
 /** Quotation mark of Gemma. */

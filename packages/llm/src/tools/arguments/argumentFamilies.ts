@@ -1,7 +1,7 @@
 import { fromJsonSchema } from "@centella/grammar";
+import type { ArgumentSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentFamily } from "./argumentFamily.ts";
 import { JsonReader } from "./jsonReader.ts";
-import type { ArgumentSyntax } from "./toolFormat.ts";
 
 /** Most characters of white space in one place of the arguments: what templates indent by. */
 const maxWhitespace = 20;

@@ -1,6 +1,6 @@
 import { isRecord } from "@centella/quant/checks";
+import type { ValueType } from "../formats/toolFormat.ts";
 import type { ArgumentSchema } from "./argumentReader.ts";
-import type { ValueType } from "./toolFormat.ts";
 
 const all: ReadonlySet<ValueType> = new Set(["string", "number", "boolean", "null", "array", "object"]);
 

@@ -1,7 +1,7 @@
+import type { TaggedSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentFamily } from "./argumentFamily.ts";
 import { taggedGrammar } from "./taggedGrammar.ts";
 import { TaggedReader } from "./taggedReader.ts";
-import type { TaggedSyntax } from "./toolFormat.ts";
 
 /** The family of arguments between markup. */
 export function taggedFamily(syntax: TaggedSyntax): ArgumentFamily {
