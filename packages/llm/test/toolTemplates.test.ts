@@ -79,7 +79,7 @@ const writtenOtherwise: Readonly<Record<string, readonly string[] | "all">> = {
 
 /** A turn without the header or thought at its beginning. */
 function withoutThought(text: string): string {
-  return text.replace(/^[\s\S]*?(?:<\/[\w:]*think[\w:]*>|<\|close\|>response<\|sep\|>|<\|CHATBOT_TOKEN\|>)\s*/, "");
+  return text.replace(/^[\s\S]*?(?:<\/[\w:]*think[\w:]*>|<\|close\|>response<\|sep\|>)\s*/, "").replace(/^<\|CHATBOT_TOKEN\|>\s*/, "");
 }
 
 const folder = shared("data", "templates");

@@ -27,7 +27,7 @@ export class Markup {
     let from = 0;
     const spaced = (rest: string): Regular[] => (rest === "" ? [] : [text(rest)]);
     for (const id of this.#tokenizer.encode(markup, { addSpecial: false, parseSpecial: true })) {
-      if (!isControl(this.#tokenizer, id)) continue;
+      if (!isTag(this.#tokenizer, id)) continue;
       const name = this.#tokenizer.tokenText(id);
       const at = markup.indexOf(name, from);
       if (at < 0) continue;
@@ -60,6 +60,13 @@ export function textWithout(part: string): Regular {
 /** Whether a token is no text: a control token, or an added one after which text loses its first space. */
 export function isControl(tokenizer: Tokenizer, id: number): boolean {
   return tokenizer.isSpecial(id) || (tokenizer.addSpacePrefix && tokenizer.isTextBoundary(id));
+}
+
+const tagText = /^[<[\u25c1].*[>\]\u25b7]$/;
+
+/** Whether a token of markup is a tag of its own: a control token, or an added one. Added tokens may also be white space, which is text. */
+function isTag(tokenizer: Tokenizer, id: number): boolean {
+  return isControl(tokenizer, id) || (tokenizer.isTextBoundary(id) && tagText.test(tokenizer.tokenText(id)));
 }
 
 /** The bytes that a control token stands for in grammars. */
