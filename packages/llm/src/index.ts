@@ -17,6 +17,7 @@ export {
   UnsupportedArchitectureError,
 } from "./errors.ts";
 export type { AnswerFormat } from "./format/answerFormat.ts";
+export type { FormatValue, SchemaValue, StandardSchema, ValidationIssue, ValidationResult } from "./format/schemaTypes.ts";
 export type { GenerateOptions, ReasoningOptions, RunOptions } from "./generate/generateOptions.ts";
 export type {
   Commentary,
@@ -57,6 +58,7 @@ export { TextStream, type TextStreamOptions } from "./tokenizer/textStream.ts";
 export type { DecodeOptions, EncodeAsyncOptions, EncodeOptions, Tokenizer, TokenizerKind } from "./tokenizer/tokenizer.ts";
 export type { FillInMiddleIds } from "./tokenizer/tokenKinds.ts";
 export type { StringList, VocabularyMetadata } from "./tokenizer/vocabulary.ts";
+export { type ToolDefinition, tool } from "./tools/defineTool.ts";
 export type { ToolFormatName } from "./tools/formats/namedFormats.ts";
 export type {
   ArgumentSyntax,

@@ -9,6 +9,9 @@ import { Markup } from "./markup.ts";
 import { textVocabulary } from "./textVocabulary.ts";
 import { markupOf, withReasoning } from "./withReasoning.ts";
 
+// Re-exported so that answers with values of their beginnings load a single file.
+export { partialJson } from "@centella/grammar";
+
 /** What the constraint of an answer depends on. */
 export interface ConstraintContext {
   readonly tokenizer: Tokenizer;

@@ -1,21 +1,24 @@
-import { ArgumentError, UnsupportedError } from "@centella/core";
+import { ArgumentError } from "@centella/core";
 import type { JsonSchema } from "@centella/grammar";
-import { boolean, describe, either, isRecord, type Kind, listOf, object, string } from "@centella/quant/checks";
+import { boolean, describe, either, isRecord, type Kind, kind, listOf, object, string } from "@centella/quant/checks";
+import type { StandardSchema } from "./schemaTypes.ts";
+import { isStandard } from "./standardSchema.ts";
 
 /**
- * What an answer must match as a whole: any JSON text, JSON that is valid under a schema, a regular expression (ECMA-262), a grammar in
+ * What an answer must match as a whole: any JSON text, JSON that is valid under a schema or a type of a validation library (Zod 4 and
+ * others with the interface of standardschema.dev), a regular expression (ECMA-262), a grammar in
  * llama.cpp's GBNF or in llguidance's variant of Lark, or one of several texts. `@centella/grammar` describes each of them.
  */
 export type AnswerFormat =
   | "json"
-  | { readonly schema: JsonSchema }
+  | { readonly schema: JsonSchema | StandardSchema }
   | { readonly regex: string }
   | { readonly gbnf: string }
   | { readonly lark: string }
   | { readonly choice: readonly string[] };
 
 const sources: Readonly<Record<string, Kind>> = {
-  schema: either(boolean, object),
+  schema: either(either(boolean, object), kind("a type of a validation library", isStandard)),
   regex: string,
   gbnf: string,
   lark: string,
@@ -36,10 +39,5 @@ export function checkFormat(format: unknown): void {
       "format",
       '"json" or an object with one of schema, regex, gbnf, lark, choice',
       isKnown ? `${name}: ${describe(source)}` : describe(format),
-    );
-  if (isRecord(source) && "~standard" in source)
-    throw new UnsupportedError(
-      "format",
-      "schemas are JSON Schemas, not types of a validation library; pass what the library converts them to",
     );
 }

@@ -1,5 +1,7 @@
-import { choice, fromGbnf, fromJsonSchema, fromLark, fromRegex, type Grammar, type JsonSchemaGrammar, text } from "@centella/grammar";
+import { choice, fromGbnf, fromLark, fromRegex, type Grammar, type JsonSchemaGrammar, text } from "@centella/grammar";
 import type { AnswerFormat } from "./answerFormat.ts";
+import { schemaGrammar } from "./schemaGrammar.ts";
+import { jsonSchemaOf } from "./standardSchema.ts";
 
 /**
  * The grammar of a format, with sentences on keywords that have no effect.
@@ -16,7 +18,7 @@ export function answerGrammar(
     if ("choice" in format) return plain({ start: choice(format.choice.map(text)), rules: {} });
     return withWarnings(fromLark(format.lark));
   }
-  return withWarnings(fromJsonSchema(format === "json" ? true : format.schema, signal === undefined ? {} : { signal }));
+  return withWarnings(schemaGrammar(format === "json" ? true : jsonSchemaOf(format.schema), { signal }));
 }
 
 function withWarnings(grammar: JsonSchemaGrammar): { readonly grammar: Grammar; readonly warnings: readonly string[] } {

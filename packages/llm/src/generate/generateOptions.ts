@@ -35,7 +35,7 @@ export interface ReasoningOptions extends ReasoningControl {
 }
 
 /** How a text is generated: the sampling options, the options for tools and the options below. */
-export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers">, ToolOptions {
+export interface GenerateOptions<Format extends AnswerFormat = AnswerFormat> extends Omit<SamplingOptions, "dryBreakers">, ToolOptions {
   /** Maximum number of tokens to generate, at least 1. Default: until the text ends or the context is full. */
   readonly maxTokens?: number | undefined;
   /** Texts that interrupt a repetition for DRY: up to 64, each of up to 40 characters. Default: line feed, colon, double quote, asterisk. */
@@ -83,13 +83,15 @@ export interface GenerateOptions extends Omit<SamplingOptions, "dryBreakers">, T
    * those of the model. The text ends only where it matches, or is cut short with `complete: false`. Reasoning before the answer is free.
    * Logits are then read for every token, also for greedy texts. The format is checked after the call, before anything is computed.
    */
-  readonly format?: AnswerFormat | undefined;
+  readonly format?: Format | undefined;
+  /** Report the value of the answer so far in each part, for the formats `{ schema }` and "json". Default false. */
+  readonly partial?: boolean | undefined;
   /** How the model writes calls of tools, in place of what `model.toolFormat` finds. */
   readonly toolFormat?: ToolFormatName | ToolFormat | undefined;
 }
 
 /** Options of `session.run`: those of each of its answers, and their number. */
-export interface RunOptions extends GenerateOptions {
+export interface RunOptions<Format extends AnswerFormat = AnswerFormat> extends GenerateOptions<Format> {
   /** Most answers of the model, at least 1. Default: 8. */
   readonly maxSteps?: number | undefined;
 }
@@ -113,6 +115,7 @@ export interface ResolvedGeneration {
   readonly progress: boolean;
   readonly chat: ChatOptions;
   readonly format: AnswerFormat | undefined;
+  readonly partial: boolean;
   /** Options for tools, if any were given; `toolUse` checks them. */
   readonly tools: ToolOptions | undefined;
   readonly toolFormat: ToolFormatName | ToolFormat | undefined;
@@ -145,6 +148,7 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   progress: boolean,
   chat: object,
   format: anything,
+  partial: boolean,
   tools: anything,
   toolChoice: anything,
   parallelToolCalls: boolean,
@@ -204,9 +208,17 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     progress,
     chat,
     format,
+    partial: isPartial(options),
     tools: isToolless ? undefined : { tools, toolChoice, parallelToolCalls, strictTools },
     toolFormat,
   };
+}
+
+/** @throws {ArgumentError} for a format without values */
+function isPartial({ partial = false, format }: GenerateOptions): boolean {
+  if (partial && format !== "json" && !(isRecord(format) && "schema" in format))
+    throw new ArgumentError("partial", 'the format "json" or { schema }', describe(format));
+  return partial;
 }
 
 function checkDryBreakers(breakers: GenerateOptions["dryBreakers"]): void {

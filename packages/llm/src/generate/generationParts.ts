@@ -1,3 +1,5 @@
+import type { JsonValue } from "@centella/grammar";
+import type { ValidationIssue } from "../format/schemaTypes.ts";
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
 import type { ToolCall } from "../tools/tools.ts";
 
@@ -14,6 +16,8 @@ export interface GeneratedText {
   readonly ids: readonly number[];
   /** Log probabilities of `ids`, with the option `logprobs`. */
   readonly logprobs?: readonly ChosenLogprob[];
+  /** The value of the answer so far, with the option `partial`. */
+  readonly partial?: JsonValue;
 }
 
 /** A piece of a call of a tool, with the option `tools`. The pieces of one call follow one another. */
@@ -35,7 +39,7 @@ export interface ToolCallPart {
 }
 
 /** The last part of a generation. */
-export interface GenerationFinish {
+export interface GenerationFinish<Value = unknown> {
   readonly type: "finish";
   /**
    * - "eos": the model ended the text.
@@ -63,8 +67,10 @@ export interface GenerationFinish {
   readonly logprobs?: readonly ChosenLogprob[];
   /** With the option `format`: whether `text` matches it as a whole and was not cut short. */
   readonly complete?: boolean;
-  /** The value of a complete text, for the formats `{ schema }` and "json". */
-  readonly value?: unknown;
+  /** The value of a complete text, for the formats `{ schema }` and "json". A type of a validation library has validated it. */
+  readonly value?: Value;
+  /** Why the validation library refuses the value, which is absent then. */
+  readonly issues?: readonly ValidationIssue[];
   readonly promptIds: readonly number[];
   /** Repeats the generation with the same prompt and options, on the same backend and host. */
   readonly seed: number;
@@ -92,7 +98,7 @@ export interface PrefillProgress {
 }
 
 /** A part of a generation: text, a piece of a call, progress of the prompt, or the finish. */
-export type GenerationPart = GeneratedText | ToolCallPart | PrefillProgress | GenerationFinish;
+export type GenerationPart<Value = unknown> = GeneratedText | ToolCallPart | PrefillProgress | GenerationFinish<Value>;
 
 /** Token counts of a generation. */
 export interface Usage {

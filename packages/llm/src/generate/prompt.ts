@@ -8,7 +8,7 @@ import type { ModelContext } from "../model/modelContext.ts";
 import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
 import type { ToolFormat } from "../tools/formats/toolFormat.ts";
-import type { Tool } from "../tools/tools.ts";
+import type { PlainTool } from "../tools/tools.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { FittedPrompt, ResolvedOverflow, Shortening } from "./overflow.ts";
 import type { Gap, Prompt } from "./promptInput.ts";
@@ -30,7 +30,7 @@ export interface PromptContext {
   /** The conversation so far. */
   readonly earlier: readonly ChatMessage[];
   /** Tools that the prompt describes, and their format. */
-  readonly tools: { readonly all: readonly Tool[]; readonly format: ToolFormat } | undefined;
+  readonly tools: { readonly all: readonly PlainTool[]; readonly format: ToolFormat } | undefined;
 }
 
 /**

@@ -6,6 +6,8 @@ import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversat
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import type { ReasoningFormat } from "../chat/reasoning.ts";
 import type { AnswerConstraint, ConstraintContext } from "../format/answerConstraint.ts";
+import type { AnswerFormat } from "../format/answerFormat.ts";
+import type { FormatValue } from "../format/schemaTypes.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import type { RunPart } from "../tools/runTools.ts";
 import type { TurnTools } from "../tools/turnTools.ts";
@@ -24,6 +26,7 @@ import type { Prompt } from "./promptInput.ts";
 import type { SessionOptions } from "./sessionOptions.ts";
 import { sessionKinds } from "./sessionOptions.ts";
 import { finishOf, TurnQueue } from "./turnQueue.ts";
+import { validatedFinish } from "./validatedFinish.ts";
 
 /**
  * A conversation that remembers the messages of finished turns. A failed turn leaves no trace; `onAbort` decides about a turn that was aborted
@@ -78,12 +81,18 @@ export class Session {
    *   format before anything is generated; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError |
    *   DisposedError} and the signal's reason while iterating
    */
-  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
+  generate<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: GenerateOptions<Format> = {},
+  ): AsyncGenerator<GenerationPart<FormatValue<Format>>, void, undefined> {
     return this.#generate(prompt, this.#resolve(options), true);
   }
 
   /** Runs {@link generate} to its end and returns the finish. */
-  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+  async complete<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: GenerateOptions<Format> = {},
+  ): Promise<GenerationFinish<FormatValue<Format>>> {
     return finishOf(this.#generate(prompt, this.#resolve(options), false));
   }
 
@@ -93,7 +102,10 @@ export class Session {
    * `maxSteps` answers.
    * @throws as {@link generate}
    */
-  run(prompt: Prompt, options: RunOptions = {}): AsyncGenerator<RunPart, void, undefined> {
+  run<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: RunOptions<Format> = {},
+  ): AsyncGenerator<RunPart<FormatValue<Format>>, void, undefined> {
     this.#resolve(generateOptionsOf(options));
     return this.#run(prompt, options);
   }
@@ -168,17 +180,22 @@ export class Session {
     this.#turns.requireIdle();
   }
 
-  async *#run(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart, void, undefined> {
+  async *#run<Value>(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart<Value>, void, undefined> {
     const { runTools } = await import("../tools/toolCalls.ts");
-    yield* runTools(this, prompt, options);
+    yield* runTools(this, prompt, options) as AsyncGenerator<RunPart<Value>, void, undefined>;
   }
 
-  async *#generate(prompt: Prompt, options: ResolvedGeneration, isStream: boolean): AsyncGenerator<GenerationPart, void, undefined> {
+  /** The type of the value is that of the format, which the constraint and the validation see to. */
+  async *#generate<Value>(
+    prompt: Prompt,
+    options: ResolvedGeneration,
+    isStream: boolean,
+  ): AsyncGenerator<GenerationPart<Value>, void, undefined> {
     const startedAt = performance.now();
     this.#model.requireAlive();
     const end = await this.#turns.begin({ isStream, signal: options.signal });
     try {
-      yield* this.#answer(prompt, options, startedAt);
+      yield* this.#answer(prompt, options, startedAt) as AsyncGenerator<GenerationPart<Value>, void, undefined>;
     } catch (error) {
       throw this.#model.failure(error, options.signal);
     } finally {
@@ -204,8 +221,22 @@ export class Session {
     const callable = tools?.use.callable.length === 0 ? undefined : tools;
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
+    const partialValue = options.partial ? (await import("../format/answerConstraint.ts")).partialJson : undefined;
     const context = {
-      ...{ scheduler, tokenizer, openSequence, prompt: fitted, options, overflow, reasoning, constraint, calls, begun, startedAt },
+      ...{
+        scheduler,
+        tokenizer,
+        openSequence,
+        prompt: fitted,
+        options,
+        overflow,
+        reasoning,
+        constraint,
+        calls,
+        partialValue,
+        begun,
+        startedAt,
+      },
       warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],
     };
     const generation = new Generation(context);
@@ -218,7 +249,7 @@ export class Session {
         }
         const { sequence } = generation;
         if (sequence !== undefined) pool.pause(sequence);
-        yield part;
+        yield part.type === "finish" ? await validatedFinish(part, options.format) : part;
         if (sequence !== undefined) pool.resume(sequence);
       }
     } catch (error) {

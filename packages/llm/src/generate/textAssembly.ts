@@ -1,3 +1,4 @@
+import type { JsonValue } from "@centella/grammar";
 import type { Answer } from "../chat/conversation.ts";
 import { promptEndOf, type Separation } from "../chat/reasoning.ts";
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
@@ -19,6 +20,8 @@ export interface AssemblyContext {
   readonly reasoning: Separation | undefined;
   /** Finds calls of tools in the answer. */
   readonly calls: CallCollector | undefined;
+  /** Value of the beginning of an answer, if parts report it. */
+  readonly partialValue: ((text: string) => JsonValue | undefined) | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
 }
@@ -37,15 +40,17 @@ export class TextAssembly {
   readonly #stream: TextStream;
   readonly #splitter: TextSplitter | undefined;
   readonly #calls: CallCollector | undefined;
+  readonly #partialValue: AssemblyContext["partialValue"];
   readonly #history: readonly number[];
   readonly #promptTokens: number;
   readonly #reportsLogprobs: boolean;
   /** Length of the history up to which tokens belong to parts that were yielded. */
   #reported: number;
 
-  constructor({ tokenizer, options, reasoning, calls, prompt, begun }: AssemblyContext, history: readonly number[]) {
+  constructor({ tokenizer, options, reasoning, calls, partialValue, prompt, begun }: AssemblyContext, history: readonly number[]) {
     this.#stops = new StopStrings(options.stop);
     this.#calls = calls;
+    this.#partialValue = partialValue;
     const markup = reasoning?.markup ?? [];
     const shown = [...markup, ...(calls?.markup ?? [])];
     this.#stream = new TextStream(tokenizer, { after: prompt.ids.at(-1), ...(shown.length > 0 && { shown: markupIds(tokenizer, shown) }) });
@@ -111,7 +116,8 @@ export class TextAssembly {
         const begun = isFirst ? undefined : this.commentary.pop();
         this.commentary.push({ text: (begun?.text ?? "") + text, ...to });
       }
-      yield { type, text, ...to, ...this.#tokens() };
+      const partial = type === "text" ? this.#partialValue?.(this.text) : undefined;
+      yield { type, text, ...to, ...this.#tokens(), ...(partial !== undefined && { partial }) };
     }
   }
 

@@ -4,10 +4,10 @@ import { Semaphore } from "../scheduler/semaphore.ts";
 import type { GenerationFinish, GenerationPart } from "./generationParts.ts";
 
 /** Reads a generation to its end and returns its last part. */
-export async function finishOf(parts: AsyncIterable<GenerationPart>): Promise<GenerationFinish> {
-  let last: GenerationPart | undefined;
+export async function finishOf<Value>(parts: AsyncIterable<GenerationPart<Value>>): Promise<GenerationFinish<Value>> {
+  let last: GenerationPart<Value> | undefined;
   for await (const part of parts) last = part;
-  return last as GenerationFinish;
+  return last as GenerationFinish<Value>;
 }
 
 /** Options of {@link TurnQueue.begin}. */

@@ -207,8 +207,9 @@ export class CallParser {
 
   #take({ delta, rest, isBroken = false }: ReadArguments, spans: CallSpan[]): boolean {
     if (isBroken) {
+      this.#held = rest ?? "";
       this.#state = "text";
-      return false;
+      return true;
     }
     if (delta !== "" || rest !== undefined) this.#emit(spans, delta, rest !== undefined);
     if (rest === undefined) return false;

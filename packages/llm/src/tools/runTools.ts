@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../chat/messages.ts";
+import { validated } from "../format/standardSchema.ts";
 import type { GenerateOptions, RunOptions } from "../generate/generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generate/generationParts.ts";
 import type { Prompt } from "../generate/promptInput.ts";
@@ -16,7 +17,7 @@ export interface ToolResultPart {
 }
 
 /** A part of a run: the parts of its answers, each with its finish, and the results of calls between them. */
-export type RunPart = GenerationPart | ToolResultPart;
+export type RunPart<Value = unknown> = GenerationPart<Value> | ToolResultPart;
 
 /** A session, in this thread or in a worker. */
 interface RunningSession {
@@ -76,7 +77,9 @@ async function* steps(
 async function resultOf({ id, name, arguments: args }: ToolCall, tool: Tool, signal: AbortSignal | undefined): Promise<ToolResultPart> {
   const about = { type: "toolResult", id, name } as const;
   try {
-    const value = await untilAborted(async () => tool.execute?.(args as never, { id, signal }), signal);
+    const input = await validated(tool.inputSchema, args);
+    if ("issues" in input) return { ...about, result: `Error: ${input.issues.map(({ message }) => message).join("; ")}`, isError: true };
+    const value = await untilAborted(async () => tool.execute?.(input.value as never, { id, signal }), signal);
     return { ...about, result: typeof value === "string" ? value : (JSON.stringify(value) ?? "null"), isError: false };
   } catch (error) {
     signal?.throwIfAborted();

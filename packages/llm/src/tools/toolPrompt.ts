@@ -6,7 +6,7 @@ import { findFormat } from "./formats/findFormat.ts";
 import { toolVariables } from "./formats/probe.ts";
 import type { ToolFormat } from "./formats/toolFormat.ts";
 import { renderedMessages, writtenCalls } from "./toolMessages.ts";
-import { type Tool, templateTools } from "./tools.ts";
+import { type PlainTool, templateTools } from "./tools.ts";
 
 /** Messages and options with which a template renders calls, results and tools. */
 export interface ToolPrompt {
@@ -21,7 +21,7 @@ export function toolPrompt(
   {
     tools = [],
     format = findFormat(template),
-  }: { readonly tools?: readonly Tool[] | undefined; readonly format?: ToolFormat | undefined } = {},
+  }: { readonly tools?: readonly PlainTool[] | undefined; readonly format?: ToolFormat | undefined } = {},
 ): ToolPrompt {
   const rendered = renderedMessages(messages, format);
   if (tools.length === 0) return { messages: rendered, chat };

@@ -1,4 +1,5 @@
 import { ArgumentError } from "@centella/core";
+import type { JsonSchema } from "@centella/grammar";
 import {
   boolean,
   callback,
@@ -15,6 +16,8 @@ import {
   object,
   string,
 } from "@centella/quant/checks";
+import type { StandardSchema } from "../format/schemaTypes.ts";
+import { isStandard, jsonSchemaOf } from "../format/standardSchema.ts";
 
 /** A function that a model may call. */
 export interface Tool<Input = never> {
@@ -22,8 +25,8 @@ export interface Tool<Input = never> {
   readonly name: string;
   /** What the tool does, for the model. */
   readonly description?: string | undefined;
-  /** JSON Schema of the arguments, an object. Default: any object. */
-  readonly inputSchema?: boolean | Readonly<Record<string, unknown>> | undefined;
+  /** JSON Schema of the arguments, or a type of a validation library: an object. Default: any object. */
+  readonly inputSchema?: JsonSchema | StandardSchema | undefined;
   /** Computes the result of a call in `session.run`: a string, or a value whose JSON is the result. */
   readonly execute?: ((input: Input, context: ToolContext) => unknown) | undefined;
 }
@@ -60,12 +63,17 @@ export interface ToolOptions {
   readonly strictTools?: boolean | undefined;
 }
 
+/** A tool whose schema is a JSON Schema. */
+export interface PlainTool extends Omit<Tool, "inputSchema"> {
+  readonly inputSchema?: JsonSchema | undefined;
+}
+
 /** Checked options of tools: which of them an answer may call. */
 export interface ToolUse {
   /** Tools that the prompt describes. */
-  readonly all: readonly Tool[];
+  readonly all: readonly PlainTool[];
   /** Tools that may be called. */
-  readonly callable: readonly Tool[];
+  readonly callable: readonly PlainTool[];
   readonly isRequired: boolean;
   readonly isParallel: boolean;
   readonly isStrict: boolean;
@@ -74,7 +82,7 @@ export interface ToolUse {
 const toolKinds: Kinds<Tool> = {
   name: kind("letters, digits, _, - and ., up to 64 of them", (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value)),
   description: string,
-  inputSchema: either(boolean, object),
+  inputSchema: either(either(boolean, object), kind("a type of a validation library", isStandard)),
   execute: callback,
 };
 
@@ -95,11 +103,12 @@ export function toolUse({ tools = [], toolChoice = "auto", parallelToolCalls = t
   const isNamed = isRecord(toolChoice);
   if (!isNamed) checkValue("toolChoice", toolChoice, choiceKind);
   if (isNamed) checkKeys("toolChoice", toolChoice, ["name"]);
-  const callable = isNamed ? tools.filter(({ name }) => name === toolChoice.name) : toolChoice === "none" ? [] : tools;
+  const all = tools.map(plainTool);
+  const callable = isNamed ? all.filter(({ name }) => name === toolChoice.name) : toolChoice === "none" ? [] : all;
   const needsTools = toolChoice === "required" || isNamed;
   if (needsTools && callable.length === 0)
     throw new ArgumentError("toolChoice", "a tool of the list", isNamed ? describe(toolChoice.name) : "an empty list");
-  return { all: tools, callable, isRequired: needsTools, isParallel: parallelToolCalls, isStrict: strictTools };
+  return { all, callable, isRequired: needsTools, isParallel: parallelToolCalls, isStrict: strictTools };
 }
 
 function checkTool(where: string, tool: Tool): void {
@@ -107,8 +116,14 @@ function checkTool(where: string, tool: Tool): void {
   check(where, "name", tool.name, toolKinds.name);
 }
 
+/** A tool whose schema is a JSON Schema. @throws {UnsupportedError | ArgumentError} if a library cannot convert its type to one */
+export function plainTool(given: Tool): PlainTool {
+  const { inputSchema, ...rest } = given;
+  return inputSchema === undefined ? rest : { ...rest, inputSchema: jsonSchemaOf(inputSchema) };
+}
+
 /** Tools in the form that chat templates render. */
-export function templateTools(tools: readonly Tool[]): readonly object[] {
+export function templateTools(tools: readonly PlainTool[]): readonly object[] {
   return tools.map(({ name, description = "", inputSchema = true }) => ({
     type: "function",
     function: { name, description, parameters: isRecord(inputSchema) ? inputSchema : { type: "object", properties: {} } },

@@ -4,6 +4,8 @@ import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
+import type { AnswerFormat } from "../format/answerFormat.ts";
+import type { FormatValue } from "../format/schemaTypes.ts";
 import { type GenerateOptions, generateOptionsOf, type RunOptions, resolveGeneration } from "../generate/generateOptions.ts";
 import type { GenerationFinish, GenerationPart } from "../generate/generationParts.ts";
 import type { Prompt } from "../generate/promptInput.ts";
@@ -11,6 +13,7 @@ import type { Session } from "../generate/session.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { sessionKinds } from "../generate/sessionOptions.ts";
 import { finishOf, TurnQueue } from "../generate/turnQueue.ts";
+import { validatedFinish } from "../generate/validatedFinish.ts";
 import type { RunPart } from "../tools/runTools.ts";
 import type { Tool } from "../tools/tools.ts";
 import type { ModelCalls, StreamedPart } from "./calls.ts";
@@ -70,17 +73,26 @@ export class WorkerSession implements Omit<Session, "fork"> {
     return this.#messages;
   }
 
-  generate(prompt: Prompt, options: GenerateOptions = {}): AsyncGenerator<GenerationPart, void, undefined> {
+  generate<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: GenerateOptions<Format> = {},
+  ): AsyncGenerator<GenerationPart<FormatValue<Format>>, void, undefined> {
     resolveGeneration(options);
     return this.#generate(prompt, options, true);
   }
 
-  run(prompt: Prompt, options: RunOptions = {}): AsyncGenerator<RunPart, void, undefined> {
+  run<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: RunOptions<Format> = {},
+  ): AsyncGenerator<RunPart<FormatValue<Format>>, void, undefined> {
     resolveGeneration(generateOptionsOf(options));
     return this.#run(prompt, options);
   }
 
-  async complete(prompt: Prompt, options: GenerateOptions = {}): Promise<GenerationFinish> {
+  async complete<const Format extends AnswerFormat = AnswerFormat>(
+    prompt: Prompt,
+    options: GenerateOptions<Format> = {},
+  ): Promise<GenerationFinish<FormatValue<Format>>> {
     resolveGeneration(options);
     return finishOf(this.#generate(prompt, options, false));
   }
@@ -130,17 +142,16 @@ export class WorkerSession implements Omit<Session, "fork"> {
     this.dispose();
   }
 
-  async *#run(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart, void, undefined> {
+  async *#run<Value>(prompt: Prompt, options: RunOptions): AsyncGenerator<RunPart<Value>, void, undefined> {
     const { runTools } = await import("../tools/toolCalls.ts");
-    yield* runTools(this, prompt, options);
+    yield* runTools(this, prompt, options) as AsyncGenerator<RunPart<Value>, void, undefined>;
   }
 
-  async *#generate(
+  async *#generate<Value>(
     prompt: Prompt,
-    { signal, ...given }: GenerateOptions,
+    { signal, ...options }: GenerateOptions,
     isStream: boolean,
-  ): AsyncGenerator<GenerationPart, void, undefined> {
-    const options = withoutFunctions(given);
+  ): AsyncGenerator<GenerationPart<Value>, void, undefined> {
     requireAlive(this.#state);
     const end = await this.#turns.begin({ isStream, signal });
     const remember = ({ messages }: StreamedPart): void => {
@@ -155,9 +166,11 @@ export class WorkerSession implements Omit<Session, "fork"> {
     try {
       await this.#pending;
       const { caller } = this.#state;
-      for await (const streamed of caller.stream("generate", [this.#number, prompt, options], { signal, onUnread })) {
+      const sent = await withoutFunctions(options);
+      for await (const streamed of caller.stream("generate", [this.#number, prompt, sent], { signal, onUnread })) {
         remember(streamed);
-        yield streamed.part;
+        const { part } = streamed;
+        yield (part.type === "finish" ? await validatedFinish(part, options.format) : part) as GenerationPart<Value>;
       }
     } finally {
       if (mustReset) this.#send(this.#state.caller.call("resetSession", [this.#number, this.#messages]));
@@ -175,10 +188,22 @@ export class WorkerSession implements Omit<Session, "fork"> {
   }
 }
 
-/** Options without the functions of tools, which stay in this thread. */
-function withoutFunctions(options: GenerateOptions): GenerateOptions {
-  if (!Array.isArray(options.tools)) return options;
-  return { ...options, tools: options.tools.map((tool: Tool) => (isRecord(tool) ? { ...tool, execute: undefined } : tool)) };
+/** Options without functions, which stay in this thread: those of tools, and those of schemas of validation libraries. */
+async function withoutFunctions(options: GenerateOptions): Promise<GenerateOptions> {
+  const { tools, format } = options;
+  const hasSchema = isRecord(format) && "schema" in format;
+  if (tools === undefined && !hasSchema) return options;
+  const { jsonSchemaOf } = await import("../format/standardSchema.ts");
+  const plain = (tool: Tool): Tool => {
+    if (!isRecord(tool)) return tool;
+    const { execute: _, inputSchema, ...rest } = tool;
+    return { ...rest, ...(inputSchema !== undefined && { inputSchema: jsonSchemaOf(inputSchema) }) };
+  };
+  return {
+    ...options,
+    ...(Array.isArray(tools) && { tools: tools.map(plain) }),
+    ...(hasSchema && { format: { ...format, schema: jsonSchemaOf(format.schema) } }),
+  };
 }
 
 /** @throws {DisposedError} */

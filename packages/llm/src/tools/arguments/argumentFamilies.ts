@@ -1,4 +1,4 @@
-import { fromJsonSchema } from "@centella/grammar";
+import { schemaGrammar } from "../../format/schemaGrammar.ts";
 import type { ArgumentSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentFamily } from "./argumentFamily.ts";
 import { JsonReader } from "./jsonReader.ts";
@@ -9,7 +9,7 @@ const maxWhitespace = 20;
 const jsonFamily: ArgumentFamily = {
   createReader: () => new JsonReader(),
   grammar(name, schema, { signal }) {
-    const grammar = fromJsonSchema(schema, { whitespace: "any", maxWhitespace, ...(signal && { signal }) });
+    const grammar = schemaGrammar(schema, { whitespace: "any", maxWhitespace, signal });
     const warnings = grammar.warnings.map(
       ({ keyword, pointer, reason }) => `tools: ${keyword} of the schema of ${name} at "${pointer}": ${reason}`,
     );

@@ -12,7 +12,7 @@ export interface ReadArguments {
   readonly delta: string;
   /** Text after the arguments, once they have ended. */
   readonly rest?: string;
-  /** Whether the text is none of the syntax, from here on. */
+  /** Whether the text is none of the syntax. `rest` then is where the reader noticed. */
   readonly isBroken?: boolean;
 }
 

@@ -9,15 +9,18 @@ export class JsonReader implements ArgumentReader {
   #isEscaped = false;
 
   push(text: string): ReadArguments {
+    // White space before the object is dropped.
+    let from = 0;
     for (let i = 0; i < text.length; i++) {
       const unit = text.charCodeAt(i);
       if (this.#depth === 0 && unit !== openBrace) {
+        from = i + 1;
         if (text[i]?.trim() === "") continue;
-        return { delta: "", isBroken: true };
+        return { delta: "", rest: text.slice(i), isBroken: true };
       }
-      if (this.#step(unit)) return { delta: text.slice(0, i + 1), rest: text.slice(i + 1) };
+      if (this.#step(unit)) return { delta: text.slice(from, i + 1), rest: text.slice(i + 1) };
     }
-    return { delta: this.#depth === 0 ? "" : text };
+    return { delta: text.slice(from) };
   }
 
   flush(): ReadArguments {

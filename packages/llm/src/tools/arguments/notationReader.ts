@@ -23,8 +23,8 @@ export class NotationReader implements ArgumentReader {
     while (this.#at < this.#held.length) {
       if (this.#quote === undefined && this.#depth === 0 && this.#held.startsWith(end, this.#at)) {
         const args = parseArguments(this.#held.slice(0, this.#at), notation);
-        if (args === undefined) return { delta: "", isBroken: true };
-        return { delta: JSON.stringify(args), rest: this.#held.slice(this.#at + end.length) };
+        const rest = this.#held.slice(this.#at + end.length);
+        return args === undefined ? { delta: "", rest, isBroken: true } : { delta: JSON.stringify(args), rest };
       }
       const length = this.#step();
       if (length === 0) break;
