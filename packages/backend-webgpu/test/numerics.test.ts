@@ -38,6 +38,30 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
     });
   }
 
+  test("products of so many rows that tiles are large", async () => {
+    // 17 tiles of 128 rows by 16 of 128 columns, the last ones cut off.
+    const [m, n, k] = [2051, 2045, 32];
+    const next = random(11);
+    const draw = (count: number): Float32Array => Float32Array.from({ length: count }, () => 2 * next() - 1);
+    const [x, w] = [draw(m * k), draw(n * k)];
+    const program = createProgram();
+    const weight = program.persistent("w", { dtype: "f32", shape: [n, k] });
+    program.output("y", program.matmul(program.input("x", "f32", [{ name: "T", max: 4096 }, k]), weight, { transposeB: true }));
+    const plan = await backend.compile(program);
+    await plan.load("w", sourceOf(w));
+    const y = await plan.run({ x }).y!.data();
+    let worst = 0;
+    for (let i = 0; i < m; i++) {
+      for (let j = 0; j < n; j++) {
+        let sum = 0;
+        for (let d = 0; d < k; d++) sum += x[i * k + d]! * w[j * k + d]!;
+        worst = Math.max(worst, Math.abs(sum - y[i * n + j]!));
+      }
+    }
+    expect(worst).toBeLessThan(1e-5);
+    plan.dispose();
+  });
+
   for (const withFactors of [false, true]) {
     test(`rope is exact at far positions${withFactors ? " with frequency factors" : ""}`, async () => {
       const [d, base] = [64, 500_000];

@@ -6,8 +6,9 @@ import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
 import type { Binding, Dispatch, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
-import { fewestTiled, hasRowProduct, rowElement, rowProducts } from "./shared/rowProducts.ts";
+import { fewestTiled, rowElement, rowProducts } from "./shared/rowProducts.ts";
 import { extent, extents, maximum } from "./shared/shape.ts";
+import { hasTileProduct, type TileParts, tileProducts } from "./shared/tileProducts.ts";
 
 export const matmul: KernelOf<"matmul"> = {
   epilogue: true,
@@ -77,6 +78,12 @@ export function products(
   const mostRows = elementCount(rows.map(maximum));
   const leastRows = rows.every((dim) => typeof dim === "number") ? mostRows : 0;
 
+  const [depth, width] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
+  if (folded && transposeB && typeof depth === "number" && typeof width === "number" && hasTileProduct(b.dtype, depth)) {
+    const parts = { left, dtype: b.dtype, depth, columns: width, store, rowsIn: (dims: DimValues) => sizes(dims).m };
+    return weightProducts(parts, { least: forFew ? leastRows : fewestTiled, most: mostRows });
+  }
+
   const axes = Array.from({ length: batchRank }, (_, axis) => axis);
   const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
   const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
@@ -98,27 +105,7 @@ export function products(
   };
 
   const dispatches: Dispatch[] = [];
-  const depth = b.shape.at(transposeB ? -1 : -2);
-  const columnCount = y.shape.at(-1);
-  if (!forFew || leastRows >= fewestTiled) {
-    // None for few rows.
-  } else if (folded && transposeB && typeof depth === "number" && typeof columnCount === "number" && hasRowProduct(b.dtype, depth)) {
-    const product = { a: "a", b: "b", dtype: b.dtype };
-    const result = {
-      products: [product],
-      columns: columnCount,
-      store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
-    };
-    const parts = {
-      bindings: [{ ...left, element: "vec4f" as const }, input("b", 1, rowElement(b.dtype)), output("y"), ...store.bindings],
-      uniforms: store.uniforms,
-      declarations: store.declarations,
-      values: store.values,
-      rowsIn: (dims: DimValues) => sizes(dims).m,
-      depth,
-    };
-    dispatches.push(...rowProducts([result], parts, { least: leastRows, most: mostRows }));
-  } else {
+  if (forFew && leastRows < fewestTiled) {
     const few = ({ m }: Sizes): boolean => m < fewestTiled;
     dispatches.push(
       transposeB
@@ -145,6 +132,21 @@ export function products(
     );
   }
   return dispatches;
+}
+
+/** Dispatches of a product with a weight whose rows are read several elements at a time. */
+function weightProducts(parts: TileParts, { least, most }: { readonly least: number; readonly most: number }): readonly Dispatch[] {
+  const { left, dtype, store } = parts;
+  const result = {
+    products: [{ a: "a", b: "b", dtype }],
+    columns: parts.columns,
+    store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
+  };
+  const bindings = [{ ...left, element: "vec4f" as const }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings];
+  return [
+    ...(least < fewestTiled ? rowProducts([result], { ...store, ...parts, bindings }, { least, most }) : []),
+    ...(most >= fewestTiled ? tileProducts(parts, most) : []),
+  ];
 }
 
 /** Pieces of WGSL that the forms of the product share. */

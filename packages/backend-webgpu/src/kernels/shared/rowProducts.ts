@@ -59,7 +59,7 @@ export const columnsPerLane = 2;
 const deepRow = 8192;
 
 /** Weights of a dtype that a lane reads at once; undefined for dtypes that are not read so. */
-function weightsAtOnce(dtype: DType): number | undefined {
+export function weightsAtOnce(dtype: DType): number | undefined {
   if (isQuantized(dtype) && deviceType(dtype) === dtype) return unitWeights;
   return { f32: 4, f16: 8, bf16: 8 }[deviceType(dtype) as string];
 }
@@ -227,7 +227,7 @@ function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
 }
 
 /** Weights of a step of the loop: vectors of four, and what their sums of products are scaled by. */
-interface WeightVectors {
+export interface WeightVectors {
   /** Expressions of type vec4f. */
   readonly vectors: readonly string[];
   /** For equal shares of the vectors; empty where the weights are the vectors themselves. */
@@ -272,7 +272,8 @@ function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColum
   k.lines.push("}");
 }
 
-function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
+/** Reads the weights of step `index`, an expression, of a binding of {@link rowElement}. */
+export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
   if (isQuantized(dtype) && deviceType(dtype) === dtype) {
     const at = k.define("u32", index);
     const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);

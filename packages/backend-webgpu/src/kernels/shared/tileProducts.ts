@@ -1,0 +1,167 @@
+import type { DimValues, DType } from "@centella/core";
+import { unitWeights } from "@centella/gpu-kernels";
+import { WgslEmitter } from "../../wgsl/emitter.ts";
+import type { EpilogueText } from "../../wgsl/epilogue.ts";
+import { defineDispatch, input, output } from "../../wgsl/module.ts";
+import type { Binding, Dispatch } from "./kernel.ts";
+import { fewestTiled, hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./rowProducts.ts";
+
+const lanes = 256;
+
+/** Columns of a tile. A lane computes eight of them. */
+const columns = 128;
+
+/** Elements of the depth whose weights and rows workgroup memory holds at once. */
+const step = 16;
+
+/** From this many tiles of 128 rows on, tiles have 128 rows; below it 64, so that more workgroups share the work. */
+const enoughTiles = 256;
+
+/** True if {@link tileProducts} can multiply rows of `depth` elements with a weight of the dtype. */
+export function hasTileProduct(dtype: DType, depth: number): boolean {
+  return depth % unitWeights === 0 && hasRowProduct(dtype, depth);
+}
+
+/** Extents of a product `[m, k] × [n, k]`. */
+export interface TileParts {
+  readonly left: Binding;
+  readonly dtype: DType;
+  readonly depth: number;
+  readonly columns: number;
+  readonly store: EpilogueText;
+  rowsIn(dims: DimValues): number;
+}
+
+/** Dispatches for runs of at least {@link fewestTiled} rows, of which there are at most `most`. */
+export function tileProducts(parts: TileParts, most: number): readonly Dispatch[] {
+  const largeTiles = (m: number): number => Math.ceil(m / 128) * Math.ceil(parts.columns / columns);
+  const isLarge = (m: number): boolean => m >= 128 && largeTiles(m) >= enoughTiles;
+  return [tileDispatch(parts, 4, (m) => !isLarge(m)), ...(isLarge(most) ? [tileDispatch(parts, 8, isLarge)] : [])];
+}
+
+/** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
+function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
+  const { left, dtype, depth, store } = parts;
+  const rows = 16 * perLane;
+  const text = tileText(dtype, perLane);
+  return defineDispatch({
+    bindings: [{ ...left, element: "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
+    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
+    lanes,
+    declarations: [...text.declarations, ...store.declarations, `var<workgroup> tiles: array<f32, ${step * (columns + rows)}>;`],
+    body: text.body,
+    sizeIn(dims) {
+      const m = parts.rowsIn(dims);
+      const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / columns);
+      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
+      return { groups: m >= fewestTiled && takes(m) ? groups : 0, values };
+    },
+  });
+}
+
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+
+/**
+ * Half of the lanes read 32 weights of a column each, the others 32 elements of a row (16, of 64 rows). Both wait in `v0` to `v7` and pass
+ * through workgroup memory in two steps.
+ */
+function tileText(dtype: DType, perLane: 4 | 8): { readonly declarations: readonly string[]; readonly body: string } {
+  const rows = 16 * perLane;
+  const stride = columns + rows;
+  // Lanes that share the 32 elements of a row.
+  const sharers = columns / rows;
+  const perSharer = unitWeights / 4 / sharers;
+  const k = new WgslEmitter({ b: dtype }, lanes, rowElement(dtype) === "vec4u" ? new Set(["b"]) : new Set());
+  const results = range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j}`));
+  const read = readText(k, dtype, sharers, perSharer);
+  const write = (half: number): readonly string[] => [
+    `if (lane < ${columns}u) { ${writeText(
+      range(4).map((i) => 4 * half + i),
+      "lane",
+      stride,
+    )} }`,
+    sharers === 1
+      ? `else { ${writeText(
+          range(4).map((i) => 4 * half + i),
+          "lane",
+          stride,
+        )} }`
+      : `else if (share == ${half}u) { ${writeText(range(4), `${columns}u + row`, stride)} }`,
+  ];
+  const compute = computeText(perLane, stride);
+  k.lines.unshift(
+    `let across = (p.n + ${columns - 1}u) / ${columns}u;`,
+    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
+    // Neighbouring workgroups share columns, so weights are read from memory once.
+    `let i0 = group % down * ${rows}u;`,
+    `let j0 = group / down * ${columns}u;`,
+    "let tx = lane % 16u; let ty = lane / 16u;",
+    `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
+    "let column = min(j0 + lane, p.n - 1u);",
+    "let rowStart = min(i0 + row, p.m - 1u) * (p.k / 4u);",
+    ...range(unitWeights / 4).map((i) => `var v${i} = vec4f();`),
+    ...results.map((name) => `var ${name} = vec4f();`),
+    `for (var u = 0u; u < p.k / ${unitWeights}u; u++) {`,
+  );
+  k.lines.push(
+    ...read,
+    ...[0, 1].flatMap((half) => ["workgroupBarrier();", ...write(half), "workgroupBarrier();", ...compute]),
+    "}",
+    ...storeText(results),
+  );
+  return { declarations: k.declarations, body: k.lines.join("\n") };
+}
+
+function readText(k: WgslEmitter, dtype: DType, sharers: number, perSharer: number): readonly string[] {
+  const before = k.lines.length;
+  const weights = weightsAtOnce(dtype) ?? unitWeights;
+  const perRead = weights / 4;
+  for (const part of range(unitWeights / weights)) {
+    const loaded = weightVectors(k, "b", dtype, `(column * (p.k / ${unitWeights}u) + u) * ${unitWeights / weights}u + ${part}u`);
+    loaded.vectors.forEach((vector, i) => {
+      const share = (values: readonly string[]): string | undefined => values[Math.floor((i * values.length) / loaded.vectors.length)];
+      const [scale, offset] = [share(loaded.scales), share(loaded.offsets)];
+      const scaled = scale === undefined ? vector : `${scale} * ${vector}`;
+      k.lines.push(`v${part * perRead + i} = ${offset === undefined ? scaled : `${scaled} + ${offset}`};`);
+    });
+  }
+  const decode = k.lines.splice(before);
+  const rows = range(perSharer).map(
+    (i) => `v${i} = a[rowStart + u * ${unitWeights / 4}u + ${sharers === 1 ? "" : `share * ${perSharer}u + `}${i}u];`,
+  );
+  return [`if (lane < ${columns}u) {`, ...decode, "} else {", ...rows, "}"];
+}
+
+/** Writes four of the vectors to column `at` of the tiles. */
+function writeText(vectors: readonly number[], at: string, stride: number): string {
+  return vectors
+    .flatMap((v, i) => ["x", "y", "z", "w"].map((part, e) => `tiles[${(4 * i + e) * stride}u + ${at}] = v${v}.${part};`))
+    .join(" ");
+}
+
+function computeText(perLane: number, stride: number): readonly string[] {
+  const four = (at: string): string =>
+    `vec4f(${range(4)
+      .map((e) => `tiles[k * ${stride}u + ${at} + ${e}u]`)
+      .join(", ")})`;
+  return [
+    `for (var k = 0u; k < ${step}u; k++) {`,
+    ...[0, 1].map((j) => `let b${j} = ${four(`${64 * j}u + tx * 4u`)};`),
+    ...range(perLane / 4).map((i) => `let a${i} = ${four(`${columns + 64 * i}u + ty * 4u`)};`),
+    ...range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j} = fma(vec4f(a${Math.floor(i / 4)}[${i % 4}]), b${j}, c${i}_${j});`)),
+    "}",
+  ];
+}
+
+/** Stores the lane's results in a loop: an epilogue is long, and a text with one for each result takes compilers a second. */
+function storeText(names: readonly string[]): readonly string[] {
+  return [
+    `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
+    `for (var r = 0u; r < ${names.length}u; r++) {`,
+    "let i = i0 + r / 8u * 64u + ty * 4u + r / 2u % 4u;",
+    "let j = j0 + r % 2u * 64u + tx * 4u;",
+    "if (i >= p.m) { continue; }",
+    "for (var e = 0u; e < 4u && j + e < p.n; e++) { store(i * p.n + j + e, results[r][e]); }",
+    "}",
+  ];
+}
