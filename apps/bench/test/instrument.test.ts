@@ -173,7 +173,7 @@ describe("the runner", () => {
     expect(sets).toEqual(sets.map((_, i) => i));
   });
 
-  test("fails a wrong result and keeps the others", async () => {
+  test("fails a wrong result and keeps the remaining ones", async () => {
     const simulated = machine(1, { jitter: 0 });
     const [measured] = await measureRows([rowOf([simulated.contestant("bad", 1, [1, 2, 4]), simulated.contestant("good", 1)])], settings);
     expect(measured!.outcomes.map(({ outcome }) => outcome.status)).toEqual(["failed", "measured"]);
@@ -217,7 +217,7 @@ describe("the runner", () => {
     expect(alive).toBe(0);
   });
 
-  test("prepares large rows anew in each pass", async () => {
+  test("prepares large rows again in each pass", async () => {
     let prepared = 0;
     const contestant: Contestant = {
       name: "a",

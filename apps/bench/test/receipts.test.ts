@@ -64,7 +64,7 @@ describe("a receipt", () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-bench-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("passes the check as it was written, and after it was stored and read", () => {
+  test("passes the check both when written and after it was stored and read again", () => {
     const [path] = writeReceipts(folder, [receiptOf()]);
     expect(path).toBe(join(folder, "amd-epyc-9555-2c", "2026-11-20-matmul.json"));
     const [read] = readReceipts(path!);
@@ -115,7 +115,7 @@ describe("a receipt", () => {
     expect(checkReceipt({ ...receipt, rows: [few] }, repositoryFolder)[0]).toMatch(/at least 10 samples, got 3/);
   });
 
-  test("tells losses as plainly as wins", () => {
+  test("reports losses as plainly as wins", () => {
     const table = receiptTable(receiptOf());
     expect(table).toMatch(/fast peer, 1T .* wasm 0\.5× \[0\.5–0\.5\] slower/);
     expect(table).toMatch(/slow peer, 1T .* wasm 2× \[2–2\] faster/);

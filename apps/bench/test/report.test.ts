@@ -34,7 +34,7 @@ test("text from receipts cannot leave its place in the page", async () => {
   expect(page.match(/<\/script/g)).toHaveLength(2);
 });
 
-test("a subject has the same colour wherever it is drawn, and another than all others", () => {
+test("a subject has one colour in all charts, and no two subjects share a colour", () => {
   const { points } = reportData(receipts);
   const names = [...new Set(points.map(({ subject }) => subject))];
   const colours = coloursOf(points.map(({ subject }) => subject));

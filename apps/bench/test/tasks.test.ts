@@ -94,7 +94,7 @@ describe("tasks", () => {
     await backend.dispose();
   });
 
-  test("rows that claim memory speed rotate buffers larger than the cache; others say that they measure cache", () => {
+  test("rows that claim memory speed rotate buffers larger than the cache, and all other rows say that they measure the cache", () => {
     const task: Task = { kind: "op", op: "add", shape: [2 ** 20] };
     const memory = taskRow(task, [], { id: "a", metric: "GB/s", bound: "copy" }, 2 ** 28);
     expect(memory).toMatchObject({ data: "memory", bound: "copy", isLarge: true });

@@ -19,7 +19,7 @@ const compiler = await run("c++", ["--version"]).then(
 );
 if (compiler !== undefined) await run("node", [here("../scripts/buildAddon.mjs")]);
 
-test("a device number that is none is refused", () => {
+test("an invalid device number is refused", () => {
   expect(() => cuda({ device: -1 })).toThrow("cuda: expected device to be a whole number from 0, got -1");
   expect(() => cuda({ devise: 1 } as never)).toThrow("cuda: expected options among {device}, got devise; check the spelling");
 });

@@ -58,7 +58,7 @@ describe("copies to shared memory", () => {
     await expect(runOn(x, (k) => copied(k, missing), options)).rejects.toThrow(message);
   });
 
-  test("that nobody waits for", async () => {
+  test("that are never waited for", async () => {
     const body = (k: PtxEmitter): void => {
       const [buffer, barrier] = [k.sharedMemory("f32", 32, 128), k.sharedMemory("u64", 1)];
       k.if(k.compare("eq", k.thread(), 0), () => {

@@ -13,7 +13,7 @@ test("kernel files are ops that take precedence over shared ones", async () => {
   expect([...kernelTable.kernels.keys(), fused.name].sort()).toEqual([...new Set([...names, ...Object.keys(gpuKernels)])].sort());
 });
 
-test("an op without a kernel is refused in words", () => {
+test("an op without a kernel is refused with the reason", () => {
   const lacking = { ...ops.relu, name: "fancy" };
   expect(kernelTable.unsupported(lacking, [f32(1)], {}, f32(1))).toBe("there is no kernel for fancy yet");
 });
@@ -93,7 +93,7 @@ test("elementwise calls around a norm, a softmax or a reduction are part of its 
   );
 });
 
-test("reasons are in words", () => {
+test("every refusal gives a reason", () => {
   const output = f32(1);
   const head = { name: "D", max: 32 };
   expect(kernelTable.unsupported(ops.kvWrite, [f32(4, 1, 64), f32(1, 1, head), f32(1, 1, head)], {}, output)).toBe(

@@ -170,7 +170,7 @@ describe("a plan that is compiled in the background", () => {
     await expect(plan.prepare!([{ T: 1 }])).rejects.toThrow(DisposedError);
   });
 
-  test("reports a kernel that cannot be compiled to whoever waits for it", async () => {
+  test("reports a kernel that cannot be compiled to every caller that waits for it", async () => {
     const load = driver.loadModule.bind(driver);
     driver.loadModule = async () => {
       throw new DriverError(218, "CUDA_ERROR_INVALID_PTX", "cuModuleLoadDataEx", "line 1: syntax error");
@@ -268,7 +268,7 @@ test("one value as an output of the host, and of the device", async () => {
 });
 
 describe("weights", () => {
-  test("of block types stay as they are stored", async () => {
+  test("of block types keep their stored form", async () => {
     const program = createProgram();
     const w = program.persistent("w", { dtype: "q8_0", shape: [2, 32] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 32]), w, { transposeB: true }));
@@ -295,7 +295,7 @@ describe("weights", () => {
     expect(await plan.save("w")).toEqual(stored);
   });
 
-  test("as outputs are given as they are stored, and refused where they are held as f32", async () => {
+  test("as outputs have their stored form, and are refused where they are held as f32", async () => {
     const outputOf = (dtype: "q8_0" | "iq2_xxs") => {
       const program = createProgram();
       program.output("w", program.persistent("w", { dtype, shape: [1, 256] }));

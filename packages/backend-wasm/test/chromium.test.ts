@@ -57,7 +57,7 @@ describe("wasm in Chromium", async () => {
     expect(report.device).toMatch(/relaxed SIMD, 2 threads/);
     expect(report.results.filter(({ status }) => status === "passed").length).toBeGreaterThan(200);
   });
-  test("the page's main thread computes with the others within a call, which it may not sleep in, and stays free in awaited runs", () => {
+  test("the page's main thread computes with the workers within a call, where it may not sleep, and stays free during awaited runs", () => {
     expect(report.main).toMatchObject({ isWindow: true, isSame: true });
     expect(report.main.turns).toBeGreaterThan(4);
   });

@@ -26,7 +26,7 @@ function watchModules(): (readonly string[])[] {
 
 afterEach(() => void vi.restoreAllMocks());
 
-test.each([1, 2])("kernels are emitted for the first plan that calls them, and no others; threads: %i", async (threads) => {
+test.each([1, 2])("only the kernels that a plan calls are emitted, for the first plan that calls them; threads: %i", async (threads) => {
   const seen = watchModules();
   const backend = await wasm({ threads }).open();
   expect(seen.flat()).not.toContain("rmsNorm");

@@ -60,7 +60,7 @@ test("a weight that no step reads is loaded and saved, whose memory is allocated
   await backend.dispose();
 });
 
-test("models can be disposed of while others are compiled", async () => {
+test("a model can be disposed of while another is compiled", async () => {
   const backend = await wasm({ threads: 2 }).open();
   const going = [await largePlan(backend, 32), await largePlan(backend, 32), await largePlan(backend, 32)];
   // Releasing a memory restarts the threads.

@@ -244,7 +244,7 @@ describe("memory", () => {
 });
 
 describe("weights in formats without kernels", () => {
-  test.each(["tq1_0", "iq2_xs"] as const)("%s: converted with a warning, and saved as they came", async (dtype) => {
+  test.each(["tq1_0", "iq2_xs"] as const)("%s: converted with a warning, and saved byte for byte", async (dtype) => {
     const program = createProgram();
     const w = program.persistent("w", { dtype, shape: [8, 256] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));

@@ -31,7 +31,7 @@ describe("on a host that does not compile WebAssembly", () => {
   beforeEach(forbidCompiling);
   afterEach(() => void vi.restoreAllMocks());
 
-  test("a precompiled module computes the functions it has, and refuses others with a reason", async () => {
+  test("a precompiled module computes the functions it has, and refuses all others with a reason", async () => {
     const backend = await wasm({ module }).open();
     expect(backend.device.name).toBe("WebAssembly SIMD, 1 thread (precompiled)");
     const sample = conformanceSample();

@@ -59,7 +59,7 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     await expect(webgpu({ allowSoftware: false }).open()).rejects.toThrow(/is a software adapter; pass allowSoftware/);
   });
 
-  test("no adapter is an UnsupportedError in words", async () => {
+  test("opening without an adapter is an UnsupportedError with the reason", async () => {
     const { wgslLanguageFeatures, getPreferredCanvasFormat } = await entry();
     const gpu: GPU = { __brand: "GPU", requestAdapter: async () => null, wgslLanguageFeatures, getPreferredCanvasFormat };
     await expect(webgpu({ gpu }).open()).rejects.toThrow(UnsupportedError);
@@ -331,13 +331,13 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(backend.memory().persistents).toBe(0);
   });
 
-  test("unsupported answers in words", async () => {
+  test("unsupported returns the reason as a sentence", async () => {
     const { backend } = await open();
     const x = { dtype: "f32", shape: [1, 256] } as const;
     expect(backend.unsupported({ ...ops.relu, name: "fft" }, [x], {}, x)).toBe("there is no kernel for fft yet");
   });
 
-  test("a lost device rejects what is pending and refuses what comes", async () => {
+  test("a lost device rejects pending calls and refuses new ones", async () => {
     const { backend, device } = await open();
     const plan = await backend.compile(doubling(4));
     const pending = plan.run({ x: new Float32Array(4) }).y!;
@@ -358,7 +358,7 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     expect(child.exitCode ?? (await once(child, "exit"))[0]).toBe(0);
   });
 
-  test("after dispose every call says so", async () => {
+  test("every call after dispose is refused with the reason", async () => {
     const { backend } = await open();
     const plan = await backend.compile(doubling(4));
     await backend.dispose();

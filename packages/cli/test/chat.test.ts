@@ -108,7 +108,7 @@ describe("a chat from a pipe", () => {
     ]);
   });
 
-  test("/set changes an option, and says what is wrong in the words of the options", async () => {
+  test("/set changes an option, and names the option in its errors", async () => {
     const { stdout, stderr } = await chat(
       "/set tokens 2",
       "/set top_p 2",
@@ -127,7 +127,7 @@ describe("a chat from a pipe", () => {
     ]);
   });
 
-  test("/save and /load carry a chat over; files of others are neither written nor read", async () => {
+  test("/save and /load carry a chat over, and neither write nor read files of other programs", async () => {
     const path = file("saved.json");
     await chat("Tell me of a cat.", `/save ${path}`);
     const other = file("other.txt");
@@ -166,7 +166,7 @@ describe("a chat from a pipe", () => {
     expect(stdout.trim().split("\n").length).toBeGreaterThanOrEqual(4);
   });
 
-  test("a turn that alone is too long is told in the words of the command line; what comes after it counts", async () => {
+  test("the error for a turn that is too long by itself names command line options, and later turns are answered", async () => {
     const long = "cat ".repeat(200);
     const goesOn = await centella([...args, "-c", "64"], { input: `${long}\nHello.\n` });
     expect(goesOn.code).toBe(0);

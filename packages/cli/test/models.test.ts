@@ -128,7 +128,7 @@ describe("split and merge", () => {
 });
 
 describe("inspect", () => {
-  test("tells the memory on every backend, for the usual and the trained context or a given one", async () => {
+  test("reports the memory on every backend, for the usual and the trained context or a given one", async () => {
     const { memory } = JSON.parse((await centella(["inspect", tiny, "--json"])).stdout);
     expect(new Set(memory.map(({ backend }: { backend: string }) => backend))).toEqual(new Set(["cuda", "webgpu", "wasm", "reference"]));
     for (const { weightBytes, cacheBytes, totalBytes } of memory) {
@@ -160,7 +160,7 @@ describe("quantize", () => {
     expectOneLine(await centella(["quantize", tiny, out, "Q8_0"]), /which exists/, 2);
   });
 
-  test("--dry-run only tells", async () => {
+  test("--dry-run prints the types of the tensors and writes nothing", async () => {
     const out = join(folder, "dry.gguf");
     const { stdout } = await centella(["quantize", tiny, out, "Q4_K_M", "--allow-requantize", "--dry-run"]);
     expect(stdout).toMatch(/^q8_0 → q\w+ {2}token_embd\.weight$/m);
@@ -168,7 +168,7 @@ describe("quantize", () => {
   });
 });
 
-test("progress is told in units of 1000", () => {
+test("progress is shown in units of 1000", () => {
   expect(formatProgress(500_000_000, 2_000_000_000, 55_000_000)).toBe("[######                  ]  25 %  500 MB of 2.0 GB  55 MB/s");
   expect(formatProgress(1500, undefined, 10)).toBe("1.5 kB  10 bytes/s");
   expect(formatSize(999_600)).toBe("1.0 MB");

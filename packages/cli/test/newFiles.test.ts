@@ -57,7 +57,7 @@ describe("a new file is that of one command alone", () => {
     expect(readdirSync(folder).toSorted()).toEqual(["out.gguf", ...parts].toSorted());
   });
 
-  test("an input called OUT.partial stays as it is", async () => {
+  test("an input called OUT.partial stays unchanged", async () => {
     const [input, out] = [join(folder, "m.gguf.partial"), join(folder, "m.gguf")];
     copyFileSync(tiny, input);
     expect((await centella(quantize(out, "Q4_0", input))).code).toBe(0);
@@ -96,7 +96,7 @@ describe("while a file is being written", () => {
     expect(readFileSync(join(folder, left!)).equals(before)).toBe(true);
   });
 
-  test("a file that appears under its name stays as it is", async () => {
+  test("a file that appears under the output's name stays unchanged", async () => {
     const out = join(folder, "out.gguf");
     const running = centella(quantize(out, "IQ4_XS"));
     while (partial() === undefined && !existsSync(out)) await new Promise((resolve) => setTimeout(resolve, 1));

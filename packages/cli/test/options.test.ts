@@ -52,7 +52,7 @@ test.each([
   expect((await parse(specs, ...line)).values).toEqual(values);
 });
 
-test("spellings are replaced where an option stands, not within values", () => {
+test("spellings of options are replaced, and equal texts within values are kept", () => {
   expect(canonicalArguments(specs, ["-ngl", "1", "-p", "-ngl", "x", "--", "-ngl"])).toEqual([
     "--layers",
     "1",

@@ -25,7 +25,7 @@ describe("runConformance", () => {
     );
   });
 
-  test("a kernel that is missing is a skip with the reason", async () => {
+  test("a missing kernel skips the test with the reason", async () => {
     const backend: Backend = await reference().open();
     backend.unsupported = ({ name }: AnyOp) => (name === "relu" ? "no relu kernel" : undefined);
     const found = await results(backend, (id) => id.startsWith("relu: "));

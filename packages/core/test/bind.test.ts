@@ -20,7 +20,7 @@ test("lengths determine the dims", () => {
   expect(bind(program(), { x, ids }).inputs.get("x")?.spec).toEqual({ dtype: "f32", shape: [2, 3] });
 });
 
-test("runs of the same extents are bound as the first one was, and others are checked again", () => {
+test("runs with the extents of an earlier run reuse its binding, and all others are checked", () => {
   const binder = new Binder(program());
   const first = binder.bind({ x, ids });
   const again = { x: new Float32Array(6), ids: new Int32Array(2) };

@@ -97,7 +97,7 @@ test("queries stay apart where they are read before the write or turn by other a
   expect(overwritten).toEqual(["rope", "relu", "assign", "rope+kvWrite"]);
 });
 
-test("keys that others read, that are written twice, or that are values too stay apart", () => {
+test("keys that other ops read, that are written twice, or that are values too are not fused", () => {
   const apart = ["rope", "kvWrite"];
   const isOutput = fusedBodies((program, all) => {
     const k = rotated(program, all.k, all);
@@ -132,7 +132,7 @@ test("queries of one layer do not join the write of another", () => {
   expect(bodies(writes(program))).toEqual(["scale", "scale", "rope+rope+kvWrite", "scale", "scale", "rope+rope+kvWrite"]);
 });
 
-test("a refused group is tried without queries, then left as it was, with the reasons", () => {
+test("a refused group is tried without queries, then left unfused, with the reasons", () => {
   const program = createProgram();
   const all = inputs(program);
   const q = rotated(program, all.q, all);

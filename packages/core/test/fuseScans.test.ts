@@ -70,7 +70,7 @@ test("a scan and the write of its state become one node, which writes in place",
   expect(explain(program)).toMatch(/= fused\(.*, at 0, in state\)/);
 });
 
-test("scans stay apart if another use of the state lies between, or their inputs differ", () => {
+test("scans are not fused if another op uses the state between them, or if their inputs differ", () => {
   const apart = (record: (program: Program, all: Inputs) => void): readonly string[] => {
     const program = createProgram();
     record(program, inputs(program));

@@ -34,7 +34,7 @@ describe("big-endian files", () => {
     }
   });
 
-  test("the source's bytes stay as they were", async () => {
+  test("the source's bytes stay unchanged", async () => {
     await using file = await readGguf(fixture("big.gguf"));
     const bytes = await file.source.read(0, file.source.size);
     // A Buffer, whose slice() is a view.

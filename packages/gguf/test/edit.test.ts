@@ -57,7 +57,7 @@ describe("editMetadata of a path", () => {
     expect(await rest(path)).toEqual(await rest(fixture("big.gguf")));
   });
 
-  test("a file without tensors ends with its header, whatever its size", async () => {
+  test("a file without tensors ends with its header, regardless of its size", async () => {
     rmSync(path);
     await writeGguf(path, { metadata: [name("a")], tensors: [] });
     for (const value of ["abc", "long ".repeat(2_000), "", "a"]) {
@@ -79,7 +79,7 @@ describe("editMetadata of a path", () => {
     expect(readdirSync(folder)).toEqual(["edit.gguf"]);
   });
 
-  test("a killed process leaves the file as it was or as it was to be", async () => {
+  test("a killed process leaves either the old file or the new one", async () => {
     // Strings of 8 MiB in all, before and after which everything moves with each edit.
     const [some, more] = [2 ** 20, 7 * 2 ** 20];
     const entries = (first: number): WritableEntry[] => [

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fuzz, noCounts } from "./fuzz.ts";
 
-test("thousands of mutated files are refused, or read and written alike", async () => {
+test("thousands of mutated files are refused, or read and written back identically", async () => {
   const counts = noCounts();
   await fuzz(20250, 4000, counts);
   // The mutations reach deep: some are harmless, others hit each kind of check.

@@ -106,7 +106,7 @@ describe("httpSource", () => {
       await source.close?.();
     });
 
-    test("in another order, each has what it asks for", async () => {
+    test("reads in another order get the bytes that they ask for", async () => {
       await using server = await serve((request, response) => sendFile(request, response, huge));
       const signals: AbortSignal[] = [];
       const watched: typeof fetch = (input, init) => {
@@ -126,7 +126,7 @@ describe("httpSource", () => {
       expect(server.bytesSent()).toBeLessThan(size / 2);
     });
 
-    test("may be aborted, and others come after", async () => {
+    test("can be aborted without affecting later requests", async () => {
       await using server = await serve((request, response) => sendFile(request, response, huge));
       const source = await httpSource(server.url, quick);
       await source.read(1_000_000, 1000);
@@ -141,7 +141,7 @@ describe("httpSource", () => {
       await source.close!();
     });
 
-    test("a response that nobody reads is given up, so that a process can end", async () => {
+    test("a response that is not read is cancelled, so that a process can end", async () => {
       const closed: Promise<unknown>[] = [];
       await using server = await serve((request, response) => {
         closed.push(new Promise((resolve) => response.on("close", resolve)));
@@ -159,7 +159,7 @@ describe("httpSource", () => {
     });
   });
 
-  test("cut connections and 5xx are taken up again where they broke", async () => {
+  test("cut connections and responses 5xx are resumed where they broke", async () => {
     let count = 0;
     await using server = await serve((request, response) => {
       count++;
@@ -253,7 +253,7 @@ describe("httpSource", () => {
     expect(server.requests.every(({ headers }) => /^bytes=\d+-\d+$/.test(headers.range ?? ""))).toBe(true);
   });
 
-  test("a server that ignores ranges: small files are taken whole, others refused", async () => {
+  test("from a server that ignores ranges, small files are read whole and large ones are refused", async () => {
     await using server = await serve((request, response) => {
       delete request.headers.range;
       return sendFile(request, response, { size: bytes.length, read });
@@ -289,7 +289,7 @@ describe("httpSource", () => {
     expect(await source.read(0, 100)).toEqual(bytes.subarray(0, 100));
   });
 
-  test("split files lie next to their first part", async () => {
+  test("the parts of a split file are found next to the first one", async () => {
     const { readFileSync } = await import("node:fs");
     const { join } = await import("node:path");
     await using server = await serve((request, response) => {

@@ -100,7 +100,7 @@ describe("a lock on disk", () => {
     await expectFree(storage);
   });
 
-  test("is held by one at most, whoever competes for it, and also where one is taken over", async () => {
+  test("has at most one holder at a time, even while stale locks are taken over", async () => {
     const storage = await newStorage();
     let holders = 0;
     let wins = 0;

@@ -49,7 +49,7 @@ describe("split files", () => {
     expect(mixed.source.readInto).toBe(undefined);
   });
 
-  test("what is missing is said", async () => {
+  test("the error names what is missing", async () => {
     await expect(readGguf(part(2))).rejects.toThrow(`the first part of a split file, got part 2 of 3; open '${part(1)}'`);
     const [first, second] = [part(1), part(2)].map((path) => pathToFileURL(path));
     await expect(readGguf(second!)).rejects.toThrow(`the first part of a split file, got part 2 of 3; open '${first!.href}'`);

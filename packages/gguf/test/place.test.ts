@@ -76,7 +76,7 @@ test("messages leave out passwords and signatures", () => {
   expect(() => placeOf("s3://me:password@bucket/m.gguf?signature=1")).toThrow(expect.objectContaining({ got: "'s3://bucket/m.gguf'" }));
 });
 
-test("a page's <base> counts; a worker made of a blob has no place that URLs could be relative to", () => {
+test("relative URLs follow a page's <base>, and are refused in a worker that was made from a blob", () => {
   stubPage("https://app.example/chat/");
   vi.stubGlobal("document", { baseURI: "https://cdn.example/models/" });
   expect(absolutePlace("m.gguf")).toBe("https://cdn.example/models/m.gguf");

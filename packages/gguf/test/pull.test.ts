@@ -160,7 +160,7 @@ describe("a pull", () => {
     expect(await storage.names()).toEqual([]);
   });
 
-  test("a web page is no model, even if nobody promised one", async () => {
+  test("a web page in place of a model is refused, even if neither size nor digest are known", async () => {
     await using server = await serve((_, response) => void response.end("<html>please sign in first, then come back</html>"));
     const storage = await diskStorage(newFolder());
     await expect(pull(server.url, { storage })).rejects.toThrow(/the bytes 'GGUF', got "<htm".*web page/);

@@ -106,7 +106,7 @@ describe("quantizeGguf", () => {
     expect([...again.metadata.keys()].slice(-2)).toEqual(["general.quantization_version", "general.file_type"]);
   });
 
-  test("tells what became of each tensor, and how far it is", async () => {
+  test("reports the type of each tensor, and the progress", async () => {
     const file = await opened(model());
     const steps: [number, number][] = [];
     const sizes: number[] = [];
@@ -164,7 +164,7 @@ describe("quantizeGguf", () => {
     await expect(quantizeGguf({ write: async () => {} }, file, "Q4_0", { threads: 0 })).rejects.toMatchObject({ code: "argument" });
   });
 
-  test.each([1, 2])("an abort ends it at once, on %i threads", async (threads) => {
+  test.each([1, 2])("an abort ends quantising at once, on %i threads", async (threads) => {
     const file = await opened({
       ...model(),
       tensors: [{ name: "a.weight", type: "f16", shape: [4096, 1024], data: new Uint8Array(2 ** 23) }],

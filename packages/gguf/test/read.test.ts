@@ -183,7 +183,7 @@ test("a vocabulary of 256K tokens is read without decoding it", async () => {
   expect(metadata.strings("tokens").at(count - 1)).toBe(`token${count - 1}`);
 });
 
-test("a closed file is not read any more, whatever it was opened from", async () => {
+test("a closed file cannot be read, regardless of what it was opened from", async () => {
   const file = await readGguf(writeGguf(everything));
   await file.close();
   await expect(file.readTensor("matrix")).rejects.toBeInstanceOf(DisposedError);

@@ -64,7 +64,7 @@ describe("openSource", () => {
     await expect(openSource(folder)).rejects.toThrow(/not a regular file; give the path of a .gguf file/);
   });
 
-  test("file: URLs are paths, others are fetched whole", async () => {
+  test("file: URLs are read as paths, and all other URLs are fetched whole", async () => {
     const path = join(folder, "url.bin");
     await writeFile(path, Uint8Array.of(1, 2, 3));
     const file = await openSource(pathToFileURL(path));
@@ -140,7 +140,7 @@ describe("readInto", () => {
     await source.close?.();
   });
 
-  test("bytes in memory are given as they are", async () => {
+  test("sources of bytes in memory have no readInto: their reads copy nothing", async () => {
     expect((await openSource(bytes)).readInto).toBe(undefined);
     expect((await openSource(new Blob([bytes]))).readInto).toBe(undefined);
   });
@@ -173,7 +173,7 @@ test("an aborted signal rejects with its reason, before and while reading", asyn
   await expect(file.readTensorF32("matrix", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });
 
-test("a source handed in is not closed by a failure, nor by anyone but close()", async () => {
+test("a source that was passed in is closed only by close(), not by a failure", async () => {
   let closed = 0;
   const source: ByteSource = { size: 4, read: async () => new Uint8Array(4), close: async () => void closed++ };
   await expect(readGguf(source)).rejects.toMatchObject({ code: "not-gguf" });

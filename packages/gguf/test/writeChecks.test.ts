@@ -97,11 +97,14 @@ describe("writeGguf refuses what it cannot write before it creates a file", () =
     await expect(writeGguf(target as string, { metadata: [], tensors: [] })).rejects.toBeInstanceOf(ArgumentError);
   });
 
-  test.each(["https://user:hush@host/m.gguf?hush", "hf:o/r", "ftp://host/m.gguf"])("a target that is no file here: %s", async (target) => {
-    const refused = { code: "range", message: expect.not.stringContaining("hush") };
-    await expect(writeGguf(target, { metadata: [], tensors: [] })).rejects.toMatchObject(refused);
-    await expect(editMetadata(target, {})).rejects.toMatchObject(refused);
-  });
+  test.each(["https://user:hush@host/m.gguf?hush", "hf:o/r", "ftp://host/m.gguf"])(
+    "a target that is not a file here is refused: %s",
+    async (target) => {
+      const refused = { code: "range", message: expect.not.stringContaining("hush") };
+      await expect(writeGguf(target, { metadata: [], tensors: [] })).rejects.toMatchObject(refused);
+      await expect(editMetadata(target, {})).rejects.toMatchObject(refused);
+    },
+  );
 });
 
 test("a file: URL is a path", async () => {

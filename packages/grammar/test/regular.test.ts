@@ -85,7 +85,7 @@ const inputs = [""];
 for (const input of inputs) if (input.length < 4) inputs.push(`${input}a`, `${input}b`, `${input}c`);
 
 describe("regular expressions", () => {
-  test("of automata match what they accept, alone and in others", () => {
+  test("of automata match what the automata accept, alone and inside other expressions", () => {
     // Binary numbers that are multiples of 3.
     const next = (remainder: number): [number, number, number][] => [
       [0x30, 0x30, (2 * remainder) % 3],
@@ -150,7 +150,7 @@ describe("regular expressions", () => {
     expect(isNever(repeat("a", 1, 1e9))).toBe(false);
   });
 
-  test("parts of other alternatives, and conditions that others imply, make no states of their own", () => {
+  test("alternatives that another one contains, and conditions that another one implies, add no states", () => {
     const characters = () =>
       repeat(
         choice([

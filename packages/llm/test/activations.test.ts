@@ -106,7 +106,7 @@ describe("the mode of a model", () => {
     expect([blocks.info.activations, half.info.activations]).toEqual(["ggml", "f32"]);
   });
 
-  test("is the wanted one whatever the backend prefers", async () => {
+  test("is the requested one, regardless of what the backend prefers", async () => {
     await using runtime = await createRuntime({ backends: [preferring("half")] });
     for (const activations of ["ggml", "f32", "half"] as const) {
       await using model = await loadModel(tiny, { runtime, activations });

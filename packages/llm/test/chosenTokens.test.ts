@@ -100,7 +100,7 @@ test("texts with and without logits on the host share runs, and each is the same
   expect(await Promise.all(wanted.map(({ first, options }) => complete(first, options)))).toEqual(alone);
 });
 
-test("a row without a choice fails with words", () => {
+test("a row without a token to choose fails with the reason", () => {
   expect(requireChoice(0)).toBe(0);
   expect(() => requireChoice(-1)).toThrow(/sample: expected finite logits .* got NaN, Infinity or none/);
 });

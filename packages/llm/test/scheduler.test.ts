@@ -259,7 +259,7 @@ test("a run that fails rejects its request and drops the runs after it", async (
   expect(await again).toBe(6);
 });
 
-test("no run is queued behind one that computes a part of a prompt", async () => {
+test("no run is queued after one that computes a part of a prompt", async () => {
   const { scheduler, runs, pool } = setUp(4);
   const ones = Array.from({ length: 12 }, () => 1);
   const prompt = scheduler.feed(await pool.acquire({}), ones, { rows: "none" });

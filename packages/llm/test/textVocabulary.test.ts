@@ -30,7 +30,7 @@ describe.each(Object.entries(goldens))("vocabulary %s", (_, { metadata }) => {
   const tokenizer = createTokenizer(describedBy(metadata));
   const context = { tokenizer, promptIds: [], reasoning: undefined, begun: undefined, signal: undefined };
 
-  test("random texts, as they are shown, match", () => {
+  test("random texts match in the form in which they are shown", () => {
     if (tokenizer.endOfGenerationIds.length === 0) {
       expect(() => new AnswerConstraint("json", context)).toThrow(/no token that ends a text/);
       return;
