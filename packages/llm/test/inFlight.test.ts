@@ -201,10 +201,13 @@ describe.each([interpreted, ...((await opens(software)) ? [software] : [])])("on
     const bytes = familyModel(withVocabulary(readFamilyGolden("llama-moe")));
     await using device = await createRuntime({ backends: [factory], policy: { force: factory.name } });
     const texts: unknown[] = [];
+    const sampled = { seed: 1, maxTokens: 5 };
     for (const runsInFlight of [1, 3]) {
       await using model = await loadModel(bytes, { runtime: device, cacheType: "f32", sequences: 2, runsInFlight });
-      const options = { temperature: 0, seed: 1, maxTokens: 5 } as const;
-      texts.push(await Promise.all([3, 4].map((id) => complete(model, options, [id, 5, 7]))));
+      const wanted = [{ ...sampled, temperature: 0 }, sampled].map((options, i) => complete(model, options, [3 + i, 5, 7]));
+      texts.push(await Promise.all(wanted));
+      // A bias leaves the choice to the host.
+      expect((await complete(model, { ...sampled, logitBias: { 3: 0 } }, [4, 5, 7])).ids).toEqual((await wanted[1]!).ids);
     }
     expect(texts[1]).toEqual(texts[0]);
   }, 120_000);

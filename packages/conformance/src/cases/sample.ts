@@ -77,6 +77,18 @@ export const sample: OpCases<"sample"> = {
       ],
     },
     {
+      name: "options of each row, more blocks than lanes of a group",
+      inputs: [
+        wide(5, 9001),
+        i32Of(3, 4, 5, 6, 7),
+        i32([5, 2], [1, 0, 2, 0, 3, 0, 4, 0, 5, 0]),
+        f32Of(0.8, 1.5, 1, 0, 1),
+        i32Of(40, 0, 0, 0, 700),
+        f32Of(0.95, 1, 0.5, 1, 0.8),
+        f32Of(0.05, 0.01, 0, 0, 0),
+      ],
+    },
+    {
       name: "options outside their range",
       inputs: [
         wide(4, 67),
