@@ -46,7 +46,9 @@ interface Factors {
 export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeeper, store }: Factors): void {
   const { k } = scope;
   const { eps } = norm.params as ParamsOf<"rmsNorm">;
-  const length = scope.extent(dimAt(norm.output, -1));
+  const dim = dimAt(norm.output, -1);
+  const count = scope.extent(dim);
+  const length = typeof dim === "number" ? dim : count;
   const add = groupSum(k);
   const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
   k.forUniform(0, asValue(k, rows), 1, (row) => {
@@ -56,7 +58,7 @@ export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeepe
       if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
       return value;
     };
-    const factor = normFactor(scope, { length, eps, first }, add);
+    const factor = normFactor(scope, { length, count, eps, first }, add);
     k.if(k.compare("eq", k.lane(), 0), () => store(row, factor));
   });
   k.sync();

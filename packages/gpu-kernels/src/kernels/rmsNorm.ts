@@ -16,7 +16,7 @@ export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
     const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, { length, at }) => {
       const { k } = scope;
       const from = firstInput(scope, call, "again");
-      const factor = normFactor(scope, { length, eps, first: (i) => from.first(at(i)) }, groupSum(k));
+      const factor = normFactor(scope, { length, count: length, eps, first: (i) => from.first(at(i)) }, groupSum(k));
       forEachOf(scope, length, (i) => storeResult(scope, call, at(i), normedElement(k, from.again(at(i)), factor, k.load("w", i))));
     });
     return [{ ...step, ...normLanes(dimAt(x, -1)) }];
@@ -30,17 +30,19 @@ export function normLanes(length: Dim): { readonly lanes?: number } {
 
 /** A row whose squares the lanes of a group add up. */
 interface NormedRow {
+  /** Its length as loops know it, and as the divisor of the mean: what texts share is no constant. */
   readonly length: Extent;
+  readonly count: Extent;
   readonly eps: number;
   /** Reads or computes an element. */
   readonly first: (i: U32) => F32;
 }
 
 /** What a row is multiplied by before its weight. `add` adds up a value per lane. */
-export function normFactor(scope: GpuScope, { length, eps, first }: NormedRow, add: (own: F32) => F32): F32 {
+export function normFactor(scope: GpuScope, { length, count, eps, first }: NormedRow, add: (own: F32) => F32): F32 {
   const { k } = scope;
   const squares = squaresOf(scope, length, add, first);
-  return inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, length)), scope.number("eps", eps))));
+  return inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, count)), scope.number("eps", eps))));
 }
 
 /** An element of a normed row. */

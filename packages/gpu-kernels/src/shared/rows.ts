@@ -61,13 +61,20 @@ export function sumOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, v
   return add(own.get());
 }
 
+/** Elements that a lane has before it adds up their squares, where the text knows a row's length: their loads overlap. */
+const inFlight = 4;
+
 /** Adds up the squares of `value(i)` over a row; every lane gets the sum. */
 export function squaresOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, value: (i: U32) => F32): F32 {
   const { k } = scope;
   const own = k.variable("f32", 0);
-  forEachOf(scope, length, (i) => {
-    const x = value(i);
-    own.set(k.fma(x, x, own.get()));
-  });
+  const addSquares = (places: readonly U32[]): void => {
+    for (const x of places.map(value)) own.set(k.fma(x, x, own.get()));
+  };
+  const step = k.lanes * inFlight;
+  const whole = typeof length === "number" ? length - (length % step) : 0;
+  if (whole > 0)
+    k.for(k.lane(), whole, step, (i) => addSquares(Array.from({ length: inFlight }, (_, u) => (u === 0 ? i : k.add(i, u * k.lanes)))));
+  if (whole !== length) k.for(whole > 0 ? k.add(k.lane(), whole) : k.lane(), length, k.lanes, (i) => addSquares([i]));
   return add(own.get());
 }
