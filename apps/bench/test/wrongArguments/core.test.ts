@@ -224,7 +224,8 @@ describe.each([
     await plan.load("w", sourceOf(f32(1, 2)));
     const { signal } = new AbortController();
     const source = sourceOf(f32(1, 2));
-    const sourceObject = { size: source.size, read: source.read.bind(source) };
+    const readInto = async (target: Uint8Array): Promise<void> => void target.fill(0);
+    const sourceObject = { size: source.size, read: source.read.bind(source), readInto };
     const outputs = async (given: unknown): Promise<void> => {
       for (const output of Object.values(given as Record<string, Tensor>)) {
         await output.ready();
@@ -236,6 +237,8 @@ describe.each([
     await plan.load("w", sourceOf(f32(1, 2)));
     const runSync = ([first, options]: readonly unknown[]): unknown => plan.runSync!(first as typeof inputs, options as never);
     expect(await complaintsOf("plan.runSync", runSync, [inputs, { dims: { T: 2 } }])).toEqual([]);
+    const profile = ([first, options]: readonly unknown[]): unknown => plan.profile(first as typeof inputs, options as never);
+    expect(await complaintsOf("plan.profile", profile, [inputs, { dims: { T: 2 }, perStep: false, signal }])).toEqual([]);
     const load = ([first, second, third]: readonly unknown[]): unknown =>
       plan.load(first as string, second as typeof source, third as never);
     expect(await complaintsOf("plan.load", load, ["w", sourceObject, { signal, onProgress: () => undefined }])).toEqual([]);

@@ -153,7 +153,7 @@ test("gguf: wrong arguments are typed errors", async () => {
   const asImatrix = async ([input, options]: readonly unknown[]): Promise<unknown> =>
     input === bytes && options === undefined ? undefined : gguf.readImatrix(input as typeof bytes, options as object);
   expect(await complaintsOf("gguf.readImatrix", asImatrix, [whole(bytes), undefined])).toEqual([]);
-  await callMethods("strings", strings, { at: [0], bytes: [0], indexOf: ["a"], toArray: [] });
+  await callMethods("strings", strings, { at: [0], first: [], bytes: [0], indexOf: ["a"], toArray: [] });
 });
 
 test("an open file: wrong arguments are typed errors", async () => {
@@ -164,6 +164,7 @@ test("an open file: wrong arguments are typed errors", async () => {
     tensor: [name],
     optionalTensor: [name],
     readTensor: [tensor, { offset: 0, length: 4, signal }],
+    readTensorInto: [tensor, new Uint8Array(4), { offset: 0, signal }],
     readTensorChunks: [tensor, { chunkBytes: 64, signal }],
     readTensorF32: [tensor, { chunkBytes: 64, signal }],
     close: excused("takes nothing"),
