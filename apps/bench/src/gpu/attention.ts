@@ -21,7 +21,7 @@ const shapes: Readonly<Record<Scale, readonly AttentionShape[]>> = {
     ...[2048, 32768].map((keys) => ({ tokens: 1, keys, heads: 32, kvHeads: 8, size: 128 })),
   ],
   tiny: [
-    { tokens: 40, keys: 40, heads: 4, kvHeads: 2, size: 32 },
+    { tokens: 10, keys: 40, heads: 4, kvHeads: 2, size: 32 },
     { tokens: 1, keys: 100, heads: 4, kvHeads: 2, size: 32 },
   ],
 };
@@ -32,11 +32,11 @@ export function attentionKernels(scale: Scale, modeOf: ModeOf): readonly GpuKern
   return shapes[scale].map((shape): GpuKernel => {
     const { tokens, keys, heads, kvHeads, size } = shape;
     const isPrompt = tokens > 1;
-    // A query sees the keys up to its own.
-    const pairs = isPrompt ? (tokens * (tokens + 1)) / 2 : keys;
+    // A query sees the keys up to its own; the tokens are the last of them.
+    const pairs = tokens * (keys - tokens) + (tokens * (tokens + 1)) / 2;
     return {
       group: "attention",
-      name: `${isPrompt ? "prompt of" : "one token at"} ${keys}, ${heads}/${kvHeads} heads of ${size}, f16`,
+      name: `${isPrompt ? `prompt of ${tokens}` : "one token"} at ${keys}, ${heads}/${kvHeads} heads of ${size}, f16`,
       bytes: 2 * keys * kvHeads * 2 * size + 2 * 4 * tokens * heads * size,
       flops: 4 * pairs * heads * size,
       unit: "tensor",

@@ -30,7 +30,7 @@ const products: Readonly<Record<Scale, readonly Product[]>> = {
     { type: "f16", m: 4096, n: 4096, k: 4096 },
     { type: "f16", m: 8192, n: 8192, k: 8192 },
   ],
-  tiny: [...types, "f32" as const].flatMap((type) => [1, 3].map((m) => ({ type, m, n: 48, k: 256 }))),
+  tiny: [...types, "f32" as const].flatMap((type) => [1, 3].map((m) => ({ type, m, n: 16, k: 256 }))),
 };
 
 /** Matrix products `x [m, k]` times weights `[n, k]`, in the mode of activations of models. */

@@ -74,7 +74,34 @@ export function samplingKernels(scale: Scale): readonly GpuKernel[] {
       limit: 0,
       peer: { op: "argmax", shape: [1, count] },
     },
+    {
+      group: "sampling",
+      name: `sample ${count}, default options`,
+      bytes: 4 * count,
+      flops: 20 * count,
+      unit: "f32",
+      operands: () => [logitsOf(count), ...defaultOptions],
+      call: (program, [logits, position, seed, temperature, topK, topP, minP]) =>
+        program.sample(logits!, position!, seed!, temperature!, topK!, topP!, minP!),
+      sample: (operands) => ({ operands, at: (index) => index }),
+      limit: 0,
+    },
   ];
+}
+
+/** Options of `sample` as `generate` has them, for one row: position, seed, temperature, top-k, top-p, min-p. */
+const defaultOptions: readonly Operand[] = [
+  { spec: { dtype: "i32", shape: [1] }, data: Int32Array.of(77) },
+  { spec: { dtype: "i32", shape: [1, 2] }, data: Int32Array.of(5, 6) },
+  { spec: { dtype: "f32", shape: [1] }, data: Float32Array.of(0.8) },
+  { spec: { dtype: "i32", shape: [1] }, data: Int32Array.of(40) },
+  { spec: { dtype: "f32", shape: [1] }, data: Float32Array.of(0.95) },
+  { spec: { dtype: "f32", shape: [1] }, data: Float32Array.of(0.05) },
+];
+
+/** Logits from -10 to 10. */
+function logitsOf(count: number): Operand {
+  return { spec: { dtype: "f32", shape: [1, count] }, data: uniform(9, count).map((value) => 10 * value) };
 }
 
 function matrix(rows: number, columns: number, seed: number): Operand {

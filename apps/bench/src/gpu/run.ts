@@ -111,7 +111,8 @@ async function measureKernel(backend: Backend, kernel: GpuKernel, ceiling: Devic
   try {
     prepared = await prepareKernel(backend, kernel, floor);
     const runSeconds = prepared.calls * (await prepared.time());
-    const samples = Math.max(1, Math.min(samplesPerTurn, Math.floor(secondsPerTurn / runSeconds)));
+    const most = backend.device.kind === "gpu" ? samplesPerTurn : 1;
+    const samples = Math.max(1, Math.min(most, Math.floor(secondsPerTurn / runSeconds)));
     const seconds: number[] = [];
     const peers: PeerTimes[] = [];
     for (let turn = 0; turn < turns; turn++) {

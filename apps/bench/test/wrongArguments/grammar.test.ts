@@ -27,6 +27,7 @@ test("grammar: wrong arguments are typed errors", async () => {
   await callExports("grammar", grammar, {
     and: [[whole(digit), "1"]],
     anyTextUntil: ["end"],
+    stringFormat: ["date"],
     automaton: [[{ isAccepting: true, next: [[0x30, 0x39, 0]] }]],
     bytes: [[[0, 9]]],
     choice: [["a", whole(digit)]],
