@@ -46,7 +46,7 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
     const [x, w] = [draw(m * k), draw(n * k)];
     const program = createProgram();
     const weight = program.persistent("w", { dtype: "f32", shape: [n, k] });
-    program.output("y", program.matmul(program.input("x", "f32", [{ name: "T", max: 4096 }, k]), weight, { transposeB: true }));
+    program.output("y", program.matmul(program.input("x", "f32", [program.dim("T", 4096), k]), weight, { transposeB: true }));
     const plan = await backend.compile(program);
     await plan.load("w", sourceOf(w));
     const y = await plan.run({ x }).y!.data();
