@@ -5,7 +5,7 @@ import type { Call, Exports, Stage } from "../kernel.ts";
 import type { Target } from "../target.ts";
 import { exactScratchBytes } from "./exactGroups.ts";
 import { outer, outerTileRows, rowPanels } from "./outer.ts";
-import { fewRows, type Product, sharedUnits } from "./product.ts";
+import { minPackedRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth } = outer;
 
@@ -24,17 +24,17 @@ export function exactProduct(
   threads: number,
   maxThreads: number,
 ): (product: Product) => Iterable<Stage> {
-  const [packA, tiles, few] = [exports("outer.packA"), exports(`exact.${form}`), exports(`exactRows.${form}`)];
+  const [packA, tiles, fewRows] = [exports("outer.packA"), exports(`exact.${form}`), exports(`exactRows.${form}`)];
   const { elements, bytes } = formatOf(form);
   return function* ({ a, b, y, m, n, k, scratch }) {
     const groupBytes = groupRows * rowBytesOf(form, k);
-    if (m < fewRows) {
+    if (m < minPackedRows) {
       const unit = rowPanels * groupRows;
       const chunk = Math.ceil(sharedUnits(k * m, n * m * k, threads) / unit) * unit;
       const calls: Call[] = [];
       for (let row = 0; row < n; row += chunk) {
         const from = b + (row / groupRows) * groupBytes;
-        calls.push({ fn: few, args: [from, a, y + 4 * row, Math.min(chunk, n - row), groupBytes, k, 4 * k, 4 * n, m, scratch] });
+        calls.push({ fn: fewRows, args: [from, a, y + 4 * row, Math.min(chunk, n - row), groupBytes, k, 4 * k, 4 * n, m, scratch] });
       }
       yield calls;
       return;

@@ -42,7 +42,7 @@ const vectorRows = 4;
 /** Bytes of a packed panel of `w`. */
 export const innerPanelBytes: number = 4 * depth * tileColumns;
 
-/** Emits `inner.few`, `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
+/** Emits `inner.fewRows`, `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
 export function emitInner(module: ModuleBuilder, target: Target): void {
   emitFewRows(module, target);
   emitPack(module, tileRows, "f32");
@@ -196,14 +196,14 @@ function emitTile(module: ModuleBuilder, target: Target): FunctionRef<typeof til
 }
 
 /**
- * `inner.few(w, x, y, count, rowBytes, k, rows, yBytes)` computes `y[row, column] = w[column] · x[row]` for `rows` rows
+ * `inner.fewRows(w, x, y, count, rowBytes, k, rows, yBytes)` computes `y[row, column] = w[column] · x[row]` for `rows` rows
  * of `x` and six times `count` columns of f32 weights; `k` is a multiple of four. With few rows, packing costs more
  * than it saves. Two rows of `x` are multiplied with six of `w` at a time, which are a sixth of all columns apart and
  * continue in memory like those of {@link emitVector}. Further rows of `x` find them in the cache.
  */
 function emitFewRows(module: ModuleBuilder, target: Target): void {
   const signature = { w: "i32", x: "i32", y: "i32", count: "i32", rowBytes: "i32", k: "i32", rows: "i32", yBytes: "i32" } as const;
-  module.function("inner.few", signature, (f, { w, x, y, count, rowBytes, k, rows, yBytes }) => {
+  module.function("inner.fewRows", signature, (f, { w, x, y, count, rowBytes, k, rows, yBytes }) => {
     const streams = f.locals("i32", tileColumns);
     const pointers = f.locals("i32", tileColumns);
     const from = f.locals("i32", tileRows);

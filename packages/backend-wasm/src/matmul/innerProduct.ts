@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
 import type { Call, Exports, Stage } from "../kernel.ts";
 import { inner, innerPanelBytes } from "./inner.ts";
-import { fewRows, type Product, sharedUnits } from "./product.ts";
+import { minPackedRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileRows, tileColumns } = inner;
 
@@ -20,7 +20,7 @@ export function innerScratch(maxThreads: number): (m: number) => number {
 /** `y = a · bᵀ` for row-major `b [n, k]` of `dtype`. */
 export function innerProduct(exports: Exports, dtype: DType, threads: number, maxThreads: number): (product: Product) => Iterable<Stage> {
   const [vector, packA, tiles] = [exports(`inner.vector.${dtype}`), exports(`inner.pack${tileRows}.f32`), exports(`inner.tiles.${dtype}`)];
-  const few = dtype === "f32" ? exports("inner.few") : undefined;
+  const fewRows = dtype === "f32" ? exports("inner.fewRows") : undefined;
   const { bytes } = layoutOf(dtype);
 
   /** Computes columns `begin` to `n`, row by row. */
@@ -36,7 +36,7 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number, ma
   }
 
   /** Computes columns 0 to `end`, a multiple of the tile's. */
-  function* inPlace(fn: NonNullable<typeof few>, { a, b, y, m, n, k }: Product, end: number): Iterable<Call> {
+  function* inPlace(fn: NonNullable<typeof fewRows>, { a, b, y, m, n, k }: Product, end: number): Iterable<Call> {
     const rowBytes = k * bytes;
     const chunk = sharedUnits(m * k * tileColumns, n * m * k, threads) * tileColumns;
     for (let from = 0; from < end; from += chunk) {
@@ -48,12 +48,12 @@ export function innerProduct(exports: Exports, dtype: DType, threads: number, ma
   return function* (product) {
     const { a, b, y, m, n, k, scratch } = product;
     const rowBytes = k * bytes;
-    if (few !== undefined && m > 1 && m <= maxInPlace && k % 4 === 0) {
+    if (fewRows !== undefined && m > 1 && m <= maxInPlace && k % 4 === 0) {
       const whole = n - (n % tileColumns);
-      yield [...inPlace(few, product, whole), ...rowByRow(product, whole)];
+      yield [...inPlace(fewRows, product, whole), ...rowByRow(product, whole)];
       return;
     }
-    if (m < fewRows) {
+    if (m < minPackedRows) {
       yield [...rowByRow(product, 0)];
       return;
     }

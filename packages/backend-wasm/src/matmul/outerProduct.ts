@@ -2,7 +2,7 @@ import type { DType } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
 import type { Call, Exports, Range, Stage } from "../kernel.ts";
 import { outer, rowPanels, tileBytes } from "./outer.ts";
-import { fewRows, type Product, sharedUnits } from "./product.ts";
+import { minPackedRows, type Product, sharedUnits } from "./product.ts";
 
 const { depth, tileColumns } = outer;
 
@@ -32,7 +32,7 @@ const maxFewRows = 20;
  * Columns per call of a product with few rows, in whole cache lines: minimum, maximum, and maximum times rows, so that
  * sums stay in the cache.
  */
-const fewColumns = { least: 64, most: 4096, perRow: 16_384 } as const;
+const fewRowsColumns = { least: 64, most: 4096, perRow: 16_384 } as const;
 
 /** Panels that several rows are multiplied with in turn: half of a second-level cache. */
 const cachedBytes = 2 ** 19;
@@ -54,7 +54,7 @@ function roomsOf(threads: number): number {
 export function outerScratch(m: number, n: number, threads: number): number {
   const packed = 4 * depth * (Math.min(rowBlock, m + 6) + wholePanels(n)) + roomsOf(threads) * tileBytes;
   // A product with few rows stores its sums.
-  const sums = Math.min(m, maxFewRows) * (4 * n + sumPadding * Math.ceil(n / fewColumns.least));
+  const sums = Math.min(m, maxFewRows) * (4 * n + sumPadding * Math.ceil(n / fewRowsColumns.least));
   return Math.max(packed, sums);
 }
 
@@ -136,7 +136,7 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
   const unit = rowPanels * tileColumns;
   return function* (product) {
     const { a, b, y, m, n, k } = product;
-    if (m >= fewRows) {
+    if (m >= minPackedRows) {
       const panelBytes = 4 * tileColumns * k;
       yield* multiply(product, ({ at, column }) => ({ address: b + 4 * (column * k + tileColumns * at), panelBytes }));
       return;
@@ -158,7 +158,7 @@ export function panelProduct(exports: Exports, threads: number): (product: Produ
 
 /** `y = a · b` for row-major `b [k, n]` of `dtype`. */
 export function outerProduct(exports: Exports, dtype: DType, threads: number): (product: Product) => Iterable<Stage> {
-  const [few, direct, packB] = [exports("outer.few"), exports("outer.direct"), exports(`outer.packB.${dtype}`)];
+  const [fewRows, direct, packB] = [exports("outer.fewRows"), exports("outer.direct"), exports(`outer.packB.${dtype}`)];
   const multiplyPacked = packedProduct(exports, threads);
   const { bytes } = layoutOf(dtype);
   const isPlain = dtype === "f32";
@@ -166,14 +166,14 @@ export function outerProduct(exports: Exports, dtype: DType, threads: number): (
   return function* ({ a, b, y, m, n, k, scratch }) {
     const rowBytes = bytes * n;
     const isSmall = m * n * k <= (threads === 1 ? directLimit : singleLimit);
-    if (isPlain && m <= maxFewRows && !(isSmall && m >= fewRows)) {
-      const { least, most, perRow } = fewColumns;
+    if (isPlain && m <= maxFewRows && !(isSmall && m >= minPackedRows)) {
+      const { least, most, perRow } = fewRowsColumns;
       const fitting = Math.min(most, perRow / m, sharedUnits(k * m, n * k * m, threads));
       const chunk = Math.max(least, Math.floor(fitting / least) * least);
       const calls: Call[] = [];
       for (let from = 0; from < n; from += chunk) {
         const sums = scratch + m * (4 * from + sumPadding * (from / least));
-        calls.push({ fn: few, args: [a, b + 4 * from, y + 4 * from, m, k, Math.min(chunk, n - from), 4 * k, rowBytes, 4 * n, sums] });
+        calls.push({ fn: fewRows, args: [a, b + 4 * from, y + 4 * from, m, k, Math.min(chunk, n - from), 4 * k, rowBytes, 4 * n, sums] });
       }
       yield calls;
       return;

@@ -109,7 +109,7 @@ export function emitVector(module: ModuleBuilder, target: Target, row: OuterRow)
 }
 
 /**
- * `outer.few(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)` computes `y = x · b` for few rows of `x` and reads each
+ * `outer.fewRows(x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums)` computes `y = x · b` for few rows of `x` and reads each
  * row of `b` once. `sums` has space for `m * n` f32 and a vector.
  */
 export function emitFewRows(module: ModuleBuilder, target: Target): void {
@@ -119,7 +119,7 @@ export function emitFewRows(module: ModuleBuilder, target: Target): void {
    * at a time.
    */
   const emitPass = (xRows: number, count: number, most: number) =>
-    module.function(`outer.few${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
+    module.function(`outer.fewRows${xRows}x${count}`, passSignature, (f, { x, b, sums, xBytes, rowBytes, bytes }) => {
       const [at, end] = [f.let(i32.const(0)), f.local("i32")];
       const xs = Array.from({ length: xRows }, () => f.locals("v128", count));
       const [pointers, totals] = [f.locals("i32", count), f.locals("i32", xRows)];
@@ -168,7 +168,7 @@ export function emitFewRows(module: ModuleBuilder, target: Target): void {
     yBytes: "i32",
     sums: "i32",
   } as const;
-  module.function("outer.few", signature, (f, { x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums }) => {
+  module.function("outer.fewRows", signature, (f, { x, b, y, m, k, n, xBytes, rowBytes, yBytes, sums }) => {
     const [block, row, left, at, from, to] = f.locals("i32", 6);
     const bytes = f.let(i32.shl(n, 2));
     const padded = f.let(i32.and(i32.add(bytes, 15), -16));

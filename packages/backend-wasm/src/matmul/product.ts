@@ -25,8 +25,8 @@ export interface Path {
 /** Multiply-adds between two pauses: a few milliseconds on a slow machine before the code is optimised. */
 const pauseEvery = 2e7;
 
-/** Rows below which `b` is streamed once per row, because packing would cost more. */
-export const fewRows = 4;
+/** Rows from which packing `b` costs less than streaming it once per row. */
+export const minPackedRows = 4;
 
 /** Maximum calls per thread and product: enough for the threads to finish together. */
 const callsPerThread = 12;
