@@ -5,13 +5,13 @@ import {
   activationName,
   lanesFor,
   tileBytes,
-} from "../formats/activations.ts";
+} from "../blockProducts/activations.ts";
+import { groupScratchBytes } from "../blockProducts/groupEmission.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
 import type { Call, Emitted, Exports, Stage } from "../kernel.ts";
 import type { Target } from "../target.ts";
-import { groupScratchBytes } from "./groupEmission.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
 /**

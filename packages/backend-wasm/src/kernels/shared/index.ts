@@ -1,8 +1,8 @@
+import { emitActivations } from "../../blockProducts/activations.ts";
+import { emitGroups } from "../../blockProducts/groups.ts";
 import type { ModuleBuilder } from "../../emit/index.ts";
-import { emitActivations } from "../../formats/activations.ts";
 import { emitDecodeGroup } from "../../formats/decodeGroup.ts";
 import { emitDecodeRow } from "../../formats/decodeRow.ts";
-import { emitGroups } from "../../matmul/groups.ts";
 import type { Target } from "../../target.ts";
 
 /** Emits functions that several kernels call. */

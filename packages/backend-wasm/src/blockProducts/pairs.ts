@@ -1,11 +1,11 @@
 import { type FunctionBuilder, i32, type Local, threadIndex, v128 } from "../emit/index.ts";
-import { tileBytes, wordAt } from "../formats/activations.ts";
 import { allQuads, groupRows } from "../formats/block.ts";
 import type { GroupFormat } from "../formats/format.ts";
-import { type KeptWeights, keepWeights, otherGroup, stepElements } from "../formats/keptWeights.ts";
-import { memorySlot, type Slots, type Tokens } from "../formats/products.ts";
+import { tileBytes, wordAt } from "./activations.ts";
 import { blockAt, multiplyBlock, type Steps } from "./blockProduct.ts";
 import { type Emission, groupScratchBytes, pairsAtOnce, places, rowBytes, tilesSignature } from "./groupEmission.ts";
+import { type KeptWeights, keepWeights, otherGroup, stepElements } from "./keptWeights.ts";
+import { memorySlot, type Slots, type Tokens } from "./products.ts";
 
 /** Bytes of the sums of one group. */
 const groupSumBytes = 2 * rowBytes * pairsAtOnce;

@@ -1,12 +1,10 @@
 import { elementAt, lastOf } from "@centella/core/backend";
 import { type FunctionBuilder, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
-import { type ActivationLayout, activationLayout, lanesFor, tileBytes } from "../formats/activations.ts";
 import { groupRows, halves, type Pair } from "../formats/block.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
-import { localSlot, memorySlot, type Slots } from "../formats/products.ts";
-import { blockWeights } from "../formats/weights.ts";
 import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
+import { type ActivationLayout, activationLayout, lanesFor, tileBytes } from "./activations.ts";
 import { blockAt, multiplyBlock } from "./blockProduct.ts";
 import {
   type Emission,
@@ -19,6 +17,8 @@ import {
   tilesSignature,
 } from "./groupEmission.ts";
 import { emitPairs } from "./pairs.ts";
+import { localSlot, memorySlot, type Slots } from "./products.ts";
+import { blockWeights } from "./weights.ts";
 
 /**
  * Emits products of `rows` interleaved rows with activations that were rounded to 8 bits, `y[token][row]`. Each output

@@ -1,10 +1,10 @@
 import { elementAt, mapTuple } from "@centella/core/backend";
 import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
+import type { Quad } from "../formats/block.ts";
+import type { GroupFormat } from "../formats/format.ts";
 import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
 import { type ActivationLayout, type Lanes, wordAt } from "./activations.ts";
-import type { Quad } from "./block.ts";
-import type { GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights } from "./weights.ts";
 
 /** Blocks of activations of `count` tokens at `address`. */

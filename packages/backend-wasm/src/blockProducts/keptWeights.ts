@@ -1,8 +1,8 @@
 import { elementAt, mapTuple } from "@centella/core/backend";
 import { type Local, type V128, v128 } from "../emit/index.ts";
+import { allQuads, halves } from "../formats/block.ts";
+import type { BlockContext, GroupFormat } from "../formats/format.ts";
 import type { Lanes } from "./activations.ts";
-import { allQuads, halves } from "./block.ts";
-import type { BlockContext, GroupFormat } from "./format.ts";
 import { areInPairs, type BlockWeights, blockWeights, unitsOf } from "./weights.ts";
 
 /** Elements whose codes are stored together with the factors of their runs. */

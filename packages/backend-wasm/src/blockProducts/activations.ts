@@ -12,11 +12,11 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
+import type { GroupFormat } from "../formats/format.ts";
+import { toHalves, widenHalves } from "../formats/half.ts";
 import { inPairs, zip } from "../kernels/shared/zip.ts";
 import { largestLane } from "../matmul/lanes.ts";
 import type { Target } from "../target.ts";
-import type { GroupFormat } from "./format.ts";
-import { toHalves, widenHalves } from "./half.ts";
 
 /**
  * How activations are rounded before they are multiplied with block weights, as in ggml's x86 code: blocks of 32 with

@@ -3,10 +3,10 @@ import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../em
 import { InterleavedBlock, type Quad } from "../formats/block.ts";
 import type { BlockContext, GroupFormat } from "../formats/format.ts";
 import { loadFiniteHalves } from "../formats/half.ts";
-import { stepElements } from "../formats/keptWeights.ts";
-import { loadWord, Products, type Slots, type Tokens } from "../formats/products.ts";
-import { type BlockWeights, unitsOf } from "../formats/weights.ts";
 import { madd, type Target } from "../target.ts";
+import { stepElements } from "./keptWeights.ts";
+import { loadWord, Products, type Slots, type Tokens } from "./products.ts";
+import { type BlockWeights, unitsOf } from "./weights.ts";
 
 /** Reader of the block at `group`. */
 export function blockAt(f: FunctionBuilder, target: Target, { fields }: GroupFormat, group: Local<"i32">): BlockContext {

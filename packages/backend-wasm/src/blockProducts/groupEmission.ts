@@ -1,11 +1,11 @@
 import { type FunctionBuilder, type FunctionRef, i32, type Local, type ModuleBuilder, v128 } from "../emit/index.ts";
-import type { ActivationLayout } from "../formats/activations.ts";
 import { allQuads, groupRows, type Pair } from "../formats/block.ts";
 import type { GroupFormat } from "../formats/format.ts";
 import type { FormatName } from "../formats/index.ts";
-import { keptBytes } from "../formats/keptWeights.ts";
 import { storeLanes } from "../kernels/shared/loops.ts";
 import type { Target } from "../target.ts";
+import type { ActivationLayout } from "./activations.ts";
+import { keptBytes } from "./keptWeights.ts";
 
 /** Common inputs of the emitters of a block format. */
 export interface Emission {

@@ -1,9 +1,9 @@
 import { elementAt } from "@centella/core/backend";
 import { type FunctionBuilder, f32x4, i16x8, i32x4, relaxed, type V128, v128 } from "../emit/index.ts";
+import type { Half, Quad } from "../formats/block.ts";
+import type { BlockContext, GroupFormat, RunBytes } from "../formats/format.ts";
 import type { Target } from "../target.ts";
 import type { Lanes } from "./activations.ts";
-import type { Half, Quad } from "./block.ts";
-import type { BlockContext, GroupFormat, RunBytes } from "./format.ts";
 
 /** Codes as bytes in one vector, or as 16 bits in two: bytes 0 and 2, then 1 and 3, of each four. */
 export type Codes = readonly [V128] | readonly [V128, V128];
