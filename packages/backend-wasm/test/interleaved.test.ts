@@ -4,8 +4,9 @@ import { type Backend, createProgram, type Plan, type Program, reference } from 
 import type { ProgramGraph } from "@centella/core/backend";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupRows } from "../src/formats/block.ts";
+import { extractRow } from "../src/formats/extractRow.ts";
 import { formatNames, formatOf } from "../src/formats/index.ts";
-import { extractRow, interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
+import { interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
 import { wasm } from "../src/index.ts";
 import type { WasmPlan } from "../src/plan/plan.ts";
 import { sharedPath, targets } from "./shared.ts";

@@ -1,6 +1,5 @@
 import { elementAt, mapTuple, type Tuple } from "@centella/core/backend";
 import { type FunctionBuilder, type V128, v128 } from "../emit/index.ts";
-import { zip } from "../kernels/shared/zip.ts";
 import { moveBits } from "./bits.ts";
 import type { BitExchange } from "./format.ts";
 
@@ -20,7 +19,7 @@ type Code = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
 export type Byte = 0 | 1 | 2 | 3 | 4;
 
 /** Location of three of the codes: `count` bits of a byte, moved from bit `from` to bit `to` of the code. */
-const highBits: Tuple<readonly { readonly byte: Byte; readonly from: number; readonly count: number; readonly to: number }[], 3> = [
+export const highBits: Tuple<readonly { readonly byte: Byte; readonly from: number; readonly count: number; readonly to: number }[], 3> = [
   [
     { byte: 0, from: 5, count: 3, to: 2 },
     { byte: 1, from: 6, count: 2, to: 0 },
@@ -70,23 +69,6 @@ export function fiveBitExchange(stretches: Stretches, bytes: number, fifthBits: 
         words[w2 + i] = (b & 0x0f0f0f0f) | fifth(2) | ((c6 & 0x1c1c1c1c) << 3);
         words[w3 + i] = ((b >>> 4) & 0x0f0f0f0f) | fifth(3) | ((c6 & 0x03030303) << 6) | ((c7 & 0x01010101) << 5);
         words[w4 + i] = (c & 0x0f0f0f0f) | fifth(4) | ((c7 & 0x1c1c1c1c) << 3);
-      }
-    },
-    restore(words, first, at: Stretches, count) {
-      const [w0, w1, w2, w3, w4] = at;
-      for (let i = first; i < first + count; i++) {
-        const bytes = mapTuple(at, (place) => words[place + i]!);
-        const [c5, c6, c7] = mapTuple(highBits, (parts) =>
-          parts.reduce((code, { byte, from, count, to }) => code | (((bytes[byte] >>> from) & (((1 << count) - 1) * 0x01010101)) << to), 0),
-        );
-        const [c0, c1, c2, c3, c4] = mapTuple(bytes, (byte) => byte & 0x1f1f1f1f);
-        const nibbles = (low: number, high: number): number => (low & 0x0f0f0f0f) | ((high & 0x0f0f0f0f) << 4);
-        words[w0 + i] = nibbles(c0, c1);
-        words[w1 + i] = nibbles(c2, c3);
-        words[w2 + i] = nibbles(c4, c5);
-        words[w3 + i] = nibbles(c6, c7);
-        const codes = zip([c0, c1, c2, c3, c4, c5, c6, c7], fifthBits);
-        words[w4 + i] = codes.reduce((bits, [code, bit]) => bits | (((code >>> 4) & 0x01010101) << bit), 0);
       }
     },
   };

@@ -17,8 +17,6 @@ export interface BitExchange {
   readonly bytes: number;
   /** Interleaves the bits of `count` words of each stretch in place; stretch `i` starts at `words[first + at[i]]`. */
   exchange(words: Words, first: number, at: readonly number[], count: number): void;
-  /** The inverse of {@link exchange}. */
-  restore(words: Words, first: number, at: readonly number[], count: number): void;
 }
 
 /** Inputs of the emitters for one block of eight interleaved rows. */

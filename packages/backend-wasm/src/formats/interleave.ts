@@ -1,4 +1,3 @@
-import { elementAt } from "@centella/core/backend";
 import { groupRows } from "./block.ts";
 import { type FormatName, formatOf } from "./index.ts";
 
@@ -59,27 +58,10 @@ export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Ar
   interleave(wordsOf(Words, last), 0, whole);
 }
 
-/** Extracts row `lane` from a group of eight rows. */
-export function extractRow(name: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
-  const { bytes, bitExchange } = formatOf(name);
-  const { Words, lanes } = permutation(name, to.length);
-  const [input, output] = [wordsOf(Words, group), wordsOf(Words, to)];
-  const { from, transposed } = elementAt(lanes, lane);
-  for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
-    for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
-    if (bitExchange !== undefined) {
-      for (const stretch of bitExchange.stretches) {
-        const places = stretch.map((at) => at / Words.BYTES_PER_ELEMENT);
-        bitExchange.restore(output, first, places, bitExchange.bytes / Words.BYTES_PER_ELEMENT);
-      }
-    }
-    for (const word of transposed) transposeWord(output, first + word, restoreBits);
-  }
-}
+export type WordArray = typeof Uint8Array | typeof Uint16Array;
 
-type WordArray = typeof Uint8Array | typeof Uint16Array;
-
-interface Permutation {
+/** How the words of a block are interleaved. */
+export interface Permutation {
   /** Words of 16 bits, or of 8 if a block has an odd number of bytes. */
   readonly Words: WordArray;
   /** Source of each word of an interleaved block, relative to the first row's block. */
@@ -88,16 +70,12 @@ interface Permutation {
   readonly transposed: readonly number[];
   /** Interleaved words at which stretches with exchanged bits start. */
   readonly exchanged: readonly (readonly number[])[];
-  /**
-   * For each row: the position of each word of its block in an interleaved block, and the words at which transposed
-   * bits start.
-   */
-  readonly lanes: readonly { readonly from: Uint32Array; readonly transposed: readonly number[] }[];
 }
 
 const permutations = new Map<string, Permutation>();
 
-function permutation(name: FormatName, rowBytes: number): Permutation {
+/** Returns the permutation of rows of this many bytes. */
+export function permutation(name: FormatName, rowBytes: number): Permutation {
   const key = `${name} ${rowBytes}`;
   let found = permutations.get(key);
   if (found === undefined) {
@@ -113,31 +91,21 @@ function permutation(name: FormatName, rowBytes: number): Permutation {
         }
       }
     }
-    const lanes = Array.from({ length: groupRows }, (_, row) => {
-      const first = (row * rowBytes) / wordBytes;
-      const from = new Uint32Array(bytes / wordBytes);
-      source.forEach((word, index) => {
-        if (word >= first && word < first + from.length) from[word - first] = index;
-      });
-      return {
-        from,
-        transposed: transposed.map((index) => elementAt(source, index) - first).filter((word) => word >= 0 && word < from.length),
-      };
-    });
     const exchanged = bitExchange?.stretches.map((stretch) => stretch.map((at) => source.indexOf(at / wordBytes))) ?? [];
-    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, exchanged, lanes };
+    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, exchanged };
     permutations.set(key, found);
   }
   return found;
 }
 
-function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array {
+/** Bytes as words. */
+export function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array {
   const length = Math.floor(bytes.length / Words.BYTES_PER_ELEMENT);
   return Words === Uint16Array ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : bytes;
 }
 
 /** Transposes the 32 bits at a 16-bit word. */
-function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (bits: number) => number): void {
+export function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (bits: number) => number): void {
   const bits = transpose(words[at]! | (words[at + 1]! << 16));
   words[at] = bits;
   words[at + 1] = bits >>> 16;
@@ -145,10 +113,8 @@ function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (
 
 /** For each byte (two groups of four bits): bit `4 j + b` at bit `8 b + j`. */
 const spreadGroups = Int32Array.from({ length: 256 }, (_, byte) => moveBits(byte, (bit) => 8 * (bit & 3) + (bit >> 2)));
-/** For each byte: bit `j` at bit `4 j`. */
-const spreadBits = Int32Array.from({ length: 256 }, (_, byte) => moveBits(byte, (bit) => 4 * bit));
-
-function moveBits(byte: number, to: (bit: number) => number): number {
+/** Moves each bit of a byte. */
+export function moveBits(byte: number, to: (bit: number) => number): number {
   let moved = 0;
   for (let bit = 0; bit < 8; bit++) moved |= ((byte >> bit) & 1) << to(bit);
   return moved;
@@ -157,11 +123,5 @@ function moveBits(byte: number, to: (bit: number) => number): number {
 function transposeBits(bits: number): number {
   let moved = 0;
   for (let byte = 0; byte < 4; byte++) moved |= spreadGroups[(bits >>> (8 * byte)) & 255]! << (2 * byte);
-  return moved;
-}
-
-function restoreBits(bits: number): number {
-  let moved = 0;
-  for (let byte = 0; byte < 4; byte++) moved |= spreadBits[(bits >>> (8 * byte)) & 255]! << byte;
   return moved;
 }

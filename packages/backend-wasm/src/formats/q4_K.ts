@@ -21,7 +21,7 @@ const runBytes = 16;
 
 /**
  * Moves the low nibbles of 32 bytes to the first 16 bytes and the high ones to the rest, so that a run takes as few
- * words as possible.
+ * words as possible. Nibbles are swapped in pairs, so the operation is its own inverse.
  */
 const bitExchange: BitExchange = {
   stretches: [0, 1, 2, 3].map((pair) => [16 + 2 * pair * runBytes, 16 + (2 * pair + 1) * runBytes]),
@@ -34,8 +34,6 @@ const bitExchange: BitExchange = {
       words[second + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
     }
   },
-  // Nibbles are swapped in pairs, so the operation is its own inverse.
-  restore: (words, start, at, count) => bitExchange.exchange(words, start, at, count),
 };
 
 export const q4_K: GroupFormat = {

@@ -9,6 +9,9 @@ import { kRunBytes } from "./q4_K.ts";
  */
 const stretches = [48, 80, 112, 144, 16] as const;
 
+/** Bits of the fifth bits of each run. */
+export const fifthBits = [0, 1, 2, 3, 4, 5, 6, 7] as const;
+
 export const q5_K: GroupFormat = {
   elements: 256,
   bytes: 176,
@@ -19,7 +22,7 @@ export const q5_K: GroupFormat = {
     { at: 4, unit: 4, count: 3 },
     ...stretches.map((at): Field => ({ at, unit: 4, count: 8 })),
   ],
-  bitExchange: fiveBitExchange(stretches, 32, [0, 1, 2, 3, 4, 5, 6, 7]),
+  bitExchange: fiveBitExchange(stretches, 32, fifthBits),
   rounding: "q8_K",
   largestCode: 31,
   runElements: 32,

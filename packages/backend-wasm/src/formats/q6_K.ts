@@ -28,16 +28,6 @@ const bitExchange: BitExchange = {
       words[high + i] = ((a >> 4) & 0x0f0f0f0f) | (h & 0x30303030) | ((b & 0x30303030) << 2);
     }
   },
-  restore(words, first, [low, middle, high]: Stretches, count) {
-    for (let i = first; i < first + count; i++) {
-      const a = words[low + i]!;
-      const b = words[middle + i]!;
-      const c = words[high + i]!;
-      words[low + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
-      words[middle + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
-      words[high + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
-    }
-  },
 };
 
 export const q6_K: GroupFormat = {

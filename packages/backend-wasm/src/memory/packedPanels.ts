@@ -35,16 +35,3 @@ export function writePacked(rows: Float32Array, first: number, { shape }: Concre
     }
   }
 }
-
-/** Reads a matrix `[k, n]` from its panels. */
-export function readPacked(panels: Float32Array, { shape }: ConcreteSpec): Float32Array<ArrayBuffer> {
-  const [k, n] = tupleOf(shape, 2);
-  const rows = new Float32Array(k * n);
-  for (let row = 0, to = 0; row < k; row++) {
-    for (let column = 0; column < n; column++, to++) {
-      const lane = column % tileColumns;
-      rows[to] = panels[(column - lane) * k + row * tileColumns + lane]!;
-    }
-  }
-  return rows;
-}

@@ -5,9 +5,9 @@ import type { FormatName } from "../formats/index.ts";
 import { groupedBytes, type Interleaving, rowBytesOf } from "../formats/interleave.ts";
 import { packedBytes } from "../matmul/outer.ts";
 import type { Heap } from "./heap.ts";
-import { readPacked, writePacked } from "./packedPanels.ts";
+import { writePacked } from "./packedPanels.ts";
 import { readStored } from "./tensors.ts";
-import { interleavedBytes, matricesOf, readInterleavedRow, writeInterleaved } from "./weightLayout.ts";
+import { interleavedBytes, matricesOf, writeInterleaved } from "./weightLayout.ts";
 
 /** Layout of a persistent in memory. */
 export interface PersistentLayout {
@@ -92,10 +92,12 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     }
   }
 
-  protected override read(): TypedArray {
+  protected override async read(): Promise<TypedArray> {
+    const { isPacked, interleaving } = this;
     const { spec } = this.persistent;
-    if (this.isPacked) return readPacked(this.#panels, spec);
-    return this.interleaving === undefined ? readStored(this.#heap, spec, this.address) : this.#readInterleaved(this.interleaving);
+    if (!isPacked && interleaving === undefined) return readStored(this.#heap, spec, this.address);
+    const { readInterleaved, readPacked } = await import("./readBack.ts");
+    return interleaving === undefined ? readPacked(this.#panels, spec) : readInterleaved(this.#heap.u8, this.address, spec, interleaving);
   }
 
   protected override clear(): void {
@@ -119,17 +121,6 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
         yield { offset: (matrix * rows + first) * rowBytes, length: (last - first) * rowBytes };
       }
     }
-  }
-
-  #readInterleaved(interleaving: FormatName): Uint8Array {
-    const { count, rows, k } = matricesOf(this.persistent.spec);
-    const rowBytes = rowBytesOf(interleaving, k);
-    const saved = new Uint8Array(count * rows * rowBytes);
-    for (let row = 0; row < count * rows; row++) {
-      const matrix = this.address + Math.floor(row / rows) * groupedBytes(interleaving, rows, k);
-      readInterleavedRow(interleaving, row % rows, this.#heap.u8, matrix, saved.subarray(row * rowBytes, (row + 1) * rowBytes));
-    }
-    return saved;
   }
 
   /** Bytes of a row as it is stored. */

@@ -3,7 +3,7 @@ import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, tupl
 import type { BlockType } from "@centella/quant";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
-import { extractRow, groupedBytes, type Interleaving, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
+import { groupedBytes, type Interleaving, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 
@@ -46,13 +46,6 @@ export function writeInterleaved(dtype: DType, form: FormatName, k: number, byte
   const rows = toForm(dtype, form, bytes);
   const to = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
   interleaveRows(form, rowBytes, rows, u8.subarray(address, address + to));
-}
-
-/** Copies row `row` of an interleaved matrix at `address` to `to`. */
-export function readInterleavedRow(form: FormatName, row: number, u8: Uint8Array, address: number, to: Uint8Array): void {
-  const groupBytes = groupRows * to.length;
-  const first = address + Math.floor(row / groupRows) * groupBytes;
-  extractRow(form, u8.subarray(first, first + groupBytes), row % groupRows, to);
 }
 
 /** Converts whole blocks of `dtype` to blocks of `form`, at an even offset. */
