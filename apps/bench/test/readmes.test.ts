@@ -33,9 +33,10 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "core 1": /^Float32Array\(4\) \[ 1, 0, 3, 4 \]\n$/,
   "core 2": /^Float32Array\(3\) \[ 2, 0, 6 \]\n$/,
   "core 3": /^Float32Array\(3\) \[\s+0\.9867\d+,\s+0\.0066\d+,\s+0\.0066\d+\s+\]\nfirst choice that can\n$/,
-  "core 4":
+  "core 4": /^%1 matmul \d+ %\n%2 softmax \d+ %\n$/,
+  "core 5":
     /^matmul: 268,435,456 flops, 3,145,728 bytes\nbackend .*\nreference +chosen .*\n\s*Float32Array\(1\) \[ 6 \]\n.*sum +reference +1 +0 /s,
-  "core 5": /^Float32Array\(2\) \[ 0\.25, -0\.25 \]\n$/,
+  "core 6": /^Float32Array\(2\) \[ 0\.25, -0\.25 \]\n$/,
   "gguf 1": /llama 4096\n\[ 4096, 256 \] 1048576\n$/,
   "gguf 2": /^10761216\n(\d+ 2503392\n)+$/,
   "gpu-kernels 1": /^$/,
