@@ -46,6 +46,23 @@ constexpr int kJitErrorLog = 5;
 constexpr int kJitErrorLogBytes = 6;
 constexpr size_t kLogBytes = 16384;
 
+constexpr int kAttributeProgrammaticStreamSerialization = 6;
+
+// CUlaunchAttribute and CUlaunchConfig
+struct LaunchAttribute {
+  int id;
+  char padding[4];
+  alignas(8) unsigned char value[64];
+};
+struct LaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned sharedBytes;
+  Stream stream;
+  LaunchAttribute* attributes;
+  unsigned attributeCount;
+};
+
 // name of the member, exported symbol, parameters
 #define DRIVER_FUNCTIONS(X)                                                                                              \
   X(init, "cuInit", (unsigned))                                                                                          \
@@ -73,8 +90,7 @@ constexpr size_t kLogBytes = 16384;
   X(moduleUnload, "cuModuleUnload", (Module))                                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))                                          \
   X(funcSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                                        \
-  X(launchKernel, "cuLaunchKernel",                                                                                      \
-    (Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, Stream, void**, void**))            \
+  X(launchKernelEx, "cuLaunchKernelEx", (const LaunchConfig*, Function, void**, void**))                                 \
   X(streamCreate, "cuStreamCreate", (Stream*, unsigned))                                                                 \
   X(streamDestroy, "cuStreamDestroy_v2", (Stream))                                                                       \
   X(streamSynchronize, "cuStreamSynchronize", (Stream))                                                                  \

@@ -234,7 +234,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Check(info.Env(), *s->api, s->api->memsetD8Async(Word(info[0]), 0, Count(info[1]), s->stream), "cuMemsetD8Async");
   }
 
-  // launch(kernel, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, BigUint64Array of parameters)
+  // launch(kernel, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, whether it may start before the launch before it is over,
+  // BigUint64Array of parameters)
   void Launch(const Napi::CallbackInfo& info) {
     Session* s = Enter(info);
     if (s == nullptr || !AreBigInts(info, 0, 1)) return;
@@ -243,15 +244,20 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
       if (!IsCount(info, i + 1)) return;
       sizes[i] = info[i + 1].As<Napi::Number>().Uint32Value();
     }
-    if (!Require(info, info.Length() > 8 && info[8].IsTypedArray() && info[8].As<Napi::TypedArray>().TypedArrayType() == napi_biguint64_array,
+    if (!Require(info, info.Length() > 8 && info[8].IsBoolean(), "whether the launch is dependent")) return;
+    if (!Require(info, info.Length() > 9 && info[9].IsTypedArray() && info[9].As<Napi::TypedArray>().TypedArrayType() == napi_biguint64_array,
                  "parameters in a BigUint64Array"))
       return;
-    Napi::BigUint64Array words = info[8].As<Napi::BigUint64Array>();
+    Napi::BigUint64Array words = info[9].As<Napi::BigUint64Array>();
     std::vector<void*> parameters(words.ElementLength() + 1, nullptr);
     for (size_t i = 0; i < words.ElementLength(); i++) parameters[i] = words.Data() + i;
-    const Status status = s->api->launchKernel(Pointer<Function>(info[0]), sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6],
-                                               s->stream, parameters.data(), nullptr);
-    Check(info.Env(), *s->api, status, "cuLaunchKernel");
+    LaunchAttribute serialization = {kAttributeProgrammaticStreamSerialization, {}, {}};
+    serialization.value[0] = 1;
+    const bool isDependent = info[8].As<Napi::Boolean>().Value();
+    const LaunchConfig config = {{sizes[0], sizes[1], sizes[2]}, {sizes[3], sizes[4], sizes[5]}, sizes[6], s->stream,
+                                 &serialization,                 isDependent ? 1U : 0U};
+    const Status status = s->api->launchKernelEx(&config, Pointer<Function>(info[0]), parameters.data(), nullptr);
+    Check(info.Env(), *s->api, status, "cuLaunchKernelEx");
   }
 
   void BeginCapture(const Napi::CallbackInfo& info) {

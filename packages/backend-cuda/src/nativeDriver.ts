@@ -22,7 +22,7 @@ interface NativeSession {
   copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
   copyOnDevice(to: Handle, from: Handle, bytes: number): void;
   zero(memory: Handle, bytes: number): void;
-  launch(kernel: Handle, ...sizesAndArgs: [...sizes: LaunchSizes, args: BigUint64Array]): void;
+  launch(kernel: Handle, ...sizesAndArgs: [...sizes: LaunchSizes, isDependent: boolean, args: BigUint64Array]): void;
   beginCapture(): void;
   endCapture(): Handle;
   abandonCapture(): void;
@@ -154,8 +154,8 @@ class NativeDriver implements CudaDriver {
     this.#do((s) => s.zero(memory, bytes));
   }
 
-  launch({ kernel, grid, block, sharedBytes, args }: LaunchCommand): void {
-    this.#do((s) => s.launch(kernel, ...grid, ...block, sharedBytes, BigUint64Array.from(args)));
+  launch({ kernel, grid, block, sharedBytes, isDependent, args }: LaunchCommand): void {
+    this.#do((s) => s.launch(kernel, ...grid, ...block, sharedBytes, isDependent, BigUint64Array.from(args)));
   }
 
   beginCapture(): void {

@@ -2,7 +2,7 @@ import { cases } from "@centella/conformance";
 import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
-import { hopper } from "../src/kernels/shared/gpu.ts";
+import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
 
@@ -15,13 +15,11 @@ export interface Call {
   readonly bucket: Readonly<Record<string, number>>;
 }
 
-export function launchesOf({ op, inputs, params, bucket }: Call): readonly Launch[] {
+export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopper): readonly Launch[] {
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
-  return kernelTable
-    .kernelOf(op)!
-    .launches({ inputs, output, slots, bucket, gpu: hopper, unitsOf: (index) => unitsOf(op, inputs, index) }, params);
+  return kernelTable.kernelOf(op)!.launches({ inputs, output, slots, bucket, gpu, unitsOf: (index) => unitsOf(op, inputs, index) }, params);
 }
 
 /** The form in units of a call's weights, where plans store them so. */
@@ -231,9 +229,9 @@ export const calls: readonly Call[] = [
   ...cacheWriteCalls(),
 ];
 
-/** Every different kernel text, with the first call that needs it. */
-export function kernelTexts(): ReadonlyMap<string, Call> {
+/** Every different kernel text for a device, with the first call that needs it. */
+export function kernelTexts(gpu: Gpu): ReadonlyMap<string, Call> {
   const texts = new Map<string, Call>();
-  for (const each of calls) for (const { ptx } of launchesOf(each)) if (!texts.has(ptx)) texts.set(ptx, each);
+  for (const each of calls) for (const { ptx } of launchesOf(each, gpu)) if (!texts.has(ptx)) texts.set(ptx, each);
   return texts;
 }

@@ -7,10 +7,11 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
+import { hopper } from "../src/kernels/shared/gpu.ts";
 import { type Call, kernelTexts } from "./kernelTexts.ts";
 
 const run = promisify(execFile);
-const targets = ["sm_80", "sm_90"] as const;
+const gpus = [{ target: "sm_80", multiprocessors: 108, dependentLaunch: false }, hopper] as const;
 const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
 
 const version = await run("ptxas", ["--version"]).then(
@@ -21,11 +22,15 @@ const version = await run("ptxas", ["--version"]).then(
 if (version === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
 else {
   describe(`ptxas (${version})`, () => {
-    const every = kernelTexts();
-    const isFirst = firstOfEach();
-    const texts = new Map([...every].filter(([, { op, inputs }]) => isFirst(`${op.name} ${inputs.map((spec) => spec?.dtype)}`)));
-    if (texts.size < every.size) test.skip(`${every.size - texts.size} more kernels assemble (not in the sample)`, () => undefined);
-    for (const target of targets) {
+    for (const gpu of gpus) {
+      const { target } = gpu;
+      const every = kernelTexts(gpu);
+      const isFirst = firstOfEach();
+      const keyOf = ({ op, inputs, params }: Call): string =>
+        `${op.name} ${inputs.map((spec) => spec?.dtype)} ${"activations" in params ? params.activations : ""}`;
+      const texts = new Map([...every].filter(([, each]) => isFirst(keyOf(each))));
+      if (texts.size < every.size)
+        test.skip(`${every.size - texts.size} more kernels assemble for ${target} (not in the sample)`, () => undefined);
       test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
         expect(await assembleAll(texts, target, version)).toEqual([]);
       });

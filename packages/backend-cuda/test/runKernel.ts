@@ -19,7 +19,15 @@ export async function runOn(
     { bytes: x.byteLength, isWritten: false },
     { bytes: words * 4, isWritten: true },
   ];
-  driver.launch({ kernel, grid: [1, 1, 1], block: [threads, 1, 1], sharedBytes: k.dynamicSharedBytes, args: [from, to], spans });
+  driver.launch({
+    kernel,
+    grid: [1, 1, 1],
+    block: [threads, 1, 1],
+    sharedBytes: k.dynamicSharedBytes,
+    isDependent: false,
+    args: [from, to],
+    spans,
+  });
   driver.copyFromDevice(pinned, to, words * 4);
   await driver.finished();
   const bytes = new Uint8Array(words * 4);

@@ -38,6 +38,8 @@ export interface LaunchCommand {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
   readonly sharedBytes: number;
+  /** Whether it may start before the launch before it is over. The kernel waits for that launch itself, and lets the next one start. */
+  readonly isDependent: boolean;
   /** The parameters, all of them addresses. */
   readonly args: readonly Handle[];
   /** The memory that the kernel may touch from each address on. Devices ignore it; a driver for tests enforces it. */

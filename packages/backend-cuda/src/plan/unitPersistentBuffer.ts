@@ -44,6 +44,7 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
           grid: [tiles * units.units, 1, 1],
           block: [packThreads, 1, 1],
           sharedBytes: 0,
+          isDependent: false,
           args: [source.address, to],
           spans: [
             { bytes: packHeaderBytes + chunk.length, isWritten: false },

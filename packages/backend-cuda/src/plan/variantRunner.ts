@@ -249,8 +249,16 @@ export class VariantRunner {
         for (const placed of launches) {
           const { launch, args } = placed;
           recordTimers(stepOf(placed) + 1);
-          const { ptx, grid, block, sharedBytes } = launch;
-          launchKernel({ kernel: entryOf(this.#kernels, ptx), grid, block, sharedBytes, args: args.map(address), spans: args });
+          const { ptx, grid, block, sharedBytes, isDependent } = launch;
+          launchKernel({
+            kernel: entryOf(this.#kernels, ptx),
+            grid,
+            block,
+            sharedBytes,
+            isDependent,
+            args: args.map(address),
+            spans: args,
+          });
         }
         recordTimers(timers.length);
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);

@@ -40,6 +40,18 @@ export class AsyncWriter extends MemoryWriter {
     this.emit(`@!${isDone} bra ${start}`);
   }
 
+  /** Lets the next launch start as soon as every block of this one has come here or ended. */
+  launchDependents(): void {
+    this.require("dependentLaunch");
+    this.emit("griddepcontrol.launch_dependents");
+  }
+
+  /** Waits until all earlier launches are over and what they wrote can be read. */
+  waitForEarlierLaunches(): void {
+    this.require("dependentLaunch");
+    this.emit("griddepcontrol.wait");
+  }
+
   /** Waits for the lanes of the warp: what they wrote to memory before may be read after. */
   syncWarp(): void {
     this.emit("bar.warp.sync 0xFFFFFFFF");

@@ -45,6 +45,11 @@ export class MemoryWriter extends PackedWriter {
     return shared(offset === 0 ? to : this.add(to, offset));
   }
 
+  /** Makes the block take at least `bytes` of shared memory. */
+  reserveShared(bytes: number): void {
+    this.sharedBytes = Math.max(this.sharedBytes, bytes);
+  }
+
   /** Address of the element `index` places after `base`. */
   at<E extends Elem>(elem: E, base: Global<E>, index: U32 | number): Global<E> {
     const to = this.reg("u64");

@@ -12,15 +12,23 @@ export class Access {
   readonly #threadsBefore: number;
   readonly #stamps: Stamps;
   readonly #barriers: CopyBarriers;
+  /** Threads that must not see what earlier launches of the graph did yet. */
+  readonly #early: Set<number>;
   thread = 0;
 
-  constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number) {
+  /** The first `earlyThreads` threads start before earlier launches are over. */
+  constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number, earlyThreads: number) {
     this.#global = global;
     this.#reach = reach;
     this.#threadsBefore = threadsBefore;
     this.shared = new Region("shared memory", 0, sharedBytes, true);
     this.#stamps = new Stamps();
     this.#barriers = new CopyBarriers(this.shared);
+    this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
+  }
+
+  waitForEarlier(): void {
+    this.#early.delete(this.thread);
   }
 
   /** Called when all threads have reached the block's barrier: accesses before it do not meet those after it. */
@@ -75,6 +83,7 @@ export class Access {
     const source = this.#global.region(from, bytes, who);
     const start = from - source.base;
     for (let i = start >> 1; i < (start + bytes) >> 1; i++) {
+      this.#checkEarly(source, i);
       if (source.written[i] === 0) throw new Fault(`${who}: copy of unwritten byte ${2 * i} of ${source.name}`);
       if (isOther(source.writer[i]!, this.#stamp("global"))) throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
     }
@@ -88,9 +97,10 @@ export class Access {
     return this.#barriers.tryWait(address, parity, this.thread, this.#who());
   }
 
-  /** @throws {Fault} if copies are on their way when the block ends */
+  /** @throws {Fault} if copies are on their way when the block ends, or threads did not wait for earlier launches */
   finish(): void {
     this.#barriers.finish();
+    if (this.#early.size > 0) throw new Fault(`${this.#early.size} threads end without a wait for earlier launches`);
   }
 
   #locate(space: Space, address: number, bytes: number, isWrite: boolean): readonly [Region, number] {
@@ -101,6 +111,7 @@ export class Access {
 
   #checkRead(space: Space, region: Region, i: number): void {
     if (space === "shared") this.#barriers.checkRead(i, this.thread, this.#who());
+    else this.#checkEarly(region, i);
     const stamp = this.#stamp(space);
     if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
     if (this.#meets(space, region.writer[i]!, stamp))
@@ -110,11 +121,18 @@ export class Access {
 
   #checkWrite(space: Space, region: Region, i: number): void {
     if (space === "shared") this.#barriers.checkWrite(i, this.#who());
+    else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
     const stamp = this.#stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
       throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
     if (region.reader !== undefined && this.#meets(space, region.reader[i]!, stamp))
       throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} was read by another thread`);
+  }
+
+  /** @throws {Fault} before the wait for earlier launches, for what one of them writes */
+  #checkEarly(region: Region, i: number): void {
+    if (!this.#early.has(this.thread) || region.writer[i]! < this.#global.firstEpoch * epochUnit) return;
+    throw new Fault(`${this.#who()}: read of byte ${2 * i} of ${region.name} before the wait for the launch that writes it`);
   }
 
   #meets(space: Space, record: number, stamp: number): boolean {

@@ -80,9 +80,12 @@ export function runGrid(
     tables,
     reach,
     sharedBytes,
+    isDependent,
   }: {
     grid: number;
     block: number;
+    /** Whether the kernel waits for earlier launches itself. */
+    isDependent: boolean;
     /** Shared memory that the launch asks for. */
     sharedBytes: number;
     params: readonly number[];
@@ -96,7 +99,7 @@ export function runGrid(
     throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
-    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, ctaid * block);
+    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, ctaid * block, isDependent ? block : 0);
     const lanes = new Array<unknown>(block).fill(0);
     const held = new Array<unknown>(block).fill(0);
     const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));

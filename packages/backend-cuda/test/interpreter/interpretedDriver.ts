@@ -14,7 +14,7 @@ export class InterpretedDriver implements CudaDriver {
     computeCapability: [9, 0],
     multiprocessors: 3,
     totalBytes: 2 ** 30,
-    driverVersion: 12000,
+    driverVersion: 12040,
   } as const;
   readonly memory = new GlobalMemory();
   /** Number of graph launches, kernel launches outside graphs, and copies in each direction: for tests of the counters. */
@@ -106,7 +106,7 @@ export class InterpretedDriver implements CudaDriver {
     });
   }
 
-  launch({ kernel, grid, block, sharedBytes, args, spans }: LaunchCommand): void {
+  launch({ kernel, grid, block, sharedBytes, isDependent, args, spans }: LaunchCommand): void {
     const { ptx, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
     const reach = [
@@ -117,7 +117,7 @@ export class InterpretedDriver implements CudaDriver {
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, params, tables, reach });
+      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, isDependent, params, tables, reach });
     });
   }
 
@@ -141,6 +141,7 @@ export class InterpretedDriver implements CudaDriver {
     const work = this.#graphs.get(graph)!;
     this.#submit(() => {
       this.submitted.graphs++;
+      this.memory.firstEpoch = this.memory.epoch + 1;
       for (const item of work) item();
     });
   }

@@ -49,6 +49,8 @@ export class GlobalMemory {
   live = 0;
   /** Counts launches: accesses of one launch by different threads must not meet. */
   epoch = 0;
+  /** The first launch of the graph that runs. */
+  firstEpoch = 0;
 
   alloc(bytes: number): number {
     const region = new Region("global memory", this.#next, bytes, false);

@@ -126,6 +126,8 @@ export function translate(kernel: ParsedKernel): string {
       }
       if (name.startsWith("mma.")) return matrixProduct(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
+      if (name === "griddepcontrol.launch_dependents") return "";
+      if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
       return statement(instruction, kernel);
     });
     return `case ${i}:\n${lines.join("\n")}`;
@@ -394,7 +396,7 @@ function checkDefinitions({ blocks }: ParsedKernel): void {
   const walk = (i: number, check: boolean): void => {
     const defined = new Set(entering[i]);
     for (const { name, guard, operands, text } of blocks[i]!.instructions) {
-      const isStore = /^(st|mbarrier\.(init|arrive)|fence|cp|bar)\./.test(name);
+      const isStore = /^(st|mbarrier\.(init|arrive)|fence|cp|bar|griddepcontrol)\./.test(name);
       const sources = (isStore ? operands : operands.slice(1)).flatMap((item) => item.match(/%[phuslfd]\d+/g) ?? []);
       const used = guard === undefined ? sources : [...sources, `%${guard.register}`];
       const missing = used.find((register) => !defined.has(register));

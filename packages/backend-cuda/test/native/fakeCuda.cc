@@ -84,8 +84,12 @@ int cuModuleLoadDataEx(void** module, const void* text, unsigned count, int* opt
 int cuModuleUnload(void*) { return 0; }
 int cuModuleGetFunction(void** function, void*, const char* name) { *function = const_cast<char*>("kernel"); return name[0] == '\0' ? 500 : 0; }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
-int cuLaunchKernel(void*, unsigned x, unsigned y, unsigned z, unsigned bx, unsigned, unsigned, unsigned, void*, void** parameters, void**) {
-  if (x == 0 || y != 1 || z != 1 || bx % 32 != 0) return 1;
+struct Attribute { int id; char padding[4]; int value; };
+struct Config { unsigned grid[3]; unsigned block[3]; unsigned sharedBytes; void* stream; const Attribute* attributes; unsigned count; };
+int cuLaunchKernelEx(const Config* config, void*, void** parameters, void**) {
+  if (config->grid[0] == 0 || config->grid[1] != 1 || config->grid[2] != 1 || config->block[0] % 32 != 0) return 1;
+  // Generated kernels may start early: the attribute of programmatic stream serialization.
+  if (config->count != 1 || config->attributes[0].id != 6 || config->attributes[0].value != 1) return 1;
   const Address from = *static_cast<Address*>(parameters[0]);
   const Address to = *static_cast<Address*>(parameters[1]);
   return submit([=] {

@@ -23,6 +23,7 @@ import {
   launch,
   type Parameter,
   type Scope,
+  waitForEarlier,
 } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import {
@@ -45,17 +46,19 @@ const threads = warps * lanes;
 /** Most rows of activations of a launch. */
 const maxColumns = 16;
 
-/** Slots of a warp's ring: the most, the fewest, and as many as hide the latency of copies. */
+/** Slots of a warp's ring. */
 const maxDepth = 8;
 const minDepth = 2;
-const enoughDepth = 3;
 
 /** Bytes for the partial sums of a round of items. */
 const roundBytes = 16 * 1024;
 
-/** Shared memory of a block where two fit on a multiprocessor, and where one does. */
-const halfOfShared = 112 * 1024;
+/**
+ * Most and least shared memory of a block. With the least, a second block does not fit: blocks that start while an earlier launch still has some
+ * multiprocessors would otherwise share the others in pairs.
+ */
 const allOfShared = 224 * 1024;
+const overHalfOfShared = 116 * 1024;
 
 /** The sizes of a launch. */
 interface Shape {
@@ -66,7 +69,6 @@ interface Shape {
   readonly slotBytes: number;
   /** Items whose partial sums wait in shared memory. */
   readonly roundItems: number;
-  readonly blocksPerMultiprocessor: 1 | 2;
 }
 
 /** Products of one tensor that a launch computes. */
@@ -134,11 +136,9 @@ function shapeOf(call: KernelCall, depth: number, columns: number, results: read
   const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
   const fixedBytes = stagedBytes(staging) + roundItems * itemBytes + 8 * warps * maxDepth + 1024;
   const perWarp = Math.ceil((perBlock * work.products * work.units) / warps);
-  const slotsIn = (bytes: number): number => Math.min(maxDepth, perWarp, Math.floor((bytes - fixedBytes) / (warps * slotBytes)));
-  const isHalf = slotsIn(halfOfShared) >= Math.min(enoughDepth, perWarp);
-  const slots = slotsIn(isHalf ? halfOfShared : allOfShared);
+  const slots = Math.min(maxDepth, perWarp, Math.floor((allOfShared - fixedBytes) / (warps * slotBytes)));
   if (slots < Math.min(minDepth, perWarp)) return undefined;
-  return { staging, work, depth: slots, slotBytes, roundItems, blocksPerMultiprocessor: isHalf ? 2 : 1 };
+  return { staging, work, depth: slots, slotBytes, roundItems };
 }
 
 function formatsOf({ results }: Work): readonly UnitFormat[] {
@@ -146,7 +146,7 @@ function formatsOf({ results }: Work): readonly UnitFormat[] {
 }
 
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewRowsProducts, isFirst: boolean): Launch {
-  const { work, staging, depth, slotBytes, roundItems, blocksPerMultiprocessor } = shape;
+  const { work, staging, depth, slotBytes, roundItems } = shape;
   const args = Object.fromEntries<Argument>([
     ...(norm === undefined ? [["a", from] as const] : Object.entries(argumentsOf(call, stagedNormArgs(norm)))),
     ...work.results.flatMap(({ result, products }, i) => [
@@ -159,23 +159,27 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
   ]);
   const types = formatsOf(work).map(({ dtype }) => dtype);
   const entry = `matmulFew_${[...types, ...(norm === undefined ? [] : ["normed"])].join("_")}`;
-  return launch(call, entry, { threads, blocks: work.blocks, args, target: "sm_90" }, (scope) => {
+  return launch(call, entry, { threads, blocks: work.blocks, args, waitsInBody: true }, (scope) => {
     const { k } = scope;
-    k.blocksPerMultiprocessor = staging.columns > tileColumns ? 1 : blocksPerMultiprocessor;
+    k.blocksPerMultiprocessor = 1;
     const { result } = elementAt(work.results, 0);
     const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
-    k.ifUniform(isBelow(k, 0, rows), () => {
+    const wait = (): void => waitForEarlier(scope, call);
+    const multiply = (): void => {
       const thread = k.thread();
       const lane = k.and(thread, lanes - 1);
       const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
       const warp = k.shiftRight(thread, 5);
       const cursor = new UnitCursor(k, work, warp, warps);
       const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
+      // Copies of weights are under way while earlier launches end.
+      wait();
       const staged = allocateStaging(k, staging);
       const row = norm === undefined ? storedRow(k, "a", staging) : normedRow(scope, norm, staging, { rows, isFirst });
       stageActivations(k, staging, row, rows, staged);
       k.sync();
       const partials = k.sharedMemory("f32", roundItems * work.products * warps * unitRows * staging.columns);
+      k.reserveShared(overHalfOfShared);
       const kernel = new FewRowsKernel(scope, shape, { lane: place, warp, ring, staged, partials });
       kernel.forEachRound((first, count) => {
         kernel.multiply(first, count);
@@ -183,7 +187,8 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
         kernel.finish(first, count);
         k.sync();
       });
-    });
+    };
+    k.ifUniform(isBelow(k, 0, rows), multiply, wait);
   });
 }
 

@@ -27,7 +27,17 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
         symbolic: { inputs: specs, output: y },
         dimOffset: (name) => 4 * entryOf(slots, name),
       });
-      return [{ ptx, entry, grid, block, sharedBytes, args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }] }];
+      return [
+        {
+          ptx,
+          entry,
+          grid,
+          block,
+          sharedBytes,
+          isDependent: false,
+          args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
+        },
+      ];
     },
   };
 }

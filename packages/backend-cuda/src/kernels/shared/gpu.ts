@@ -5,11 +5,21 @@ import type { Target } from "../../ptx/text.ts";
 export interface Gpu {
   readonly target: Target;
   readonly multiprocessors: number;
+  /** Whether launches of a graph may start while the one before them ends. */
+  readonly dependentLaunch: boolean;
 }
 
 /** An H100 or H200. */
-export const hopper: Gpu = { target: "sm_90", multiprocessors: 132 };
+export const hopper: Gpu = { target: "sm_90", multiprocessors: 132, dependentLaunch: true };
 
-export function gpuOf({ computeCapability, multiprocessors }: Pick<DeviceProperties, "computeCapability" | "multiprocessors">): Gpu {
-  return { target: computeCapability[0] >= 9 ? "sm_90" : "sm_80", multiprocessors };
+/** The driver of CUDA 12.3, the first one whose graphs have dependencies that end early. */
+const dependentLaunchVersion = 12030;
+
+export function gpuOf({ computeCapability, multiprocessors, driverVersion }: DeviceProperties): Gpu {
+  const isHopper = computeCapability[0] >= 9;
+  return {
+    target: isHopper ? "sm_90" : "sm_80",
+    multiprocessors,
+    dependentLaunch: isHopper && driverVersion >= dependentLaunchVersion,
+  };
 }

@@ -22,7 +22,6 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import { PtxEmitter } from "../../ptx/emitter.ts";
-import type { Target } from "../../ptx/text.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 import type { UnitMatrix } from "../../weights/unitFormat.ts";
 import type { Gpu } from "./gpu.ts";
@@ -61,6 +60,8 @@ export interface Launch {
   readonly block: readonly [number, number, number];
   /** Dynamic shared memory; static shared memory is part of the text. */
   readonly sharedBytes: number;
+  /** Whether it may start before the launches before it are over: its text waits for them. */
+  readonly isDependent: boolean;
   readonly args: readonly Parameter[];
 }
 
@@ -74,6 +75,9 @@ export interface Kernel<P extends object = object, Inputs extends InputSpecs = I
   /** The launches of a call, in order. */
   launches(call: KernelCall<Inputs>, params: P): readonly Launch[];
 }
+
+/** Most blocks per multiprocessor of a launch that lets the next one start early. */
+const maxEarlyBlocks = 2;
 
 /** Default number of threads of a block. */
 export const defaultThreads = 256;
@@ -113,15 +117,23 @@ interface LaunchOptions {
   readonly threads?: number;
   readonly blocks: number;
   readonly args: NamedArguments;
-  /** Default: the lowest that kernels are generated for. */
-  readonly target?: Target;
+  /**
+   * Whether the body waits for earlier launches itself, with {@link waitForEarlier}. Until then it may read only dims and weights. By default
+   * the text waits before it does anything else.
+   */
+  readonly waitsInBody?: boolean;
+}
+
+/** Waits for earlier launches in a body that does so itself. All threads must come here. */
+export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
+  if (gpu.dependentLaunch) k.waitForEarlierLaunches();
 }
 
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
 export function launch(
   call: KernelCall,
   entry: string,
-  { threads = defaultThreads, blocks, args, target = "sm_80" }: LaunchOptions,
+  { threads = defaultThreads, blocks, args, waitsInBody = false }: LaunchOptions,
   body: (scope: Scope) => void,
 ): Launch {
   const symbolic = symbolicDims([...call.inputs, call.output]);
@@ -130,7 +142,13 @@ export function launch(
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
   const dtypes = Object.fromEntries(parameters.map(([name, each]) => [name, dtypeOf(call, each)]));
   const units = Object.fromEntries(parameters.map(([name, each]) => [name, each.kind === "input" ? call.unitsOf(each.index) : undefined]));
-  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables), target, units });
+  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables), target: call.gpu.target, units });
+  const { dependentLaunch, multiprocessors } = call.gpu;
+  if (dependentLaunch) {
+    // The next launch would take multiprocessors from blocks that do not fit at once.
+    if (blocks <= multiprocessors * maxEarlyBlocks) k.launchDependents();
+    if (!waitsInBody) k.waitForEarlierLaunches();
+  }
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
@@ -151,6 +169,7 @@ export function launch(
     grid: [Math.max(1, blocks), 1, 1],
     block: [threads, 1, 1],
     sharedBytes: k.dynamicSharedBytes,
+    isDependent: dependentLaunch,
     args: parameters.map(([, each]) => each),
   };
 }
