@@ -113,6 +113,11 @@ describe("fuseNorms", () => {
       "rmsNorm",
       "matmul",
     ]);
+    const squared = fusedBodies((p, all) => {
+      const norm = normed(p, all.x, all);
+      p.output("y", p.matmul(norm, norm, { transposeB: true }));
+    });
+    expect(squared).toEqual(["rmsNorm", "matmul"]);
     expect(fusedBodies((p, all) => p.output("y", times(p, p.layerNorm(all.x, all.w, { eps: 1e-5 }), "a")))).toEqual([
       "layerNorm",
       "matmul",

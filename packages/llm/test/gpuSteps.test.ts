@@ -19,7 +19,7 @@ const backends = {
 async function program(activations: "f32" | "half" | "ggml"): Promise<{ readonly program: ProgramGraph; readonly layers: number }> {
   await using file = await readGguf(familyModel(readFamilyGolden("xverse")));
   const description = await describeArchitecture(file);
-  const sizes = { contextLength: 64, batchSize: 8, maxRows: 4, sequences: 1, cacheType: "f16", activations } as const;
+  const sizes = { contextLength: 64, batchSize: 8, maxRows: 4, sequences: 1, cacheType: "f16", activations, runsInFlight: 1 } as const;
   return { program: recordModel(description, file, { ...sizes, isGeluRounded: false }).program, layers: description.config.layers };
 }
 

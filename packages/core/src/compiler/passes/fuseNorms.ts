@@ -31,14 +31,14 @@ export function fuseNorms(program: ProgramGraph, refuses: RefusesGroup, limits: 
   return grouping.fusion();
 }
 
-/** A call as a group's body has it; the places of a node that is no group are its inputs. */
+/** A call as a group's body has it. The places of a node that is no group are its inputs, the same one for equal inputs. */
 interface Call {
   readonly op: AnyOp;
   readonly inputs: readonly (number | undefined)[];
 }
 
 function callsOf({ op, inputs, params }: Node): readonly Call[] {
-  return isFused(op) ? (params as FusedParams).body : [{ op, inputs: inputs.map((_, place) => place) }];
+  return isFused(op) ? (params as FusedParams).body : [{ op, inputs: inputs.map((id) => inputs.indexOf(id)) }];
 }
 
 /** Whether a node reads a value only as the first tensor of products. */
