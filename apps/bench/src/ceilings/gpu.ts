@@ -7,7 +7,7 @@ export async function measureGpuCopy(backend: Backend): Promise<Ceiling> {
   if (backend.timeCopies === undefined) throw new Error(`ceiling: expected a device with memory of its own, got ${backend.name}`);
   const isFast = backend.device.kind === "gpu";
   const elements = isFast ? 2 ** 26 : 2 ** 20;
-  // So many that waiting for the last one takes less than a hundredth of the time.
+  // With 100 copies, the wait for the last one is less than a hundredth of the time.
   const copies = isFast ? 100 : 4;
   const tensor = backend.upload({ dtype: "f32", shape: [elements] }, uniform(1, elements));
   try {

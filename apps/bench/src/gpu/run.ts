@@ -14,7 +14,7 @@ import type { TorchPeer } from "./torch.ts";
 /** Groups of kernels in the order in which they are measured. */
 export const kernelGroups: readonly KernelGroup[] = ["products", "memory", "attention", "sampling"];
 
-/** Turns that ours and the peer take, with up to so many samples of ours, or as many as fit in the seconds. */
+/** Number of turns of ours and of the peer. Ours takes up to `samplesPerTurn` samples in a turn, or as many as fit in its seconds. */
 const turns = 2;
 const samplesPerTurn = 5;
 const secondsPerTurn = 0.5;

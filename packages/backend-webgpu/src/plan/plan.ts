@@ -144,7 +144,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     return { content, waiting, targets: new Map() };
   }
 
-  /** The variant and the extents of a run. Copies the arrays of a run that is queued, which reads them as they are at the call. */
+  /** The variant and the extents of a run. Copies the inputs of a run that is queued, because the caller may change them meanwhile. */
   #prepare(dims: DimValues, { content, waiting }: RunTensors): { readonly variant: Variant; readonly run: VariantRun } {
     const onDevice = [...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name);
     const variant = this.#variant(dims, new Set(onDevice));

@@ -31,7 +31,7 @@ export interface PlanOwner<B extends PersistentBuffer = PersistentBuffer> {
 
 /**
  * What plans of all backends have in common: checks of every call, persistents that plans share, the order of loads, resets and
- * runs, and the end of a plan after its last run. A backend supplies {@link start} and {@link free}, and `runSync` over
+ * runs, and the end of a plan after its last run. A backend supplies {@link start}, {@link timeSteps} and {@link free}, and `runSync` over
  * {@link bindSync} if it computes within the call.
  */
 export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
