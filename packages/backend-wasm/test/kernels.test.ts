@@ -6,6 +6,7 @@ import { kernels } from "../src/kernels/index.ts";
 import { expressions as lazyExpressions, kernels as other } from "../src/kernels/lazy/arrayKernels.ts";
 import { kernels as copy } from "../src/kernels/lazy/copyKernels.ts";
 import { kernels as expert } from "../src/kernels/lazy/moeKernels.ts";
+import { kernels as reduction } from "../src/kernels/lazy/reductionKernels.ts";
 import { kernels as sampling } from "../src/kernels/lazy/samplingKernels.ts";
 import { kernels as recurrent } from "../src/kernels/lazy/ssmKernels.ts";
 import { kernels as image } from "../src/kernels/lazy/visionKernels.ts";
@@ -22,7 +23,7 @@ test("every op that computes has a kernel: an expression, or a file of its name"
     .map((name) => name.slice(0, -3));
   const computing = Object.values(ops).flatMap((op) => (op.alias === true ? [] : [op.name]));
   expect(files.filter((name) => !computing.includes(name))).toEqual([]);
-  const lazy = { ...copy, ...expert, ...image, ...recurrent, ...sampling, ...other };
+  const lazy = { ...copy, ...expert, ...image, ...recurrent, ...reduction, ...sampling, ...other };
   expect([...Object.keys(kernels), ...Object.keys(lazy)].sort()).toEqual(
     [...Object.keys(expressions), ...Object.keys(lazyExpressions), ...files].sort(),
   );
@@ -30,7 +31,7 @@ test("every op that computes has a kernel: an expression, or a file of its name"
 });
 
 test("lazy kernels are in the file that the table names", () => {
-  const files = { array: other, copy, moe: expert, sampling, ssm: recurrent, vision: image };
+  const files = { array: other, copy, moe: expert, reduction, sampling, ssm: recurrent, vision: image };
   for (const [file, own] of Object.entries(files))
     for (const name of Object.keys(own)) expect([name, traitsOf({ name }).file ?? "array"]).toEqual([name, file]);
 });

@@ -154,6 +154,7 @@ const otherModels = [
   "modelSampling.js",
   "moeKernels.js",
   "recurrentStateTransfer.js",
+  "reductionKernels.js",
   "regexPreTokenizers.js",
   "sentencePiece.js",
   "ssmKernels.js",
@@ -167,7 +168,7 @@ const otherModels = [
 const storing = ["locateRemote.js", "opfsStorage.js"];
 
 /** Modules that synchronous calls may need at any time. */
-const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js"];
+const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js", "reductionKernels.js"];
 
 /** Modules that a kind of page does not fetch, and whether the page may also make synchronous op calls. */
 interface Page {

@@ -1,7 +1,7 @@
 import type { OpName, ParamsOf } from "@centella/core";
 
 /** A file of kernels that is loaded with the first program that needs one of them. */
-export type KernelFile = "array" | "copy" | "moe" | "sampling" | "ssm" | "vision";
+export type KernelFile = "array" | "copy" | "moe" | "reduction" | "sampling" | "ssm" | "vision";
 
 /** Code that few forms of an op need, loaded with the first program that has one: see lazyParts.ts. */
 export type PartName = "codecs" | "lookUp" | "encoders" | "floats" | "exact" | "widening" | "writeGuards";
@@ -31,6 +31,10 @@ const product: Pick<KernelTraits<{ readonly activations: string }>, "partsOf"> =
 
 /** The traits of kernels that have any. */
 const table: { readonly [N in OpName]?: KernelTraits<ParamsOf<N>> } = {
+  all: { file: "reduction" },
+  any: { file: "reduction" },
+  argmax: { file: "reduction" },
+  argmin: { file: "reduction" },
   attention: { cacheInput: 1 },
   avgPool2d: { file: "vision" },
   batchNorm: { file: "vision" },
@@ -47,10 +51,14 @@ const table: { readonly [N in OpName]?: KernelTraits<ParamsOf<N>> } = {
     layoutOf: (input, { transposeB }) => (input !== 1 ? undefined : transposeB ? "interleaved" : "packed"),
     anchors: "products",
   },
+  max: { file: "reduction" },
   maxPool2d: { file: "vision" },
+  mean: { file: "reduction" },
+  min: { file: "reduction" },
   moeMatmul: { ...product, file: "moe", layoutOf: (input) => (input === 1 ? "interleaved" : undefined) },
   moeRoute: { file: "moe" },
   moeWeights: { file: "moe" },
+  prod: { file: "reduction" },
   quantize: { partsOf: () => ["encoders"] },
   rmsNorm: { anchors: "rows", takesPrologue: true },
   sample: { file: "sampling" },
@@ -60,6 +68,7 @@ const table: { readonly [N in OpName]?: KernelTraits<ParamsOf<N>> } = {
   ssmConvWrite: { file: "ssm" },
   ssmScan: { file: "ssm", anchors: "scan" },
   ssmScanWrite: { file: "ssm" },
+  sum: { file: "reduction" },
   transpose: { file: "copy" },
 };
 

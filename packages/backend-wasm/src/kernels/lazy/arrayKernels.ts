@@ -6,10 +6,7 @@ import type { ExpressionTable } from "../../elementwise/expressions/table.ts";
 import { trigonometric } from "../../elementwise/expressions/trigonometric.ts";
 import { expressionKernels } from "../../elementwise/kernel.ts";
 import type { Kernels } from "../../kernel.ts";
-import { all } from "../all.ts";
-import { any } from "../any.ts";
 import { arange } from "../arange.ts";
-import { argmin } from "../argmin.ts";
 import { argsort } from "../argsort.ts";
 import { cumprod } from "../cumprod.ts";
 import { cumsum } from "../cumsum.ts";
@@ -20,12 +17,10 @@ import { full } from "../full.ts";
 import { gather } from "../gather.ts";
 import { layerNorm } from "../layerNorm.ts";
 import { logSoftmax } from "../logSoftmax.ts";
-import { min } from "../min.ts";
 import { normL1 } from "../normL1.ts";
 import { normL2 } from "../normL2.ts";
 import { normLinf } from "../normLinf.ts";
 import { pad } from "../pad.ts";
-import { prod } from "../prod.ts";
 import { quantize } from "../quantize.ts";
 import { random } from "../random.ts";
 import { scatter } from "../scatter.ts";
@@ -40,13 +35,10 @@ import { variance } from "../variance.ts";
 
 export const expressions: ExpressionTable = { ...activationVariants, ...conversion, ...exponential, ...numeric, ...trigonometric };
 
-/** Array ops: reductions, layer norms, scans, sorting, indexing, creation, random numbers, and less common functions. */
+/** Array ops: norms of vectors, layer norms, scans, sorting, indexing, creation, random numbers, and less common functions. */
 export const kernels: Kernels = {
   ...expressionKernels(expressions),
-  all,
-  any,
   arange,
-  argmin,
   argsort,
   cumprod,
   cumsum,
@@ -57,12 +49,10 @@ export const kernels: Kernels = {
   gather,
   layerNorm,
   logSoftmax,
-  min,
   normL1,
   normL2,
   normLinf,
   pad,
-  prod,
   quantize,
   random,
   scatter,

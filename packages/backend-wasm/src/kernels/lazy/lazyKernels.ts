@@ -17,6 +17,7 @@ const files: { readonly [F in KernelFile]: () => Promise<LoadedFile> } = {
   vision: () => import("./visionKernels.ts"),
   moe: () => import("./moeKernels.ts"),
   ssm: () => import("./ssmKernels.ts"),
+  reduction: () => import("./reductionKernels.ts"),
   sampling: () => import("./samplingKernels.ts"),
   array: () => import("./arrayKernels.ts"),
 };
