@@ -5,13 +5,12 @@ import { extractRow } from "../formats/extractRow.ts";
 import type { FormatName } from "../formats/index.ts";
 import { groupedBytes, rowBytesOf } from "../formats/interleave.ts";
 import { outer } from "../matmul/outer.ts";
-import { matricesOf } from "./weightLayout.ts";
+import type { Matrices } from "./weightLayout.ts";
 
 /** Reads weights back from the layouts that kernels read. Loaded when one is saved. */
 
 /** Reads the rows of interleaved matrices at `address`. */
-export function readInterleaved(u8: Uint8Array, address: number, spec: ConcreteSpec, form: FormatName): Uint8Array {
-  const { count, rows, k } = matricesOf(spec);
+export function readInterleaved(u8: Uint8Array, address: number, { count, rows, k }: Matrices, form: FormatName): Uint8Array {
   const rowBytes = rowBytesOf(form, k);
   const saved = new Uint8Array(count * rows * rowBytes);
   for (let matrix = 0; matrix < count; matrix++) {

@@ -22,8 +22,15 @@ export function isReadableInterleaved({ name, spec: { shape } }: Persistent, low
   );
 }
 
-/** Number of matrices in a tensor of two or more axes, and their rows and columns. */
-export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): { readonly count: number; readonly rows: number; readonly k: number } {
+/** Matrices of one shape, one after another. */
+export interface Matrices {
+  readonly count: number;
+  readonly rows: number;
+  readonly k: number;
+}
+
+/** The matrices of a tensor of two or more axes. */
+export function matricesOf({ shape }: Pick<ConcreteSpec, "shape">): Matrices {
   const [rows, k] = tupleOf(shape.slice(-2), 2);
   return { count: elementCount(shape.slice(0, -2)), rows, k };
 }
