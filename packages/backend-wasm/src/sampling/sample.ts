@@ -11,10 +11,13 @@ import {
   type ModuleBuilder,
   v128,
 } from "../emit/index.ts";
-import { emitFirst, emitSort, setKey } from "../kernels/shared/order.ts";
+import { emitFirst, emitSort, entryBytes, setKey } from "../kernels/shared/order.ts";
 import { philox } from "../kernels/shared/philox.ts";
 import { blockLength, emitMaxima, farthest, rowSignature, visit } from "./row.ts";
 import { emitWeight, scaled, share } from "./weights.ts";
+
+/** The least finite logit. */
+const lowest = -3.4028234663852886e38;
 
 /** Blocks whose candidates top-p tries first. */
 const firstBlocks = 256;
@@ -46,7 +49,7 @@ function emitPick(module: ModuleBuilder, name: string, weigh: Weigh): Choice {
     const weight = f.local("i32");
     const [total, limit, sum] = f.locals("i64", 3);
     const reach = f.let(f32.sub(greatest, f32.mul(f32.const(farthest), temperature)));
-    const least = f.let(f32.max(reach, f32.const(-3.4028234663852886e38)));
+    const least = f.let(f32.max(reach, f32.const(lowest)));
     const visitWeights = (body: (id: Local<"i32">) => void): void =>
       visit(f, row, least, (id, logit) =>
         f.if(i32.geU(weigh(f, greatest, logit), leastWeight), () => {
@@ -65,114 +68,174 @@ function emitPick(module: ModuleBuilder, name: string, weigh: Weigh): Choice {
   });
 }
 
+/** The entries of a row in the function that cuts it, and what its parts share. */
+class CutRow {
+  readonly f: FunctionBuilder;
+  readonly p: CutParams;
+  /** Address and number of the entries: keys and indices. */
+  readonly at: Local<"i32">;
+  readonly count: Local<"i32">;
+  readonly isTopK: Local<"i32">;
+  readonly total: Local<"i64">;
+  readonly sum: Local<"i64">;
+  /** Sum that the entries that are kept have to reach. */
+  readonly limit: Local<"i64">;
+  /** Minus one: keys are in descending order of the logits. */
+  readonly flip: Local<"i32">;
+  readonly #weigh: Weigh;
+  readonly #entry: Local<"i32">;
+  readonly #end: Local<"i32">;
+  readonly #weight: Local<"i32">;
+
+  constructor(f: FunctionBuilder, p: CutParams, weigh: Weigh) {
+    [this.f, this.p, this.#weigh] = [f, p, weigh];
+    [this.at, this.count, this.#entry, this.#end, this.#weight] = f.locals("i32", 5);
+    [this.total, this.sum, this.limit] = f.locals("i64", 3);
+    this.isTopK = f.let(i32.ne(p.topK, 0));
+    this.flip = f.let(i32.const(-1));
+  }
+
+  /** Adds the plain or the tempered weight of a logit to a sum. */
+  add(to: Local<"i64">, logit: Local<"f32">, temperature?: Local<"f32">): void {
+    this.f.set(this.#weight, this.#weigh(this.f, this.p.greatest, logit, temperature));
+    this.f.set(to, i64.add(to, i64.fromI32U(this.#weight)));
+  }
+
+  /** Whether min-p keeps a logit. */
+  isKept(logit: Local<"f32">): Expr<"i32"> {
+    return i32.geU(this.#weigh(this.f, this.p.greatest, logit), this.p.leastWeight);
+  }
+
+  /** Sets the limit to top-p's share of the total. */
+  setEnough(): void {
+    this.f.set(this.limit, share(this.f, this.total, scaled(this.f, this.p.topP, 2 ** 32, 0xffffffff)));
+  }
+
+  /** Appends an entry at `at`. */
+  append(key: Local<"i32">, id: Local<"i32">): void {
+    const to = this.f.let(i32.add(this.at, i32.shl(this.count, 3)));
+    this.f.store(to, key);
+    this.f.store(to, id, 4);
+    this.f.advance(this.count, 1);
+  }
+
+  /** Visits the entries in order. */
+  visit(body: (id: Local<"i32">, logit: Local<"f32">) => void): void {
+    const { f, at } = this;
+    f.set(this.#end, i32.add(at, i32.shl(this.count, 3)));
+    f.for(this.#entry, at, this.#end, entryBytes, () => {
+      const id = f.let(i32.load(this.#entry, 4));
+      body(id, f.let(f32.load(i32.add(this.p.logits, i32.shl(id, 2)))));
+    });
+  }
+
+  /** In {@link visit}: drops the entries after this one. */
+  endHere(): void {
+    this.f.set(this.count, i32.shrU(i32.add(i32.sub(this.#entry, this.at), entryBytes), 3));
+  }
+}
+
+type CutParams = { readonly [K in keyof typeof choiceSignature]: Local<(typeof choiceSignature)[K]> };
+
 /**
- * Emits the choice of a row that top-k or top-p cuts. Blocks are taken in the order of their greatest logits: the `k` greatest logits of a
- * row are in `k` of them.
+ * Emits the choice of a row that top-k or top-p cuts: collects the logits that may be kept, sorts them, drops what top-k, top-p and min-p
+ * exclude, and chooses by index.
  */
 function emitCut(module: ModuleBuilder, name: string, weigh: Weigh): Choice {
   const first = emitFirst(module, `${name}.first`);
   const sort = emitSort(module, `${name}.sort`);
   return module.value(name, choiceSignature, "i32", (f, p) => {
-    const { greatest, a, b, topK, ...row } = p;
-    const [weight, key, at, entry, end, held, kept, taken] = f.locals("i32", 8);
-    const [total, sum, limit] = f.locals("i64", 3);
-    const least = f.local("f32");
-    const flip = f.let(i32.const(-1));
-    const blocks = f.let(i32.shrU(i32.add(row.n, blockLength - 1), 5));
-    const weighPlain = (logit: Local<"f32">): void => f.set(weight, weigh(f, greatest, logit));
-    const add = (to: Local<"i64">): void => f.set(to, i64.add(to, i64.fromI32U(weight)));
-    const enough = (): void => f.set(limit, share(f, total, scaled(f, p.topP, 2 ** 32, 0xffffffff)));
-    const logitOf = (id: Expr<"i32">): Local<"f32"> => f.let(f32.load(i32.add(row.logits, i32.shl(id, 2))));
-    /** Visits the entries at `at`. */
-    const visitEntries = (count: Local<"i32">, body: () => void): void => {
-      f.set(end, i32.add(at, i32.shl(count, 3)));
-      f.for(entry, at, end, 8, body);
-    };
-    const isTopK = f.let(i32.ne(topK, 0));
-    const isTopP = f.let(f32.lt(p.topP, f32.const(1)));
-    f.if(i32.eqz(isTopK), () => {
-      f.set(least, f32.sub(greatest, f32.const(farthest)));
-      visit(f, row, least, (_id, logit) => {
-        weighPlain(logit);
-        add(total);
-      });
-      enough();
-    });
-    f.setI32(taken, i32.select(isTopK, topK, firstBlocks));
-    f.loop((again) => {
-      f.set(taken, i32.select(i32.ltU(taken, blocks), taken, blocks));
-      const room = f.let(i32.add(i32.shl(taken, 1), 256));
-      const order = { stride: i32.const(4), n: blocks, k: taken, capacity: i32.select(i32.ltU(room, blocks), room, blocks), flip, a, b };
-      f.set(at, f.invoke(first, { x: row.maxima, ...order }));
-      f.set(at, i32.load(i32.add(at, i32.shl(i32.sub(taken, 1), 3)), 4));
-      f.set(least, f32.max(f32.load(i32.add(row.maxima, i32.shl(at, 2))), f32.const(-3.4028234663852886e38)));
-      f.if(i32.eq(taken, blocks), () => f.set(least, f32.const(-3.4028234663852886e38)));
-      f.setI32(held, 0);
-      f.set(sum, i64.const(0));
-      visit(f, row, least, (id, logit) => {
-        setKey(f, key, logit, flip);
-        f.set(entry, i32.add(a, i32.shl(held, 3)));
-        f.store(entry, key);
-        f.store(entry, id, 4);
-        f.advance(held, 1);
-        f.if(i32.eqz(isTopK), () => {
-          weighPlain(logit);
-          add(sum);
-        });
-      });
-      f.setI32(taken, i32.shl(taken, 2));
-      const isShort = i32.and(i32.eqz(isTopK), i32.eqz(i64.geU(sum, limit)));
-      f.brIf(again, isShort);
-    });
-    f.set(at, f.invoke(sort, { a, b, count: held }));
-    f.set(kept, i32.select(i32.and(isTopK, i32.ltU(topK, held)), topK, held));
-    f.if(isTopP, () => {
-      f.if(isTopK, () => {
-        visitEntries(kept, () => {
-          weighPlain(logitOf(i32.load(entry, 4)));
-          add(total);
-        });
-        enough();
-      });
-      f.set(sum, i64.const(0));
-      f.block((found) =>
-        visitEntries(kept, () => {
-          weighPlain(logitOf(i32.load(entry, 4)));
-          add(sum);
-          f.if(i64.geU(sum, limit), () => {
-            f.set(kept, i32.shrU(i32.add(i32.sub(entry, at), 8), 3));
-            f.br(found);
-          });
-        }),
-      );
-    });
-    // The entries that min-p keeps, now by their indices.
-    f.setI32(held, 0);
-    f.set(total, i64.const(0));
-    const weighTempered = (logit: Local<"f32">): void => f.set(weight, weigh(f, greatest, logit, p.temperature));
-    visitEntries(kept, () => {
-      const id = f.let(i32.load(entry, 4));
-      const logit = logitOf(id);
-      f.if(i32.geU(weigh(f, greatest, logit), p.leastWeight), () => {
-        const to = f.let(i32.add(at, i32.shl(held, 3)));
-        f.store(to, id);
-        f.store(to, id, 4);
-        f.advance(held, 1);
-        weighTempered(logit);
-        add(total);
-      });
-    });
-    f.set(at, f.invoke(sort, { a: at, b: i32.select(i32.eq(at, a), b, a), count: held }));
-    f.set(limit, share(f, total, p.random));
-    f.set(sum, i64.const(0));
-    visitEntries(held, () => {
-      const id = f.let(i32.load(entry));
-      weighTempered(logitOf(id));
-      add(sum);
-      f.if(i64.gtU(sum, limit), () => f.return(id));
+    const row = new CutRow(f, p, weigh);
+    collect(row, first);
+    f.set(row.at, f.invoke(sort, { a: p.a, b: p.b, count: row.count }));
+    f.if(i32.and(row.isTopK, i32.ltU(p.topK, row.count)), () => f.set(row.count, p.topK));
+    keepTopP(row);
+    keepMinP(row);
+    f.set(row.at, f.invoke(sort, { a: row.at, b: i32.select(i32.eq(row.at, p.b), p.a, p.b), count: row.count }));
+    f.set(row.limit, share(f, row.total, p.random));
+    f.set(row.sum, i64.const(0));
+    row.visit((id, logit) => {
+      row.add(row.sum, logit, p.temperature);
+      f.if(i64.gtU(row.sum, row.limit), () => f.return(id));
     });
     return i32.const(-1);
   });
+}
+
+/**
+ * Collects the entries that top-k or top-p can keep at `a`. Blocks are taken in the order of their greatest logits: the `k` greatest logits
+ * of a row are in `k` of them. Top-p takes more of them until it has enough.
+ */
+function collect(row: CutRow, first: ReturnType<typeof emitFirst>): void {
+  const { f, p, isTopK, at, count, sum } = row;
+  const [taken, key] = f.locals("i32", 2);
+  const least = f.local("f32");
+  const blocks = f.let(i32.shrU(i32.add(p.n, blockLength - 1), 5));
+  f.if(i32.eqz(isTopK), () => {
+    f.set(least, f32.sub(p.greatest, f32.const(farthest)));
+    visit(f, p, least, (_id, logit) => row.add(row.total, logit));
+    row.setEnough();
+  });
+  f.setI32(taken, i32.select(isTopK, p.topK, firstBlocks));
+  f.loop((again) => {
+    f.set(taken, i32.select(i32.ltU(taken, blocks), taken, blocks));
+    const room = f.let(i32.add(i32.shl(taken, 1), 256));
+    const capacity = i32.select(i32.ltU(room, blocks), room, blocks);
+    const order = { stride: i32.const(4), n: blocks, k: taken, capacity, flip: row.flip, a: p.a, b: p.b };
+    f.set(at, f.invoke(first, { x: p.maxima, ...order }));
+    f.set(at, i32.load(i32.add(at, i32.shl(i32.sub(taken, 1), 3)), 4));
+    f.set(least, f32.max(f32.load(i32.add(p.maxima, i32.shl(at, 2))), f32.const(lowest)));
+    f.if(i32.eq(taken, blocks), () => f.set(least, f32.const(lowest)));
+    f.set(at, p.a);
+    f.setI32(count, 0);
+    f.set(sum, i64.const(0));
+    visit(f, p, least, (id, logit) => {
+      setKey(f, key, logit, row.flip);
+      row.append(key, id);
+      f.if(i32.eqz(isTopK), () => row.add(sum, logit));
+    });
+    f.setI32(taken, i32.shl(taken, 2));
+    f.brIf(again, i32.and(i32.eqz(isTopK), i32.eqz(i64.geU(sum, row.limit))));
+  });
+}
+
+/** Drops the entries after those that top-p keeps. */
+function keepTopP(row: CutRow): void {
+  const { f, p, sum } = row;
+  f.if(f32.lt(p.topP, f32.const(1)), () => {
+    f.if(row.isTopK, () => {
+      row.visit((_id, logit) => row.add(row.total, logit));
+      row.setEnough();
+    });
+    f.set(sum, i64.const(0));
+    f.block((found) =>
+      row.visit((_id, logit) => {
+        row.add(sum, logit);
+        f.if(i64.geU(sum, row.limit), () => {
+          row.endHere();
+          f.br(found);
+        });
+      }),
+    );
+  });
+}
+
+/** Keeps the entries that min-p keeps, with their indices as keys, and adds their weights of the choice. */
+function keepMinP(row: CutRow): void {
+  const { f, p, total, count } = row;
+  f.set(total, i64.const(0));
+  const kept = f.local("i32");
+  f.setI32(kept, 0);
+  row.visit((id, logit) =>
+    f.if(row.isKept(logit), () => {
+      const to = f.let(i32.add(row.at, i32.shl(kept, 3)));
+      f.store(to, id);
+      f.store(to, id, 4);
+      f.advance(kept, 1);
+      row.add(total, logit, p.temperature);
+    }),
+  );
+  f.set(count, kept);
 }
 
 /** The random word of a row: the first word of Philox of its seed and position. */
