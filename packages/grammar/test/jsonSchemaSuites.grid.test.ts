@@ -14,7 +14,7 @@ test.skipIf(!hasSuites)(
   () => {
     const script = join(import.meta.dirname, "../scripts/schemas.mjs");
     const env = { ...process.env, CENTELLA_SHARED: shared };
-    const output = execFileSync(process.execPath, ["--conditions=@centella/source", script, "--every", isFullGrid ? "1" : "5"], {
+    const output = execFileSync(process.execPath, ["--conditions=@centella/source", script, "--every", isFullGrid ? "1" : "10"], {
       encoding: "utf8",
       env,
     });

@@ -153,7 +153,7 @@ test("gguf: wrong arguments are typed errors", async () => {
   const asImatrix = async ([input, options]: readonly unknown[]): Promise<unknown> =>
     input === bytes && options === undefined ? undefined : gguf.readImatrix(input as typeof bytes, options as object);
   expect(await complaintsOf("gguf.readImatrix", asImatrix, [whole(bytes), undefined])).toEqual([]);
-  await callMethods("strings", strings, { at: [0], first: [], bytes: [0], indexOf: ["a"], toArray: [] });
+  await callMethods("strings", strings, { at: [0], bytes: [0], indexOf: ["a"], toArray: [] });
 });
 
 test("an open file: wrong arguments are typed errors", async () => {

@@ -120,7 +120,11 @@ function inspectValue(value: MetadataValue): InspectedValue {
 }
 
 function firstElements(array: MetadataArray): MetadataValue[] {
-  if (array instanceof StringTable) return array.first(shownElements);
+  if (array instanceof StringTable) {
+    const first: string[] = [];
+    for (const text of array) if (first.push(text) === shownElements) break;
+    return first;
+  }
   if (isNumericArray(array)) return [...array.subarray(0, shownElements)];
   return array.slice(0, shownElements);
 }

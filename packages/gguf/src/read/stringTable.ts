@@ -56,11 +56,6 @@ export class StringTable implements Iterable<string> {
     for (let i = 0; i < this.length; i++) yield decoder.decode(this.#bytesAt(i));
   }
 
-  /** The first `count` strings, or all if there are fewer. @internal */
-  first(count: number): string[] {
-    return Array.from({ length: Math.min(count, this.length) }, (_, i) => decoder.decode(this.#bytesAt(i)));
-  }
-
   #bytesAt(i: number): Uint8Array {
     return this.#bytes.subarray(elementAt(this.#starts, i), elementAt(this.#starts, i + 1) - 8);
   }
