@@ -1,7 +1,7 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { type GenerateOptions, loadModel, type Model, resolveSampling, type SamplingOptions } from "../src/index.ts";
+import { type GenerateOptions, loadModel, type Model, resolveSampling, SamplingError, type SamplingOptions } from "../src/index.ts";
 import { argmax } from "../src/sampling/candidates.ts";
 import { deviceSampling, requireChoice } from "../src/sampling/deviceSampling.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";
@@ -98,6 +98,13 @@ test("texts with and without logits on the host share runs, and each is the same
   const alone: (readonly number[])[] = [];
   for (const { first, options } of wanted) alone.push(await complete(first, options));
   expect(await Promise.all(wanted.map(({ first, options }) => complete(first, options)))).toEqual(alone);
+});
+
+test("a text ends with an error where the device has no token to choose", async () => {
+  const choosing = vi.spyOn(Scheduler.prototype, "feedChoosing").mockResolvedValueOnce(Int32Array.of(-1));
+  await expect(complete(20, drawn)).rejects.toThrow(SamplingError);
+  choosing.mockRestore();
+  expect(await complete(20, drawn)).toHaveLength(24);
 });
 
 test("a row without a token to choose fails with the reason", () => {
