@@ -32,6 +32,8 @@ beforeAll(async () => {
   copyFileSync(tiny, at("model.gguf"));
   writeFileSync(at("text.txt"), readme);
   writeFileSync(at("prompt.txt"), "Tell me a story about a cat.");
+  writeFileSync(at("schema.json"), '{"type":"boolean"}');
+  writeFileSync(at("tools.json"), '[{"name":"weather","inputSchema":{"type":"object","properties":{},"additionalProperties":false}}]');
   await using file = await readGguf(tiny);
   const write = async (name: string, fill: (sink: { write: (bytes: Uint8Array) => Promise<void> }) => Promise<unknown>): Promise<void> => {
     const pieces: Uint8Array[] = [];

@@ -2,6 +2,7 @@ import { defaultSteps, type GenerateOptions, resolveSampling, type SamplingOptio
 import { type FormatOptions, formatOptions, readFormat } from "./formatOptions.ts";
 import { type Kebab, kebab } from "./kebab.ts";
 import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated } from "./options.ts";
+import { readTools, type ToolFlags, toolFlags } from "./toolOptions.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Names of the numeric sampling options in the API, which checks their ranges. */
@@ -37,7 +38,8 @@ const numberOptions = Object.fromEntries(Object.entries(numbers).map(([name, spe
 
 /** Options of every command that generates text. */
 export const generateOptions: NumberOptions &
-  FormatOptions & {
+  FormatOptions &
+  ToolFlags & {
     readonly tokens: OptionSpec<number>;
     readonly stop: OptionSpec<readonly string[]>;
     readonly mirostat: OptionSpec<"0" | "1" | "2">;
@@ -45,16 +47,21 @@ export const generateOptions: NumberOptions &
     readonly "logit-bias": OptionSpec<readonly (readonly [string, number])[]>;
     readonly "prompt-lookup": OptionSpec<number>;
     readonly overflow: OptionSpec<"stop" | "shift" | "error">;
+    readonly "reasoning-budget": OptionSpec<number>;
     readonly "no-reasoning": OptionSpec<true>;
+    readonly "inline-reasoning": OptionSpec<true>;
   } = {
   ...grouped("Generating", {
     tokens: number("N", "maximum number of tokens, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
     stop: repeated("TEXT", "stop before TEXT", (given) => given, { aliases: ["--reverse-prompt"] }),
     overflow: choice(["stop", "shift", "error"], "when the context is full: end the text, forget the older half, or fail (default: stop)"),
     "prompt-lookup": number("N", "draft up to N tokens at a time from the text so far (default: 0)"),
-    "no-reasoning": flag("print reasoning as part of the answer"),
+    "reasoning-budget": number("N", "end the reasoning after N tokens (default: no limit)"),
+    "no-reasoning": flag("turn reasoning off: by the chat template's switch, or by an empty thought"),
+    "inline-reasoning": flag("print reasoning as part of the answer"),
   }),
   ...formatOptions,
+  ...toolFlags,
   ...grouped("Sampling (defaults apply unless the file has its own)", {
     ...numberOptions,
     mirostat: choice(["0", "1", "2"], "version of Mirostat, 0 is off (default: 0)"),
@@ -90,9 +97,20 @@ export function readGenerateOptions(values: GenerateValues): GenerateOptions {
     ...(values.stop !== undefined && { stop: values.stop }),
     ...(values["prompt-lookup"] !== undefined && { promptLookup: values["prompt-lookup"] }),
     ...(values.overflow !== undefined && { overflow: { generation: values.overflow } }),
-    ...(values["no-reasoning"] === true && { reasoning: false }),
+    ...reasoningOf(values),
+    ...readTools(values),
     ...(format !== undefined && { format }),
   };
+}
+
+/** @throws {UsageError} for options that contradict each other */
+function reasoningOf(values: GenerateValues): Pick<GenerateOptions, "reasoning"> {
+  const { "reasoning-budget": budget, "no-reasoning": off, "inline-reasoning": isInline } = values;
+  if ([budget, off, isInline].filter((given) => given !== undefined).length > 1)
+    throw new UsageError("reasoning: expected one of --reasoning-budget, --no-reasoning and --inline-reasoning, got several");
+  if (isInline) return { reasoning: false };
+  if (off) return { reasoning: { off } };
+  return budget === undefined ? {} : { reasoning: { budget } };
 }
 
 function bias(given: string, name: string): readonly [string, number] {

@@ -1,6 +1,6 @@
 import type { Rejection } from "@centella/core";
 import { formatRejection } from "@centella/core/backend";
-import type { ChosenLogprob } from "@centella/llm";
+import type { ChosenLogprob, ToolCall } from "@centella/llm";
 
 /** What `centella run --json` prints; times in ms, rates in tokens per second, memory in bytes. */
 export interface RunReport {
@@ -13,6 +13,8 @@ export interface RunReport {
   readonly reasoning: string | undefined;
   /** With a format: whether the text matches it as a whole, and the value of a text that is valid under a schema. */
   readonly complete: boolean | undefined;
+  /** With tools: the calls. */
+  readonly toolCalls: readonly ToolCall[] | undefined;
   readonly value: unknown;
   readonly logprobs: readonly ChosenLogprob[] | undefined;
   readonly seed: number;

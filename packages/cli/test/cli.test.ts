@@ -10,6 +10,13 @@ const shared = resolve(fileURLToPath(new URL("../../..", import.meta.url)), proc
 const folder = mkdtempSync(join(tmpdir(), "centella-cli-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
+/** Writes a file and returns its path. */
+function newFile(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
 describe("perplexity", () => {
   const text = join(folder, "text.txt");
   writeFileSync(text, "Once upon a time there was a fox who lived in the wood. ".repeat(30));
@@ -31,6 +38,29 @@ describe("perplexity", () => {
   });
 });
 
+describe("grammar check", () => {
+  test("tells what a schema costs, and what has no effect", async () => {
+    const file = newFile("schema.json", '{"type":"object","properties":{"a":{"type":"string"}},"colour":"red"}');
+    const { stdout } = await centella(["grammar", "check", file, "--vocabulary", tiny]);
+    expect(stdout).toMatch(/^schema of \d+ rules can be enforced\nwarning: colour at "": .*\nread +[\d.]+ ms\ncompile/);
+    expect(stdout).toMatch(/vocabulary +4096 tokens/);
+    const gbnf = newFile("yes.txt", 'root ::= "yes" | "no"');
+    const report = JSON.parse((await centella(["grammar", "check", gbnf, "--kind", "gbnf", "--json"])).stdout);
+    expect(report).toMatchObject({ kind: "gbnf", vocabulary: 257, firstTokens: 2, warnings: [] });
+  });
+
+  test("fails with the reason where a grammar cannot be enforced, or is none", async () => {
+    expectOneLine(await centella(["grammar", "check", newFile("a.regex", "(?=a)b")]), /lookahead/, 2);
+    expectOneLine(
+      await centella(["grammar", "check", newFile("b.json", '{"type":"array","uniqueItems":true,"minItems":3}')]),
+      /uniqueItems/,
+      2,
+    );
+    expectOneLine(await centella(["grammar", "check", newFile("c.txt", "a")]), /expected --kind/, 2);
+    expectOneLine(await centella(["grammar", "print", newFile("d.json", "{}")]), /expected check, got print/, 2);
+  });
+});
+
 describe("run", () => {
   test("answers match a format, and formats that cannot be enforced are refused", async () => {
     const args = ["run", tiny, "-p", "Once", "--temp", "2", "--seed", "4", "--backend", "wasm"];
@@ -45,6 +75,16 @@ describe("run", () => {
     expectOneLine(refused, /lookahead/, 2);
     const chat = await centella(["chat", tiny, "--choice", "an owl", "--backend", "wasm"], { input: "Hello.\n" });
     expect(chat.stdout).toMatch(/an owl/);
+  });
+
+  test("calls of tools are printed", async () => {
+    const tools =
+      '[{"name":"feed","inputSchema":{"type":"object","properties":{"animal":{"enum":["fox","owl"]}},"required":["animal"],"additionalProperties":false}}]';
+    const args = ["run", tiny, "-p", "Feed it", "--temp", "0", "-n", "120", "--backend", "wasm", "--tools", tools, "--tool-choice", "feed"];
+    const { toolCalls } = JSON.parse((await centella([...args, "--json"])).stdout);
+    expect(toolCalls[0]).toMatchObject({ name: "feed", arguments: { animal: expect.stringMatching(/fox|owl/) } });
+    expect((await centella(args)).stdout).toMatch(/^\nfeed \{\s*"animal"/);
+    expectOneLine(await centella([...args.slice(0, -1), "x"]), /toolChoice: expected a tool of the list, got "x"/, 2);
   });
 
   const story = ["run", tiny, "-p", "Tell me a story about a cat.", "-n", "24", "--seed", "3", "--backend", "wasm"];

@@ -72,7 +72,9 @@ describe("options of generation", () => {
   test("steps, biases, stops, drafts, overflow, reasoning", async () => {
     expect(await read("--steps", "topK,temperature", "--top-k", "9")).toMatchObject({ steps: ["topK", "temperature"], topK: 9 });
     expect(await read("--logit-bias", "5:-inf", "--logit-bias=7:1.5")).toMatchObject({ logitBias: { 5: -Infinity, 7: 1.5 } });
-    expect(await read("--stop", "a", "--stop", "b", "--prompt-lookup", "4", "--overflow", "shift", "--no-reasoning", "-n", "3")).toEqual({
+    expect(
+      await read("--stop", "a", "--stop", "b", "--prompt-lookup", "4", "--overflow", "shift", "--inline-reasoning", "-n", "3"),
+    ).toEqual({
       stop: ["a", "b"],
       promptLookup: 4,
       overflow: { generation: "shift" },
@@ -83,6 +85,20 @@ describe("options of generation", () => {
 
   test("formats", async () => {
     expect(await read("--schema", '{"type":"boolean"}')).toEqual({ format: { schema: { type: "boolean" } } });
+    const tools = [{ name: "f", description: "Does it.", inputSchema: { type: "object" } }];
+    const openAi = JSON.stringify([{ type: "function", function: { name: "f", description: "Does it.", parameters: { type: "object" } } }]);
+    expect(await read("--tools", openAi)).toEqual({ tools });
+    expect(await read("--tools", newFile("tools.json", JSON.stringify(tools)), "--tool-choice", "f")).toEqual({
+      tools,
+      toolChoice: { name: "f" },
+    });
+    expect(await read("--tools", openAi, "--tool-choice", "required")).toEqual({ tools, toolChoice: "required" });
+    expect(await failure(read("--tool-choice", "auto"))).toMatch("--tool-choice: expected --tools with it");
+    expect(await failure(read("--tools", "[{"))).toMatch("--tools: expected a JSON list of functions, got");
+    expect(await failure(read("--tools", newFile("t.json", "{}")))).toMatch("--tools: expected a JSON list");
+    expect(await read("--reasoning-budget", "20")).toEqual({ reasoning: { budget: 20 } });
+    expect(await read("--no-reasoning")).toEqual({ reasoning: { off: true } });
+    expect(await failure(read("--no-reasoning", "--inline-reasoning"))).toMatch("reasoning: expected one of");
     expect(await read("--regex", "a|b")).toEqual({ format: { regex: "a|b" } });
     expect(await read("--choice", "a", "--choice", "b")).toEqual({ format: { choice: ["a", "b"] } });
     const schema = newFile("schema.json", '{"type":"null"}');

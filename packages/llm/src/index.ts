@@ -63,6 +63,7 @@ export type { ToolFormatName } from "./tools/formats/namedFormats.ts";
 export type {
   ArgumentSyntax,
   CallSyntax,
+  JsonSyntax,
   NotationSyntax,
   Pieces,
   Slot,

@@ -4,6 +4,7 @@ import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
 import { embed } from "./embed.ts";
 import { gpu } from "./gpu.ts";
+import { grammar } from "./grammar.ts";
 import { inspect } from "./inspect.ts";
 import { logits } from "./logits.ts";
 import { merge } from "./merge.ts";
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   tokenize,
   logits,
   perplexity,
+  grammar,
   gpu,
   ps,
   version,

@@ -136,6 +136,7 @@ function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, o
     limit: finish.limit,
     reasoning: finish.reasoning,
     complete: finish.complete,
+    toolCalls: finish.toolCalls,
     value: finish.value,
     logprobs: finish.logprobs,
     seed: finish.seed,

@@ -3,10 +3,7 @@ import type { ArgumentSyntax } from "../formats/toolFormat.ts";
 import type { ArgumentFamily } from "./argumentFamily.ts";
 import { JsonReader } from "./jsonReader.ts";
 
-/** Most characters of white space in one place of the arguments: what templates indent by. */
-const maxWhitespace = 20;
-
-const jsonFamily: ArgumentFamily = {
+const jsonFamily = (maxWhitespace: number): ArgumentFamily => ({
   createReader: () => new JsonReader(),
   grammar(name, schema, { signal }) {
     const grammar = schemaGrammar(schema, { whitespace: "any", maxWhitespace, signal });
@@ -15,11 +12,11 @@ const jsonFamily: ArgumentFamily = {
     );
     return { grammar, warnings };
   },
-};
+});
 
 /** The family of a syntax. The code of those without JSON is loaded on demand. */
 export async function argumentFamily(syntax: ArgumentSyntax): Promise<ArgumentFamily> {
   if (syntax.kind === "tagged") return (await import("./taggedFamily.ts")).taggedFamily(syntax);
   if (syntax.kind === "notation") return (await import("./notationFamily.ts")).notationFamily(syntax);
-  return jsonFamily;
+  return jsonFamily(syntax.maxSpace);
 }

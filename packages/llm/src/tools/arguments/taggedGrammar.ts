@@ -84,7 +84,7 @@ function otherValues(schema: ObjectSchema, types: readonly ValueType[], { root }
     ...schema,
     type: numbersOf(schema, types),
   };
-  const values = fromJsonSchema(narrowed, { whitespace: "any", maxWhitespace: 4 });
+  const values = fromJsonSchema(narrowed, { whitespace: "any", maxWhitespace: 1 });
   // Templates that write these words as Python does also show them to the model like that.
   const words = isPython && schema.enum === undefined && schema.const === undefined ? types.flatMap((type) => pythonWords[type] ?? []) : [];
   return words.length === 0 ? values : combine({ values }, (parts) => choice([parts.values, ...words]));

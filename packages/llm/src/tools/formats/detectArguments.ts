@@ -6,6 +6,8 @@ import type { ArgumentSyntax, ValueType } from "./toolFormat.ts";
 export interface FoundArguments {
   readonly start: number;
   readonly end: number;
+  /** Most characters of white space in one place of JSON. */
+  readonly maxSpace: number;
   readonly tagged?: { readonly first: string; readonly open: string; readonly between: string };
 }
 
@@ -18,11 +20,18 @@ function findJson(text: string, args: Readonly<Record<string, unknown>>): FoundA
   const wanted = JSON.stringify(args);
   for (let start = text.indexOf("{"); start >= 0; start = text.indexOf("{", start + 1)) {
     for (let end = text.indexOf("}", start) + 1; end > 0; end = text.indexOf("}", end) + 1) {
-      if (sameJson(text.slice(start, end), wanted)) return { start, end };
+      if (sameJson(text.slice(start, end), wanted)) return { start, end, maxSpace: maxSpaceOf(text.slice(start, end)) };
     }
   }
   return undefined;
 }
+
+function maxSpaceOf(json: string): number {
+  return Math.max(1, ...(json.match(/\s+/g) ?? []).map(({ length }) => length)) > 1 ? indentation : 1;
+}
+
+/** White space that templates which indent JSON may write in one place: a line feed, and several levels. */
+const indentation = 20;
 
 function sameJson(text: string, wanted: string): boolean {
   try {
@@ -44,7 +53,7 @@ function findTagged(text: string, args: Readonly<Record<string, unknown>>): Foun
     }
   }
   const gap = (i: number): string => text.slice(elementAt(cuts, i).end, elementAt(cuts, i + 1).start);
-  return { start: 0, end: from, tagged: { first: text.slice(0, elementAt(cuts, 0).start), open: gap(0), between: gap(1) } };
+  return { start: 0, end: from, maxSpace: 1, tagged: { first: text.slice(0, elementAt(cuts, 0).start), open: gap(0), between: gap(1) } };
 }
 
 interface SyntaxContext {
@@ -68,8 +77,8 @@ const quotes: readonly (readonly [quote: string, notation: "python" | "gemma"])[
   ['<|"|>', "gemma"],
 ];
 
-export function syntaxOf({ tagged }: FoundArguments, context: SyntaxContext): FoundSyntax | undefined {
-  if (tagged === undefined) return { arguments: { kind: "json" }, trim: "", lead: 0 };
+export function syntaxOf({ tagged, maxSpace }: FoundArguments, context: SyntaxContext): FoundSyntax | undefined {
+  if (tagged === undefined) return { arguments: { kind: "json", maxSpace }, trim: "", lead: 0 };
   const { first, open, between } = tagged;
   const { rest } = context;
   const quoted = quotes.find(([quote]) => open.endsWith(quote) && between.startsWith(quote) && rest.startsWith(quote));

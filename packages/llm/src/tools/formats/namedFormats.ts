@@ -1,7 +1,7 @@
 import { type ArgumentSyntax, type CallSyntax, slots } from "./toolFormat.ts";
 
 const anyId = "[A-Za-z0-9_.:-]{1,64}";
-const json: ArgumentSyntax = { kind: "json" };
+const json: ArgumentSyntax = { kind: "json", maxSpace: 1 };
 const python: ArgumentSyntax = { kind: "notation", assign: "=", comma: ", ", end: ")", notation: "python" };
 
 /** Calls as JSON objects `{"name": …, "arguments": …}` with text around them. */

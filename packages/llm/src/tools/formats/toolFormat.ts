@@ -49,7 +49,14 @@ export interface Slot {
  * - "tagged": each argument between markup with its name, texts without quotation marks.
  * - "notation": as keys and values in the notation of Python's keyword arguments or of Gemma.
  */
-export type ArgumentSyntax = { readonly kind: "json" } | TaggedSyntax | NotationSyntax;
+export type ArgumentSyntax = JsonSyntax | TaggedSyntax | NotationSyntax;
+
+/** Arguments as a JSON object. */
+export interface JsonSyntax {
+  readonly kind: "json";
+  /** Most characters of white space in one place: 1, or what the template indents by. Models would fill more room. */
+  readonly maxSpace: number;
+}
 
 /** Arguments between markup, such as `<parameter=NAME>VALUE</parameter>`. */
 export interface TaggedSyntax {
