@@ -52,9 +52,10 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "llm 3": { in: "worker", prints: /^$/ },
   "llm 4": { in: "page", prints: anyText },
   "llm 5": /^true \[ 'name', 'age' \]\n$/,
-  "llm 6": /^\d+ of \d+ tokens were not computed again\n$/,
-  "llm 7": /^\d+ elements, similarity -?[01]\.\d\d\ntrue\n$/,
-  "llm 8": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
+  "llm 6": /^feed\nThe fox is full\.\n$/,
+  "llm 7": /^\d+ of \d+ tokens were not computed again\n$/,
+  "llm 8": /^\d+ elements, similarity -?[01]\.\d\d\ntrue\n$/,
+  "llm 9": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
   "model-fable 1": anyText,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };
