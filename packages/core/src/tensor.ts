@@ -46,7 +46,7 @@ export class Tensor {
 
   /** The memory, for backends. @throws {DisposedError} */
   get storage(): TensorStorage {
-    if (this.#disposed) throw new DisposedError(`tensor ${formatSpec(this.spec)}`);
+    if (this.#disposed) throw disposed(this.spec);
     return this.#storage;
   }
 
@@ -54,8 +54,8 @@ export class Tensor {
    * The elements in stored form (see `typedArrayOf`), row-major, as a copy that the caller owns. Waits for the run that
    * computes them and rejects with its error.
    */
-  async data(): Promise<TypedArray> {
-    return this.storage.read();
+  data(): Promise<TypedArray> {
+    return this.#disposed ? Promise.reject(disposed(this.spec)) : this.#storage.read();
   }
 
   /**
@@ -81,6 +81,10 @@ export class Tensor {
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+function disposed(spec: ConcreteSpec): DisposedError {
+  return new DisposedError(`tensor ${formatSpec(spec)}`);
 }
 
 /** A tensor in host memory. `data` is copied. @throws {ShapeError | DTypeError} if `data` does not fit `spec`. */

@@ -53,7 +53,8 @@ describe.each([2, 4])("with %s runs in flight", (runsInFlight) => {
     ["a full context", { maxTokens: 500 }],
     ["a context that shifts", { maxTokens: 150, overflow: { generation: "shift" } }],
     ["drafts", { promptLookup: 4, maxTokens: 60 }],
-    ["tokens that the host samples", { temperature: 0.9, seed: 5 }],
+    ["tokens that the device draws", { temperature: 0.9, seed: 5, topK: 20, topP: 0.9, maxTokens: 60 }],
+    ["tokens that the host draws", { temperature: 0.9, seed: 5, repeatPenalty: 1.2 }],
     ["a format", { format: { regex: "[a-z ]{4,9}" } }],
     ["log probabilities", { logprobs: 2 }],
   ];

@@ -178,6 +178,24 @@ export class Device {
     }
   }
 
+  /**
+   * Calls `read` when everything that was given to the driver so far is done, and then `settled`, which is called after a failure, too.
+   * {@link idle} waits for the result.
+   */
+  whenFinished<T>(read: () => T, settled: () => void): Promise<T> {
+    const fail = (error: unknown): never => {
+      throw this.#failure(error);
+    };
+    const result = this.call((driver) => driver.finished()).then(read, fail);
+    this.#completions.add(result);
+    const settle = (): void => {
+      this.#completions.delete(result);
+      settled();
+    };
+    result.then(settle, settle);
+    return result;
+  }
+
   /** Makes {@link idle} wait for `completion` too. A failure reaches only callers that await it. */
   track<T>(completion: Promise<T>): Promise<T> {
     this.#completions.add(completion);

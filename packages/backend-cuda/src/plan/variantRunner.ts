@@ -148,7 +148,7 @@ export class VariantRunner {
 
   /** Resolves when the runs that were started are over. */
   async settled(): Promise<void> {
-    for (const { busy } of this.#instances) await busy;
+    await Promise.allSettled(this.#instances.map(({ busy }) => busy));
   }
 
   /** Frees the graphs, whose runs must be over, and releases the kernels. */
@@ -160,12 +160,14 @@ export class VariantRunner {
   /** Queues a run on the device and returns its host outputs. */
   #run(instance: Instance, run: StagedRun): Promise<readonly TypedArray[]> {
     this.#submit(instance, run);
-    const results = this.#device.finished().then(() => this.#read(instance, run.extents));
-    const settle = (): void => {
-      instance.busy = undefined;
-    };
-    instance.busy = results.then(settle, settle);
-    return this.#device.track(results);
+    const results = this.#device.whenFinished(
+      () => this.#read(instance, run.extents),
+      () => {
+        instance.busy = undefined;
+      },
+    );
+    instance.busy = results;
+    return results;
   }
 
   #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): void {
@@ -215,7 +217,7 @@ export class VariantRunner {
   /** The instance that has been in use the longest, once its run is over. */
   async #oldestInstance(): Promise<Instance> {
     const oldest = this.#use(0);
-    await oldest.busy;
+    await Promise.allSettled([oldest.busy]);
     return oldest;
   }
 

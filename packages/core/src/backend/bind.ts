@@ -28,7 +28,7 @@ export interface Binding {
 /** Binds the inputs of a plan's runs. What follows from the last run's extents is kept, because most runs repeat them. */
 export class Binder {
   readonly #program: ProgramGraph;
-  #last: BoundExtents | undefined;
+  #last: ArrayBinding | undefined;
 
   constructor(program: ProgramGraph) {
     this.#program = program;
@@ -37,45 +37,47 @@ export class Binder {
   /** See {@link bind}. */
   bind(given: Readonly<Record<string, InputData>>, explicit: DimValues = noDims): Binding {
     const repeated = this.#last && repeat(this.#last, given, explicit);
-    if (repeated !== undefined) return repeated;
+    if (repeated !== undefined) {
+      this.#last = repeated;
+      return repeated.binding;
+    }
     const binding = bind(this.#program, given, explicit);
     const arrays = [...binding.inputs].flatMap(([name, { spec, data }]) =>
-      data instanceof Tensor ? [] : [{ name, spec, type: typedArrayOf(spec.dtype), bytes: data.byteLength }],
+      data instanceof Tensor ? [] : [{ name, type: typedArrayOf(spec.dtype), bytes: data.byteLength }],
     );
-    this.#last = arrays.length === binding.inputs.size ? { explicit: { ...explicit }, dims: binding.dims, arrays } : undefined;
+    const bytes = arrays.reduce((sum, array) => sum + array.bytes, 0);
+    const isKept = arrays.length === binding.inputs.size && bytes <= maxKeptBytes;
+    this.#last = isKept ? { binding, explicit: { ...explicit }, arrays } : undefined;
     return binding;
   }
 }
 
-/** The extents of a run whose inputs were arrays. */
-interface BoundExtents {
-  /** The dims that the caller gave, and all dims. */
+/** Bytes of arrays that a plan may keep alive. The checks of larger ones take no time beside their copies. */
+const maxKeptBytes = 2 ** 16;
+
+/** A binding whose inputs are arrays. */
+interface ArrayBinding {
+  readonly binding: Binding;
+  /** The dims that the caller gave. */
   readonly explicit: DimValues;
-  readonly dims: DimValues;
-  readonly arrays: readonly {
-    readonly name: string;
-    readonly spec: ConcreteSpec;
-    readonly type: ReturnType<typeof typedArrayOf>;
-    readonly bytes: number;
-  }[];
+  readonly arrays: readonly { readonly name: string; readonly type: ReturnType<typeof typedArrayOf>; readonly bytes: number }[];
 }
 
 /** Binds arrays if the same dims and arrays of the same types and sizes were bound before: then all checks succeed. */
-function repeat(
-  { explicit: known, dims, arrays }: BoundExtents,
-  given: Readonly<Record<string, InputData>>,
-  explicit: DimValues,
-): Binding | undefined {
-  if (arrays.length === 0 || countKeys(given) !== arrays.length || countKeys(explicit) !== countKeys(known)) return undefined;
-  for (const name in explicit) if (explicit[name] !== known[name]) return undefined;
-  const inputs = new Map<string, { spec: ConcreteSpec; data: InputData }>();
-  for (const { name, spec, type, bytes } of arrays) {
+function repeat(last: ArrayBinding, given: Readonly<Record<string, InputData>>, explicit: DimValues): ArrayBinding | undefined {
+  const { binding, arrays } = last;
+  if (arrays.length === 0 || countKeys(given) !== arrays.length || countKeys(explicit) !== countKeys(last.explicit)) return undefined;
+  for (const name in explicit) if (explicit[name] !== last.explicit[name]) return undefined;
+  let isSame = true;
+  for (const { name, type, bytes } of arrays) {
     const data = given[name];
     // The memory of an empty array may be detached.
     if (!(data instanceof type) || data.byteLength !== bytes || (bytes === 0 && !isAttached(data))) return undefined;
-    inputs.set(name, { spec, data });
+    isSame &&= data === binding.inputs.get(name)?.data;
   }
-  return { dims, inputs };
+  if (isSame) return last;
+  const inputs = new Map([...binding.inputs].map(([name, { spec }]) => [name, { spec, data: given[name]! }]));
+  return { ...last, binding: { dims: binding.dims, inputs } };
 }
 
 function countKeys(object: object): number {

@@ -50,9 +50,8 @@ class PendingStorage implements TensorStorage {
     await this.#outputs.promise;
   }
 
-  async read(): Promise<TypedArray> {
-    const arrays = this.#outputs.arrays ?? (await this.#outputs.promise);
-    return elementAt(arrays, this.#index).slice();
+  read(): Promise<TypedArray> {
+    return this.#outputs.promise.then((arrays) => elementAt(arrays, this.#index).slice());
   }
 
   peek(): TypedArray | undefined {

@@ -23,8 +23,8 @@ export interface LoadModelOptions {
   readonly batchSize?: number | undefined;
   /**
    * Maximum number of runs that are queued on the backend while sequences only generate tokens that the device chooses. Each takes the tokens
-   * that the run before it chooses, so that the device does not wait for the host. Runs after the end of a text are dropped. Recurrent models
-   * and layers on two backends always have 1. Default: what the backend prefers, which is 1 on CPUs.
+   * that the run before it chooses, so that the device does not wait for the host. Results are the same. Runs after the end of a text are
+   * dropped. Recurrent models and layers on two backends always have 1. Default: what the backend prefers, which is 1 on CPUs.
    */
   readonly runsInFlight?: number | undefined;
   /** Element type of the key-value cache. Default "f16". */

@@ -32,7 +32,8 @@ export function nextSlices(requests: readonly Request[], { batchSize, maxRows, i
   const slices: Slice[] = [];
   let [tokens, rows] = [batchSize, maxRows];
   const left = ({ length, done }: Request): number => length - done;
-  for (const request of requests.toSorted((a, b) => b.skipped - a.skipped || left(a) - left(b))) {
+  const order = requests.length === 1 ? requests : requests.toSorted((a, b) => b.skipped - a.skipped || left(a) - left(b));
+  for (const request of order) {
     const wanted = request.options.rows;
     const count = Math.min(left(request), tokens, wanted === "all" ? rows : tokens);
     const isLast = count === left(request);
@@ -83,7 +84,7 @@ export function deliver(slices: readonly Slice[], { values, tokens }: BatchRows,
       output.values.set(values.subarray(read * width, (read + rows) * width), from * width);
       read += rows;
     } else if (tokens !== undefined) {
-      output.tokens.set(tokens.subarray(row, row + rows), from);
+      for (let i = 0; i < rows; i++) output.tokens[from + i] = tokens[row + i]!;
     }
     row += rows;
   }
