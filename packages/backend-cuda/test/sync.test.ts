@@ -74,10 +74,10 @@ describe("runtime.sync", () => {
 
   test("a tensor whose run failed has no content", async () => {
     await using runtime = await createRuntime(forced);
-    const later = await runtime.relu(runtime.tensor(one));
     driver.finished = async () => {
       throw new DriverError(719, "CUDA_ERROR_LAUNCH_FAILED", "cuEventSynchronize");
     };
+    const later = await runtime.relu(runtime.tensor(one));
     await expect(later.ready()).rejects.toThrow(DeviceLostError);
     expect(() => later.dataSync()).toThrow(ProgramError);
     expect(() => runtime.sync.relu(runtime.tensor(one))).toThrow(DeviceLostError);
