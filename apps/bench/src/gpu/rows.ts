@@ -1,4 +1,5 @@
 import type { Program, Value } from "@centella/core";
+import { tupleOf } from "@centella/quant/checks";
 import { uniform } from "../stats/random.ts";
 import { type GpuKernel, limits, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
 
@@ -15,13 +16,18 @@ interface RowOp {
   readonly call: (program: Program, operands: readonly Value[]) => Value;
 }
 
+const layerNorm: RowOp["call"] = (program, operands) => {
+  const [x, w, bias] = tupleOf(operands, 3);
+  return program.layerNorm(x, w, { bias, eps: 1e-5 });
+};
+
 const rowOps: readonly RowOp[] = [
-  { op: "relu", call: (program, [x]) => program.relu(x!) },
-  { op: "add", matrices: 2, call: (program, [x, y]) => program.add(x!, y!) },
-  { op: "sum", call: (program, [x]) => program.sum(x!) },
-  { op: "softmax", call: (program, [x]) => program.softmax(x!) },
-  { op: "rmsNorm", vectors: 1, call: (program, [x, w]) => program.rmsNorm(x!, w!, { eps: 1e-5 }) },
-  { op: "layerNorm", vectors: 2, call: (program, [x, w, bias]) => program.layerNorm(x!, w!, { bias: bias!, eps: 1e-5 }) },
+  { op: "relu", call: (program, operands) => program.relu(...tupleOf(operands, 1)) },
+  { op: "add", matrices: 2, call: (program, operands) => program.add(...tupleOf(operands, 2)) },
+  { op: "sum", call: (program, operands) => program.sum(...tupleOf(operands, 1)) },
+  { op: "softmax", call: (program, operands) => program.softmax(...tupleOf(operands, 1)) },
+  { op: "rmsNorm", vectors: 1, call: (program, operands) => program.rmsNorm(...tupleOf(operands, 2), { eps: 1e-5 }) },
+  { op: "layerNorm", vectors: 2, call: layerNorm },
 ];
 
 /** Ops that are bounded by memory, on tensors of 256 MiB. */
@@ -69,7 +75,7 @@ export function samplingKernels(scale: Scale): readonly GpuKernel[] {
       flops: count,
       unit: "f32",
       operands: () => [matrix(1, count, 5)],
-      call: (program, [logits]) => program.argmax(logits!),
+      call: (program, operands) => program.argmax(...tupleOf(operands, 1)),
       sample: (operands) => ({ operands, at: (index) => index }),
       limit: 0,
       peer: { op: "argmax", shape: [1, count] },

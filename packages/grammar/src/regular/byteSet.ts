@@ -10,7 +10,7 @@ export function byteSet(ranges: readonly Range[]): ByteSet {
   return set;
 }
 
-/** Sets the bit of one member in words of 32 members. */
+/** Adds a member to a set of 32 bits per word. */
 export function addBit(words: Uint32Array, member: number): void {
   words[member >> 5]! |= 1 << (member & 31);
 }
