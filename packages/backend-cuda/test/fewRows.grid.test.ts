@@ -46,15 +46,15 @@ async function compiled(program: ReturnType<typeof createProgram>): Promise<{ re
 
 const types = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const;
 
-// Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole.
-const rowCounts = [1, 2, 3, 8, 11];
+// Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole, and several groups of 16.
+const rowCounts = [1, 2, 3, 8, 11, 37];
 
 const sample = ["f16", "q8_0", "q4_K"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
 if (!isFullGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
 
 describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) => {
-  // 3 blocks: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
+  // 3 multiprocessors: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
   test.each([
     [64, 2304],
     [19, dtype.endsWith("_K") ? 256 : 288],
@@ -62,12 +62,12 @@ describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) =>
   ])("%i x %i", { timeout: 60_000 }, async (columns, depth) => {
     const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
     const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 16), depth]);
+    const x = program.input("x", "f32", [program.dim("T", 64), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
     expect(generatePtx(program).map(({ entry }) => entry)).toEqual([`matmulFew_${dtype}`]);
     const { plan, backend } = await compiled(program);
     await plan.load("w", sourceOf(stored));
-    for (const rows of rowCounts.slice(0, depth > 1000 ? undefined : 3)) {
+    for (const rows of depth > 1000 ? rowCounts.slice(0, 5) : rowCounts.slice(columns > 100 ? 3 : 0)) {
       const values = uniform(rows, rows * depth);
       const y = await plan.run({ x: values }).y!.data();
       expectProducts(y, values, decoded, depth, dtype);

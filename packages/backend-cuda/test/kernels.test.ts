@@ -58,8 +58,24 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [9, ...few],
     [512, ...rounded, ...tiled],
     [512, ...tiled],
-    [512, ...tiled],
+    [512, ...few],
   ]);
+});
+
+test("more rows than a block stages take more blocks of the same text", () => {
+  const weight = { dtype: "q4_K", shape: [4096, 14336] } as const;
+  const launchAt = (rows: number) => {
+    const bucket = { T: rows };
+    const launches = launchesOf(
+      call("matmul", [f32({ name: "T", max: 512 }, 14336), weight], { transposeB: true, activations: "half" }, bucket),
+    );
+    return launches.map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
+  };
+  const [eight, many] = [launchAt(8), launchAt(512)];
+  // Four rows of 14336 halves fit.
+  expect(eight).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 2 * 132 }]);
+  expect(many).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 128 * 132 }]);
+  expect(launchAt(256)[0]?.ptx).toBe(many[0]?.ptx);
 });
 
 test("a norm, its rounding and its products are one launch for few rows, and launches of their own for more", () => {
@@ -74,9 +90,8 @@ test("a norm, its rounding and its products are one launch for few rows, and lau
     [8, "rmsNorm", "matmulFew_q4_K"],
     [8, "rmsNorm_fused", "matmulFew_q4_K"],
   ]);
-  const tiled = ["matmulTiled_q4_K_nt", "matmulTiled_q4_K_nt_fused"];
   expect(many![0]).toEqual([512, "rmsNorm", "round_q8_K", "matmulTiled_q4_K_nt_fused", "matmulTiled_q4_K_nt_fused"]);
-  expect(many![3]).toEqual([512, "rmsNorm_fused", ...tiled]);
+  expect(many![3]).toEqual([512, "rmsNorm_fused", "matmulFew_q4_K"]);
 });
 
 test("elementwise calls around a norm, a softmax or a reduction are part of its launches", () => {

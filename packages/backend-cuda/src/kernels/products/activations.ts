@@ -61,10 +61,16 @@ export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivat
 }
 
 /**
- * Rounds rows `[rows, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
+ * Rounds rows from `first` on of `[count, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
  * All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
  */
-export function stageActivations(k: PtxEmitter, plan: StagingPlan, row: RowPieces, rows: Extent, staged: StagedActivations): void {
+export function stageActivations(
+  k: PtxEmitter,
+  plan: StagingPlan,
+  row: RowPieces,
+  { first, count }: { readonly first: U32; readonly count: Extent },
+  staged: StagedActivations,
+): void {
   const thread = k.thread();
   if (plan.columns === 1) {
     const from = row(k.constant("u32", 0));
@@ -84,11 +90,11 @@ export function stageActivations(k: PtxEmitter, plan: StagingPlan, row: RowPiece
     if (scale !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", staged.factors!, scale.inverse));
     return;
   }
-  const last = k.sub(asValue(k, rows), 1);
+  const last = k.sub(asValue(k, count), 1);
   const lane = k.and(thread, lanes - 1);
   k.for(k.shiftRight(thread, 5), plan.columns, k.blockThreads / lanes, (column) => {
     // Rows past the run's last one repeat it; their results are not stored.
-    const from = row(k.min(column, last));
+    const from = row(k.min(k.add(first, column), last));
     const scale = scaleOf(k, plan, () => {
       const largest = k.variable("f32", 0);
       k.for(lane, plan.padded / piece, lanes, (place) => largest.set(k.max(largest.get(), largestOf(k, from(place)))));

@@ -43,8 +43,8 @@ import { type Lane, loadUnit } from "./unitDecoder.ts";
 const warps = 8;
 const threads = warps * lanes;
 
-/** Most rows of activations of a launch. */
-const maxColumns = 16;
+/** Rows of activations that a block stages, from the most. More rows take more blocks, which read the weights again. */
+const columnCounts = [16, 8, 4, 2];
 
 /** Slots of a warp's ring. */
 const maxDepth = 8;
@@ -62,6 +62,8 @@ const overHalfOfShared = 116 * 1024;
 
 /** The sizes of a launch. */
 interface Shape {
+  /** Groups of rows, each with blocks of its own. */
+  readonly rowGroups: number;
   readonly staging: StagingPlan;
   readonly work: Work;
   /** Slots of a warp's ring. */
@@ -82,11 +84,14 @@ export interface FewRowsProducts {
   readonly norm?: AnchoredCall;
 }
 
-/** Launches of products with weights in units, for few rows of activations; undefined if one of the products is of another kind. */
+/**
+ * Launches of products with weights in units, fast for few rows of activations; undefined if one of the products is of another kind, or if a norm
+ * has more rows than a block stages.
+ */
 export function fewRowsLaunches(call: KernelCall, products: FewRowsProducts): readonly Launch[] | undefined {
-  const { depth, results } = products;
-  const columns = columnsOf(bucketElements(call, elementAt(results, 0).shape.slice(0, -1)));
-  if (call.gpu.target === "sm_80" || columns > maxColumns || columns === 0) return undefined;
+  const { depth, results, norm } = products;
+  const rows = bucketElements(call, elementAt(results, 0).shape.slice(0, -1));
+  if (call.gpu.target === "sm_80" || rows === 0) return undefined;
   const found = results.map((result) => unitResult(call, result));
   const kinds = new Map<string, UnitResult[]>();
   for (const result of found) {
@@ -95,13 +100,18 @@ export function fewRowsLaunches(call: KernelCall, products: FewRowsProducts): re
     const key = `${halfType(format)} ${format.width} ${result.products.length}`;
     kinds.set(key, [...(kinds.get(key) ?? []), result]);
   }
-  const shapes = [...kinds.values()].map((each) => shapeOf(call, depth, columns, each));
+  const shapes = [...kinds.values()].map((each) => {
+    const fitting = columnsOf(rows).map((columns) => shapeOf(call, depth, { rows, columns }, each));
+    return fitting.find((shape) => shape !== undefined && (norm === undefined || shape.rowGroups === 1));
+  });
   return shapes.every((shape) => shape !== undefined) ? shapes.map((shape, i) => fewRows(call, shape, products, i === 0)) : undefined;
 }
 
-/** 1, or an even number: results of two rows are neighbours in a lane. */
-function columnsOf(rows: number): number {
-  return rows === 1 ? 1 : 2 * Math.ceil(rows / 2);
+/** Numbers of rows that a block may stage, from the most: 1, or even numbers because a lane has results of two neighbouring rows. */
+function columnsOf(rows: number): readonly number[] {
+  if (rows === 1) return [1];
+  const even = 2 * Math.ceil(rows / 2);
+  return [...new Set(columnCounts.map((count) => Math.min(count, even)))];
 }
 
 function unitResult(call: KernelCall, result: SiblingResult): UnitResult | undefined {
@@ -119,7 +129,12 @@ function unitResult(call: KernelCall, result: SiblingResult): UnitResult | undef
   return isUniform ? { result, products } : undefined;
 }
 
-function shapeOf(call: KernelCall, depth: number, columns: number, results: readonly UnitResult[]): Shape | undefined {
+function shapeOf(
+  call: KernelCall,
+  depth: number,
+  { rows, columns }: { readonly rows: number; readonly columns: number },
+  results: readonly UnitResult[],
+): Shape | undefined {
   const work = workOf(results, call.gpu.multiprocessors);
   const formats = formatsOf(work);
   const format = elementAt(formats, 0);
@@ -138,7 +153,7 @@ function shapeOf(call: KernelCall, depth: number, columns: number, results: read
   const perWarp = Math.ceil((perBlock * work.products * work.units) / warps);
   const slots = Math.min(maxDepth, perWarp, Math.floor((allOfShared - fixedBytes) / (warps * slotBytes)));
   if (slots < Math.min(minDepth, perWarp)) return undefined;
-  return { staging, work, depth: slots, slotBytes, roundItems };
+  return { rowGroups: Math.ceil(rows / columns), staging, work, depth: slots, slotBytes, roundItems };
 }
 
 function formatsOf({ results }: Work): readonly UnitFormat[] {
@@ -146,7 +161,7 @@ function formatsOf({ results }: Work): readonly UnitFormat[] {
 }
 
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewRowsProducts, isFirst: boolean): Launch {
-  const { work, staging, depth, slotBytes, roundItems } = shape;
+  const { rowGroups, work, staging, depth, slotBytes, roundItems } = shape;
   const args = Object.fromEntries<Argument>([
     ...(norm === undefined ? [["a", from] as const] : Object.entries(argumentsOf(call, stagedNormArgs(norm)))),
     ...work.results.flatMap(({ result, products }, i) => [
@@ -159,28 +174,30 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
   ]);
   const types = formatsOf(work).map(({ dtype }) => dtype);
   const entry = `matmulFew_${[...types, ...(norm === undefined ? [] : ["normed"])].join("_")}`;
-  return launch(call, entry, { threads, blocks: work.blocks, args, waitsInBody: true }, (scope) => {
+  return launch(call, entry, { threads, blocks: work.blocks * rowGroups, args, waitsInBody: true }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const { result } = elementAt(work.results, 0);
     const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
+    const block = k.remainder(k.block(), work.blocks);
+    const firstRow = k.mul(k.quotient(k.block(), work.blocks), staging.columns);
     const wait = (): void => waitForEarlier(scope, call);
     const multiply = (): void => {
       const thread = k.thread();
       const lane = k.and(thread, lanes - 1);
       const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
       const warp = k.shiftRight(thread, 5);
-      const cursor = new UnitCursor(k, work, warp, warps);
+      const cursor = new UnitCursor(k, work, { block, warp, warps });
       const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
       // Copies of weights are under way while earlier launches end.
       wait();
       const staged = allocateStaging(k, staging);
       const row = norm === undefined ? storedRow(k, "a", staging) : normedRow(scope, norm, staging, { rows, isFirst });
-      stageActivations(k, staging, row, rows, staged);
+      stageActivations(k, staging, row, { first: firstRow, count: rows }, staged);
       k.sync();
       const partials = k.sharedMemory("f32", roundItems * work.products * warps * unitRows * staging.columns);
       k.reserveShared(overHalfOfShared);
-      const kernel = new FewRowsKernel(scope, shape, { lane: place, warp, ring, staged, partials });
+      const kernel = new FewRowsKernel(scope, shape, { lane: place, warp, block, firstRow, ring, staged, partials });
       kernel.forEachRound((first, count) => {
         kernel.multiply(first, count);
         k.sync();
@@ -188,7 +205,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
         k.sync();
       });
     };
-    k.ifUniform(isBelow(k, 0, rows), multiply, wait);
+    k.ifUniform(isBelow(k, firstRow, rows), multiply, wait);
   });
 }
 
@@ -196,6 +213,9 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
 interface Parts {
   readonly lane: Lane;
   readonly warp: U32;
+  /** Number of the block among those of its group of rows. */
+  readonly block: U32;
+  readonly firstRow: U32;
   readonly ring: UnitRing;
   readonly staged: StagedActivations;
   readonly partials: Shared<"f32">;
@@ -227,7 +247,7 @@ class FewRowsKernel {
   forEachRound(body: (first: U32, count: U32) => void): void {
     const { k } = this.#scope;
     const { work, roundItems } = this.#shape;
-    k.forUniform(k.block(), work.items, work.blocks * roundItems, (first) => {
+    k.forUniform(this.#parts.block, work.items, work.blocks * roundItems, (first) => {
       const left = k.quotient(k.add(k.sub(k.sub(k.constant("u32", work.items), first), 1), work.blocks), work.blocks);
       body(first, k.min(left, roundItems));
     });
@@ -289,7 +309,8 @@ class FewRowsKernel {
   finish(first: U32, count: U32): void {
     const { scope, work, columns } = { scope: this.#scope, work: this.#shape.work, columns: this.#shape.staging.columns };
     const { k } = scope;
-    const { factors } = this.#parts.staged;
+    const { staged, firstRow } = this.#parts;
+    const { factors } = staged;
     const perItem = unitRows * columns;
     k.for(k.thread(), k.mul(count, perItem), threads, (index) => {
       const slot = k.quotient(index, perItem);
@@ -306,8 +327,9 @@ class FewRowsKernel {
         const row = k.mad(tile, unitRows, k.and(within, unitRows - 1));
         const n = fixed(result.shape.at(-1));
         const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
-        k.if(k.and(isBelow(k, row, n), isBelow(k, column, rows)), () => {
-          const at = asValue(k, k.mad(column, n, row));
+        const outputRow = k.add(firstRow, column);
+        k.if(k.and(isBelow(k, row, n), isBelow(k, outputRow, rows)), () => {
+          const at = asValue(k, k.mad(outputRow, n, row));
           k.store(`y${number}`, at, result.epilogue.apply(scope, at, values));
         });
       });

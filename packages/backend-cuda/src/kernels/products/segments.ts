@@ -79,11 +79,11 @@ export class UnitCursor {
   readonly #address: Var<"u64">;
   readonly #bytes: Var<"u32"> | number;
 
-  constructor(k: PtxEmitter, work: Work, warp: U32, warps: number) {
+  constructor(k: PtxEmitter, work: Work, { block, warp, warps }: { readonly block: U32; readonly warp: U32; readonly warps: number }) {
     this.#k = k;
     this.#work = work;
     this.#warps = warps;
-    this.#item = k.variable("u32", k.block());
+    this.#item = k.variable("u32", block);
     this.#product = k.variable("u32", 0);
     this.#unit = k.variable("u32", warp);
     this.#address = k.variable("u64", 0);
