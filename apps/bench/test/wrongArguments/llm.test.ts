@@ -57,6 +57,17 @@ const generateOptions = {
   chat: chatOptions,
   format: { schema: { type: "object", properties: { a: { enum: [1] } } } },
 };
+const runOptions = {
+  maxTokens: 2,
+  maxSteps: 1,
+  tools: [{ name: "f", description: "Does it.", inputSchema: { type: "object", properties: { a: { type: "string" } } }, execute: noop }],
+  toolChoice: "required",
+  parallelToolCalls: true,
+  strictTools: true,
+  toolFormat: "hermes",
+  reasoning: { budget: 1, off: false },
+  partial: false,
+};
 const prompt = [message];
 
 let runtime: Runtime;
@@ -107,6 +118,7 @@ test("llm: wrong arguments are typed errors", async () => {
     resolveSampling: [sampling, { temperature: 1 }],
     sampleCandidates: [logits, [1, 2], resolved, 2],
     sampleToken: [logits, resolved, { history: [1, 2], position: 2 }],
+    tool: excused("returns what it is given, which generate checks"),
   });
   await callMethods("stops", new llm.StopStrings(["end"]), { push: ["text"], flush: [] });
   await callMethods("stream", new llm.TextStream(tokenizer), { push: [300], flush: [] });
@@ -154,6 +166,7 @@ test("a session: wrong arguments are typed errors", async () => {
   await callMethods("session", session, {
     generate: sampled(600, prompt, generateOptions),
     complete: sampled(200, prompt, generateOptions),
+    run: sampled(200, prompt, runOptions),
     reset: [[message]],
     fork: [],
     truncate: [0],
@@ -192,6 +205,7 @@ test("a worker: wrong arguments are typed errors", async () => {
     await callMethods("remote session", remote.createSession(), {
       generate: sampled(100, prompt, generateOptions),
       complete: sampled(60, prompt, generateOptions),
+      run: sampled(60, prompt, runOptions),
       reset: [[message]],
       fork: [],
       truncate: [0],

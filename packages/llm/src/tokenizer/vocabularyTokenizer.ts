@@ -114,7 +114,8 @@ export class VocabularyTokenizer implements Tokenizer {
     checkOptions("decode", options, { skipSpecial: boolean });
     const stream = new TextStream(this, options);
     let text = "";
-    for (const id of Array.from(ids)) text += stream.push(id);
+    // Read one by one, because an object may claim any length.
+    for (let i = 0; i < ids.length; i++) text += stream.push(ids[i] ?? Number.NaN);
     return text + stream.flush();
   }
 

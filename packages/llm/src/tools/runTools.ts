@@ -29,8 +29,8 @@ interface RunningSession {
 const defaultMaxSteps = 8;
 
 /**
- * Answers a prompt, calls the tools that the model asks for, and goes on with their results until an answer has no calls. The session is as
- * it was before if the run fails, is aborted or its loop is left early, unless `onAbort` keeps what there is.
+ * Answers a prompt, calls the tools that the model asks for, and goes on with their results until an answer has no calls. If the
+ * run fails, is aborted or its loop is left early, the session returns to its messages before the run, unless `onAbort` is "keep".
  */
 export async function* runTools(
   session: RunningSession,

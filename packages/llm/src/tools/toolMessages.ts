@@ -4,7 +4,7 @@ import type { ChatMessage } from "../chat/messages.ts";
 import { textOf } from "../chat/messages.ts";
 import type { Pieces, ToolFormat } from "./formats/toolFormat.ts";
 
-/** A call as it is part of an assistant's message. */
+/** A call in an assistant's message. */
 interface MessageCall {
   readonly id: string | undefined;
   readonly name: string;

@@ -1,19 +1,17 @@
 import { ArgumentError } from "@centella/core";
 import type { JsonSchema } from "@centella/grammar";
 import {
-  boolean,
   callback,
   check,
   checkKeys,
   checkOptions,
   checkValue,
   describe,
-  either,
   isRecord,
   type Kinds,
   kind,
   list,
-  object,
+  plainData,
   string,
 } from "@centella/quant/checks";
 import type { StandardSchema } from "../format/schemaTypes.ts";
@@ -79,10 +77,14 @@ export interface ToolUse {
   readonly isStrict: boolean;
 }
 
+function isPlainSchema(value: unknown): boolean {
+  return typeof value === "boolean" || (isRecord(value) && plainData.accepts(value));
+}
+
 const toolKinds: Kinds<Tool> = {
   name: kind("letters, digits, _, - and ., up to 64 of them", (value) => typeof value === "string" && /^[\w.-]{1,64}$/.test(value)),
   description: string,
-  inputSchema: either(either(boolean, object), kind("a type of a validation library", isStandard)),
+  inputSchema: kind("a JSON Schema of plain data, or a type of a validation library", (value) => isStandard(value) || isPlainSchema(value)),
   execute: callback,
 };
 

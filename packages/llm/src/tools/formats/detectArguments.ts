@@ -94,7 +94,7 @@ export function syntaxOf({ tagged, maxSpace }: FoundArguments, context: SyntaxCo
 
 function taggedSyntax({ first, open, between }: NonNullable<FoundArguments["tagged"]>, context: SyntaxContext): FoundSyntax | undefined {
   const { rest } = context;
-  // Where the name is repeated after the value, it stands in both texts, with different names.
+  // Where the name is repeated after the value, both texts contain one, with different names.
   const named = between.indexOf(keys[0]);
   const closeBefore = named >= 0 ? between.slice(0, named) : undefined;
   const [a, b, skipped] =

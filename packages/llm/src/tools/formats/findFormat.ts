@@ -1,9 +1,10 @@
 import { ArgumentError } from "@centella/core";
+import { describe, isRecord } from "@centella/quant/checks";
 import type { ChatTemplate } from "../../chat/chatTemplate.ts";
 import { detectSyntax } from "./detectFormat.ts";
 import { mentions, namedFormats, prefixes, type ToolFormatName } from "./namedFormats.ts";
 import { type ProbeStyle, probeCall, TemplateProbe } from "./probe.ts";
-import type { CallSyntax, TemplateSupport, ToolFormat } from "./toolFormat.ts";
+import { type CallSyntax, slots, type TemplateSupport, type ToolFormat } from "./toolFormat.ts";
 
 /** Formats that were found, by template. */
 const found = new WeakMap<ChatTemplate, ToolFormat>();
@@ -20,10 +21,36 @@ export function findFormat(template: ChatTemplate): ToolFormat {
 
 /** A format that was given, or the one of this name, for a template. @throws {ArgumentError} for a name that no format has */
 export function givenFormat(template: ChatTemplate, name: ToolFormatName | ToolFormat): ToolFormat {
-  if (typeof name !== "string") return name;
+  if (typeof name !== "string") return checkedFormat(name);
   if (!Object.hasOwn(namedFormats, name)) throw new ArgumentError("toolFormat", Object.keys(namedFormats).join(", "), name);
   const { template: support } = findFormat(template);
   return { name, reason: "The format was given.", ...namedFormats[name], template: support };
+}
+
+/** @throws {ArgumentError} unless it is a description as {@link findFormat} returns it */
+function checkedFormat(format: ToolFormat): ToolFormat {
+  const { before, call, between = [], after, trigger, id, arguments: syntax, template } = format;
+  const texts = isRecord(syntax) ? textsOf[syntax.kind] : undefined;
+  const isWhole =
+    [before, call, between].every((pieces) => Array.isArray(pieces) && pieces.every(isPiece)) &&
+    [after, trigger, id].every((text) => typeof text === "string") &&
+    texts?.every((name) => typeof (syntax as unknown as Readonly<Record<string, unknown>>)[name] === "string") === true &&
+    (syntax.kind !== "tagged" || (isRecord(syntax.open) && valueTypes.every((type) => typeof syntax.open[type] === "string"))) &&
+    isRecord(template);
+  if (!isWhole) throw new ArgumentError("toolFormat", "a name, or a description as model.toolFormat has it", describe(format));
+  return format;
+}
+
+/** Texts that each kind of arguments has. */
+const textsOf: Readonly<Record<string, readonly string[]>> = {
+  json: [],
+  tagged: ["first", "close", "next"],
+  notation: ["assign", "comma", "end", "notation"],
+};
+const valueTypes = ["string", "number", "boolean", "null", "array", "object"] as const;
+
+function isPiece(piece: unknown): boolean {
+  return typeof piece === "string" || (isRecord(piece) && Object.hasOwn(slots, piece.slot as string));
 }
 
 function formatOf(template: ChatTemplate): ToolFormat {
