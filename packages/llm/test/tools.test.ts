@@ -122,6 +122,18 @@ test("text may be free, and calls are refused by the choice none", async () => {
     expect(toolCalls === undefined && complete ? ["yes", "no"].includes(text) : true).toBe(true);
 });
 
+test("a description of a format can be given, and a wrong one is refused", async () => {
+  const toolFormat = await model.toolFormat;
+  const options: GenerateOptions = { tools: [time], toolChoice: "required", parallelToolCalls: false, temperature: 0, maxTokens: 200 };
+  const found = await model.createSession().complete("Now?", options);
+  const given = await model.createSession().complete("Now?", { ...options, toolFormat });
+  expect(given.ids).toEqual(found.ids);
+  const wrong = model
+    .createSession()
+    .complete("Now?", { ...options, toolFormat: { ...toolFormat, call: [{ slot: "x" }] } as unknown as typeof toolFormat });
+  await expect(wrong).rejects.toThrow(/toolFormat: expected a name, or a description/);
+});
+
 describe("run", () => {
   const options: GenerateOptions = { temperature: 0, maxTokens: 200, parallelToolCalls: false, toolChoice: "required" };
 

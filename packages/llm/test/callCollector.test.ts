@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { separationOf } from "../src/chat/reasoning.ts";
+import { argumentFamily } from "../src/tools/arguments/argumentFamilies.ts";
+import { CallCollector } from "../src/tools/callCollector.ts";
+import { CallParser } from "../src/tools/callParser.ts";
+import { namedFormats } from "../src/tools/formats/namedFormats.ts";
+import type { CallSyntax } from "../src/tools/formats/toolFormat.ts";
+
+async function collectorOf(syntax: CallSyntax, earlier = 0): Promise<CallCollector> {
+  const family = await argumentFamily(syntax.arguments);
+  const support = { calls: "object", content: "", rendersContent: true, tools: "tools", results: true } as const;
+  const parser = new CallParser({ name: "test", reason: "", ...syntax, template: support }, { family, schemas: new Map() });
+  return new CallCollector(parser, { markup: [], earlier });
+}
+
+test.each([1, 4, 1000])("messages of the Harmony format to functions are calls, in pieces of %d characters", async (size) => {
+  const splitter = (await separationOf("harmony")).createSplitter("");
+  const collector = await collectorOf(namedFormats.harmony, 3);
+  const text =
+    '<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"n": 1}';
+  const parts = [];
+  for (let at = 0; at < text.length; at += size) parts.push(...collector.push(splitter.push(text.slice(at, at + size))));
+  parts.push(...collector.push(splitter.flush()), ...collector.flush());
+  expect(collector.finished).toEqual([{ id: "call00003", name: "f", arguments: { n: 1 } }]);
+  const calls = parts.filter((part) => part.type === "toolCall");
+  expect(calls.map(({ argumentsDelta }) => argumentsDelta).join("")).toBe('{"n": 1}');
+  expect([calls[0]?.isFirst, calls.at(-1)?.isLast, calls.filter(({ isLast }) => isLast).length]).toEqual([true, true, 1]);
+  expect(parts.find(({ type }) => type === "reasoning")).toMatchObject({ text: expect.stringContaining("H") });
+});
+
+test("a call that is cut short or whose arguments are no JSON is not finished", async () => {
+  for (const text of ['<tool_call>\n{"name": "f", "arguments": {"a": 1', '<tool_call>\n{"name": "f", "arguments": {a}}\n</tool_call>']) {
+    const collector = await collectorOf(namedFormats.hermes);
+    collector.push([{ type: "text", text }]);
+    collector.flush();
+    expect(collector.finished).toEqual([]);
+  }
+});
+
+test("ids that the model writes are those of the calls", async () => {
+  const { before, call, ...rest } = namedFormats.hermes;
+  const collector = await collectorOf({ ...rest, before: ["<tool_call>"], call: [{ slot: "id" }, " ", ...call] });
+  collector.push([{ type: "text", text: '<tool_call>abc f", "arguments": {}}</tool_call>' }]);
+  expect(before).toHaveLength(1);
+  expect(collector.finished).toEqual([{ id: "abc", name: "f", arguments: {} }]);
+});
