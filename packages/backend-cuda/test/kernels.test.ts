@@ -78,6 +78,11 @@ test("more rows than a block stages take more blocks of the same text", () => {
   expect(launchAt(256)[0]?.ptx).toBe(many[0]?.ptx);
 });
 
+test("only launches whose blocks fit at once let the next one start early", () => {
+  const isEarly = (rows: number): boolean => launchesOf(call("silu", [f32(rows, 256)]))[0]!.ptx.includes("launch_dependents");
+  expect([1, 264, 265].map(isEarly)).toEqual([true, true, false]);
+});
+
 test("a norm, its rounding and its products are one launch for few rows, and launches of their own for more", () => {
   const entries = normedCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
   const [one, four, eight, many] = [0, 4, 8, 12].map((from) => entries.slice(from, from + 4));
