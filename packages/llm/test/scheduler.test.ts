@@ -1,5 +1,5 @@
 import type { Backend, Plan, Tensor } from "@centella/core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
@@ -257,6 +257,26 @@ test("a run that fails rejects its request and drops the runs after it", async (
   expect(runs[2]!.inputs).toMatchObject({ tokens: [4], positions: [0] });
   runs[2]!.end(6);
   expect(await again).toBe(6);
+});
+
+test("a result that cannot be kept rejects its request, and the run after it answers the others", async () => {
+  const { scheduler, runs, pool } = setUp(2);
+  const [broken, other] = [await pool.acquire({}), await pool.acquire({})];
+  const first = feed(scheduler, broken, [4], 9);
+  await turns();
+  const joining = feed(scheduler, other, [5], 0);
+  runs[0]!.end(6);
+  await first;
+  const second = feed(scheduler, broken, [6], 8);
+  await turns();
+  expect(runs[2]!.inputs.seqLens).toHaveLength(2);
+  vi.spyOn(broken, "append").mockImplementation(() => {
+    throw new Error("full");
+  });
+  runs[1]!.end(7);
+  await expect(second).rejects.toThrow("full");
+  runs[2]!.end(8, 8);
+  expect(await joining).toBe(8);
 });
 
 test("no run is queued after one that computes a part of a prompt", async () => {

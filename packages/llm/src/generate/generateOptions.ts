@@ -81,7 +81,7 @@ export interface GenerateOptions<Format extends AnswerFormat = AnswerFormat> ext
   /**
    * What the answer must match as a whole. Tokens with which it would not match are excluded before any other sampling step; `logprobs` are
    * those of the model. The text ends only where it matches, or is cut short with `complete: false`. Reasoning before the answer is free.
-   * Logits are then read for every token, also for greedy texts. The format is checked after the call, before anything is computed.
+   * The format is checked after the call, before anything is computed.
    */
   readonly format?: Format | undefined;
   /** Report the value of the answer so far in each part, for the formats `{ schema }` and "json". Default false. */

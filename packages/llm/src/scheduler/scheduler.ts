@@ -209,11 +209,9 @@ export class Scheduler {
     this.#isSettling = true;
     for (let run = this.#running[0]; run !== undefined; run = this.#running[0]) {
       try {
-        const rows = await readRows(run, this.#options.output);
-        this.#running.shift();
+        const rows = await readRows(run, this.#options.output).finally(() => this.#running.shift());
         this.#complete(run.slices, rows);
       } catch (error) {
-        this.#running.shift();
         this.#fail(run.slices, error);
       }
       this.#pump();
