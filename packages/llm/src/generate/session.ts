@@ -222,24 +222,21 @@ export class Session {
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
     const partialValue = options.partial ? (await import("../format/answerConstraint.ts")).partialJson : undefined;
-    const context = {
-      ...{
-        scheduler,
-        tokenizer,
-        openSequence,
-        prompt: fitted,
-        options,
-        overflow,
-        reasoning,
-        constraint,
-        calls,
-        partialValue,
-        begun,
-        startedAt,
-      },
+    const generation = new Generation({
+      scheduler,
+      tokenizer,
+      openSequence,
+      prompt: fitted,
+      options,
+      overflow,
+      reasoning,
+      constraint,
+      calls,
+      partialValue,
+      begun,
+      startedAt,
       warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],
-    };
-    const generation = new Generation(context);
+    });
     let isOver = false;
     try {
       for await (const part of generation.parts()) {
