@@ -46,8 +46,8 @@ test("ropes of queries and keys and the write to the cache are one node, which w
     input positions: i32 [T≤8]
     input slots: i32 [T≤8]
     persistent cache: f16 [9, 1, 8], zeros
-    %6: f32 [T≤8, 2, 4] = rope(q, positions, none, dims: 0, base: 10000, scale: 1, ropeType: "norm")
-    %7: f32 [T≤8, 1, 4] = rope(k, positions, none, dims: 0, base: 10000, scale: 1, ropeType: "norm")
+    %6: f32 [T≤8, 2, 4] = rope(q, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
+    %7: f32 [T≤8, 1, 4] = rope(k, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
     cache'1: f16 [9, 1, 8] = kvWrite(cache, %7, v, slots)
     %9: f32 [T≤8, 2, 4] = relu(%6)
     output y: %9 to the host
@@ -60,8 +60,8 @@ test("ropes of queries and keys and the write to the cache are one node, which w
     input slots: i32 [T≤8]
     persistent cache: f16 [9, 1, 8], zeros
     %6: f32 [T≤8, 2, 4], cache'1: f16 [9, 1, 8] = fused(q, positions, k, cache, v, slots)
-      .0 = rope(q, positions, none, dims: 0, base: 10000, scale: 1, ropeType: "norm")
-      .1 = rope(k, positions, none, dims: 0, base: 10000, scale: 1, ropeType: "norm")
+      .0 = rope(q, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
+      .1 = rope(k, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
       .2 = kvWrite(cache, .1, v, slots)
     %9: f32 [T≤8, 2, 4] = relu(%6)
     output y: %9 to the host

@@ -18,6 +18,7 @@ const sessionCalls: Calls<Session> = {
   fork: (session) => session.fork(),
   generate: (session) => session.generate({ ids: once }).next(),
   reset: (session) => session.reset(),
+  run: (session) => session.run("Hello", { tools: [] }).next(),
   save: (session) => session.save(),
   truncate: (session) => session.truncate(0),
 };

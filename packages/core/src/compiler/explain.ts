@@ -114,7 +114,8 @@ function linesOf(program: ProgramGraph, annotate: (node: Node) => string | undef
 }
 
 function formatCall({ op, inputs, params }: Pick<Node, "op" | "inputs" | "params">, nameOf: (id: number) => string): string {
-  const tensors = inputs.map((id) => (id === undefined ? "none" : nameOf(id)));
+  const given = inputs.slice(0, inputs.findLastIndex((id) => id !== undefined) + 1);
+  const tensors = given.map((id) => (id === undefined ? "none" : nameOf(id)));
   const options = isFused(op) ? [] : Object.entries(params).map(([key, value]) => `${key}: ${formatOption(key, value)}`);
   return `${op.name}(${[...tensors, ...options].join(", ")})`;
 }
