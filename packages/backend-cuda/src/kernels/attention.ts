@@ -22,7 +22,7 @@ type AttentionCall = Parameters<KernelOf<"attention">["launches"]>[0];
 
 const lanes = 32;
 
-/** Warps of a block, for few blocks and for so many that multiprocessors have several. */
+/** Warps of a block: fewer where each multiprocessor has several blocks. */
 const fewBlocksWarps = 8;
 const manyBlocksWarps = 4;
 

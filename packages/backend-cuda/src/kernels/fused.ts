@@ -7,7 +7,7 @@ import { input, type Kernel, type KernelCall, type Launch, output, type Paramete
 /** Most calls in an epilogue: each thread of a product has 16 results, and the text repeats for each. */
 const maxEpilogue = 16;
 
-/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor, or a write to a cache. */
+/** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor or of a norm, or a write to a cache. */
 export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Kernel<FusedParams> {
   return {
     unsupported(inputs, params) {

@@ -12,7 +12,7 @@ import type { Kernel, KernelOf } from "./shared/kernel.ts";
 const own = {
   // Warps take keys in turn and keep their part of the output in registers; WebGPU has no portable warp.
   attention,
-  // Loads of 16 bytes, several in flight at once, and one warp per column of the weights.
+  // Few rows on tensor cores, with weights in units that bulk copies bring; otherwise loads of 16 bytes, a warp per column.
   matmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
 

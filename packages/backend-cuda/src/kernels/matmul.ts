@@ -107,7 +107,7 @@ export function normUnsupported(siblings: Siblings): string | undefined {
   return siblings.lefts.length > 1 ? "a norm that is rounded in several ways" : `${formatSpec(siblings.a)} is too large for each block`;
 }
 
-/** Whether products norm so many rows themselves. */
+/** Whether products norm this number of rows themselves. */
 function isStaged({ a, lefts }: Siblings, rows: number): boolean {
   return rows <= maxVectorRows && rows * fixed(a.shape.at(-1)) <= maxStagedElements && lefts.length === 1;
 }

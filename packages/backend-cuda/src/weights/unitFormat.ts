@@ -25,7 +25,7 @@ export type UnitScales =
   | { readonly kind: "sixBits"; readonly low: number; readonly high: number; readonly d: number };
 
 /**
- * The form of a weight matrix on the device: units of 16 rows x `width` weights, [row tile][unit of the row]. The codes lie in the order in
+ * The form of a weight matrix on the device: units of 16 rows x `width` weights, [row tile][unit of the row]. The codes are in the order in
  * which the lanes of a warp hand them to `mma.m16n8k16`. A unit is a multiple of 128 bytes, which one bulk copy moves at full speed.
  *
  * Codes come in planes. Lane `4 g + t` owns weights `16 c + 4 t` to `16 c + 4 t + 3` of rows g and g + 8, for each chunk c of 16 weights;
@@ -126,7 +126,7 @@ interface CodePlace {
 }
 
 /**
- * The place of the code of row `row` and weight `k` of a unit in a plane of `bits` bits. Words of a lane lie four by four: 32 lanes, then the
+ * The place of the code of row `row` and weight `k` of a unit in a plane of `bits` bits. Words of a lane are stored four by four: 32 lanes, then the
  * next four words of each. A pair of chunks shares words of 1, 2 and 4 bits.
  */
 export function placeOf(bits: CodePlane["bits"], row: number, k: number): CodePlace {

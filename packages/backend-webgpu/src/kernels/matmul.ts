@@ -186,7 +186,7 @@ interface Form {
   readonly body: string;
 }
 
-export const vectorLanes = 64;
+const vectorLanes = 64;
 
 /** Terms that a lane loads before it adds them up, so that the loads overlap. */
 const ahead = 4;

@@ -105,26 +105,24 @@ export const toHalf: string = dedent(`
 
 /**
  * `fn <name>(lane: u32, value: T) -> T`: combines one value per lane over a workgroup; every lane gets the result. `combine` is an
- * expression of `a` and `b`. The order is fixed, so results repeat. A workgroup of several `parts` of `lanes` each has a result for each.
+ * expression of `a` and `b`. The order is fixed, so results repeat.
  */
-export function workgroupReduce(name: string, type: string, lanes: number, combine: string, parts = 1): string {
-  const place = parts === 1 ? "lane" : `lane % ${lanes}u`;
-  const result = parts === 1 ? `workgroupUniformLoad(&${name}Cells[0])` : `${name}Cells[lane / ${lanes}u * ${lanes}u]`;
+export function workgroupReduce(name: string, type: string, lanes: number, combine: string): string {
   return dedent(`
-    var<workgroup> ${name}Cells: array<${type}, ${lanes * parts}>;
+    var<workgroup> ${name}Cells: array<${type}, ${lanes}>;
     fn ${name}(lane: u32, value: ${type}) -> ${type} {
       workgroupBarrier();
       ${name}Cells[lane] = value;
       workgroupBarrier();
       for (var stride = ${lanes / 2}u; stride > 0u; stride >>= 1u) {
-        if (${place} < stride) {
+        if (lane < stride) {
           let a = ${name}Cells[lane];
           let b = ${name}Cells[lane + stride];
           ${name}Cells[lane] = ${combine};
         }
         workgroupBarrier();
       }
-      return ${result};
+      return workgroupUniformLoad(&${name}Cells[0]);
     }
   `);
 }

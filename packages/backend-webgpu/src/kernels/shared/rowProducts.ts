@@ -161,7 +161,8 @@ function formOf(results: readonly RowResult[], { depth, stage }: RowParts, rows:
   };
 }
 
-const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+/** The numbers from 0 to before `count`. */
+export const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 function resultText(result: RowResult, r: number, form: Form): { readonly declarations: readonly string[]; readonly body: string } {
   const { products, store } = result;

@@ -68,7 +68,7 @@ function forSeveralRows(dispatch: Dispatch, lead: Shape): Dispatch {
   return { ...dispatch, sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }) };
 }
 
-/** The reason why no dispatch would norm the row that it multiplies, in a workgroup's memory of so many bytes; undefined if one does. */
+/** The reason why no dispatch norms the row that it multiplies, in workgroup memory of `workgroupBytes`; undefined if one does. */
 export function normUnsupported(siblings: Siblings, workgroupBytes: number): string | undefined {
   const { a, lefts } = siblings;
   if (a.shape.slice(0, -1).some((dim) => typeof dim === "number" && dim !== 1)) return "a norm of several rows";

@@ -4,7 +4,7 @@ import { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
-import { fewestTiled, hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./rowProducts.ts";
+import { fewestTiled, hasRowProduct, range, rowElement, weightsAtOnce, weightVectors } from "./rowProducts.ts";
 
 const lanes = 256;
 
@@ -58,8 +58,6 @@ function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => bo
     },
   });
 }
-
-const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 /**
  * Half of the lanes read 32 weights of a column each, the others 32 elements of a row (16, of 64 rows). Both wait in `v0` to `v7` and pass
