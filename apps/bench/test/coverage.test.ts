@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { CudaBackend, type CudaDriver } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
@@ -106,4 +107,12 @@ test("docs/coverage.md is what the backends say", async ({ skip }) => {
   } finally {
     for (const backend of [scalar, simd, gpu]) await backend.dispose();
   }
+});
+
+test("the README counts ops as docs/coverage.md does", () => {
+  const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), "utf8");
+  const counts = [...read("docs/coverage.md").matchAll(/^\| \w+ \| (\d+) of (\d+) \|/gm)];
+  const total = counts[0]?.[2];
+  const [, cells = ""] = new RegExp(`^\\| ops, of ${total} +\\|(.+)\\|$`, "m").exec(read("README.md")) ?? [];
+  expect(cells.split("|").map((cell) => cell.trim())).toEqual(counts.map(([, count]) => (count === total ? "all" : count)));
 });
