@@ -44,6 +44,19 @@ test("the driver's free memory is the device's", async () => {
   plan.dispose();
 });
 
+test("variants of few rows have the scratch memory that they need beyond that of the most rows", async () => {
+  const program = createProgram();
+  const width = 2 ** 14;
+  program.output("y", program.argmax(program.input("x", "f32", [program.dim("T", 600), width]), { axis: 1 }));
+  const plan = await backend.compile(program);
+  for (const rows of [1, 2, 1]) {
+    const x = new Float32Array(rows * width);
+    x[width * rows - 5] = 1;
+    expect((await plan.run({ x }).y!.data()).at(-1)).toBe(width - 5);
+  }
+  plan.dispose();
+});
+
 describe("a run", () => {
   test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
     const plan = await layer();

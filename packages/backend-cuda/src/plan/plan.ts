@@ -130,7 +130,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     for (const bucket of extents.map((dims) => bucketsOf(this.program, dims))) {
       const key = variantKey(bucket, noneGiven);
       if (this.#variants.get(key) !== undefined) continue;
-      const plan = planVariant(this.#source, bucket, noneGiven);
+      const plan = this.#planned(bucket, noneGiven);
       const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
       if (!this.isDisposed) await this.#keep(key, variant);
       else return variant.free();
@@ -189,11 +189,18 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   /** Takes the memory. What is left to do: to write the constants and to create the largest variant. */
   #allocate(): { readonly largest: DimValues; readonly constants: ReturnType<PlanMemory["takeConstants"]> } {
     const largest = this.#largestDims();
-    const plan = planVariant(this.#source, largest, noneGiven);
-    this.#memory.take("arena", this.#source.arena.bytes + scratchBytes(plan));
+    const plan = this.#planned(largest, noneGiven);
+    this.#memory.take("arena", this.#source.arena.bytes);
     this.#memory.take("upload", plan.uploadBytes);
     this.#memory.take("readback", plan.readbackBytes);
     return { largest, constants: this.#memory.takeConstants(this.lowered) };
+  }
+
+  /** The plan of a variant, with scratch memory for it. */
+  #planned(bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
+    const plan = planVariant(this.#source, bucket, given);
+    this.#memory.takeScratch(scratchBytes(plan));
+    return plan;
   }
 
   #largestDims(): DimValues {
@@ -256,7 +263,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const key = variantKey(bucket, given);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
-    const plan = planVariant(this.#source, bucket, given);
+    const plan = this.#planned(bucket, given);
     if (given.size > 0) this.#memory.take("given", this.#largestInputs());
     return this.#keep(key, await VariantRunner.create(this.#device, plan, this.#memory.addressOf));
   }
@@ -279,7 +286,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const key = variantKey(bucket, noneGiven);
     const found = this.#variants.get(key);
     if (found !== undefined) return found;
-    const plan = planVariant(this.#source, bucket, noneGiven);
+    const plan = this.#planned(bucket, noneGiven);
     const variant = VariantRunner.createSync(this.#device, plan, this.#memory.addressOf);
     this.#variants.set(key, variant)?.free();
     return variant;

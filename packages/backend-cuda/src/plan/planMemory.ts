@@ -18,6 +18,8 @@ export class PlanMemory {
   readonly #persistent: (name: string) => Allocation;
   readonly #regions = new Map<string, Allocation>();
   readonly #constants = new Map<number, Allocation>();
+  /** Scratch memory that was too small for a later variant. Recorded graphs still use it. */
+  readonly #outgrown: Allocation[] = [];
 
   constructor(device: Device, persistent: (name: string) => Allocation) {
     this.#device = device;
@@ -27,6 +29,14 @@ export class PlanMemory {
   /** Allocates a region, the first time. */
   take(region: "arena" | "upload" | "given" | "readback", bytes: number): void {
     if (!this.#regions.has(region)) this.#regions.set(region, this.#device.alloc(bytes, "arenas"));
+  }
+
+  /** Makes sure that graphs which are recorded from now on have this much scratch memory. */
+  takeScratch(bytes: number): void {
+    const known = this.#regions.get("scratch");
+    if (bytes === 0 || (known !== undefined && known.bytes >= bytes)) return;
+    this.#regions.set("scratch", this.#device.alloc(bytes, "arenas"));
+    if (known !== undefined) this.#outgrown.push(known);
   }
 
   /** Allocates the constants of a program; the caller writes them. */
@@ -44,7 +54,7 @@ export class PlanMemory {
   readonly addressOf = ({ region, offset }: Place): Handle => this.#memoryOf(region).address + BigInt(offset);
 
   free(): void {
-    for (const memory of [...this.#regions.values(), ...this.#constants.values()]) memory.free();
+    for (const memory of [...this.#regions.values(), ...this.#outgrown, ...this.#constants.values()]) memory.free();
   }
 
   #memoryOf(region: Place["region"]): Allocation {

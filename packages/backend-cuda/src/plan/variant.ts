@@ -22,9 +22,9 @@ export interface Place {
   readonly offset: number;
 }
 
-/** A plan's memory: `upload` receives a run's host inputs, `given` copies of its inputs on the device, `readback` host outputs. */
+/** A plan's memory: `scratch` is each step's own while it runs, `upload` receives a run's host inputs, `given` copies of its inputs on the device, `readback` host outputs. */
 type Region =
-  | { readonly kind: "arena" | "upload" | "given" | "readback" }
+  | { readonly kind: "arena" | "scratch" | "upload" | "given" | "readback" }
   | { readonly kind: "persistent"; readonly name: string }
   | { readonly kind: "constant"; readonly storage: number };
 
@@ -72,10 +72,6 @@ export interface VariantSource {
 
 /** Alignment of places of that size and more: that of `cuMemAlloc`. */
 const alignment = 256;
-
-function align(bytes: number): number {
-  return Math.ceil(bytes / alignment) * alignment;
-}
 
 /** Returns the symbolic dims that a step or an output depends on, and that a run must bind. */
 export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
@@ -148,7 +144,7 @@ export function planVariant(
   };
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
-  const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "arena" }, offset: align(arena.bytes) }, placeOf, unitsOf };
+  const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
   const placed = lowered.steps.flatMap((step, index): readonly PlacedLaunch[] => {
     const isEmpty = [step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0);
     return isEmpty
@@ -201,7 +197,7 @@ function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch
   return args.map(place);
 }
 
-/** Bytes of scratch memory that a variant's launches need, after the arena. */
+/** Bytes of scratch memory that a variant's launches need. Not always the most for the most rows: few long rows are shared by several blocks. */
 export function scratchBytes({ launches }: VariantPlan): number {
   return Math.max(
     0,
