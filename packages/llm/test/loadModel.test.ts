@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type BackendFactory, createRuntime, OutOfMemoryError, type Runtime, reference, UnsupportedError } from "@centella/core";
 import { contentOf, type GgufContent, GgufError, readGguf, splitContent, splitName, writeGguf as writeGgufFile } from "@centella/gguf";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import {
   type LoadModelOptions,
   loadModel,
@@ -13,6 +13,7 @@ import {
   TokenizerError,
   UnsupportedArchitectureError,
 } from "../src/index.ts";
+import { ModelSamples } from "../src/load/modelSamples.ts";
 import { unverifiedArchitectures } from "../src/models/index.ts";
 import { familyModel, readFamilyGolden } from "./familyFixture.ts";
 import { hasShared, patched, readFloats, relativeError, tiny, u32Entry } from "./modelFiles.ts";
@@ -141,6 +142,19 @@ describe("loadModel", () => {
     const onProgress = () => controller.abort(reason);
     await expect(loadModel(tiny, { runtime, signal: controller.signal, onProgress })).rejects.toBe(reason);
     await expect(loadModel(tiny, { runtime, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  test("an abort or an error after the last weight rejects, too, and frees the weights", async () => {
+    await using own = await createRuntime({ backends: [reference()] });
+    const [backend] = own.backends;
+    const reason = new Error("changed my mind");
+    const controller = new AbortController();
+    const onProgress = (done: number, total: number) => done === total && controller.abort(reason);
+    await expect(loadModel(tiny, { runtime: own, signal: controller.signal, onProgress })).rejects.toBe(reason);
+    expect(backend?.memory().persistents).toBe(0);
+    using _ = vi.spyOn(ModelSamples.prototype, "complete").mockRejectedValue(reason);
+    await expect(loadModel(tiny, { runtime: own })).rejects.toBe(reason);
+    expect(backend?.memory().persistents).toBe(0);
   });
 
   test("activations are rounded if the backend supports it, otherwise exact, or an error if forced", async () => {

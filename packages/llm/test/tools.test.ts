@@ -1,8 +1,9 @@
 import { wasm } from "@centella/backend-wasm";
-import { ArgumentError, createRuntime, type Runtime } from "@centella/core";
+import { ArgumentError, createRuntime, type Runtime, UnsupportedError } from "@centella/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type GenerateOptions, type GenerationPart, loadModel, type Model, type RunPart, type Tool } from "../src/index.ts";
+import { resolved } from "../src/tools/arguments/schemaParts.ts";
 import { tiny } from "./modelFiles.ts";
 
 let runtime: Runtime;
@@ -195,6 +196,12 @@ describe("wrong options", () => {
     const run = model.createSession().complete("a", options as unknown as GenerateOptions);
     await expect(run).rejects.toThrow(ArgumentError);
     await expect(model.createSession().complete("a", options as unknown as GenerateOptions)).rejects.toThrow(message);
+  });
+
+  test("a reference that is no percent-encoded text", () => {
+    const root = { $defs: { "100%": { type: "string" } } };
+    expect(resolved({ $ref: "#/$defs/100%" }, { tool: "f", root })).toBe(root.$defs["100%"]);
+    expect(() => resolved({ $ref: "#/$defs/%" }, { tool: "f", root })).toThrow(UnsupportedError);
   });
 
   test("raw text has no tools", async () => {

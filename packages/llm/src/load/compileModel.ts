@@ -126,6 +126,7 @@ async function compileWith(
     prepared.catch(() => undefined);
     await loadWeights(plan, program, samples, options);
     await prepared;
+    options.signal?.throwIfAborted();
   } catch (error) {
     plan.dispose();
     throw error;

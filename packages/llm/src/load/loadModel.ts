@@ -38,6 +38,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const locate = locateOptions(options);
   const { file, close: closeFile } = await openModelFile(source, locate);
   let adapters: Adapters | undefined;
+  let compiled: CompiledModel | undefined;
   const close = async (): Promise<void> => {
     await adapters?.close();
     await closeFile();
@@ -48,7 +49,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
     const files = [file, ...(adapters?.files ?? [])];
     const samples = new ModelSamples(files);
     const programSource = { runtime, file, description, adapters };
-    const compiled = await compileModel(programSource, samples, options);
+    compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
     const schedulers = createSchedulers(programSource, compiled);
     const { sampling, warnings } = await samplingOf(file.metadata);
@@ -76,6 +77,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
       maxWaiting,
     });
   } catch (error) {
+    compiled?.plan.dispose();
     await close();
     throw error;
   }

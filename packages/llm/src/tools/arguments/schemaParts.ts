@@ -79,11 +79,20 @@ function atPointer(context: SchemaContext, reference: string): unknown {
   const keys = reference.slice(1).split("/").slice(1);
   let found: unknown = context.root;
   for (const key of keys) {
-    const name = decodeURIComponent(key).replaceAll("~1", "/").replaceAll("~0", "~");
+    const name = decoded(key).replaceAll("~1", "/").replaceAll("~0", "~");
     found = isRecord(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
   if (found === undefined) throw unsupported(context, `the reference ${JSON.stringify(reference)}`);
   return found;
+}
+
+/** A part of a fragment without percent-encoding. Text that is not percent-encoded is kept, as in the schemas of answers. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** The error for a schema that a format without JSON does not enforce. */
