@@ -292,7 +292,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return variant;
   }
 
-  /** Runs `work` when its turn comes, on the inputs as they are at the call. */
+  /** Runs `work` when its turn comes, with the values that inputs have at the call. */
   #enqueue<T>(
     bound: Binding["inputs"],
     signal: AbortSignal | undefined,

@@ -22,7 +22,10 @@ export interface Place {
   readonly offset: number;
 }
 
-/** A plan's memory: `scratch` is each step's own while it runs, `upload` receives a run's host inputs, `given` copies of its inputs on the device, `readback` host outputs. */
+/**
+ * A plan's memory: `scratch` is each step's own while it runs, `upload` receives a run's host inputs, `given` copies of its inputs on the
+ * device, `readback` host outputs.
+ */
 type Region =
   | { readonly kind: "arena" | "scratch" | "upload" | "given" | "readback" }
   | { readonly kind: "persistent"; readonly name: string }
@@ -197,7 +200,7 @@ function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch
   return args.map(place);
 }
 
-/** Bytes of scratch memory that a variant's launches need. Not always the most for the most rows: few long rows are shared by several blocks. */
+/** Bytes of scratch memory that a variant's launches need. Few rows may need more than many: several blocks share each long row then. */
 export function scratchBytes({ launches }: VariantPlan): number {
   return Math.max(
     0,

@@ -19,7 +19,7 @@ interface Copy {
 export interface Packing {
   /** Place in {@link copies} of each word's first copy, and the end. */
   readonly starts: Uint32Array;
-  /** A copy per entry, see {@link copyFields}: row in bits 0 to 3, byte in 4 to 13, shift in 14 to 16, number of bits in 17 to 20, place in the word in 21 to 25. */
+  /** An entry per copy; {@link copyFields} says where its numbers are. */
   readonly copies: Uint32Array;
   /** Bits that are flipped, per word. */
   readonly flips: Uint32Array;

@@ -27,7 +27,10 @@ export interface StagingPlan {
 
 /** Staged activations in shared memory. */
 export interface StagedActivations {
-  /** Halves of each row, {@link rowBytes} apart. Of 32 consecutive ones, 16 j + 4 t + e is at place 8 t + 4 j + e: what a lane multiplies is 16 bytes. */
+  /**
+   * Halves of each row, {@link rowBytes} apart. Of 32 consecutive ones, 16 j + 4 t + e is at place 8 t + 4 j + e: what a lane multiplies
+   * is 16 bytes.
+   */
   readonly rows: Shared<"u32">;
   /** Sums of each kind: group after group, the rows side by side. */
   readonly sums: readonly Shared<"f32">[];
@@ -61,8 +64,8 @@ export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivat
 }
 
 /**
- * Rounds rows from `first` on of `[count, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and sums groups of them.
- * All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
+ * Rounds rows from `first` on of `[count, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and
+ * sums groups of their elements. All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
  */
 export function stageActivations(
   k: PtxEmitter,
