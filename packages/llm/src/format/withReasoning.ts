@@ -1,30 +1,7 @@
-import {
-  bytes,
-  choice,
-  codePoints,
-  combine,
-  type Expression,
-  type Grammar,
-  type Item,
-  optional,
-  type Regular,
-  repeat,
-  sequence,
-} from "@centella/grammar";
+import { bytes, choice, combine, type Expression, type Grammar, type Item, optional, repeat, sequence } from "@centella/grammar";
 import { opensReasoning, type ReasoningFormat, type ReasoningTags } from "../chat/reasoning.ts";
 import type { Markup } from "./markup.ts";
-
-/** Most characters of white space between reasoning and answer. */
-const maxSpace = 4;
-const whiteSpace: Regular = repeat(
-  codePoints([
-    [0x09, 0x0a],
-    [0x0d, 0x0d],
-    [0x20, 0x20],
-  ]),
-  0,
-  maxSpace,
-);
+import { whiteSpace } from "./whiteSpace.ts";
 
 /** What surrounds an answer in a generated text. */
 export interface Surroundings {

@@ -3,7 +3,6 @@ import {
   anyText,
   bytes,
   choice,
-  codePoints,
   combine,
   type Expression,
   empty,
@@ -11,13 +10,13 @@ import {
   type Grammar,
   not,
   optional,
-  type Regular,
   reference,
   repeat,
   sequence,
   text,
 } from "@centella/grammar";
 import { type Markup, textWithout } from "../format/markup.ts";
+import { anySpace, whiteSpace } from "../format/whiteSpace.ts";
 import type { ArgumentFamily, ArgumentGrammar } from "./arguments/argumentFamily.ts";
 import { type ObjectSchema, schemaOf } from "./arguments/schemaParts.ts";
 import type { Pieces, Slot, ToolFormat } from "./formats/toolFormat.ts";
@@ -39,18 +38,6 @@ export interface CallGrammar {
   readonly grammar: Grammar;
   readonly warnings: readonly string[];
 }
-
-/** Most characters of white space between parts of an answer. */
-const maxSpace = 4;
-export const whiteSpace: Regular = repeat(
-  codePoints([
-    [0x09, 0x0a],
-    [0x0d, 0x0d],
-    [0x20, 0x20],
-  ]),
-  0,
-  maxSpace,
-);
 
 /**
  * The grammar of answers that may call tools.
@@ -142,12 +129,3 @@ function withAnswer({ format, markup }: CallGrammarContext, turn: Expression, an
   const free = and([anyText, not(sequence([anySpace, begins, anyText]))]);
   return choice([sequence([marked, free]), calls]);
 }
-
-const anySpace = repeat(
-  bytes([
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ]),
-  0,
-  Infinity,
-);

@@ -14,6 +14,7 @@ import {
   text,
 } from "@centella/grammar";
 import { type Markup, textWithout } from "../../format/markup.ts";
+import { anySpace } from "../../format/whiteSpace.ts";
 import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
 import { typesOfSchema } from "./valueTypes.ts";
@@ -98,15 +99,6 @@ function numbersOf({ type }: ObjectSchema, types: readonly ValueType[]): readonl
   return types.map((each) => (each === "number" && isInteger ? "integer" : each));
 }
 
-const space = repeat(
-  bytes([
-    [0x09, 0x0d],
-    [0x20, 0x20],
-  ]),
-  0,
-  Infinity,
-);
-
 /** Texts that are not read as a value of this type. */
 function notLike(type: ValueType): Regular {
   const digit = bytes([[0x30, 0x39]]);
@@ -123,8 +115,8 @@ function notLike(type: ValueType): Regular {
     null: ["null", "None"],
   };
   const like = words[type];
-  if (like !== undefined) return not(sequence([space, choice(like.map((word) => text(word))), space]));
-  return not(sequence([space, choice(begins[type]), anyText]));
+  if (like !== undefined) return not(sequence([anySpace, choice(like.map((word) => text(word))), anySpace]));
+  return not(sequence([anySpace, choice(begins[type]), anyText]));
 }
 
 /** Arguments of any names and values. */
