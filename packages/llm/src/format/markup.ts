@@ -1,4 +1,4 @@
-import { and, anyText, bytes, not, optional, type Regular, sequence, text } from "@centella/grammar";
+import { and, anyText, bytes, codePoints, not, optional, type Regular, repeat, sequence, text } from "@centella/grammar";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 
 /** First byte of what a control token stands for in a grammar. No UTF-8 text has it. */
@@ -73,3 +73,27 @@ function isTag(tokenizer: Tokenizer, id: number): boolean {
 export function controlBytes(id: number): Uint8Array {
   return Uint8Array.of(controlByte, id & 0xff, (id >> 8) & 0xff, (id >> 16) & 0xff);
 }
+
+/** Most characters of white space between parts of an answer. */
+const maxSpace = 4;
+
+/** White space between parts of an answer. */
+export const whiteSpace: Regular = repeat(
+  codePoints([
+    [0x09, 0x0a],
+    [0x0d, 0x0d],
+    [0x20, 0x20],
+  ]),
+  0,
+  maxSpace,
+);
+
+/** White space of any length. */
+export const anySpace: Regular = repeat(
+  bytes([
+    [0x09, 0x0d],
+    [0x20, 0x20],
+  ]),
+  0,
+  Infinity,
+);

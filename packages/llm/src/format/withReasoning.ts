@@ -1,7 +1,6 @@
 import { bytes, choice, combine, type Expression, type Grammar, type Item, optional, repeat, sequence } from "@centella/grammar";
 import { opensReasoning, type ReasoningFormat, type ReasoningTags } from "../chat/reasoning.ts";
-import type { Markup } from "./markup.ts";
-import { whiteSpace } from "./whiteSpace.ts";
+import { type Markup, whiteSpace } from "./markup.ts";
 
 /** What surrounds an answer in a generated text. */
 export interface Surroundings {

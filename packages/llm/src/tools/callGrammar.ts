@@ -15,8 +15,7 @@ import {
   sequence,
   text,
 } from "@centella/grammar";
-import { type Markup, textWithout } from "../format/markup.ts";
-import { anySpace, whiteSpace } from "../format/whiteSpace.ts";
+import { anySpace, type Markup, textWithout, whiteSpace } from "../format/markup.ts";
 import type { ArgumentFamily, ArgumentGrammar } from "./arguments/argumentFamily.ts";
 import { type ObjectSchema, schemaOf } from "./arguments/schemaParts.ts";
 import type { Pieces, Slot, ToolFormat } from "./formats/toolFormat.ts";

@@ -13,8 +13,7 @@ import {
   sequence,
   text,
 } from "@centella/grammar";
-import { type Markup, textWithout } from "../../format/markup.ts";
-import { anySpace } from "../../format/whiteSpace.ts";
+import { anySpace, type Markup, textWithout } from "../../format/markup.ts";
 import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
 import { typesOfSchema } from "./valueTypes.ts";
