@@ -1,13 +1,13 @@
-import type { DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
-import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
+import { elementCount } from "@centella/core/backend";
 import { type RoundedType, roundActivationsStep, roundingOf } from "@centella/gpu-kernels";
-import { loader } from "../wgsl/emitter.ts";
 import { type EpilogueText, storeText } from "../wgsl/epilogue.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
-import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import { input, output } from "../wgsl/module.ts";
+import { denseProducts } from "./shared/denseProducts.ts";
 import type { Binding, Dispatch, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
 import { fewestTiled, rowElement, rowProducts } from "./shared/rowProducts.ts";
-import { extent, extents, maximum } from "./shared/shape.ts";
+import { extents, maximum } from "./shared/shape.ts";
 import { hasTileProduct, type TileParts, tileProducts } from "./shared/tileProducts.ts";
 
 export const matmul: KernelOf<"matmul"> = {
@@ -40,98 +40,32 @@ function operands({ inputs: [a, b] }: KernelCall): { readonly a: TensorSpec; rea
   return { a, b };
 }
 
-interface Sizes {
-  readonly m: number;
-  readonly n: number;
-  readonly k: number;
-  readonly batch: readonly number[];
-}
-
 /**
  * Dispatches of a product. Only the batch axes of a's shape are read: rounding may have transposed the matrices in the binding. `store`
  * writes results. `forFew: false` leaves out the dispatches for fewer than {@link fewestTiled} rows.
  */
 export function products(
   call: KernelCall,
-  { transposeA, transposeB }: ParamsOf<"matmul">,
+  params: ParamsOf<"matmul">,
   left: Binding,
   store: EpilogueText,
   forFew = true,
 ): readonly Dispatch[] {
   const { a, b } = operands(call);
   const { output: y } = call;
+  const { transposeA, transposeB } = params;
   // Without batch axes in b, all rows of a are one matrix.
-  const folded = b.shape.length === 2 && !transposeA;
-  const batchRank = folded ? 0 : y.shape.length - 2;
-  const sizes = (dims: DimValues): Sizes => {
-    const shape = extents(y.shape, dims);
-    const [m, n] = tupleOf(shape.slice(-2), 2);
-    const batch = shape.slice(0, -2);
-    return {
-      m: folded ? m * elementCount(batch) : m,
-      n,
-      k: extent(b.shape, transposeB ? -1 : -2, dims),
-      batch: folded ? [] : batch,
-    };
-  };
-  const rows = folded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
-  const mostRows = elementCount(rows.map(maximum));
-  const leastRows = rows.every((dim) => typeof dim === "number") ? mostRows : 0;
-
-  const [depth, width] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
-  if (folded && transposeB && typeof depth === "number" && typeof width === "number" && hasTileProduct(b.dtype, depth)) {
-    const parts = { left, dtype: b.dtype, depth, columns: width, store, rowsIn: (dims: DimValues) => sizes(dims).m };
-    return weightProducts(parts, { least: forFew ? leastRows : fewestTiled, most: mostRows });
+  const isFolded = b.shape.length === 2 && !transposeA;
+  const rows = isFolded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
+  const most = elementCount(rows.map(maximum));
+  const least = rows.every((dim) => typeof dim === "number") ? most : 0;
+  const bounds = { least: forFew ? least : Math.max(least, fewestTiled), most };
+  const [depth, columns] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
+  if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasTileProduct(b.dtype, depth)) {
+    const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
+    return weightProducts({ left, dtype: b.dtype, depth, columns, store, rowsIn }, bounds);
   }
-
-  const axes = Array.from({ length: batchRank }, (_, axis) => axis);
-  const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
-  const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
-  const values = (dims: DimValues): Record<string, number> => {
-    const { m, n, k, batch } = sizes(dims);
-    return {
-      m,
-      n,
-      k,
-      ...batchValues(batch, batchStrides(a, batch, dims, m * k), batchStrides(b, batch, dims, k * n)),
-      ...store.values(dims),
-    };
-  };
-  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y"), ...store.bindings];
-  const text = productText(b.dtype, { transposeA, transposeB }, batchRank, store);
-  const grid = (take: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number) => (dims: DimValues) => {
-    const all = sizes(dims);
-    return { groups: take(all) ? elementCount(all.batch) * groupsOf(all) : 0, values: values(dims) };
-  };
-
-  const dispatches: Dispatch[] = [];
-  if (forFew && leastRows < fewestTiled) {
-    const few = ({ m }: Sizes): boolean => m < fewestTiled;
-    dispatches.push(
-      transposeB
-        ? defineDispatch({ bindings, uniforms, ...dotPerGroup(text), sizeIn: grid(few, ({ m, n }) => m * n) })
-        : defineDispatch({
-            bindings,
-            uniforms,
-            ...dotPerColumn(text),
-            sizeIn: grid(few, ({ m, n }) => m * Math.ceil(n / columns)),
-          }),
-    );
-  }
-  if (mostRows >= fewestTiled) {
-    const perLane = mostRows > 16 ? 4 : 1;
-    const tile = 16 * perLane;
-    const many = ({ m }: Sizes): boolean => m >= fewestTiled;
-    dispatches.push(
-      defineDispatch({
-        bindings,
-        uniforms,
-        ...tiled(text, perLane),
-        sizeIn: grid(many, ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile)),
-      }),
-    );
-  }
-  return dispatches;
+  return denseProducts({ a, b, y, params, isFolded, left, store }, bounds);
 }
 
 /** Dispatches of a product with a weight whose rows are read several elements at a time. */
@@ -147,170 +81,4 @@ function weightProducts(parts: TileParts, { least, most }: { readonly least: num
     ...(least < fewestTiled ? rowProducts([result], { ...store, ...parts, bindings }, { least, most }) : []),
     ...(most >= fewestTiled ? tileProducts(parts, most) : []),
   ];
-}
-
-/** Pieces of WGSL that the forms of the product share. */
-interface Text {
-  /** Sets `aAt` and `bAt`, where the matrices of batch `s` start. */
-  readonly batch: string;
-  readonly aIndex: (row: string, column: string) => string;
-  readonly bIndex: (row: string, column: string) => string;
-  readonly transposeA: boolean;
-  readonly transposeB: boolean;
-  readonly declarations: readonly string[];
-}
-
-function productText(
-  dtype: DType,
-  { transposeA, transposeB }: Pick<Text, "transposeA" | "transposeB">,
-  batchRank: number,
-  store: EpilogueText,
-): Text {
-  const axes = Array.from({ length: batchRank }, (_, i) => batchRank - 1 - i);
-  return {
-    batch: [
-      "var rest = s; var aAt = 0u; var bAt = 0u;",
-      ...axes.map((x) => `aAt += rest % p.d${x} * p.as${x}; bAt += rest % p.d${x} * p.bs${x}; rest /= p.d${x};`),
-    ].join("\n"),
-    aIndex: (row, column) => (transposeA ? `aAt + ${column} * p.m + ${row}` : `aAt + ${row} * p.k + ${column}`),
-    bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
-    transposeA,
-    transposeB,
-    declarations: [...loader("b", dtype), ...store.declarations],
-  };
-}
-
-interface Form {
-  readonly lanes: number;
-  readonly declarations: readonly string[];
-  readonly body: string;
-}
-
-const vectorLanes = 64;
-
-/** Terms that a lane loads before it adds them up, so that the loads overlap. */
-const ahead = 4;
-
-/** A lane's sum of `term(k)` for k = from, from + step, … */
-function laneSum(from: string, step: number, term: (k: string) => string): string {
-  const terms = Array.from({ length: ahead }, (_, i) => i);
-  return `
-      var sum = 0.0;
-      var k = ${from};
-      for (; k + ${(ahead - 1) * step}u < p.k; k += ${ahead * step}u) {
-        ${terms.map((i) => `let t${i} = ${term(i === 0 ? "k" : `(k + ${i * step}u)`)};`).join(" ")}
-        sum += (t0 + t1) + (t2 + t3);
-      }
-      for (; k < p.k; k += ${step}u) { sum += ${term("k")}; }`;
-}
-
-/** A workgroup per output, its lanes along k: b's rows are contiguous. */
-function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
-  return {
-    lanes: vectorLanes,
-    declarations: [...declarations, workgroupReduce("total", "f32", vectorLanes, "a + b")],
-    body: `
-      let j = group % p.n;
-      let i = group / p.n % p.m;
-      let s = group / p.n / p.m;
-      ${batch}
-      ${laneSum("lane", vectorLanes, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "j")})`).trim()}
-      sum = total(lane, sum);
-      if (lane == 0u) { store(group, sum); }
-    `,
-  };
-}
-
-/** Columns that a workgroup computes in {@link dotPerColumn}, and parts of k that its lanes share. */
-const columns = 16;
-const slices = 16;
-
-/** A workgroup per few columns, its lanes along k as well: neighbours read b's neighbouring columns, and many rows of b are read at once. */
-function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
-  const lanes = columns * slices;
-  return {
-    lanes,
-    declarations: [...declarations, `var<workgroup> parts: array<f32, ${lanes}>;`],
-    body: `
-      let strips = (p.n + ${columns - 1}u) / ${columns}u;
-      let j = group % strips * ${columns}u + lane % ${columns}u;
-      let i = group / strips % p.m;
-      let s = group / strips / p.m;
-      ${batch}
-      // Lanes beyond the last column read it again and store nothing.
-      let column = min(j, p.n - 1u);
-      ${laneSum(`lane / ${columns}u`, slices, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "column")})`).trim()}
-      parts[lane] = sum;
-      for (var stride = ${lanes / 2}u; stride >= ${columns}u; stride >>= 1u) {
-        workgroupBarrier();
-        if (lane < stride) { parts[lane] += parts[lane + stride]; }
-      }
-      if (lane < ${columns}u && j < p.n) { store((s * p.m + i) * p.n + j, parts[lane]); }
-    `,
-  };
-}
-
-const depth = 16;
-
-/** A workgroup of 16 × 16 lanes per square tile of the output; tiles of a and b pass through workgroup memory, 16 of k at a time. */
-function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: Text, perLane: number): Form {
-  const tile = 16 * perLane;
-  const each = Array.from({ length: perLane }, (_, r) => r);
-  const pairs = each.flatMap((r) => each.map((c) => [r, c] as const));
-  const alongK = `let k = at % ${depth}u; let x = at / ${depth}u;`;
-  const acrossK = `let x = at % ${tile}u; let k = at / ${tile}u;`;
-  const fill = (name: string, places: string, isInside: string, value: string): string =>
-    `for (var at = lane; at < ${tile * depth}u; at += 256u) {
-          ${places}
-          var value = 0.0;
-          if (${isInside} && k0 + k < p.k) { value = ${value}; }
-          ${name}[k * ${tile}u + x] = value;
-        }`;
-  return {
-    lanes: 256,
-    declarations: [...declarations, ...["aTile", "bTile"].map((name) => `var<workgroup> ${name}: array<f32, ${tile * depth}>;`)],
-    body: `
-      let across = (p.n + ${tile - 1}u) / ${tile}u;
-      let down = (p.m + ${tile - 1}u) / ${tile}u;
-      let j0 = group % across * ${tile}u;
-      let i0 = group / across % down * ${tile}u;
-      let s = group / across / down;
-      ${batch}
-      let row = lane / 16u * ${perLane}u;
-      let column = lane % 16u * ${perLane}u;
-      ${pairs.map(([r, c]) => `var sum${r}${c} = 0.0;`).join(" ")}
-      for (var k0 = 0u; k0 < p.k; k0 += ${depth}u) {
-        ${fill("aTile", transposeA ? acrossK : alongK, "i0 + x < p.m", `a[${aIndex("(i0 + x)", "(k0 + k)")}]`)}
-        ${fill("bTile", transposeB ? alongK : acrossK, "j0 + x < p.n", `load_b(${bIndex("(k0 + k)", "(j0 + x)")})`)}
-        workgroupBarrier();
-        for (var k = 0u; k < ${depth}u; k++) {
-          ${each.map((r) => `let a${r} = aTile[k * ${tile}u + row + ${r}u]; let b${r} = bTile[k * ${tile}u + column + ${r}u];`).join("\n          ")}
-          ${pairs.map(([r, c]) => `sum${r}${c} = fma(a${r}, b${c}, sum${r}${c});`).join(" ")}
-        }
-        workgroupBarrier();
-      }
-      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { store((s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u, sum${r}${c}); }`).join("\n      ")}
-    `,
-  };
-}
-
-/** Uniforms of the batch axes: extents, and strides of both operands. */
-function batchValues(batch: readonly number[], ofA: readonly number[], ofB: readonly number[]): Record<string, number> {
-  return Object.fromEntries(
-    batch.flatMap((extentOfAxis, axis) => [
-      [`d${axis}`, extentOfAxis],
-      [`as${axis}`, elementAt(ofA, axis)],
-      [`bs${axis}`, elementAt(ofB, axis)],
-    ]),
-  );
-}
-
-/** Elements between the matrices of `spec` along each batch axis of the output; 0 where it stretches. */
-function batchStrides(spec: TensorSpec, batch: readonly number[], dims: DimValues, matrix: number): readonly number[] {
-  const own = extents(spec.shape.slice(0, -2), dims);
-  const lead = batch.length - own.length;
-  return batch.map((_, axis) => {
-    const at = axis - lead;
-    return at < 0 || own[at] === 1 ? 0 : matrix * elementCount(own.slice(at + 1));
-  });
 }

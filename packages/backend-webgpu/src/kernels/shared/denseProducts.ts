@@ -1,0 +1,244 @@
+import type { DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
+import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
+import { loader } from "../../wgsl/emitter.ts";
+import type { EpilogueText } from "../../wgsl/epilogue.ts";
+import { defineDispatch, elementOf, input, output, workgroupReduce } from "../../wgsl/module.ts";
+import type { Binding, Dispatch } from "./kernel.ts";
+import { fewestTiled } from "./rowProducts.ts";
+import { extent, extents } from "./shape.ts";
+
+/** A product of any operands that the op takes. */
+export interface DenseParts {
+  readonly a: TensorSpec;
+  readonly b: TensorSpec;
+  readonly y: TensorSpec;
+  readonly params: ParamsOf<"matmul">;
+  /** All rows of a are one matrix. */
+  readonly isFolded: boolean;
+  /** The binding of a. */
+  readonly left: Binding;
+  readonly store: EpilogueText;
+}
+
+interface Sizes {
+  readonly m: number;
+  readonly n: number;
+  readonly k: number;
+  readonly batch: readonly number[];
+}
+
+function sizesIn({ b, y, params, isFolded }: DenseParts, dims: DimValues): Sizes {
+  const shape = extents(y.shape, dims);
+  const [m, n] = tupleOf(shape.slice(-2), 2);
+  const batch = shape.slice(0, -2);
+  return {
+    m: isFolded ? m * elementCount(batch) : m,
+    n,
+    k: extent(b.shape, params.transposeB ? -1 : -2, dims),
+    batch: isFolded ? [] : batch,
+  };
+}
+
+/** Dispatches of a product that reads elements one by one: batches, transposed operands, and depths that are no multiple of 32. */
+export function denseProducts(parts: DenseParts, { least, most }: { readonly least: number; readonly most: number }): readonly Dispatch[] {
+  const { a, b, y, params, isFolded, left, store } = parts;
+  const batchRank = isFolded ? 0 : y.shape.length - 2;
+  const axes = Array.from({ length: batchRank }, (_, axis) => axis);
+  const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
+  const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
+  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y"), ...store.bindings];
+  const text = productText(b.dtype, params, batchRank, store);
+  const dispatch = (form: Form, takes: (m: number) => boolean, groupsOf: (sizes: Sizes) => number): Dispatch =>
+    defineDispatch({
+      bindings,
+      uniforms,
+      ...form,
+      sizeIn(dims) {
+        const sizes = sizesIn(parts, dims);
+        const { m, n, k, batch } = sizes;
+        const strides = batchValues(batch, batchStrides(a, batch, dims, m * k), batchStrides(b, batch, dims, k * n));
+        const groups = takes(m) ? elementCount(batch) * groupsOf(sizes) : 0;
+        return { groups, values: { m, n, k, ...strides, ...store.values(dims) } as Record<string, number> };
+      },
+    });
+
+  const isFew = (m: number): boolean => m < fewestTiled;
+  const few = params.transposeB
+    ? () => dispatch(dotPerGroup(text), isFew, ({ m, n }) => m * n)
+    : () => dispatch(dotPerColumn(text), isFew, ({ m, n }) => m * Math.ceil(n / columns));
+  const perLane = most > 16 ? 4 : 1;
+  const tile = 16 * perLane;
+  const many = (): Dispatch =>
+    dispatch(
+      tiled(text, perLane),
+      (m) => !isFew(m),
+      ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile),
+    );
+  return [...(least < fewestTiled ? [few()] : []), ...(most >= fewestTiled ? [many()] : [])];
+}
+
+/** Pieces of WGSL that the forms of the product share. */
+interface Text {
+  /** Sets `aAt` and `bAt`, where the matrices of batch `s` start. */
+  readonly batch: string;
+  readonly aIndex: (row: string, column: string) => string;
+  readonly bIndex: (row: string, column: string) => string;
+  readonly transposeA: boolean;
+  readonly transposeB: boolean;
+  readonly declarations: readonly string[];
+}
+
+function productText(
+  dtype: DType,
+  { transposeA, transposeB }: Pick<Text, "transposeA" | "transposeB">,
+  batchRank: number,
+  store: EpilogueText,
+): Text {
+  const axes = Array.from({ length: batchRank }, (_, i) => batchRank - 1 - i);
+  return {
+    batch: [
+      "var rest = s; var aAt = 0u; var bAt = 0u;",
+      ...axes.map((x) => `aAt += rest % p.d${x} * p.as${x}; bAt += rest % p.d${x} * p.bs${x}; rest /= p.d${x};`),
+    ].join("\n"),
+    aIndex: (row, column) => (transposeA ? `aAt + ${column} * p.m + ${row}` : `aAt + ${row} * p.k + ${column}`),
+    bIndex: (row, column) => (transposeB ? `bAt + ${column} * p.k + ${row}` : `bAt + ${row} * p.n + ${column}`),
+    transposeA,
+    transposeB,
+    declarations: [...loader("b", dtype), ...store.declarations],
+  };
+}
+
+interface Form {
+  readonly lanes: number;
+  readonly declarations: readonly string[];
+  readonly body: string;
+}
+
+const vectorLanes = 64;
+
+/** Terms that a lane loads before it adds them up, so that the loads overlap. */
+const ahead = 4;
+
+/** A lane's sum of `term(k)` for k = from, from + step, … */
+function laneSum(from: string, step: number, term: (k: string) => string): string {
+  const terms = Array.from({ length: ahead }, (_, i) => i);
+  return `
+      var sum = 0.0;
+      var k = ${from};
+      for (; k + ${(ahead - 1) * step}u < p.k; k += ${ahead * step}u) {
+        ${terms.map((i) => `let t${i} = ${term(i === 0 ? "k" : `(k + ${i * step}u)`)};`).join(" ")}
+        sum += (t0 + t1) + (t2 + t3);
+      }
+      for (; k < p.k; k += ${step}u) { sum += ${term("k")}; }`;
+}
+
+/** A workgroup per output, its lanes along k: b's rows are contiguous. */
+function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
+  return {
+    lanes: vectorLanes,
+    declarations: [...declarations, workgroupReduce("total", "f32", vectorLanes, "a + b")],
+    body: `
+      let j = group % p.n;
+      let i = group / p.n % p.m;
+      let s = group / p.n / p.m;
+      ${batch}
+      ${laneSum("lane", vectorLanes, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "j")})`).trim()}
+      sum = total(lane, sum);
+      if (lane == 0u) { store(group, sum); }
+    `,
+  };
+}
+
+/** Columns that a workgroup computes in {@link dotPerColumn}, and parts of k that its lanes share. */
+const columns = 16;
+const slices = 16;
+
+/** A workgroup per few columns, its lanes along k as well: neighbours read b's neighbouring columns, and many rows of b are read at once. */
+function dotPerColumn({ batch, aIndex, bIndex, declarations }: Text): Form {
+  const lanes = columns * slices;
+  return {
+    lanes,
+    declarations: [...declarations, `var<workgroup> parts: array<f32, ${lanes}>;`],
+    body: `
+      let strips = (p.n + ${columns - 1}u) / ${columns}u;
+      let j = group % strips * ${columns}u + lane % ${columns}u;
+      let i = group / strips % p.m;
+      let s = group / strips / p.m;
+      ${batch}
+      // Lanes beyond the last column read it again and store nothing.
+      let column = min(j, p.n - 1u);
+      ${laneSum(`lane / ${columns}u`, slices, (k) => `a[${aIndex("i", k)}] * load_b(${bIndex(k, "column")})`).trim()}
+      parts[lane] = sum;
+      for (var stride = ${lanes / 2}u; stride >= ${columns}u; stride >>= 1u) {
+        workgroupBarrier();
+        if (lane < stride) { parts[lane] += parts[lane + stride]; }
+      }
+      if (lane < ${columns}u && j < p.n) { store((s * p.m + i) * p.n + j, parts[lane]); }
+    `,
+  };
+}
+
+const depth = 16;
+
+/** A workgroup of 16 × 16 lanes per square tile of the output; tiles of a and b pass through workgroup memory, 16 of k at a time. */
+function tiled({ batch, aIndex, bIndex, transposeA, transposeB, declarations }: Text, perLane: number): Form {
+  const tile = 16 * perLane;
+  const each = Array.from({ length: perLane }, (_, r) => r);
+  const pairs = each.flatMap((r) => each.map((c) => [r, c] as const));
+  const alongK = `let k = at % ${depth}u; let x = at / ${depth}u;`;
+  const acrossK = `let x = at % ${tile}u; let k = at / ${tile}u;`;
+  const fill = (name: string, places: string, isInside: string, value: string): string =>
+    `for (var at = lane; at < ${tile * depth}u; at += 256u) {
+          ${places}
+          var value = 0.0;
+          if (${isInside} && k0 + k < p.k) { value = ${value}; }
+          ${name}[k * ${tile}u + x] = value;
+        }`;
+  return {
+    lanes: 256,
+    declarations: [...declarations, ...["aTile", "bTile"].map((name) => `var<workgroup> ${name}: array<f32, ${tile * depth}>;`)],
+    body: `
+      let across = (p.n + ${tile - 1}u) / ${tile}u;
+      let down = (p.m + ${tile - 1}u) / ${tile}u;
+      let j0 = group % across * ${tile}u;
+      let i0 = group / across % down * ${tile}u;
+      let s = group / across / down;
+      ${batch}
+      let row = lane / 16u * ${perLane}u;
+      let column = lane % 16u * ${perLane}u;
+      ${pairs.map(([r, c]) => `var sum${r}${c} = 0.0;`).join(" ")}
+      for (var k0 = 0u; k0 < p.k; k0 += ${depth}u) {
+        ${fill("aTile", transposeA ? acrossK : alongK, "i0 + x < p.m", `a[${aIndex("(i0 + x)", "(k0 + k)")}]`)}
+        ${fill("bTile", transposeB ? alongK : acrossK, "j0 + x < p.n", `load_b(${bIndex("(k0 + k)", "(j0 + x)")})`)}
+        workgroupBarrier();
+        for (var k = 0u; k < ${depth}u; k++) {
+          ${each.map((r) => `let a${r} = aTile[k * ${tile}u + row + ${r}u]; let b${r} = bTile[k * ${tile}u + column + ${r}u];`).join("\n          ")}
+          ${pairs.map(([r, c]) => `sum${r}${c} = fma(a${r}, b${c}, sum${r}${c});`).join(" ")}
+        }
+        workgroupBarrier();
+      }
+      ${pairs.map(([r, c]) => `if (i0 + row + ${r}u < p.m && j0 + column + ${c}u < p.n) { store((s * p.m + i0 + row + ${r}u) * p.n + j0 + column + ${c}u, sum${r}${c}); }`).join("\n      ")}
+    `,
+  };
+}
+
+/** Uniforms of the batch axes: extents, and strides of both operands. */
+function batchValues(batch: readonly number[], ofA: readonly number[], ofB: readonly number[]): Record<string, number> {
+  return Object.fromEntries(
+    batch.flatMap((extentOfAxis, axis) => [
+      [`d${axis}`, extentOfAxis],
+      [`as${axis}`, elementAt(ofA, axis)],
+      [`bs${axis}`, elementAt(ofB, axis)],
+    ]),
+  );
+}
+
+/** Elements between the matrices of `spec` along each batch axis of the output; 0 where it stretches. */
+function batchStrides(spec: TensorSpec, batch: readonly number[], dims: DimValues, matrix: number): readonly number[] {
+  const own = extents(spec.shape.slice(0, -2), dims);
+  const lead = batch.length - own.length;
+  return batch.map((_, axis) => {
+    const at = axis - lead;
+    return at < 0 || own[at] === 1 ? 0 : matrix * elementCount(own.slice(at + 1));
+  });
+}
