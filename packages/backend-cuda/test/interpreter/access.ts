@@ -139,7 +139,7 @@ export class Access {
     return space === "shared" ? !areOrdered(record, stamp) : isOther(record, stamp);
   }
 
-  /** Tensors lie side by side in one piece of memory: a kernel that runs out of its own is in another one. */
+  /** Tensors are stored next to each other in one piece of memory: a kernel that leaves its own tensor reads or writes another one. */
   #checkReach(address: number, bytes: number, isWrite: boolean): void {
     for (const { begin, end, isWritten } of this.#reach) if (address >= begin && address + bytes <= end && (isWritten || !isWrite)) return;
     const nearest = this.#reach

@@ -76,7 +76,7 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
   /** The persistents hold all the memory. */
   protected override free(): void {}
 
-  /** Runs `work` when its turn comes, on the inputs as they are at the call. */
+  /** Runs `work` when its turn comes, on a copy of the inputs that is made at the call. */
   #enqueue<T>({ inputs }: Binding, work: (stored: StoredForms) => T): Promise<T> {
     const copies = [...inputs].map(([name, { data }]) => ({
       name,

@@ -20,7 +20,7 @@ export class State {
   readonly threads: readonly Thread[];
   /** Whether the text may end here. */
   readonly isComplete: boolean;
-  /** States after the classes of bytes that lead to the same state, as far as they are known. */
+  /** For each class of bytes that lead to the same state, that state; undefined until it is known. */
   steps: { readonly classes: ByteClasses; readonly states: (State | undefined)[] } | undefined = undefined;
 
   constructor(id: number, threads: readonly Thread[], isComplete: boolean) {
