@@ -1,4 +1,4 @@
-import type { Backend, Plan, Tensor } from "@centella/core";
+import { type Backend, DisposedError, type Plan, type Tensor } from "@centella/core";
 import { expect, test, vi } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
@@ -277,6 +277,53 @@ test("a result that cannot be kept rejects its request, and the run after it ans
   await expect(second).rejects.toThrow("full");
   runs[2]!.end(8, 8);
   expect(await joining).toBe(8);
+});
+
+test("after the model is disposed of, queued runs end, no other is submitted, and later tokens are refused", async () => {
+  const { scheduler, runs, pool } = setUp(3);
+  const [sequence, other] = [await pool.acquire({}), await pool.acquire({})];
+  const first = feed(scheduler, sequence, [4], 9);
+  await turns();
+  expect(runs).toHaveLength(3);
+  const waiting = feed(scheduler, other, [5], 9);
+  scheduler.refuse();
+  runs[0]!.end(6);
+  expect(await first).toBe(6);
+  await expect(feed(scheduler, sequence, [6], 8)).rejects.toThrow(DisposedError);
+  await expect(waiting).rejects.toThrow(DisposedError);
+  for (const run of runs.slice(1)) run.end(7);
+  await turns();
+  expect(runs).toHaveLength(3);
+});
+
+test("an abort drops what was computed ahead, and the sequence keeps the tokens that were fed before", async () => {
+  const { scheduler, runs, pool } = setUp(3);
+  const sequence = await pool.acquire({});
+  const controller = new AbortController();
+  const choice = { sampling, position: 1 };
+  const first = scheduler.feedChoosing(sequence, [4], { rows: "last", following: 9, signal: controller.signal }, choice);
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  const second = scheduler.feedChoosing(
+    sequence,
+    [6],
+    { rows: "last", following: 8, signal: controller.signal },
+    { sampling, position: 2 },
+  );
+  const reason = new Error("enough");
+  controller.abort(reason);
+  runs[1]!.fail(reason);
+  await expect(second).rejects.toBe(reason);
+  for (const run of runs.slice(2)) run.fail(reason);
+  await turns();
+  expect(sequence.ids).toEqual([4]);
+  const count = runs.length;
+  const again = feed(scheduler, sequence, [8], 0);
+  await turns();
+  expect(runs[count]!.inputs).toMatchObject({ tokens: [8], positions: [1] });
+  runs[count]!.end(9);
+  expect(await again).toBe(9);
 });
 
 test("no run is queued after one that computes a part of a prompt", async () => {
