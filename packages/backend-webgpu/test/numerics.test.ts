@@ -1,5 +1,5 @@
 import { random, sourceOf } from "@centella/conformance";
-import { type Backend, createProgram, type DType, type TypedArray } from "@centella/core";
+import { type Backend, createProgram, type DType, type TypedArray, type Value } from "@centella/core";
 import { roundActivations } from "@centella/quant";
 import { afterAll, describe, expect, test } from "vitest";
 import { openBackend } from "./openBackend.ts";
@@ -59,6 +59,26 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
       }
     }
     expect(worst).toBeLessThan(1e-5);
+    plan.dispose();
+  });
+
+  test("positions in blocks outside the cache are not seen, whatever the cache's first slot has", async () => {
+    const [slots, dK, dV] = [8, 8, 8];
+    const program = createProgram();
+    const integers = (name: string, length: number): Value => program.input(name, "i32", [length]);
+    const cache = program.input("cache", "f32", [slots, 1, dK + dV]);
+    const table = program.reshape(integers("table", 2), { shape: [1, 2] });
+    const lists = [integers("positions", 1), integers("seqOf", 1), table, integers("lengths", 1)] as const;
+    program.output("y", program.attention(program.input("q", "f32", [1, 1, dK]), cache, ...lists, { scale: 1, blockSize: 4 }));
+    const plan = await backend.compile(program);
+    const values = new Float32Array(slots * (dK + dV)).fill(1).fill(Number.NaN, 0, dK + dV);
+    const y = await plan
+      .run({
+        ...{ q: new Float32Array(dK), cache: values, table: Int32Array.of(1, 99) },
+        ...{ positions: Int32Array.of(7), seqOf: Int32Array.of(0), lengths: Int32Array.of(8) },
+      })
+      .y!.data();
+    expect([...y]).toEqual(Array(dV).fill(1));
     plan.dispose();
   });
 

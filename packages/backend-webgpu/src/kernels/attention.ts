@@ -206,7 +206,10 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
         let d = l * ${lanes}u + lane ${slots > 1 ? `% ${across}u` : ""};
         if (d >= ${across}u || slot >= ${slots}u) { break; }
         var part = sum[l] * correction;
-        for (var n = slot; n < seen; n += ${slots}u) { part += weights[n] * partAt(rows[n] + d * ${width}u); }
+        for (var n = slot; n < seen; n += ${slots}u) {
+          // The row of a position that is not seen is not its own, and may not be finite.
+          if (weights[n] > 0.0) { part += weights[n] * partAt(rows[n] + d * ${width}u); }
+        }
         sum[l] = part;
       }
       m = next;
