@@ -44,6 +44,7 @@ describe.skipIf(typeof opened === "string")("a norm in the dispatch of its produ
     ["a short row of 128 lanes", { depth: 256, columns: [33, 5], dtype: "f16", activations: "half" }],
     ["a long row of 256 lanes", { depth: 1536, columns: [21, 5], dtype: "q4_K", activations: "f32" }],
     ["columns that a workgroup takes in turn", { depth: 32, columns: [8300, 7], dtype: "q8_0", activations: "f32" }],
+    ["a depth that tiles do not take", { depth: 40, columns: [9], dtype: "f16", activations: "half" }],
     ["activations rounded to q8_0", { depth: 96, columns: [9, 7], dtype: "q8_0", activations: "ggml" }],
     ["activations rounded to q8_K", { depth: 1024, columns: [9, 7, 4], dtype: "q4_K", activations: "ggml" }],
     ["activations rounded to bf16", { depth: 64, columns: [9, 7], dtype: "bf16", activations: "ggml" }],

@@ -178,6 +178,16 @@ describe("generated WGSL", () => {
     ]);
   });
 
+  test("few rows read several weights at once, also where tiles do not", () => {
+    const kernels = kernelsFor((p, x) => p.matmul(x("f32", T, 40), x("f16", 32, 40), { transposeB: true }));
+    const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
+    expect([1, 8, 9].map(groups)).toEqual([
+      [8, 0, 0],
+      [0, 16, 0],
+      [0, 0, 1],
+    ]);
+  });
+
   test("workgroups beyond one axis take a second", () => {
     expect(grid(65_535, 65_535)).toEqual({ x: 65_535, y: 1 });
     expect(grid(65_536, 65_535)).toEqual({ x: 32_768, y: 2 });
@@ -215,6 +225,23 @@ describe("products of one tensor", () => {
     expect(dispatched(kernels, 9)).toEqual([9, 1, 1, 1]);
     expect(dispatched(kernels, 0)).toEqual([]);
     for (const { bindings } of kernels) expect(bindings.length).toBeLessThanOrEqual(8);
+  });
+
+  test("are one step if the sums of a result fit a workgroup's memory", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [T, 256]);
+    const weights = Array.from({ length: 9 }, (_, i) => program.persistent(`w${i}`, { dtype: "f16", shape: [64, 256] }));
+    const results = weights.map((weight) => program.matmul(x, weight, { transposeB: true }));
+    program.output(
+      "y",
+      results.reduce((sum, result) => program.add(sum, result)),
+    );
+    const loweredFor = (workgroupBytes: number) => {
+      const kernels = kernelTableFor({ maxBindings: 16, workgroupBytes });
+      return lower(program, "webgpu", (...call) => kernels.unsupported(...call));
+    };
+    expect(loweredFor(2 ** 15).steps.length).toBe(1);
+    expect(loweredFor(2 ** 14).refused.map(({ reason }) => reason)).toContain("18432 bytes of a workgroup's memory, which has 16384");
   });
 
   test("with a gate store one result", () => {

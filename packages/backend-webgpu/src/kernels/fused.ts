@@ -2,7 +2,7 @@ import type { FusedParams } from "@centella/core/backend";
 import { type AnchoredCall, type Group, groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
-import { normUnsupported, siblingBindings, siblingDispatches } from "./shared/siblingProducts.ts";
+import { normUnsupported, siblingBindings, siblingDispatches, siblingsUnsupported } from "./shared/siblingProducts.ts";
 
 /** Limits of a device that decide which groups have a kernel. */
 export interface KernelLimits {
@@ -24,7 +24,8 @@ export function fusedKernel(
       const group = groupOf(inputs, params);
       const bindings = bindingsOf(group);
       if (bindings > maxBindings) return `${bindings} tensors in one kernel, which may have ${maxBindings}`;
-      return group.kind === "normed" ? normUnsupported(group.siblings, workgroupBytes) : undefined;
+      if (group.kind === "normed") return normUnsupported(group.siblings, workgroupBytes);
+      return group.kind === "siblings" ? siblingsUnsupported(group, workgroupBytes) : undefined;
     },
     dispatches({ inputs }, params) {
       const group = groupOf(inputs, params);

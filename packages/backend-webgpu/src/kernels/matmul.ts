@@ -6,7 +6,7 @@ import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import { input, output } from "../wgsl/module.ts";
 import { denseProducts } from "./shared/denseProducts.ts";
 import type { Binding, Dispatch, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
-import { fewestTiled, rowElement, rowProducts } from "./shared/rowProducts.ts";
+import { fewestTiled, hasRowProduct, type RowCounts, rowElement, rowProducts } from "./shared/rowProducts.ts";
 import { extents, maximum } from "./shared/shape.ts";
 import { hasTileProduct, type TileParts, tileProducts } from "./shared/tileProducts.ts";
 
@@ -59,17 +59,21 @@ export function products(
   const rows = isFolded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
   const most = elementCount(rows.map(maximum));
   const least = rows.every((dim) => typeof dim === "number") ? most : 0;
-  const bounds = { least: forFew ? least : Math.max(least, fewestTiled), most };
+  const forMany = { least: Math.max(least, fewestTiled), most };
+  const bounds = forFew ? { least, most } : forMany;
+  const dense = { a, b, y, params, isFolded, left, store };
   const [depth, columns] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
-  if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasTileProduct(b.dtype, depth)) {
+  if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasRowProduct(b.dtype, depth)) {
     const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
-    return weightProducts({ left, dtype: b.dtype, depth, columns, store, rowsIn }, bounds);
+    const parts = { left, dtype: b.dtype, depth, columns, store, rowsIn };
+    if (!hasTileProduct(b.dtype, depth)) return [...fewRows(parts, bounds), ...denseProducts(dense, forMany)];
+    return [...fewRows(parts, bounds), ...(most >= fewestTiled ? tileProducts(parts, most) : [])];
   }
-  return denseProducts({ a, b, y, params, isFolded, left, store }, bounds);
+  return denseProducts(dense, bounds);
 }
 
-/** Dispatches of a product with a weight whose rows are read several elements at a time. */
-function weightProducts(parts: TileParts, { least, most }: { readonly least: number; readonly most: number }): readonly Dispatch[] {
+/** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */
+function fewRows(parts: TileParts, counts: RowCounts): readonly Dispatch[] {
   const { left, dtype, store } = parts;
   const result = {
     products: [{ a: "a", b: "b", dtype }],
@@ -77,8 +81,5 @@ function weightProducts(parts: TileParts, { least, most }: { readonly least: num
     store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
   };
   const bindings = [{ ...left, element: "vec4f" as const }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings];
-  return [
-    ...(least < fewestTiled ? rowProducts([result], { ...store, ...parts, bindings }, { least, most }) : []),
-    ...(most >= fewestTiled ? tileProducts(parts, most) : []),
-  ];
+  return rowProducts([result], { ...store, ...parts, bindings }, counts);
 }

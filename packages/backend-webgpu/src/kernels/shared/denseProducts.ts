@@ -39,7 +39,7 @@ function sizesIn({ b, y, params, isFolded }: DenseParts, dims: DimValues): Sizes
   };
 }
 
-/** Dispatches of a product that reads elements one by one: batches, transposed operands, and depths that are no multiple of 32. */
+/** Dispatches of a product that reads elements one by one: batches, transposed operands, and depths that no other form takes. */
 export function denseProducts(parts: DenseParts, { least, most }: { readonly least: number; readonly most: number }): readonly Dispatch[] {
   const { a, b, y, params, isFolded, left, store } = parts;
   const batchRank = isFolded ? 0 : y.shape.length - 2;

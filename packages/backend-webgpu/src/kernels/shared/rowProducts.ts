@@ -47,13 +47,22 @@ export interface RowStage {
   quadAt(index: string): string;
 }
 
+/** Bounds of the number of rows of runs. */
+export interface RowCounts {
+  readonly least: number;
+  readonly most: number;
+}
+
 /** Up to this many rows, products read each weight for a few rows at once; a tile would be mostly empty. */
 export const fewestTiled = 9;
 
 const productLanes = 64;
 
+/** Rows that each weight is multiplied with in runs of several. */
+const rowsAtOnce = 4;
+
 /** Columns that a lane computes at once: they share the loads of the rows. */
-export const columnsPerLane = 2;
+const columnsPerLane = 2;
 
 /** From this depth on all lanes of a workgroup share a column; below it, half of them do. */
 const deepRow = 8192;
@@ -80,22 +89,33 @@ export function rowElement(dtype: DType): ElementType {
  * Dispatches for runs of fewer than {@link fewestTiled} rows: one for a single row, one that multiplies each weight with four rows. A
  * workgroup computes a few neighbouring columns; its lanes share the depth.
  */
-export function rowProducts(
-  results: readonly RowResult[],
-  parts: RowParts,
-  { least, most }: { readonly least: number; readonly most: number },
-): readonly Dispatch[] {
+export function rowProducts(results: readonly RowResult[], parts: RowParts, counts: RowCounts): readonly Dispatch[] {
   return [
-    ...(least <= 1 ? [rowDispatch(results, parts, 1, (m) => m === 1)] : []),
-    ...(most > 1 && least < fewestTiled ? [rowDispatch(results, parts, 4, (m) => m > 1 && m < fewestTiled)] : []),
+    ...(counts.least <= 1 ? [rowDispatch(results, parts, 1, (m) => m === 1)] : []),
+    ...(hasSeveral(counts) ? [rowDispatch(results, parts, rowsAtOnce, (m) => m > 1 && m < fewestTiled)] : []),
   ];
+}
+
+/** Bytes of a workgroup's memory that {@link rowProducts} takes without a stage for results of up to `products` products. */
+export function rowBytes(products: number, counts: RowCounts): number {
+  return sumBytes(products, hasSeveral(counts) ? rowsAtOnce : 1, productLanes);
+}
+
+/** Bytes for what the lanes of a workgroup add up, each a sum for each of its columns, rows and products. */
+export function sumBytes(products: number, rows: number, lanes: number): number {
+  return 4 * products * columnsPerLane * rows * lanes;
+}
+
+/** Whether runs may have more than one row and fewer than {@link fewestTiled}. */
+function hasSeveral({ least, most }: RowCounts): boolean {
+  return most > 1 && least < fewestTiled;
 }
 
 function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: number, takes: (m: number) => boolean): Dispatch {
   const form = formOf(results, parts, rows);
   const { lanes, turns } = form;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
-  const sums = Math.max(...results.map(({ products }) => products.length)) * columnsPerLane * rows;
+  const most = Math.max(...results.map(({ products }) => products.length));
   const texts = results.map((result, r) => resultText(result, r, form));
   return defineDispatch({
     bindings: parts.bindings,
@@ -104,7 +124,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: numbe
     declarations: [
       ...parts.declarations,
       ...texts.flatMap(({ declarations }) => declarations),
-      `var<workgroup> sums: array<f32, ${sums * lanes}>;`,
+      `var<workgroup> sums: array<f32, ${sumBytes(most, rows, lanes) / 4}>;`,
     ],
     body: [
       ...(parts.stage?.lines ?? []),

@@ -12,7 +12,7 @@ import {
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { bindingsOf, dtypesOf, rowLanes, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding } from "./kernel.ts";
-import { columnsPerLane, type RowParts, type RowStage } from "./rowProducts.ts";
+import { type RowParts, type RowStage, sumBytes } from "./rowProducts.ts";
 import { maximum } from "./shape.ts";
 
 /** Where products of few rows read these. */
@@ -72,7 +72,7 @@ export function normedBytes({ a, lefts: [rounding], results }: Siblings): number
   const { lanes = rowLanes } = normLanes(a.shape.at(-1) ?? 0);
   const most = Math.max(...results.map(({ products }) => products.length));
   const rounded = rounding === undefined ? 0 : depthOf(a) / 16;
-  return 16 * quadsOf(a) + 4 * (1 + lanes + columnsPerLane * most * lanes + rounded);
+  return 16 * quadsOf(a) + sumBytes(most, 1, lanes) + 4 * (1 + lanes + rounded);
 }
 
 function depthOf({ shape }: TensorSpec): number {

@@ -5,7 +5,7 @@ import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.
 import { input, rebind } from "../../wgsl/module.ts";
 import { products, roundingDispatch } from "../matmul.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { fewestTiled, hasRowProduct, type RowResult, rowElement, rowProducts } from "./rowProducts.ts";
+import { fewestTiled, hasRowProduct, type RowCounts, type RowResult, rowBytes, rowElement, rowProducts } from "./rowProducts.ts";
 import { normedBytes, normedRow, type RowSource, storedRows } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
 
@@ -30,8 +30,8 @@ export function siblingDispatches(siblings: Siblings, norm?: NormDispatches): re
   const { a } = siblings;
   const scratch = new ScratchSlots();
   const lead = a.shape.slice(0, -1);
-  const most = elementCount(lead.map(maximum));
-  const rows = { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
+  const rows = rowCounts(a);
+  const { most } = rows;
   const depth = a.shape.at(-1);
   const normed =
     norm === undefined || typeof depth !== "number" ? [] : fewRows(siblings, normedRow(siblings, norm.call), depth, { least: 0, most: 1 });
@@ -56,6 +56,12 @@ export function siblingDispatches(siblings: Siblings, norm?: NormDispatches): re
   ];
 }
 
+function rowCounts({ shape }: TensorSpec): RowCounts {
+  const lead = shape.slice(0, -1);
+  const most = elementCount(lead.map(maximum));
+  return { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
+}
+
 /** Whether products of few rows are one dispatch. */
 function isTogether({ a, results }: Siblings): boolean {
   const depth = a.shape.at(-1);
@@ -74,14 +80,18 @@ export function normUnsupported(siblings: Siblings, workgroupBytes: number): str
   if (a.shape.slice(0, -1).some((dim) => typeof dim === "number" && dim !== 1)) return "a norm of several rows";
   if (lefts.length > 1) return "a norm that is rounded in several ways";
   if (!isTogether(siblings)) return "products that are computed one by one";
-  const bytes = normedBytes(siblings);
-  return bytes > workgroupBytes ? `${bytes} bytes of a workgroup's memory, which has ${workgroupBytes}` : undefined;
+  return memoryUnsupported(normedBytes(siblings), workgroupBytes) ?? siblingsUnsupported(siblings, workgroupBytes);
 }
 
-/** Bounds of the number of rows of runs. */
-interface RowCounts {
-  readonly least: number;
-  readonly most: number;
+/** The reason why no dispatch computes products of few rows together, in workgroup memory of `workgroupBytes`; undefined if one does. */
+export function siblingsUnsupported(siblings: Siblings, workgroupBytes: number): string | undefined {
+  const most = Math.max(...siblings.results.map(({ products: multiplied }) => multiplied.length));
+  const bytes = isTogether(siblings) ? rowBytes(most, rowCounts(siblings.a)) : 0;
+  return memoryUnsupported(bytes, workgroupBytes);
+}
+
+function memoryUnsupported(bytes: number, workgroupBytes: number): string | undefined {
+  return bytes > workgroupBytes ? `${bytes} bytes of a workgroup's memory, which has ${workgroupBytes}` : undefined;
 }
 
 /** Scratch memory of an op call, a buffer for each slot. */
