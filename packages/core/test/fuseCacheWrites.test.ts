@@ -37,7 +37,7 @@ test("ropes of queries and keys and the write to the cache are one node, which w
   const all = inputs(program);
   const q = rotated(program, all.q, all);
   program.kvWrite(all.cache, rotated(program, all.k, all), all.v, all.slots);
-  program.output("y", program.relu(q));
+  program.output("y", program.softmax(q));
   expect(beforeAndAfter(program, writes)).toMatchInlineSnapshot(`
     "before
     input q: f32 [T≤8, 2, 4]
@@ -49,7 +49,7 @@ test("ropes of queries and keys and the write to the cache are one node, which w
     %6: f32 [T≤8, 2, 4] = rope(q, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
     %7: f32 [T≤8, 1, 4] = rope(k, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
     cache'1: f16 [9, 1, 8] = kvWrite(cache, %7, v, slots)
-    %9: f32 [T≤8, 2, 4] = relu(%6)
+    %9: f32 [T≤8, 2, 4] = softmax(%6, axis: -1)
     output y: %9 to the host
 
     after
@@ -63,7 +63,7 @@ test("ropes of queries and keys and the write to the cache are one node, which w
       .0 = rope(q, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
       .1 = rope(k, positions, dims: 0, base: 10000, scale: 1, ropeType: "norm")
       .2 = kvWrite(cache, .1, v, slots)
-    %9: f32 [T≤8, 2, 4] = relu(%6)
+    %9: f32 [T≤8, 2, 4] = softmax(%6, axis: -1)
     output y: %9 to the host
     "
   `);

@@ -200,12 +200,17 @@ describe("fuseEpilogues", () => {
     ]);
   });
 
-  test("views and calls with room for an optional tensor are not anchors", () => {
+  test("views are not anchors, and calls without an optional tensor are", async () => {
     const program = createProgram();
     const x = program.input("x", "f32", [2, 4]);
     program.output("view", program.relu(program.reshape(x, { shape: [8] })));
     program.output("norm", program.relu(program.layerNorm(x, program.input("w", "f32", [4]), { eps: 1e-5 })));
-    expect(bodies(fuseEpilogues(program, accept).program)).toEqual(["reshape", "relu", "layerNorm", "relu"]);
+    expect(bodies(fuseEpilogues(program, accept).program)).toEqual(["reshape", "relu", "layerNorm+relu"]);
+    program.output("picked", program.relu(program.gather(x, program.input("i", "i32", [3]), { axis: 1 })));
+    const backend = await reference().open();
+    const { steps, refused } = lower(program, backend.name, (...call) => backend.unsupported(...call));
+    expect(steps.map(({ op }) => op.name)).toEqual(["relu", "fused", "fused"]);
+    expect(refused).toEqual([]);
   });
 
   test("a group has no more inputs than a backend takes", () => {

@@ -173,7 +173,11 @@ describe("anchoredGroup", () => {
     expect(told({ count, params: { body: [...body, again] } })).toEqual({
       unsupported: "more than one call that is not elementwise",
     });
-    const withLast = (inputs: readonly number[]) => ({ count, params: { body: [...body.slice(0, 2), { ...body[2]!, inputs }] } });
+    const withLast = (inputs: readonly (number | undefined)[]) => ({
+      count,
+      params: { body: [...body.slice(0, 2), { ...body[2]!, inputs }] },
+    });
+    expect(told(withLast([count + 1, undefined]))).toEqual({ unsupported: "rmsNorm without an optional tensor" });
     expect(told(withLast([count, 1]))).toEqual({ unsupported: "rmsNorm of several calls" });
     expect(told(withLast([count + 1, count]))).toEqual({ unsupported: "rmsNorm of several calls" });
     expect(told({ count, params: { body: [...body, { ...body[1]!, inputs: [count + 2] }] } })).toEqual({

@@ -28,6 +28,6 @@ export function fuseEpilogues(program: ProgramGraph, refuses: RefusesGroup, limi
   return grouping.fusion();
 }
 
-function isAnchor({ op, inputs }: Node): boolean {
-  return op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op) && inputs.every((id) => id !== undefined);
+function isAnchor({ op }: Node): boolean {
+  return op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
 }

@@ -28,6 +28,6 @@ export function fusePrologues(program: ProgramGraph, refuses: RefusesGroup, limi
   return grouping.fusion();
 }
 
-function isReader({ op, inputs }: Node): boolean {
-  return inputs.every((id) => id !== undefined) && op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
+function isReader({ op }: Node): boolean {
+  return op.elementwise !== true && op.alias !== true && op.writes === undefined && !isFused(op);
 }

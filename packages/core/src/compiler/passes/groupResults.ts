@@ -64,11 +64,12 @@ export function anchoredGroup(count: number, { body, extraOutputs = [] }: FusedP
   if (anchor === undefined) return { unsupported: "functions of single elements alone" };
   if (another !== undefined) return { unsupported: "more than one call that is not elementwise" };
   const [call, { op, inputs }] = anchor;
+  if (inputs.includes(undefined)) return { unsupported: `${op.name} without an optional tensor` };
   const isLast = call === body.length - 1;
   if (!isLast && call > 0) return { unsupported: `${op.name} between other calls` };
   const [first, ...more] = inputs;
   const source = isLast ? count + call - 1 : first;
-  if (first !== source || [...(isLast ? [] : [first]), ...more].some((place) => place === undefined || place >= count))
+  if (first !== source || [...(isLast ? [] : [first]), ...more].some((place = count) => place >= count))
     return { unsupported: `${op.name} of several calls` };
   const isKept = isLast && extraOutputs.length === 1 && extraOutputs[0] === call - 1;
   if (extraOutputs.length > 0 && !isKept) return { unsupported: "several results" };
