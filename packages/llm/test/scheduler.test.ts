@@ -326,6 +326,29 @@ test("an abort drops what was computed ahead, and the sequence keeps the tokens 
   expect(await again).toBe(9);
 });
 
+test("an aborted request that waits for a run is rejected at once, and the others go on", async () => {
+  const { scheduler, runs, pool } = setUp(1);
+  const running = feed(scheduler, await pool.acquire({}), [4], 0);
+  await turns();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const aborted = await pool.acquire({});
+  const waiting = scheduler.feed(aborted, [5], { rows: "last", signal });
+  const other = feed(scheduler, await pool.acquire({}), [7], 0);
+  await turns();
+  expect(runs).toHaveLength(1);
+  const reason = new Error("enough");
+  controller.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  await expect(scheduler.feed(aborted, [6], { rows: "last", signal })).rejects.toBe(reason);
+  runs[0]!.end(6);
+  expect(await running).toBe(6);
+  await turns();
+  expect(runs.map(({ inputs }) => inputs.tokens)).toEqual([[4], [7]]);
+  runs[1]!.end(8);
+  expect(await other).toBe(8);
+});
+
 test("no run is queued after one that computes a part of a prompt", async () => {
   const { scheduler, runs, pool } = setUp(4);
   const ones = Array.from({ length: 12 }, () => 1);

@@ -133,12 +133,18 @@ export class Scheduler {
     return Promise.resolve();
   }
 
-  /** Waits until a caller's request is computed. */
+  /** Waits until a caller's request is computed. An abort rejects it at once unless a run computes it. */
   #wait(request: Request): Promise<void> {
-    return new Promise((resolve, reject) => {
+    const { signal } = request.options;
+    const completed = new Promise<void>((resolve, reject) => {
       request.completion = { resolve, reject };
       this.#continue(request);
     });
+    if (signal === undefined) return completed;
+    const abort = (): void => this.#removeEnded();
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort);
+    return completed.finally(() => signal.removeEventListener("abort", abort));
   }
 
   /** Makes the requests that follow one of a caller, and goes on. */
