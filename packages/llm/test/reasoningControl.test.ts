@@ -96,3 +96,30 @@ test.each([[{ budget: -1 }], [{ budget: 1.5 }], [{ effort: "" }], [{ off: "yes" 
     expect(() => model.createSession().generate("a", { reasoning } as GenerateOptions)).toThrow(ArgumentError);
   },
 );
+
+describe("an option without an effect is refused", () => {
+  test.each<[string, NonNullable<GenerateOptions["reasoning"]>, RegExp]>([
+    ["effort of a raw prompt", { effort: "low" }, /reasoning\.effort: unsupported: the prompt is no turn of a chat; pass/],
+    ["off for a raw prompt", { off: true }, /reasoning\.off: unsupported: the prompt is no turn of a chat; pass/],
+    ["a budget of a raw prompt", { budget: 3 }, /reasoning\.budget: unsupported: the reasoning is not separated .*; pass/],
+  ])("%s", async (_, reasoning, message) => {
+    for (const [prompt, raw] of [
+      ["a", true],
+      [{ ids: [1, 2] }, undefined],
+    ] as const) {
+      const run = model.createSession().complete(prompt, { reasoning, raw, maxTokens: 1 });
+      await expect(run).rejects.toThrow(UnsupportedError);
+      await expect(run).rejects.toThrow(message);
+    }
+  });
+
+  test("a budget where the chat's reasoning is not separated", async () => {
+    const run = model.createSession().complete("a", { reasoning: { budget: 3 }, maxTokens: 1 });
+    await expect(run).rejects.toThrow(/reasoning\.budget: unsupported/);
+  });
+
+  test("but not what changes nothing", async () => {
+    const { reason } = await model.createSession().complete("a", { reasoning: { off: false }, raw: true, maxTokens: 1 });
+    expect(reason).toBe("length");
+  });
+});

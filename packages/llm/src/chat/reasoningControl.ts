@@ -19,6 +19,23 @@ const switches: ChatOptions["variables"] = { enable_thinking: false, thinking: f
 /** Variables by which templates set how much to reason. */
 const effortNames = ["reasoning_effort", "thinking_effort"];
 
+/** What decides whether options of reasoning have an effect. */
+export interface ControlledTurn {
+  /** Whether the chat template renders the prompt. */
+  readonly isChat: boolean;
+  /** Whether the reasoning is separated from the answer. */
+  readonly isSeparated: boolean;
+}
+
+/** @throws {UnsupportedError} for an option that has no effect: `effort` and `off` without a chat template, `budget` without separation */
+export function checkControl({ budget, effort, off }: ReasoningControl, { isChat, isSeparated }: ControlledTurn): void {
+  const templated = effort !== undefined ? "effort" : off === true ? "off" : undefined;
+  if (templated !== undefined && !isChat)
+    throw new UnsupportedError(`reasoning.${templated}`, "the prompt is no turn of a chat; pass a string or messages, without raw");
+  if (budget !== undefined && !isSeparated)
+    throw new UnsupportedError("reasoning.budget", "the reasoning is not separated from the answer; pass its tags as reasoning.format");
+}
+
 /** Options of rendering, and text to add to the prompt, with which a model reasons as `control` says. */
 export interface ControlledPrompt {
   readonly chat: ChatOptions;

@@ -4,7 +4,7 @@ import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import { savingKinds } from "../cache/saveOptions.ts";
 import { frozenMessages, withAnswer, withPartialAnswer } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
-import type { ReasoningFormat } from "../chat/reasoning.ts";
+import type { ReasoningFormat, Separation } from "../chat/reasoning.ts";
 import type { AnswerConstraint, ConstraintContext } from "../format/answerConstraint.ts";
 import type { AnswerFormat } from "../format/answerFormat.ts";
 import type { FormatValue } from "../format/schemaTypes.ts";
@@ -78,8 +78,9 @@ export class Session {
    *
    * Options are checked at the call; everything else happens while iterating.
    * @throws {ArgumentError} at the call for options, while iterating for the prompt and the format; {GrammarError | UnsupportedError} for the
-   *   format before anything is generated; {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError |
-   *   DisposedError} and the signal's reason while iterating
+   *   format before anything is generated; {UnsupportedError} for tools and options of reasoning that have no effect on this prompt;
+   *   {ContextOverflowError | BusyError | ChatTemplateError | TokenizerError | SamplingError | DisposedError} and the signal's reason while
+   *   iterating
    */
   generate<const Format extends AnswerFormat = AnswerFormat>(
     prompt: Prompt,
@@ -215,8 +216,7 @@ export class Session {
     });
     if (tools !== undefined && messages === undefined)
       throw new UnsupportedError("tools", "the prompt is no turn of a chat; pass a string or messages, without raw");
-    const format = this.#reasoningFormat(options, messages !== undefined);
-    const reasoning = format && (await (await import("../chat/chatTemplate.ts")).separationOf(format));
+    const reasoning = await this.#separation(options, messages !== undefined);
     const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
     const callable = tools?.use.callable.length === 0 ? undefined : tools;
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
@@ -282,6 +282,16 @@ export class Session {
   /** Adds a turn to the conversation, if the prompt was a turn of a chat. */
   #remember(messages: readonly ChatMessage[] | undefined, add: typeof withAnswer, { answer }: Generation): void {
     if (messages !== undefined) this.#messages = frozenMessages(add(messages, answer));
+  }
+
+  /** How the reasoning is separated from the answer, if it is. @throws {UnsupportedError} for options of reasoning without an effect */
+  async #separation(options: ResolvedGeneration, isChat: boolean): Promise<Separation | undefined> {
+    const format = this.#reasoningFormat(options, isChat);
+    if (options.control !== undefined) {
+      const { checkControl } = await import("../chat/reasoningControl.ts");
+      checkControl(options.control, { isChat, isSeparated: format !== undefined });
+    }
+    return format && (await import("../chat/chatTemplate.ts")).separationOf(format);
   }
 
   #reasoningFormat({ reasoning }: ResolvedGeneration, isChat: boolean): ReasoningFormat | undefined {
