@@ -18,13 +18,14 @@ import {
   withPersistents,
 } from "@centella/core/backend";
 import type { Allocation, Device } from "../device/device.ts";
-import { DeviceStorage, readBackSync, storageOn, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
+import { DeviceStorage, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
 import { isDecoded, toResident } from "../device/resident.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { addPersistents } from "./persistents.ts";
 import { PlanMemory } from "./planMemory.ts";
+import { enqueueRun, type RunInputs } from "./runInputs.ts";
 import {
   bytesAt,
   planVariant,
@@ -36,12 +37,6 @@ import {
   variantSource,
 } from "./variant.ts";
 import { type RunExtents, type StagedRun, VariantRunner } from "./variantRunner.ts";
-
-/** Inputs of a run: on the host in resident form, or to be fetched; and on the device. */
-interface RunInputs {
-  readonly host: ReadonlyMap<string, TypedArray | Promise<TypedArray>>;
-  readonly device: ReadonlyMap<string, DeviceStorage>;
-}
 
 /** What runs of the same extents have in common. */
 interface PlanExtents extends RunExtents {
@@ -159,14 +154,14 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const atOnce = this.#launchAtOnce(extents, bound);
     if (atOnce !== undefined) return this.#tensors(extents, unlessAborted(atOnce, signal));
     const memory = this.#allocateOutputs(dims);
-    const queued = this.#enqueue(bound, signal, (host, device) => this.#launch(extents, host, device, memory));
+    const queued = enqueueRun(this.#device, bound, signal, (host, device) => this.#launch(extents, host, device, memory));
     const completed = queued.then(({ completion }) => completion);
     return this.#tensors(extents, unlessAborted(completed, signal), { memory, queued });
   }
 
   protected override timeSteps({ dims, inputs }: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     const extents = this.#extentsOf(dims);
-    return this.#enqueue(inputs, signal, async (host, deviceInputs) => {
+    return enqueueRun(this.#device, inputs, signal, async (host, deviceInputs) => {
       const variant = await this.#prepared(extents, deviceInputs);
       const times = await variant.timeSteps({ extents, host }, perStep ? this.lowered.steps.length : undefined);
       this.countSteps();
@@ -248,17 +243,6 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return tensors;
   }
 
-  #inputsOf(bound: Binding["inputs"]): RunInputs {
-    const host = new Map<string, TypedArray | Promise<TypedArray>>();
-    const device = new Map<string, DeviceStorage>();
-    for (const [name, { spec, data }] of bound) {
-      const storage = data instanceof Tensor ? storageOn(this.#device, data) : undefined;
-      if (storage !== undefined) device.set(name, storage);
-      else host.set(name, data instanceof Tensor ? data.data().then((stored) => toResident(spec, stored)) : copied(spec, data));
-    }
-    return { host, device };
-  }
-
   async #variant(bucket: DimValues, given: ReadonlySet<string>): Promise<VariantRunner> {
     const key = variantKey(bucket, given);
     const found = this.#variants.get(key);
@@ -290,29 +274,6 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const variant = VariantRunner.createSync(this.#device, plan, this.#memory.addressOf);
     this.#variants.set(key, variant)?.free();
     return variant;
-  }
-
-  /** Runs `work` when its turn comes, with the values that inputs have at the call. */
-  #enqueue<T>(
-    bound: Binding["inputs"],
-    signal: AbortSignal | undefined,
-    work: (host: StagedRun["host"], device: RunInputs["device"]) => Promise<T>,
-  ): Promise<T> {
-    const inputs = this.#inputsOf(bound);
-    // A failed input reaches the caller once the work's turn comes.
-    for (const data of inputs.host.values()) if (data instanceof Promise) data.catch(() => undefined);
-    for (const storage of inputs.device.values()) storage.retain();
-    return this.#device.queue.enqueue(async () => {
-      try {
-        const host = new Map<string, { data: TypedArray }>();
-        for (const [name, data] of inputs.host) host.set(name, { data: await data });
-        for (const storage of inputs.device.values()) await storage.queued;
-        signal?.throwIfAborted();
-        return await work(host, inputs.device);
-      } finally {
-        for (const storage of inputs.device.values()) storage.release();
-      }
-    });
   }
 
   /** The variant for a run, and queued copies of given tensors to where it reads them. */
@@ -393,11 +354,6 @@ function unlessAborted<T>(results: Promise<T>, signal: AbortSignal | undefined):
     signal.throwIfAborted();
     return arrays;
   });
-}
-
-/** An input's resident form as a copy of its own: the caller may change the array before the run starts. */
-function copied(spec: ConcreteSpec, data: TypedArray): TypedArray {
-  return isDecoded(spec.dtype) ? toResident(spec, data) : data.slice();
 }
 
 function variantKey(bucket: DimValues, given: ReadonlySet<string>): string {
