@@ -19,7 +19,8 @@ export const toolFlags: ToolFlags = grouped("Tools (calls are printed, not execu
 export function readTools(values: OptionValues<ToolFlags>): ToolOptions {
   const choice = values["tool-choice"];
   if (values.tools === undefined) {
-    if (choice !== undefined) throw new UsageError("--tool-choice: expected --tools with it, got none");
+    if (choice !== undefined)
+      throw new UsageError("--tool-choice: expected --tools with it, got none; pass a list of functions or leave out --tool-choice");
     return {};
   }
   return { tools: toolsOf(values.tools), ...(choice !== undefined && { toolChoice: choiceOf(choice) }) };
@@ -29,15 +30,17 @@ function choiceOf(choice: string): ToolChoice {
   return choice === "auto" || choice === "none" || choice === "required" ? choice : { name: choice };
 }
 
+const fix = 'pass [{ "name": …, "inputSchema": … }], or a file with such a list';
+
 function toolsOf(given: string): readonly Tool[] {
   const source = /^\s*\[/.test(given) ? given : readFileSync(given, "utf8");
   let list: unknown;
   try {
     list = JSON.parse(source);
   } catch (error) {
-    throw new UsageError(`--tools: expected a JSON list of functions, got ${(error as Error).message}`);
+    throw new UsageError(`--tools: expected a JSON list of functions, got ${(error as Error).message}; ${fix}`);
   }
-  if (!Array.isArray(list)) throw new UsageError("--tools: expected a JSON list of functions, got another value");
+  if (!Array.isArray(list)) throw new UsageError(`--tools: expected a JSON list of functions, got another value; ${fix}`);
   return list.map(toolOf);
 }
 

@@ -37,6 +37,31 @@ test("a call that is cut short or whose arguments are no JSON is not finished", 
   }
 });
 
+test.each<[string, CallSyntax, string, string]>([
+  [
+    "hermes",
+    namedFormats.hermes,
+    '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>\n<tool_call>\n{"name": "!"}',
+    '<tool_call>\n{"name": "!"}',
+  ],
+  ["llama-4", namedFormats["llama-4"], "[f(), then rest]", ", then rest]"],
+  ["calls in lines", { ...namedFormats["llama-4"], between: ["\n"], after: "" }, "[f()\nthen rest", "then rest"],
+])("text that begins like another call and is none stays text: %s", async (_, syntax, text, rest) => {
+  for (const size of [1, 3, 1000]) {
+    const collector = await collectorOf(syntax);
+    const parts = [];
+    for (let at = 0; at < text.length; at += size) parts.push(...collector.push([{ type: "text", text: text.slice(at, at + size) }]));
+    parts.push(...collector.flush());
+    expect(collector.finished).toEqual([{ id: "call00000", name: "f", arguments: {} }]);
+    expect(
+      parts
+        .flatMap((part) => (part.type === "text" ? [part.text] : []))
+        .join("")
+        .trim(),
+    ).toBe(rest);
+  }
+});
+
 test("ids that the model writes are those of the calls", async () => {
   const { before, call, ...rest } = namedFormats.hermes;
   const collector = await collectorOf({ ...rest, before: ["<tool_call>"], call: [{ slot: "id" }, " ", ...call] });

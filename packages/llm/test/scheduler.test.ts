@@ -349,6 +349,14 @@ test("an aborted request that waits for a run is rejected at once, and the other
   expect(await other).toBe(8);
 });
 
+test("more tokens than the context has room for are refused", async () => {
+  const { scheduler, pool } = setUp(1);
+  const ids = new Array<number>(contextLength + 1).fill(4);
+  await expect(scheduler.feed(await pool.acquire({}), ids, { rows: "last" })).rejects.toThrow(
+    /^feed: expected at most 64 tokens, got 65; shorten the text/,
+  );
+});
+
 test("no run is queued after one that computes a part of a prompt", async () => {
   const { scheduler, runs, pool } = setUp(4);
   const ones = Array.from({ length: 12 }, () => 1);

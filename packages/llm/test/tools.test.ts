@@ -2,7 +2,9 @@ import { wasm } from "@centella/backend-wasm";
 import { ArgumentError, createRuntime, type Runtime, UnsupportedError } from "@centella/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type GenerateOptions, type GenerationPart, loadModel, type Model, type RunPart, type Tool } from "../src/index.ts";
+import { Markup } from "../src/format/markup.ts";
+import { type GenerateOptions, type GenerationPart, loadModel, type Model, type RunPart, type Session, type Tool } from "../src/index.ts";
+import { argumentFamily } from "../src/tools/arguments/argumentFamilies.ts";
 import { resolved } from "../src/tools/arguments/schemaParts.ts";
 import { tiny } from "./modelFiles.ts";
 
@@ -169,6 +171,26 @@ describe("run", () => {
     expect(manual.at(-1)).toMatchObject({ reason: "toolCalls" });
   });
 
+  test("rejects with its own error, also after the session was disposed of or while it is busy", async () => {
+    const enough = new Error("enough");
+    const runUntil = (end: (session: Session) => void) => {
+      const session = model.createSession();
+      const controller = new AbortController();
+      const execute = () => {
+        end(session);
+        controller.abort(enough);
+      };
+      return partsOf(session.run("Weather?", { ...options, tools: [{ ...weather, execute }], signal: controller.signal }));
+    };
+    await expect(runUntil((session) => session.dispose())).rejects.toBe(enough);
+    let other: Promise<unknown> = Promise.resolve();
+    const busy = runUntil((session) => {
+      other = session.complete("Hello", { maxTokens: 1 });
+    });
+    await expect(busy).rejects.toBe(enough);
+    await other;
+  });
+
   test("is stopped by an abort, also while a tool works", async () => {
     const session = model.createSession();
     const controller = new AbortController();
@@ -202,6 +224,17 @@ describe("wrong options", () => {
     const root = { $defs: { "100%": { type: "string" } } };
     expect(resolved({ $ref: "#/$defs/100%" }, { tool: "f", root })).toBe(root.$defs["100%"]);
     expect(() => resolved({ $ref: "#/$defs/%" }, { tool: "f", root })).toThrow(UnsupportedError);
+  });
+
+  test("an abort ends the making of a grammar for arguments in tags", async () => {
+    const open = { string: ">", number: ">", boolean: ">", null: ">", array: ">", object: ">" };
+    const syntax = { kind: "tagged", first: "<arg ", open, close: "</arg>", next: "<arg ", isPython: false, hasCdata: false } as const;
+    const { grammar } = await argumentFamily(syntax);
+    const grammarFor = (signal?: AbortSignal) =>
+      grammar("f", { properties: { n: { type: "integer" } } }, { markup: new Markup(model.tokenizer), signal });
+    expect(grammarFor().warnings).toEqual([]);
+    const reason = new Error("enough");
+    expect(() => grammarFor(AbortSignal.abort(reason))).toThrow(reason);
   });
 
   test("raw text has no tools", async () => {

@@ -130,7 +130,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     return results.handles(done);
   }
 
-  /** Runs `work` when its turn comes, with the inputs as they are at the call, and gives it the addresses of those that are tensors here. */
+  /** Runs `work` when its turn comes, on the inputs of the call, and gives it the addresses of the inputs that are tensors of this backend. */
   #enqueue<T>({ inputs }: Binding, work: (overrides: Map<Storage, number>) => Promise<T>): Promise<T> {
     const held = new Map([...inputs].map(([name, { data }]) => [name, this.#hold(data)]));
     return this.#backend.enqueue(async () => {

@@ -23,7 +23,8 @@ export function jsonSchemaOf(schema: JsonSchema | StandardSchema): JsonSchema {
   try {
     return closed(jsonSchema.input({ target }));
   } catch (error) {
-    throw new ArgumentError("schema", `a type of ${vendor} that JSON Schema can express`, (error as Error).message);
+    const fix = "use types with a JSON Schema, or pass a JSON Schema";
+    throw new ArgumentError("schema", `a type of ${vendor} that JSON Schema can express`, (error as Error).message, fix);
   }
 }
 

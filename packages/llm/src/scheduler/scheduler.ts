@@ -116,7 +116,10 @@ export class Scheduler {
   #add(feed: FeedRequest): Promise<void> {
     const { sequence, ids, options } = feed;
     if (sequence.ids.length + ids.length > this.contextLength) {
-      throw new ProgramError(`feed: expected at most ${this.contextLength - sequence.ids.length} tokens, got ${ids.length}`);
+      const room = this.contextLength - sequence.ids.length;
+      throw new ProgramError(
+        `feed: expected at most ${room} tokens, got ${ids.length}; shorten the text, or load the model with a greater contextLength`,
+      );
     }
     if (ids.length === 0) return Promise.resolve();
     this.#lookahead.drop(sequence);

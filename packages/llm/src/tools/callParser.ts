@@ -41,7 +41,7 @@ export class CallParser {
   #held = "";
   /** What the call goes on with, from the next piece. */
   #pieces: (string | Slot)[] = [];
-  /** Text since the trigger, until the name of the first call is certain. */
+  /** Text since the beginning of a call, until its arguments begin. Undefined if there is none. */
   #attempt: string | undefined;
   #reader: ArgumentReader | undefined;
   #count = 0;
@@ -181,7 +181,7 @@ export class CallParser {
 
   /** Removes text that the next piece has matched. */
   #consume(length: number): void {
-    if (this.#attempt !== undefined) this.#attempt += this.#held.slice(0, length);
+    if (this.#isFirst) this.#attempt = (this.#attempt ?? "") + this.#held.slice(0, length);
     this.#held = this.#held.slice(length);
     this.#pieces.shift();
   }
@@ -232,6 +232,9 @@ export class CallParser {
     const found = typeof first === "string" ? matchLiteral(this.#held, first) : { kind: "none" as const, length: 0 };
     if (found.kind === "partial") return false;
     if (found.kind === "match" && first !== "") {
+      const between = this.#held.slice(0, found.length);
+      // What precedes the trigger ends the call before.
+      if (between !== "") this.#attempt = between.slice(Math.max(0, between.indexOf(this.#format.trigger))).trimStart();
       this.#held = this.#held.slice(found.length);
       this.#open(rest);
     } else this.#state = "after";

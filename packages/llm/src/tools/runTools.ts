@@ -38,12 +38,23 @@ export async function* runTools(
   { maxSteps = defaultMaxSteps, ...options }: RunOptions,
 ): AsyncGenerator<RunPart, void, undefined> {
   const before = session.messages;
+  const restore = (): void => {
+    if (session.messages !== before) session.reset(options.onAbort === "keep" ? answered(session.messages) : before);
+  };
   let isOver = false;
   try {
     yield* steps(session, prompt, maxSteps, options);
     isOver = true;
+  } catch (error) {
+    isOver = true;
+    try {
+      restore();
+    } catch {
+      // The session was disposed of, or another turn has begun. Callers need the error that ended the run.
+    }
+    throw error;
   } finally {
-    if (!isOver && session.messages !== before) session.reset(options.onAbort === "keep" ? answered(session.messages) : before);
+    if (!isOver) restore();
   }
 }
 

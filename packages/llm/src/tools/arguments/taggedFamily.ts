@@ -7,6 +7,6 @@ import { TaggedReader } from "./taggedReader.ts";
 export function taggedFamily(syntax: TaggedSyntax): ArgumentFamily {
   return {
     createReader: (schema) => new TaggedReader(syntax, schema),
-    grammar: (name, schema, { markup }) => ({ grammar: taggedGrammar(name, schema, markup, syntax), warnings: [] }),
+    grammar: (name, schema, context) => ({ grammar: taggedGrammar(name, schema, context, syntax), warnings: [] }),
   };
 }

@@ -5,7 +5,6 @@ import {
   choice,
   combine,
   type Expression,
-  fromJsonSchema,
   type Grammar,
   not,
   type Regular,
@@ -14,15 +13,17 @@ import {
   text,
 } from "@centella/grammar";
 import { anySpace, type Markup, textWithout } from "../../format/markup.ts";
+import { schemaGrammar } from "../../format/schemaGrammar.ts";
 import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
+import type { ArgumentContext } from "./argumentFamily.ts";
 import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
 import { typesOfSchema } from "./valueTypes.ts";
 
 /**
  * The grammar of arguments between markup: strings without quotation marks, other values as JSON.
- * @throws {UnsupportedError} for a schema that cannot be enforced like this; {GrammarError}
+ * @throws {UnsupportedError} for a schema that cannot be enforced like this; {GrammarError}; the signal's reason
  */
-export function taggedGrammar(tool: string, root: ObjectSchema, markup: Markup, syntax: TaggedSyntax): Grammar {
+export function taggedGrammar(tool: string, root: ObjectSchema, { markup, signal }: ArgumentContext, syntax: TaggedSyntax): Grammar {
   const context: SchemaContext = { tool, root };
   const rules: Record<string, Expression> = {};
   const values: Record<string, Grammar> = {};
@@ -31,7 +32,7 @@ export function taggedGrammar(tool: string, root: ObjectSchema, markup: Markup, 
   const isOpen = properties.length === 0 && root.additionalProperties !== false;
   if (isOpen) values.any = { start: anyArguments(markup, syntax), rules: {} };
   for (const [i, [name, schema]] of properties.entries())
-    values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, syntax });
+    values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, signal, syntax });
   const { first, next } = syntax;
   const combined = combine(values, (parts) => {
     const members = properties.map(([name, , isRequired], i) => ({
@@ -43,14 +44,14 @@ export function taggedGrammar(tool: string, root: ObjectSchema, markup: Markup, 
   return { start: combined.start, rules: { ...combined.rules, ...rules } };
 }
 
-interface ValueContext {
+interface ValueContext extends ArgumentContext {
   readonly context: SchemaContext;
-  readonly markup: Markup;
   readonly syntax: TaggedSyntax;
 }
 
 /** What follows the name of an argument. */
-function valueGrammar(name: string, schema: ObjectSchema, { context, markup, syntax }: ValueContext): Grammar {
+function valueGrammar(name: string, schema: ObjectSchema, valueContext: ValueContext): Grammar {
+  const { context, markup, syntax } = valueContext;
   const types = typesOfSchema(schema);
   const close = closeOf(syntax, name);
   const others = [...types].filter((type) => type !== "string");
@@ -58,7 +59,7 @@ function valueGrammar(name: string, schema: ObjectSchema, { context, markup, syn
   // Types that share their markup share their values as well.
   for (const open of new Set(others.map((type) => syntax.open[type]))) {
     const own = others.filter((type) => syntax.open[type] === open);
-    grammars[open] = otherValues(schema, own, context, syntax);
+    grammars[open] = otherValues(schema, own, valueContext);
   }
   return combine(grammars, (parts) => {
     const alternatives = Object.keys(grammars).map((open) => sequence([markup.item(open), parts[open] as Expression, markup.item(close)]));
@@ -76,17 +77,18 @@ function closeOf({ closeBefore, close }: TaggedSyntax, name: string): string {
 }
 
 /** Values that are no strings. */
-function otherValues(schema: ObjectSchema, types: readonly ValueType[], { root }: SchemaContext, { isPython }: TaggedSyntax): Grammar {
-  const { $defs, definitions } = root;
+function otherValues(schema: ObjectSchema, types: readonly ValueType[], { context, syntax, signal }: ValueContext): Grammar {
+  const { $defs, definitions } = context.root;
   const narrowed = {
     ...($defs !== undefined && { $defs }),
     ...(definitions !== undefined && { definitions }),
     ...schema,
     type: numbersOf(schema, types),
   };
-  const values = fromJsonSchema(narrowed, { whitespace: "any", maxWhitespace: 1 });
+  const values = schemaGrammar(narrowed, { whitespace: "any", maxWhitespace: 1, signal });
   // Templates that write these words as Python does also show them to the model like that.
-  const words = isPython && schema.enum === undefined && schema.const === undefined ? types.flatMap((type) => pythonWords[type] ?? []) : [];
+  const words =
+    syntax.isPython && schema.enum === undefined && schema.const === undefined ? types.flatMap((type) => pythonWords[type] ?? []) : [];
   return words.length === 0 ? values : combine({ values }, (parts) => choice([parts.values, ...words]));
 }
 
