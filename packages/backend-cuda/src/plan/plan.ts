@@ -137,11 +137,12 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const extents = this.#extentsOf(dims);
     const host = new Map([...bound].map(([name, { spec, data }]) => [name, { data: toResident(spec, data as TypedArray) }]));
     const variant = this.#variantSync(extents.bucket);
-    const hostOutputs = variant.runSync({ extents, host }).values();
+    const results = variant.runSync({ extents, host });
+    let hostOutputs = 0;
     this.countSteps();
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, to }, i) => {
-        if (to === "host") return [name, hostOutputs.next().value!.slice()];
+        if (to === "host") return [name, elementAt(results, hostOutputs++).slice()];
         const spec = elementAt(extents.outputs, i);
         const { buffer } = readBackSync(this.#device, { address: this.#outputAddress(variant.plan, name), bytes: byteLength(spec) });
         return [name, new (typedArrayOf(spec.dtype))(buffer)];
@@ -236,9 +237,9 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
       const spec = elementAt(outputs, i);
       const memory = onDevice?.memory.get(name);
       tensors[name] =
-        memory === undefined
+        memory === undefined || onDevice === undefined
           ? host.tensor(spec, hostOutputs++)
-          : new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: onDevice!.queued, ready: results }));
+          : new Tensor(spec, new DeviceStorage(this.#device, spec, memory, { queued: onDevice.queued, ready: results }));
     }
     return tensors;
   }

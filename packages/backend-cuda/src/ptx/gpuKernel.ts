@@ -1,5 +1,6 @@
 import { layoutOf } from "@centella/core/backend";
 import { type GpuKernel, type GpuStep, isBelow, product } from "@centella/gpu-kernels";
+import { named } from "@centella/quant/checks";
 import {
   argumentsOf,
   bucketElements,
@@ -32,7 +33,7 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
       k.ifUniform(isBelow(k, block, product(k, scope.extents(step.shape))), () => step.body(scope, block));
     });
   }
-  const bytes = step.kind === "map" ? layoutOf(step.args[step.to]!.dtype).bytes : 4;
+  const bytes = step.kind === "map" ? layoutOf(named(step.args, step.to).dtype).bytes : 4;
   const perWord = 4 / bytes;
   return launch(call, entry, { blocks: Math.ceil(elements / perWord / defaultThreads), args }, (scope) => {
     const { k } = scope;

@@ -6,7 +6,7 @@ const typeOfPrefix = new Map<string, RegType>(regTypes.map((type) => [prefixes[t
 
 /** The type of a register, by its name. */
 export function typeOf(register: string): RegType {
-  const type = typeOfPrefix.get(register[1]!);
+  const type = typeOfPrefix.get(register.charAt(1));
   if (register[0] !== "%" || type === undefined) throw new TypeError(`ptx: expected a register, got ${register}`);
   return type;
 }

@@ -1,4 +1,4 @@
-import { isQuantized } from "@centella/core/backend";
+import { elementAt, isQuantized } from "@centella/core/backend";
 import { blockLayout, type NumberLayout } from "@centella/quant";
 import { placeOf, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
@@ -53,8 +53,11 @@ function createPacking(format: UnitFormat): Packing {
   const flips = new Uint32Array(words);
   const list = copiesOf(format, flips).toSorted((a, b) => a.word - b.word);
   const starts = new Uint32Array(words + 1);
-  for (const { word } of list) starts[word + 1]!++;
-  for (let word = 0; word < words; word++) starts[word + 1]! += starts[word]!;
+  const addTo = (word: number, count: number): void => {
+    starts[word] = elementAt(starts, word) + count;
+  };
+  for (const { word } of list) addTo(word + 1, 1);
+  for (let word = 0; word < words; word++) addTo(word + 1, elementAt(starts, word));
   const copies = Uint32Array.from(list, (copy) =>
     Object.entries(copyFields).reduce((entry, [name, { from }]) => entry + copy[name as keyof typeof copyFields] * 2 ** from, 0),
   );
@@ -86,7 +89,7 @@ function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
     }
   };
   const flip = (word: number, bit: number, value: number, from: number, bits: number): void => {
-    flips[word] = (flips[word]! ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
+    flips[word] = (elementAt(flips, word) ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
   };
   const blockBytes = storedRowBytes(format, stored?.codes.count ?? 1);
   const numberOf = (layout: NumberLayout, index: number): Source => {
@@ -144,12 +147,12 @@ export function unpack({ format, rows, columns, units }: UnitMatrix, packed: Uin
   const field = (entry: number, { from, bits }: { readonly from: number; readonly bits: number }): number =>
     (entry >>> from) & (2 ** bits - 1);
   const wordsPerUnit = format.bytes / 4;
+  const copiesOfWords = Array.from({ length: wordsPerUnit }, (_, word) => copies.subarray(starts[word], starts[word + 1]));
   for (let unit = 0; unit * wordsPerUnit < words.length; unit++) {
     const [firstRow, firstByte] = [Math.floor(unit / units) * unitRows, (unit % units) * rowBytes];
     for (let word = 0; word < wordsPerUnit; word++) {
-      const value = words[unit * wordsPerUnit + word]! ^ flips[word]!;
-      for (let i = starts[word]!; i < starts[word + 1]!; i++) {
-        const entry = copies[i]!;
+      const value = elementAt(words, unit * wordsPerUnit + word) ^ elementAt(flips, word);
+      for (const entry of elementAt(copiesOfWords, word)) {
         const [row, byte] = [firstRow + field(entry, copyFields.row), firstByte + field(entry, copyFields.byte)];
         if (row >= rows || byte >= storedBytes) continue;
         const bits = (value >>> field(entry, copyFields.to)) & (2 ** field(entry, copyFields.bits) - 1);

@@ -75,6 +75,7 @@ export function stageActivations(
   staged: StagedActivations,
 ): void {
   const thread = k.thread();
+  const { factors } = staged;
   if (plan.columns === 1) {
     const from = row(k.constant("u32", 0));
     const pieces = plan.padded / piece;
@@ -90,7 +91,7 @@ export function stageActivations(
     });
     for (const [i, place] of places.entries())
       k.if(k.compare("lt", place, pieces), () => put(k, plan, staged, place, k.constant("u32", 0), valuesOf(i), scale?.factor));
-    if (scale !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", staged.factors!, scale.inverse));
+    if (scale !== undefined && factors !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", factors, scale.inverse));
     return;
   }
   const last = k.sub(asValue(k, count), 1);
@@ -104,7 +105,8 @@ export function stageActivations(
       return warpReduce(k, [largest.get()] as const, ([a], [b]) => [k.max(a, b)])[0];
     });
     k.for(lane, plan.padded / piece, lanes, (place) => put(k, plan, staged, place, column, from(place), scale?.factor));
-    if (scale !== undefined) k.if(k.compare("eq", lane, 0), () => k.st("f32", k.sharedAt("f32", staged.factors!, column), scale.inverse));
+    if (scale !== undefined && factors !== undefined)
+      k.if(k.compare("eq", lane, 0), () => k.st("f32", k.sharedAt("f32", factors, column), scale.inverse));
   });
 }
 

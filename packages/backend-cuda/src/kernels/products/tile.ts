@@ -46,7 +46,7 @@ export class Tile {
   /** The first of the two columns of the lane's results. */
   readonly #column: U32;
   /** Elements of a matrix product that are results. */
-  readonly kept: readonly number[];
+  readonly kept: readonly (0 | 1 | 2 | 3)[];
 
   constructor(
     { k, ...scope }: Scope,
@@ -84,8 +84,8 @@ export class Tile {
       const [scale, minimum] = [loaded.scale(group), loaded.minimum?.(group)];
       for (const [i, element] of this.kept.entries()) {
         const high = element >> 1;
-        scaled[i] = accumulate(k, scaled[i], elementAt(scale, high), products[element]!);
-        if (minimum !== undefined) lowered[i] = accumulate(k, lowered[i], elementAt(minimum, high), totals(group)[element]!);
+        scaled[i] = accumulate(k, scaled[i], elementAt(scale, high), products[element]);
+        if (minimum !== undefined) lowered[i] = accumulate(k, lowered[i], elementAt(minimum, high), totals(group)[element]);
       }
     };
     for (let pair = 0; pair < width / 32; pair++) {
@@ -105,13 +105,13 @@ export class Tile {
     }
     for (const [i, element] of this.kept.entries()) {
       const sum = elementAt(sums, i);
-      if (plain !== undefined) sum.set(plain[element]!);
+      if (plain !== undefined) sum.set(plain[element]);
       for (const [part, steps] of [
         [scaled[i], loaded.steps?.scale],
         [lowered[i], loaded.steps?.minimum],
       ] as const) {
         if (part === undefined) continue;
-        sum.set(steps === undefined ? k.add(sum.get(), part) : k.fma(steps[element >> 1]!, part, sum.get()));
+        sum.set(steps === undefined ? k.add(sum.get(), part) : k.fma(elementAt(steps, element >> 1), part, sum.get()));
       }
     }
   }

@@ -88,7 +88,7 @@ function shifted(k: PtxBuilder, word: U32, bits: number): U32 {
 
 function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, row: U32): Omit<LoadedUnit, "fragment"> {
   const rowAt = (offset: number, words: number): Shared<"u32"> => k.sharedAt("u32", unit, k.add(k.mul(row, words), offset / 4));
-  const both = <T>(read: (which: number) => T): readonly [T, T] => [read(0), read(1)];
+  const both = <T>(read: (which: 0 | 1) => T): readonly [T, T] => [read(0), read(1)];
   switch (scales.kind) {
     case "none":
       return { scale: () => both(() => k.constant("f32", 1)), minimum: undefined, steps: undefined };
@@ -99,9 +99,9 @@ function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, 
         const words = both((which) => k.ldVector("u32", from, 32 * which));
         const pairs = new Map<number, readonly [readonly [F32, F32], readonly [F32, F32]]>();
         return (group) => {
-          const pair = pairs.get(group >> 1) ?? both((which) => k.halfPair(elementAt(words[which]!, group >> 1)));
+          const pair = pairs.get(group >> 1) ?? both((which) => k.halfPair(elementAt(words[which], group >> 1)));
           pairs.set(group >> 1, pair);
-          return both((which) => pair[which]![group & 1]!);
+          return both((which) => elementAt(pair[which], group & 1));
         };
       };
       return { scale: halvesFrom(scales.d), minimum: scales.m === undefined ? undefined : halvesFrom(scales.m), steps: undefined };
@@ -111,7 +111,7 @@ function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, 
       const words = both((which) => k.ldVector("u32", from, 32 * which));
       const scale = k.halfPair(k.ld("u32", rowAt(scales.d, 1)));
       return {
-        scale: (group) => both((which) => k.byteToFloat(elementAt(words[which]!, group >> 2), group & 3, scales.zero)),
+        scale: (group) => both((which) => k.byteToFloat(elementAt(words[which], group >> 2), group & 3, scales.zero)),
         minimum: undefined,
         steps: { scale, minimum: undefined },
       };
@@ -122,22 +122,22 @@ function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, 
         const low = k.ldVector("u32", lowFrom, 16 * which, 2);
         const high = k.ld("u32", highFrom, 8 * which);
         // Of scales and of minima: four groups in the bytes of a word, then four more.
-        return [0, 1].map((number) =>
-          [0, 1].map((upper) => {
+        return both((number) =>
+          both((upper) => {
             const nibbles = k.and(shifted(k, elementAt(low, number), 4 * upper), 0x0f0f0f0f);
             return k.maskOr(shifted(k, high, 4 * number + 2 * upper - 4), 0x30303030, nibbles);
           }),
         );
       });
       const numbers =
-        (number: number) =>
+        (number: 0 | 1) =>
         (group: number): PerRow =>
-          both((which) => k.byteToFloat(bytes[which]![number]![group >> 2]!, group & 3));
+          both((which) => k.byteToFloat(elementAt(bytes[which][number], group >> 2), group & 3));
       const steps = both((which) => k.halfPair(k.ld("u32", stepsFrom, 8 * which)));
       return {
         scale: numbers(0),
         minimum: numbers(1),
-        steps: { scale: both((which) => steps[which]![0]), minimum: both((which) => k.neg(steps[which]![1])) },
+        steps: { scale: both((which) => steps[which][0]), minimum: both((which) => k.neg(steps[which][1])) },
       };
     }
   }
