@@ -194,6 +194,8 @@ describe("run", () => {
 
   test.each([
     [["--system", "x", "--raw"], /--system or --raw, got both/],
+    [["--no-reasoning", "--raw"], /--no-reasoning or --raw, got both/],
+    [["--reasoning-budget", "9", "--raw"], /--reasoning-budget or --raw, got both/],
     [["--logprobs", "1"], /--json with --logprobs/],
     [["--context", "0"], '--context: expected a whole number from 1 or "auto", got 0'],
     [["--top-p", "2"], /--top-p: expected a number in 0 … 1/],

@@ -76,6 +76,8 @@ export const run: Command = command({
 function refuseContradictions(values: Values): void {
   if (values.chat && values.raw) throw new UsageError("run: expected --chat or --raw, got both");
   if (values.system !== undefined && values.raw) throw new UsageError("run: expected --system or --raw, got both");
+  if (values["no-reasoning"] && values.raw) throw new UsageError("run: expected --no-reasoning or --raw, got both");
+  if (values["reasoning-budget"] !== undefined && values.raw) throw new UsageError("run: expected --reasoning-budget or --raw, got both");
   if (values.logprobs !== undefined && !values.json) throw new UsageError("run: expected --json with --logprobs, got none");
   if (values.prompt !== undefined && values.file !== undefined) throw new UsageError("run: expected --prompt or --file, got both");
 }
