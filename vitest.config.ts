@@ -1,7 +1,17 @@
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run on live sources: the custom condition resolves @centella/* to src/, without a build.
 const conditions = ["@centella/source"];
+
+/** The slow tests first, so that none of them runs alone at the end. Their files are short, and Vitest begins with the longest. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification): boolean => moduleId.endsWith(".grid.test.ts");
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
 
 // biome-ignore lint/style/noDefaultExport: vitest loads the default export.
 export default defineConfig({
@@ -11,6 +21,7 @@ export default defineConfig({
     include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
     // One for each core. The default leaves a core unused, which takes twice as long on two cores.
     maxWorkers: "100%",
+    sequence: { sequencer: SlowFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
