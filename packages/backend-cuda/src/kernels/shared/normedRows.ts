@@ -37,6 +37,8 @@ export function normedRows(call: KernelCall, norm: AnchoredCall, { a, lefts: [ro
     turns: Math.max(1, Math.min(maxTurns, Math.floor(columns / (warps * enoughBlocks)))),
     open(scope) {
       const { k } = scope;
+      // Shared memory leaves room for few blocks: without this, ptxas keeps registers for more of them and spills on sm_80.
+      k.blocksPerMultiprocessor = 2;
       const most = bucketElements(call, lead);
       const memory = k.sharedMemory("f32", most * depth);
       const set = (index: U32, value: F32): void => k.st("f32", k.sharedAt("f32", memory, index), value);
