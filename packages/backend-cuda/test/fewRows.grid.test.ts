@@ -51,6 +51,7 @@ const rowCounts = [1, 2, 3, 8, 11, 37];
 
 const sample = ["f16", "q8_0", "q4_K"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
+// The full grid runs them.
 if (!isFullGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
 
 describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) => {

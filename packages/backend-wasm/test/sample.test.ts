@@ -89,6 +89,7 @@ test("chooses what the reference does, with other options in each row, without a
       spec: { dtype: data instanceof Float32Array ? ("f32" as const) : ("i32" as const), shape: shapes[name] ?? [rows] },
       data,
     }));
+    // The list has the op's inputs in their order, which `map` does not tell the types.
     sampleReference(host as unknown as Parameters<typeof sampleReference>[0], {}, { spec: { dtype: "i32", shape: [rows] }, data: want });
     expect(options.filter((_, row) => y[row] !== want[row])).toEqual([]);
     expect(new Set(want).size).toBeGreaterThan(rows / 4);

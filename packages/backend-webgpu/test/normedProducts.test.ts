@@ -36,7 +36,9 @@ async function results(backend: Backend, form: Form, rows: number, isApart: bool
   return { steps, data };
 }
 
-describe.skipIf(typeof opened === "string")("a norm in the dispatch of its products", () => {
+const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
+
+describe.skipIf(typeof opened === "string")(`a norm in the dispatch of its products${reason}`, () => {
   const { backend } = opened as Exclude<typeof opened, string>;
   afterAll(() => backend.dispose());
 

@@ -46,6 +46,7 @@ function toolsOf(given: string): readonly Tool[] {
 
 /** A tool in the form of the API, from that of OpenAI or of the API itself, which is checked later. */
 function toolOf(given: { readonly function?: { readonly parameters?: unknown; readonly [field: string]: unknown } }): Tool {
+  // `generate` checks its form and says what is wrong with it.
   if (given?.function === undefined) return given as unknown as Tool;
   const { name, description, parameters } = given.function;
   return { name, ...(description !== undefined && { description }), ...(parameters !== undefined && { inputSchema: parameters }) } as Tool;

@@ -124,6 +124,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
       ["fable-q4_k_m", "f32", activationError],
     ] as const;
     const few = isSample ? 1 : 3;
+    // The full grid runs them.
     test.skip.each(fables.slice(few, scope === "smoke" ? 3 : few))("%s, activations %s (not in the sample)", () => undefined);
     test.each(fables.slice(0, scope === "smoke" ? few : fables.length))("%s, activations %s", async (name, activations, limit) => {
       await using model = await load(shared(`models/${name}.gguf`), { activations });

@@ -51,6 +51,7 @@ function setUp(runsInFlight: number): {
       logits: output("logits", () => new Float32Array(0)),
       chosen: output("chosen", (tokens) => Int32Array.from(tokens)),
     };
+    // Stand-ins with what the scheduler uses of a tensor.
     return outputs as unknown as Record<string, Tensor>;
   };
   const sizes = { contextLength, sequences: 3, vocabSize: 10, batchSize: 8, maxRows: 8, width: 10 };

@@ -1,4 +1,4 @@
-import { elementAt } from "@centella/core/backend";
+import { elementAt, mapTuple } from "@centella/core/backend";
 import type { F32, U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import type { LeftFragment } from "../../ptx/matrix.ts";
@@ -58,7 +58,7 @@ export function loadUnit(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">,
 function fragmentOf(k: PtxBuilder, planes: readonly CodePlane[], words: readonly (readonly U32[])[], chunk: number): LeftFragment {
   const [first = [], second = []] = words;
   const bits = planes[0]?.bits;
-  if (bits === 16) return [0, 1, 2, 3].map((i) => elementAt(first, 4 * chunk + i)) as unknown as LeftFragment;
+  if (bits === 16) return mapTuple([0, 1, 2, 3] as const, (i) => elementAt(first, 4 * chunk + i));
   const [pair, odd] = [chunk >> 1, chunk & 1];
   const rows = [0, 1].map((high): readonly [low: U32, high: U32] => {
     if (bits === 8) {

@@ -34,6 +34,7 @@ function checkedFormat(format: ToolFormat): ToolFormat {
   const isWhole =
     [before, call, between].every((pieces) => Array.isArray(pieces) && pieces.every(isPiece)) &&
     [after, trigger, id].every((text) => typeof text === "string") &&
+    // The kind alone is known: a user's format may lack any of the fields that the type promises.
     texts?.every((name) => typeof (syntax as unknown as Readonly<Record<string, unknown>>)[name] === "string") === true &&
     (syntax.kind !== "tagged" || (isRecord(syntax.open) && valueTypes.every((type) => typeof syntax.open[type] === "string"))) &&
     isRecord(template);
