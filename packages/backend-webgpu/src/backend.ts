@@ -28,8 +28,9 @@ import {
   withPersistents,
 } from "@centella/core/backend";
 import type { KernelTable } from "@centella/gpu-kernels";
-import { boolean, checkOptions, isRecord, type Kinds, kind, oneOf } from "@centella/quant/checks";
-import { openDevice, type WebgpuOptions } from "./device/device.ts";
+import { boolean, checkOptions, isRecord, type Kinds, kind, listOf, oneOf } from "@centella/quant/checks";
+import { experimentalFeatures, optionalFeatures } from "./device/capabilities.ts";
+import { type OpenDevice, openDevice, type WebgpuOptions } from "./device/device.ts";
 import { timeCopies, uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
@@ -45,6 +46,8 @@ const kinds: Kinds<WebgpuOptions> = {
   powerPreference: oneOf("low-power", "high-performance"),
   allowSoftware: boolean,
   unsafeFast: boolean,
+  disabledFeatures: listOf("features", oneOf(...optionalFeatures)),
+  experimental: listOf("features", oneOf(...experimentalFeatures)),
 };
 
 /**
@@ -58,7 +61,7 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
     name: "webgpu",
     open: async () => {
       const open = await openDevice(options);
-      return new WebgpuBackend(new DeviceQueue(open), open.info);
+      return new WebgpuBackend(new DeviceQueue(open), open);
     },
     weightBytes: deviceBytes,
   };
@@ -77,13 +80,12 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly #queue: DeviceQueue;
   readonly #kernels: KernelTable<Kernel>;
 
-  constructor(queue: DeviceQueue, device: DeviceInfo) {
+  constructor(queue: DeviceQueue, { info, capabilities }: OpenDevice) {
     this.#queue = queue;
-    this.device = device;
-    const { maxStorageBuffersPerShaderStage: maxBindings, maxComputeWorkgroupStorageSize: workgroupBytes } = queue.device.limits;
+    this.device = info;
     // One binding is the output's.
-    this.fusion = { maxInputs: maxBindings - 1, maxCalls: 128 };
-    this.#kernels = kernelTableFor({ maxBindings, workgroupBytes });
+    this.fusion = { maxInputs: capabilities.maxBindings - 1, maxCalls: 128 };
+    this.#kernels = kernelTableFor(capabilities);
   }
 
   get counters(): Counters {
@@ -118,7 +120,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     const shared = sharedPlan(this.plans, shareWith);
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
     const parts = await withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
-      compileProgram(this.#queue, lowered, persistents, background),
+      compileProgram(this.#queue, this.#kernels, lowered, persistents, background),
     );
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);

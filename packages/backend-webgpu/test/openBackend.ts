@@ -31,9 +31,14 @@ export async function openGuarded(): Promise<Backend> {
 /** The Dawn instances of the tests. They must not be collected while a device is open. */
 const instances: GPU[] = [];
 
-async function dawn(): Promise<GPU> {
+/** Dawn without a device: it compiles kernels at every feature and runs none. */
+export function nullGpu(): Promise<GPU> {
+  return dawn(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
+}
+
+async function dawn(flags: string[] = []): Promise<GPU> {
   const { create } = await import("webgpu");
-  const gpu = create([]);
+  const gpu = create(flags);
   instances.push(gpu);
   return gpu;
 }

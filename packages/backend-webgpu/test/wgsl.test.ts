@@ -3,12 +3,14 @@ import { createProgram, type Dim, type DType, type Program, type Value } from "@
 import { type FusedParams, fused, lower, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
+import { guaranteed } from "../src/device/capabilities.ts";
 import type { Dispatch } from "../src/index.ts";
-import { kernelTable, kernelTableFor } from "../src/kernels/index.ts";
+import { kernelTableFor } from "../src/kernels/index.ts";
 import { grid } from "../src/plan/variant.ts";
 
 const T = { name: "T", max: 512 };
 
+const kernelTable = kernelTableFor(guaranteed);
 const { unsupported } = kernelTable;
 
 type Input = (dtype: DType, ...shape: Dim[]) => Value;
@@ -142,7 +144,7 @@ describe("generated WGSL", () => {
       const params = { ropeType: "norm", ...(hasFactors && { freqFactors: x("f32", 16) }) } as const;
       program.output("q", program.rope(x("f32", T, 4, 32), positions, params));
       program.kvWrite(kv(program, "f16", 64), program.rope(x("f32", T, 2, 32), positions, params), x("f32", T, 2, 32), x("i32", T));
-      const kernels = kernelTableFor({ maxBindings, workgroupBytes: 2 ** 14 });
+      const kernels = kernelTableFor({ ...guaranteed, maxBindings });
       return lower(program, "webgpu", (...call) => kernels.unsupported(...call));
     };
     const stepsOf = (hasFactors: boolean, maxBindings: number) => lowered(hasFactors, maxBindings).steps.map(({ op }) => op.name);
@@ -237,7 +239,7 @@ describe("products of one tensor", () => {
       results.reduce((sum, result) => program.add(sum, result)),
     );
     const loweredFor = (workgroupBytes: number) => {
-      const kernels = kernelTableFor({ maxBindings: 16, workgroupBytes });
+      const kernels = kernelTableFor({ ...guaranteed, maxBindings: 16, workgroupBytes });
       return lower(program, "webgpu", (...call) => kernels.unsupported(...call));
     };
     expect(loweredFor(2 ** 15).steps.length).toBe(1);

@@ -2,12 +2,13 @@ import { lower, type ProgramGraph, type Unsupported } from "@centella/core/backe
 import { readGguf } from "@centella/gguf";
 import { expect, test } from "vitest";
 import { kernelTable as cuda, fusion } from "../../backend-cuda/src/kernels/index.ts";
+import { guaranteed } from "../../backend-webgpu/src/device/capabilities.ts";
 import { kernelTableFor } from "../../backend-webgpu/src/kernels/index.ts";
 import { recordModel } from "../src/model/recordModel.ts";
 import { describeArchitecture } from "../src/models/index.ts";
 import { familyModel, readFamilyGolden } from "./familyFixture.ts";
 
-const webgpu = kernelTableFor({ maxBindings: 10, workgroupBytes: 2 ** 15 });
+const webgpu = kernelTableFor({ ...guaranteed, maxBindings: 10, workgroupBytes: 2 ** 15 });
 
 /** Limits of fusion and refusals of each GPU backend. */
 const backends = {

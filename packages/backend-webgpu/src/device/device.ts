@@ -1,4 +1,5 @@
 import { ArgumentError, type DeviceInfo, UnsupportedError } from "@centella/core";
+import { type Capabilities, capabilitiesOf, type ExperimentalFeature, featuresOf, limitsOf, type OptionalFeature } from "./capabilities.ts";
 
 export interface WebgpuOptions {
   /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
@@ -11,12 +12,20 @@ export interface WebgpuOptions {
   readonly allowSoftware?: boolean;
   /** Node only: switches Dawn's validation, robustness checks and lazy clearing off. A bug in a kernel may then crash the driver. */
   readonly unsafeFast?: boolean;
+  /** Features to leave unused although the device has them, because of a bad driver or in a test. */
+  readonly disabledFeatures?: readonly OptionalFeature[];
+  /**
+   * Features outside of the WebGPU standard to use where the device has them. `"subgroup-matrix"` multiplies matrices on tensor cores; in Node it
+   * switches Dawn's unsafe APIs on, and 16-bit floats on NVIDIA.
+   */
+  readonly experimental?: readonly ExperimentalFeature[];
 }
 
 /** An open device and what must stay alive with it. */
 export interface OpenDevice {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
+  readonly capabilities: Capabilities;
   /** Must live as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
   readonly gpu: GPU;
 }
@@ -31,31 +40,27 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   if (info.kind === "software-gpu" && options.allowSoftware === false) {
     throw new UnsupportedError("webgpu", `the only adapter, ${info.name}, is a software adapter; pass allowSoftware: true to use it`);
   }
-  const { maxBufferSize, maxStorageBufferBindingSize, maxStorageBuffersPerShaderStage, maxComputeWorkgroupStorageSize } = adapter.limits;
-  const requiredLimits = {
-    maxBufferSize,
-    maxStorageBufferBindingSize,
-    maxStorageBuffersPerShaderStage,
-    maxComputeWorkgroupStorageSize,
-  };
-  const requiredFeatures = optionalFeatures.filter((feature) => adapter.features.has(feature));
-  const device = await adapter.requestDevice({ label: "centella", requiredLimits, requiredFeatures }).catch((cause: unknown) => {
+  const { disabledFeatures = [], experimental = [] } = options;
+  const requiredFeatures = featuresOf(adapter, disabledFeatures, experimental);
+  const descriptor = { label: "centella", requiredLimits: limitsOf(adapter), requiredFeatures };
+  const device = await adapter.requestDevice(descriptor).catch((cause: unknown) => {
     throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
   });
-  return { device, info, gpu };
+  return { device, info, capabilities: capabilitiesOf(device, adapter, gpu, disabledFeatures), gpu };
 }
 
-/** Features to use where the adapter has them. `timestamp-query` is for `plan.profile`. */
-const optionalFeatures: readonly GPUFeatureName[] = ["timestamp-query"];
+/** Flags of a Dawn instance. Without `timestamp_quantization`, times are not rounded to 100 µs, as pages have them. */
+function dawnFlags({ unsafeFast = false, experimental = [] }: WebgpuOptions): string[] {
+  const enabled = [
+    ...(unsafeFast ? ["skip_validation", "disable_robustness"] : []),
+    ...(experimental.length > 0 ? ["allow_unsafe_apis", "vulkan_enable_f16_on_nvidia", "use_vulkan_memory_model"] : []),
+  ];
+  const disabled = ["timestamp_quantization", ...(unsafeFast ? ["lazy_clear_resource_on_first_use"] : [])];
+  return [...(enabled.length > 0 ? [`enable-dawn-features=${enabled.join()}`] : []), `disable-dawn-features=${disabled.join()}`];
+}
 
-/** Dawn's features: without `timestamp_quantization`, times are not rounded to 100 µs, as pages have them. */
-const safeFlags = ["disable-dawn-features=timestamp_quantization"] as const;
-const unsafeFlags = [
-  "enable-dawn-features=skip_validation,disable_robustness",
-  "disable-dawn-features=timestamp_quantization,lazy_clear_resource_on_first_use",
-] as const;
-
-async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<GPU> {
+async function entryPoint(options: WebgpuOptions): Promise<GPU> {
+  const { gpu, unsafeFast = false } = options;
   const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: NodeProcess };
   const given = gpu ?? navigator?.gpu;
   if (given !== undefined) {
@@ -67,7 +72,7 @@ async function entryPoint({ gpu, unsafeFast = false }: WebgpuOptions): Promise<G
   }
   const { create } = await dawn();
   requireVulkan(process);
-  return create([...(unsafeFast ? unsafeFlags : safeFlags)]);
+  return create(dawnFlags(options));
 }
 
 /** The used part of Node's `process`. */

@@ -1,16 +1,9 @@
 import type { FusedParams } from "@centella/core/backend";
 import { type AnchoredCall, type Group, groupOf, groupUnsupported } from "@centella/gpu-kernels";
+import type { KernelLimits } from "../device/capabilities.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
 import { normUnsupported, siblingBindings, siblingDispatches, siblingsUnsupported } from "./shared/siblingProducts.ts";
-
-/** Limits of a device that decide which groups have a kernel. */
-export interface KernelLimits {
-  /** Storage buffers that a shader stage may bind. */
-  readonly maxBindings: number;
-  /** Bytes of a workgroup's memory. */
-  readonly workgroupBytes: number;
-}
 
 /** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor or of a norm, or a write to a cache. */
 export function fusedKernel(

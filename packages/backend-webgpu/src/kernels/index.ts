@@ -1,9 +1,10 @@
 import type { OpName } from "@centella/core";
 
 import { KernelTable } from "@centella/gpu-kernels";
+import type { Capabilities } from "../device/capabilities.ts";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
 import { attention } from "./attention.ts";
-import { fusedKernel, type KernelLimits } from "./fused.ts";
+import { fusedKernel } from "./fused.ts";
 import { matmul } from "./matmul.ts";
 import { customKernel } from "./shared/custom.ts";
 import type { Kernel, KernelOf } from "./shared/kernel.ts";
@@ -16,19 +17,13 @@ const own = {
   matmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
 
-/** What every device has. */
-const guaranteed: KernelLimits = { maxBindings: 8, workgroupBytes: 2 ** 14 };
-
-/** The kernels by op, those that all GPUs share and {@link own}, on a device with these limits. */
-export function kernelTableFor(limits: KernelLimits): KernelTable<Kernel> {
+/** The kernels of a device with these capabilities, by op: those that all GPUs share, and {@link own}. */
+export function kernelTableFor(capabilities: Capabilities): KernelTable<Kernel> {
   return new KernelTable<Kernel>({
     backend: "webgpu",
     own,
     shared: (_op, kernel) => kernelFrom(kernel),
-    fused: (kernelNamed) => fusedKernel(kernelNamed, limits),
+    fused: (kernelNamed) => fusedKernel(kernelNamed, capabilities),
     custom: (op) => op.kernels?.wgsl && customKernel(op, op.kernels.wgsl),
   });
 }
-
-/** The kernels on every device. */
-export const kernelTable: KernelTable<Kernel> = kernelTableFor(guaranteed);

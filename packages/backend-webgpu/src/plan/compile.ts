@@ -12,13 +12,13 @@ import {
   type Step,
   type Storage,
 } from "@centella/core/backend";
+import type { KernelTable } from "@centella/gpu-kernels";
 import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import { deviceBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
-import { kernelTable } from "../kernels/index.ts";
-import type { Dispatch, Resource } from "../kernels/shared/kernel.ts";
+import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
 import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
@@ -31,6 +31,7 @@ import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } 
  */
 export async function compileProgram(
   queue: DeviceQueue,
+  kernels: KernelTable<Kernel>,
   lowered: Lowered,
   persistents: Map<string, WebgpuPersistentBuffer>,
   background: boolean,
@@ -38,7 +39,7 @@ export async function compileProgram(
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
-    const calls = dispatchesOf(lowered).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
+    const calls = dispatchesOf(lowered, kernels).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
     const compiled = Promise.all(
       calls.map(async ({ step, dispatch, pipeline }) => {
         pipeline.value = await queue.pipelines.get(step.op.name, dispatch);
@@ -164,19 +165,22 @@ function checkOutputs({ outputs }: Lowered): void {
 }
 
 /** The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. */
-function dispatchesOf({ steps }: Lowered): readonly { readonly index: number; readonly step: Step; readonly dispatch: Dispatch }[] {
+function dispatchesOf(
+  { steps }: Lowered,
+  kernels: KernelTable<Kernel>,
+): readonly { readonly index: number; readonly step: Step; readonly dispatch: Dispatch }[] {
   const known = new Map<string, readonly Dispatch[]>();
   return steps.flatMap((step, index) => {
     if (writesItself(step)) return [];
     const key = callKey(step);
-    const dispatches = known.get(key) ?? generate(step);
+    const dispatches = known.get(key) ?? generate(step, kernels);
     known.set(key, dispatches);
     return dispatches.map((dispatch) => ({ index, step, dispatch }));
   });
 }
 
-function generate({ op, inputs, params, output }: Step): readonly Dispatch[] {
-  const kernel = kernelTable.kernelOf(op);
+function generate({ op, inputs, params, output }: Step, kernels: KernelTable<Kernel>): readonly Dispatch[] {
+  const kernel = kernels.kernelOf(op);
   if (kernel === undefined) throw new UnsupportedError(`webgpu: ${op.name}`, "there is no kernel");
   return kernel.dispatches({ inputs: inputs.map((operand) => operand?.spec), output: output.spec }, params);
 }
