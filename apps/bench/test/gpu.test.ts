@@ -2,12 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CudaBackend } from "@centella/backend-cuda";
-import { type BackendFactory, reference } from "@centella/core";
+import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
-import { floorOf } from "../src/gpu/floor.ts";
+import { floorOf, measureCopyRates } from "../src/gpu/floor.ts";
 import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
 import { ModelSource } from "../src/gpu/modelSource.ts";
 import { productKernels } from "../src/gpu/products.ts";
@@ -32,7 +32,7 @@ afterEach(() => {
 /** Patience with devices in software on a busy machine. */
 const softwareMs = 180_000;
 
-const quiet = { isOver: () => false, log: () => undefined, peer: undefined };
+const quiet = { isOver: () => false, log: () => undefined, peer: undefined, copyRates: new Map([["interpreter", 1e9]]) };
 
 /** The PTX of the kernels, on an interpreter. */
 const interpreted: BackendFactory = {
@@ -79,7 +79,7 @@ describe("kernels", () => {
     "of every group are right on the generated PTX",
     async () => {
       const { kernels, ceiling } = await runGpu({ ...quiet, factory: interpreted, groups: kernelGroups, hasModels: false });
-      expect(ceiling!.copyRate).toBeGreaterThan(0);
+      expect(ceiling).toEqual({ copyRate: 1e9 });
       expect(new Set(kernels.map(({ group }) => group))).toEqual(new Set(kernelGroups));
       for (const { name, failed, seconds } of kernels)
         expect([name, failed, seconds!.every((time) => time >= 0)]).toEqual([name, undefined, true]);
@@ -112,6 +112,18 @@ describe("kernels", () => {
     expect(names).toContain("layerNorm 8192×8192");
     for (const { bytes, name } of memoryKernels("full")) expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
   });
+});
+
+test("a device's copy rate is that of its fastest driver, and missing devices have none", async () => {
+  const copies = (name: string, microseconds: number): BackendFactory => ({
+    name,
+    open: async () =>
+      Object.assign(await reference().open(), { device: { kind: "software-gpu", name: "card" }, timeCopies: async () => microseconds }),
+  });
+  const missing: BackendFactory = { name: "missing", open: () => Promise.reject(new UnsupportedError("missing", "no driver")) };
+  const rates = await measureCopyRates([copies("slow", 4e6), missing, copies("fast", 1e6), copies("slower", 8e6)]);
+  // Four copies of 4 MiB each are read and written.
+  expect([...rates]).toEqual([["card", 8 * 4 * 2 ** 20]]);
 });
 
 test("the floor is the time of the bytes or of the arithmetic, whichever is longer", () => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { BackendFactory } from "@centella/core";
 import { backendsWith } from "../backends.ts";
+import { measureCopyRates } from "../gpu/floor.ts";
 import { type GpuResult, kernelGroups, runGpu } from "../gpu/run.ts";
 import { gpuTables } from "../gpu/tables.ts";
 import { TorchPeer } from "../gpu/torch.ts";
@@ -45,6 +46,7 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   noPositionals(positionals);
   const backends = values.backend === undefined ? backendNames : pick("--backend", values.backend, backendNames);
   const parts = values.part === undefined ? partNames : pick("--part", values.part, partNames);
+  const commit = values.json === undefined ? undefined : describeCommit(repositoryFolder);
   const end = performance.now() + 60_000 * wholeNumber("--minutes", values.minutes ?? "8", 1, 60);
   const results = await measure(
     factories.filter(({ name }) => backends.includes(name)),
@@ -52,7 +54,7 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
     () => performance.now() > end,
   );
   console.log(results.map(gpuTables).join("\n\n"));
-  if (values.json !== undefined) write(values.json, results);
+  if (values.json !== undefined) write(values.json, { date: new Date().toISOString(), commit, machine: describeMachine(), results });
   return results.some(({ kernels, models }) => [...kernels, ...models].some(({ failed }) => failed !== undefined)) ? 1 : 0;
 }
 
@@ -61,8 +63,10 @@ async function measure(chosen: readonly BackendFactory[], parts: readonly string
   const log = (line: string): void => console.error(line);
   const peer = groups.length === 0 ? undefined : await openPeer(log);
   try {
+    const copyRates = await measureCopyRates(factories);
+    const hasModels = parts.includes("models");
     const results: GpuResult[] = [];
-    for (const factory of chosen) results.push(await runGpu({ factory, groups, hasModels: parts.includes("models"), peer, isOver, log }));
+    for (const factory of chosen) results.push(await runGpu({ factory, groups, hasModels, copyRates, peer, isOver, log }));
     return results;
   } finally {
     await peer?.dispose();
@@ -81,8 +85,7 @@ async function openPeer(log: (line: string) => void): Promise<TorchPeer | undefi
   }
 }
 
-function write(file: string, results: readonly GpuResult[]): void {
-  const receipt = { date: new Date().toISOString(), commit: describeCommit(repositoryFolder), machine: describeMachine(), results };
+function write(file: string, receipt: object): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(receipt, null, 1)}\n`);
   console.error(`written: ${file}`);

@@ -1,11 +1,11 @@
-import type { Backend } from "@centella/core";
+import { type BackendFactory, UnsupportedError } from "@centella/core";
 import { measureGpuCopy } from "../ceilings/gpu.ts";
 import { ceilingRate } from "../ceilings/measure.ts";
 import type { GpuKernel, Unit } from "./kernel.ts";
 
 /** What a device can do at best. */
 export interface DeviceCeiling {
-  /** Bytes per second that the driver's copies read and write. */
+  /** Bytes per second that a driver's copies read and write. */
   readonly copyRate: number;
   /** Flops per second by unit, from the maker's data sheet. Absent for devices that are not in the table. */
   readonly peaks?: Readonly<Record<Unit, number>>;
@@ -18,9 +18,34 @@ const dataSheets: readonly (readonly [name: RegExp, peaks: Readonly<Record<Unit,
   [/\bRTX 4090\b/, { tensor: 165e12, f32: 82.6e12 }],
 ];
 
-export async function measureCeiling(backend: Backend): Promise<DeviceCeiling> {
-  const [, peaks] = dataSheets.find(([name]) => name.test(backend.device.name)) ?? [];
-  return { copyRate: ceilingRate(await measureGpuCopy(backend)).median, ...(peaks && { peaks }) };
+/**
+ * Bytes per second that copies read and write, by the device's name. The fastest driver counts, since copies of Vulkan reach a fifth of
+ * what CUDA's reach on the same H200.
+ */
+export async function measureCopyRates(factories: readonly BackendFactory[]): Promise<ReadonlyMap<string, number>> {
+  const rates = new Map<string, number>();
+  for (const factory of factories) {
+    try {
+      const backend = await factory.open();
+      const { name } = backend.device;
+      try {
+        rates.set(name, Math.max(rates.get(name) ?? 0, ceilingRate(await measureGpuCopy(backend)).median));
+      } finally {
+        await backend.dispose();
+      }
+    } catch (error) {
+      if (!(error instanceof UnsupportedError)) throw error;
+    }
+  }
+  return rates;
+}
+
+/** @throws {RangeError} for a device whose copies were not measured */
+export function ceilingOf(device: string, copyRates: ReadonlyMap<string, number>): DeviceCeiling {
+  const copyRate = copyRates.get(device);
+  if (copyRate === undefined) throw new RangeError(`ceiling: expected one of ${[...copyRates.keys()].join(", ")}, got ${device}`);
+  const [, peaks] = dataSheets.find(([name]) => name.test(device)) ?? [];
+  return { copyRate, ...(peaks && { peaks }) };
 }
 
 /** The least seconds of a call: the time of its bytes or of its arithmetic. Where the peak is unknown, the bytes alone count. */

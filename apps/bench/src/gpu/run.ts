@@ -3,7 +3,7 @@ import { digits } from "../receipts/derive.ts";
 import { Skip } from "../runner/subject.ts";
 import { median } from "../stats/bootstrap.ts";
 import { attentionKernels } from "./attention.ts";
-import { type DeviceCeiling, floorOf, measureCeiling } from "./floor.ts";
+import { ceilingOf, type DeviceCeiling, floorOf } from "./floor.ts";
 import type { GpuKernel, KernelGroup, ModeOf, Scale } from "./kernel.ts";
 import { type PreparedKernel, prepareKernel, WrongResult } from "./measureKernel.ts";
 import { type ModelResult, measureModels } from "./models.ts";
@@ -24,6 +24,8 @@ export interface GpuRun {
   readonly factory: BackendFactory;
   readonly groups: readonly KernelGroup[];
   readonly hasModels: boolean;
+  /** Bytes per second of copies by device, as `measureCopyRates` returns them. */
+  readonly copyRates: ReadonlyMap<string, number>;
   /** PyTorch on the same device. */
   readonly peer: TorchPeer | undefined;
   /** Whether the time is over. What is left then is skipped. */
@@ -59,7 +61,7 @@ export interface GpuResult {
   readonly models: readonly ModelResult[];
 }
 
-/** Measures a backend: the driver's copies, then kernels, then models. */
+/** Measures a backend: kernels, then models. */
 export async function runGpu(run: GpuRun): Promise<GpuResult> {
   const { factory, groups, hasModels, isOver, log } = run;
   const none = { backend: factory.name, kernels: [], models: [] };
@@ -74,7 +76,7 @@ export async function runGpu(run: GpuRun): Promise<GpuResult> {
   const device = backend.device.name;
   try {
     log(`${factory.name}: ${device}`);
-    const ceiling = await measureCeiling(backend);
+    const ceiling = ceilingOf(device, run.copyRates);
     const kernels: KernelResult[] = [];
     for (const kernel of kernelsOf(backend, scale, groups)) kernels.push(await measureKernel(backend, kernel, ceiling, run));
     await backend.dispose();

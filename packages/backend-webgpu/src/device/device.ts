@@ -108,10 +108,14 @@ async function dawn(): Promise<{ create(flags: string[]): GPU }> {
 
 const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render/i;
 
-/** Browsers may blank every field of `info`; then the kind is taken from `isFallbackAdapter` alone. */
+/**
+ * Dawn has the device's name in `device` and the driver's in `description`, Chrome an id of the device and its name. Browsers may blank
+ * every field; then the kind is taken from `isFallbackAdapter` alone.
+ */
 export function describeAdapter(info: GPUAdapterInfo): DeviceInfo {
   const { vendor, architecture, device, description } = info;
   const software = info.isFallbackAdapter === true || [vendor, architecture, device, description].some((text) => softwareNames.test(text));
+  const named = /^0x/.test(device) ? "" : device;
   const family = [vendor, architecture].filter((text) => text !== "").join(" ");
-  return { kind: software ? "software-gpu" : "gpu", name: description || family || "unnamed GPU" };
+  return { kind: software ? "software-gpu" : "gpu", name: named || description || family || "unnamed GPU" };
 }
