@@ -56,6 +56,7 @@ describe.each([2, 4])("with %s runs in flight", (runsInFlight) => {
     ["tokens that the device draws", { temperature: 0.9, seed: 5, topK: 20, topP: 0.9, maxTokens: 60 }],
     ["tokens that the host draws", { temperature: 0.9, seed: 5, repeatPenalty: 1.2 }],
     ["a format", { format: { regex: "[a-z ]{4,9}" } }],
+    ["a format with drafts", { format: { regex: "(the red fox|[a-z ]{9,}){5}" }, promptLookup: 4 }],
     ["log probabilities", { logprobs: 2 }],
   ];
   test.each(cases)("%s: text, end and counts are as with one", async (_, options) => {
@@ -199,7 +200,7 @@ async function opens(factory: BackendFactory): Promise<boolean> {
 
 describe.each([interpreted, ...((await opens(software)) ? [software] : [])])("on $name, tokens stay on the device", (factory) => {
   test("and texts are those of one run at a time", async () => {
-    const bytes = familyModel(withVocabulary(readFamilyGolden("llama-moe")));
+    const bytes = familyModel(withVocabulary(readFamilyGolden("llama-moe"), "gpt2"));
     await using device = await createRuntime({ backends: [factory], policy: { force: factory.name } });
     const texts: unknown[] = [];
     const sampled = { seed: 1, maxTokens: 5 };
@@ -209,6 +210,13 @@ describe.each([interpreted, ...((await opens(software)) ? [software] : [])])("on
       texts.push(await Promise.all(wanted));
       // A bias leaves the choice to the host.
       expect((await complete(model, { ...sampled, logitBias: { 3: 0 } }, [4, 5, 7])).ids).toEqual((await wanted[1]!).ids);
+      // Masks go there, also for drafts of forced text.
+      const format = { regex: "[a-c]ab![a-c]ab" };
+      const plain = await complete(model, { ...sampled, maxTokens: 9, temperature: 0, format, jumpForward: false }, [4, 5, 7]);
+      const drafted = await complete(model, { ...sampled, maxTokens: 9, temperature: 0, format }, [4, 5, 7]);
+      expect(drafted.ids).toEqual(plain.ids);
+      expect(drafted.complete).toBe(true);
+      expect(drafted.usage.draftedTokens).toBeGreaterThan(0);
     }
     expect(texts[1]).toEqual(texts[0]);
   }, 120_000);

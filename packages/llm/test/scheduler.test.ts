@@ -120,11 +120,20 @@ test("a run that is over when its token is fed answers at once", async () => {
   expect(sequence.ids).toEqual([4, 6]);
 });
 
+test("each row of a draft has a mask of its own", async () => {
+  const { scheduler, runs, pool } = setUp(1);
+  const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
+  const choice = { sampling, position: 30, masks };
+  void scheduler.feedChoosing(await pool.acquire({}), [6, 7, 8], { rows: "all", isDraft: true }, choice);
+  await turns();
+  expect(runs[0]!.inputs).toMatchObject({ tokens: [6, 7, 8], drawPositions: [30, 31, 32], masks: [1, 2, 4], maskRows: [0, 1, 2] });
+});
+
 test("runs have the options of each row, and those made ahead the next positions", async () => {
   const { scheduler, runs, pool } = setUp(2);
   void feed(scheduler, await pool.acquire({}), [4, 5], 9);
   const mask = Uint32Array.of(0b11);
-  void feed(scheduler, await pool.acquire({}), [6], 0, { position: 30, mask, sampling: { ...sampling, seed: [3, 0], topK: 2 } });
+  void feed(scheduler, await pool.acquire({}), [6], 0, { position: 30, masks: [mask], sampling: { ...sampling, seed: [3, 0], topK: 2 } });
   void scheduler.feed(await pool.acquire({}), [7], { rows: "last" });
   await turns();
   expect(runs).toHaveLength(1);

@@ -1,10 +1,13 @@
 import { UnsupportedError } from "@centella/core";
 import { combine, compile, type Grammar, GrammarError, type Matcher, sequence } from "@centella/grammar";
 import { promptEndOf, type ReasoningFormat } from "../chat/reasoning.ts";
+import type { Drafter } from "../generate/promptLookup.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { TurnTools } from "../tools/turnTools.ts";
 import { type AnswerFormat, checkFormat } from "./answerFormat.ts";
 import { answerGrammar } from "./answerGrammar.ts";
+import { forcedTokens } from "./forcedTokens.ts";
+import { type DraftSources, FormatDrafts, type NextTokens } from "./formatDrafts.ts";
 import { Markup } from "./markup.ts";
 import { textVocabulary } from "./textVocabulary.ts";
 import { markupOf, withReasoning } from "./withReasoning.ts";
@@ -35,7 +38,7 @@ export interface FormatOutcome {
 const space = 0x20;
 
 /** Excludes the tokens with which an answer would not match its format. Follows the text of one generation. */
-export class AnswerConstraint {
+export class AnswerConstraint implements NextTokens {
   readonly #tokenizer: Tokenizer;
   readonly #format: AnswerFormat | undefined;
   /** Of the answer alone, if it has a format. */
@@ -142,6 +145,40 @@ export class AnswerConstraint {
     return allowed;
   }
 
+  /** The masks of the text so far, and of the text with each further token of a draft that the format allows. @throws as {@link mask} */
+  masks(draft: readonly number[]): readonly Uint32Array[] {
+    const masks = [this.mask()];
+    const matcher = this.#matcher.fork();
+    for (const id of draft) {
+      matcher.accept(id);
+      const mask = new Uint32Array(this.#allowed.length);
+      matcher.mask(mask);
+      masks.push(mask);
+    }
+    return masks;
+  }
+
+  forced(last: number): readonly number[] {
+    return this.#spaced === undefined ? this.allowed(forcedTokens(this.#tokenizer, this.#matcher.forced(), last)) : [];
+  }
+
+  allowed(ids: readonly number[]): readonly number[] {
+    const matcher = this.#matcher.fork();
+    const end = ids.findIndex((id) => !matcher.accept(id));
+    return end < 0 ? ids : ids.slice(0, end);
+  }
+
+  certain(ids: readonly number[]): readonly number[] {
+    const masks = this.masks(ids);
+    const end = ids.findIndex((_, i) => !isSingle(masks[i] as Uint32Array));
+    return end < 0 ? ids : ids.slice(0, end);
+  }
+
+  /** Drafts the tokens that the format forces, and those of `lookup` that it allows. */
+  drafter(sources: DraftSources): Drafter {
+    return new FormatDrafts(this, sources);
+  }
+
   #beginsWithSpace(id: number): boolean {
     return this.#tokenizer.tokenBytes(id)[0] === space;
   }
@@ -154,4 +191,15 @@ export class AnswerConstraint {
       { text: textSoFar },
     );
   }
+}
+
+/** Whether exactly one bit is set. */
+function isSingle(mask: Uint32Array): boolean {
+  let found = 0;
+  for (const word of mask) {
+    if (word === 0) continue;
+    if (found !== 0 || (word & (word - 1)) !== 0) return false;
+    found = word;
+  }
+  return found !== 0;
 }

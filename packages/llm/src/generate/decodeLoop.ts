@@ -3,7 +3,7 @@ import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 import type { FeedOptions } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
-import type { PromptLookup } from "./promptLookup.ts";
+import type { Drafter } from "./promptLookup.ts";
 
 /** Returns the token that follows an output row. `history` must hold all tokens before it. */
 export type RowSampler = (row: number) => number;
@@ -14,8 +14,8 @@ export type TokenSampler =
   | {
       readonly kind: "device";
       readonly sampling: DeviceSampling;
-      /** Bits of the tokens that may come next. Undefined: all. Takes no drafts. */
-      readonly mask: (() => Uint32Array) | undefined;
+      /** Bits of the tokens that may follow the text, and the text with each further token of a draft. Undefined: all tokens may. */
+      readonly masks: ((draft: readonly number[]) => readonly Uint32Array[]) | undefined;
       /** Returns the token that comes next, given the one that the device chose. */
       readonly settle: (chosen: number) => number;
     };
@@ -26,13 +26,13 @@ export interface DecodeLoopContext {
   readonly sequence: Sequence;
   /** Ids so far. The caller adds each token before it asks for the next one. */
   readonly history: readonly number[];
-  /** Chooses the token that follows `history`. A device with a constraint takes no drafts. */
+  /** Chooses the token that follows `history`. */
   readonly sampler: TokenSampler;
   readonly overflow: ResolvedOverflow;
   /** Maximum number of tokens. */
   readonly maxTokens: number;
-  /** Drafts tokens; undefined turns drafting off. */
-  readonly lookup: PromptLookup | undefined;
+  /** Undefined turns drafting off. */
+  readonly drafter: Drafter | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -63,22 +63,22 @@ export class DecodeLoop {
 
   /** Appends tokens to the sequence and returns a sampler, whose row 0 is the last of them. */
   computeLast(ids: readonly number[]): Promise<RowSampler> {
-    const { maxTokens, sampler, lookup, signal } = this.#context;
+    const { maxTokens, sampler, drafter, signal } = this.#context;
     // The next tokens are foreseeable if the device chooses them, no mask depends on them, and no draft takes their place.
-    const isForeseeable = sampler.kind === "device" && sampler.mask === undefined && lookup === undefined;
+    const isForeseeable = sampler.kind === "device" && sampler.masks === undefined && drafter === undefined;
     const following = isForeseeable ? maxTokens - this.#count - 1 : 0;
-    return this.#compute(ids, { rows: "last", following, signal });
+    return this.#compute(ids, [], { rows: "last", following, signal });
   }
 
   /** Appends tokens to the sequence and returns a sampler of the tokens that follow their rows; see {@link Scheduler.feed}. */
-  async #compute(ids: readonly number[], options: FeedOptions): Promise<RowSampler> {
+  async #compute(ids: readonly number[], draft: readonly number[], options: FeedOptions): Promise<RowSampler> {
     const { scheduler, sequence, sampler, history } = this.#context;
     if (sampler.kind === "host") {
       const { vocabSize } = scheduler;
       const logits = await scheduler.feed(sequence, ids, options);
       return (row) => sampler.sample(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
     }
-    const choice = { sampling: sampler.sampling, position: history.length, mask: sampler.mask?.() };
+    const choice = { sampling: sampler.sampling, position: history.length, masks: sampler.masks?.(draft) };
     const tokens = await scheduler.feedChoosing(sequence, ids, options, choice);
     return (row) => sampler.settle(tokens[row] ?? -1);
   }
@@ -109,12 +109,12 @@ export class DecodeLoop {
     }
   }
 
-  /** Tokens that may follow `history`, as many as fit into one run and into the context. */
+  /** Tokens that may follow `history`, as many as fit into one run, into the context and into the text. */
   #draft(): readonly number[] {
-    const { scheduler, history, lookup } = this.#context;
-    if (lookup === undefined) return [];
-    const room = scheduler.contextLength - this.#length - 1;
-    return lookup.draft(history, Math.min(scheduler.maxVerifiedTokens - 1, room));
+    const { scheduler, history, drafter, maxTokens } = this.#context;
+    if (drafter === undefined) return [];
+    const room = Math.min(scheduler.contextLength - this.#length, maxTokens - this.#count) - 1;
+    return room < 1 ? [] : drafter.draft(history, Math.min(scheduler.maxVerifiedTokens - 1, room));
   }
 
   /**
@@ -122,14 +122,14 @@ export class DecodeLoop {
    * follows the draft.
    */
   async *#verify(id: number, draft: readonly number[], start: number): AsyncGenerator<number, void, undefined> {
-    const { scheduler, sequence, lookup, signal } = this.#context;
+    const { scheduler, sequence, drafter, signal } = this.#context;
     const ids = [id, ...draft];
     await scheduler.unpark(sequence, signal);
     sequence.beginDraft();
     let computed = 0;
     let again: readonly number[] = [];
     try {
-      const sampleRow = await this.#compute(ids, { rows: "all", isDraft: true, signal });
+      const sampleRow = await this.#compute(ids, draft, { rows: "all", isDraft: true, signal });
       this.draftedTokens += draft.length;
       computed = 1;
       for (let row = 0; row < ids.length; row++) {
@@ -149,7 +149,7 @@ export class DecodeLoop {
     } finally {
       // Accepted tokens are computed. The token that was sampled after them is not.
       again = sequence.acceptDraft(ids, computed);
-      lookup?.adapt(draft.length, Math.max(0, computed - 1));
+      drafter?.adapt(draft.length, Math.max(0, computed - 1));
     }
     if (again.length === 0) return;
     start = performance.now();

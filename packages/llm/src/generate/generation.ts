@@ -12,6 +12,7 @@ import { DecodeLoop, type RowSampler, type TokenSampler } from "./decodeLoop.ts"
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
+import type { Drafter } from "./promptLookup.ts";
 import type { ReasoningBudget } from "./reasoningBudget.ts";
 import { TextAssembly } from "./textAssembly.ts";
 
@@ -92,9 +93,9 @@ export class Generation {
     const sequence = await this.#context.openSequence();
     this.#sequence = sequence;
     const sampler = await this.#sampler();
-    const { promptLookup, maxTokens, signal } = options;
-    const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, lookup, signal });
+    const { maxTokens, signal } = options;
+    const drafter = await this.#drafter();
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, drafter, signal });
     this.#loop = loop;
     const first = yield* this.#timedPrefill(sequence, loop);
     let ending: Ending | undefined;
@@ -122,6 +123,14 @@ export class Generation {
     throw new ContextOverflowError(prompt.ids.length, scheduler.contextLength, scheduler.contextLength - 1, count);
   }
 
+  /** Drafts tokens that the format forces, or that the text repeats. */
+  async #drafter(): Promise<Drafter | undefined> {
+    const { options, constraint } = this.#context;
+    const { promptLookup, jumpForward } = options;
+    const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
+    return constraint === undefined ? lookup : constraint.drafter({ forces: jumpForward, lookup });
+  }
+
   /** Tokens are chosen on the device, unless an option needs their logits. */
   async #sampler(): Promise<TokenSampler> {
     const { options, constraint } = this.#context;
@@ -134,10 +143,14 @@ export class Generation {
       return id;
     };
     const sampling = options.logprobs === undefined ? deviceSampling(options.sampling) : undefined;
-    const hasMaskedDrafts = constraint !== undefined && options.promptLookup > 0;
-    if (sampling === undefined || hasMaskedDrafts) return { kind: "host", sample: await this.#hostSampler(settle) };
-    const mask = constraint && (() => constraint.mask());
-    return { kind: "device", sampling, mask, settle: (chosen) => settle(() => requireChoice(chosen)) };
+    if (sampling === undefined) return { kind: "host", sample: await this.#hostSampler(settle) };
+    const masks = constraint && ((draft: readonly number[]) => constraint.masks(draft));
+    const choose = (chosen: number): number => {
+      // A place where the format allows nothing has an error of its own.
+      if (chosen < 0) constraint?.mask();
+      return requireChoice(chosen);
+    };
+    return { kind: "device", sampling, masks, settle: (chosen) => settle(() => choose(chosen)) };
   }
 
   /** Returns a function that samples tokens by their logits. */

@@ -4,11 +4,19 @@ const shortestMatch = 2;
 
 const firstDraft = 4;
 
+/** Proposes tokens that may follow a text, to be verified in one run. */
+export interface Drafter {
+  /** Up to `room` tokens that may follow `history`; often none. */
+  draft(history: readonly number[], room: number): readonly number[];
+  /** Takes note of how many tokens of the last draft were accepted. */
+  adapt(drafted: number, accepted: number): void;
+}
+
 /**
  * Drafts tokens from the text itself (Saxena, "Prompt lookup decoding", 2023): if the last tokens occurred before, the tokens that
  * followed them may follow again. Drafts grow while they are accepted and shrink when tokens are rejected.
  */
-export class PromptLookup {
+export class PromptLookup implements Drafter {
   readonly #maxLength: number;
   #length: number;
 
@@ -18,7 +26,6 @@ export class PromptLookup {
     this.#length = Math.min(firstDraft, maxLength);
   }
 
-  /** Returns up to `room` tokens that may follow `history`; often none. */
   draft(history: readonly number[], room: number): readonly number[] {
     const count = Math.min(this.#length, room);
     const end = history.length;
@@ -32,7 +39,6 @@ export class PromptLookup {
     return best < 0 ? [] : history.slice(best, best + count);
   }
 
-  /** Adapts the length of drafts to how many tokens of the last one were accepted. */
   adapt(drafted: number, accepted: number): void {
     this.#length = Math.min(this.#maxLength, accepted === drafted ? 2 * drafted : accepted + 1);
   }

@@ -9,8 +9,8 @@ export interface TokenChoice {
   readonly sampling: DeviceSampling;
   /** Selects the random number of the first row, together with the seed. Those of the next rows are at the next positions. */
   readonly position: number;
-  /** Bits of the tokens that may follow the only row. Default: all. */
-  readonly mask?: Uint32Array | undefined;
+  /** For each row, bits of the tokens that may follow it. Default: all tokens may. */
+  readonly masks?: readonly Uint32Array[] | undefined;
 }
 
 /** Output of a request's rows: the rows themselves, `[rows, width]`, or only the chosen tokens, -1 where no token can be chosen. */

@@ -91,7 +91,7 @@ export class RunInputs {
         if (output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
         const choice = output.kind === "tokens" ? output.choice : undefined;
         if (this.#choices !== undefined) this.#fillChoice(this.#choices, row, choice, slice.rows - j, masked);
-        if (choice?.mask !== undefined) masked++;
+        if (choice?.masks !== undefined) masked++;
         if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = -1;
         data.outRows[row++] = token - j;
       }
@@ -112,12 +112,13 @@ export class RunInputs {
     data.topKs[row] = topK;
     data.topPs[row] = topP;
     data.minPs[row] = minP;
-    data.maskRows[row] = choice?.mask === undefined ? -1 : masked;
-    if (choice?.mask === undefined) return;
+    const allowed = choice?.masks?.[place];
+    data.maskRows[row] = allowed === undefined ? -1 : masked;
+    if (allowed === undefined) return;
     const words = maskWords(this.#layout);
     const mask = data.masks.subarray(masked * words, (masked + 1) * words);
     mask.fill(0);
-    mask.set(choice.mask.subarray(0, words));
+    mask.set(allowed.subarray(0, words));
   }
 
   #fillTokens(data: Inputs, { request, count }: Slice, token: number, i: number): void {
@@ -148,7 +149,7 @@ export class RunInputs {
       T += count;
       nOut += rows;
       if (request.output.kind === "values") nRead += rows;
-      else if (request.output.choice.mask !== undefined) nMask += rows;
+      else if (request.output.choice.masks !== undefined) nMask += rows;
     }
     const dims = { T, nOut, nSeq: slices.length };
     return this.#layout.output === "logits" ? { ...dims, nRead, nMask } : dims;
