@@ -34,7 +34,7 @@ import { type OpenDevice, openDevice, type WebgpuOptions } from "./device/device
 import { timeCopies, uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
-import { kernelTableFor } from "./kernels/index.ts";
+import { fusionLimits, kernelTableFor } from "./kernels/index.ts";
 import type { Kernel } from "./kernels/shared/kernel.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
@@ -83,8 +83,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   constructor(queue: DeviceQueue, { info, capabilities }: OpenDevice) {
     this.#queue = queue;
     this.device = info;
-    // One binding is the output's.
-    this.fusion = { maxInputs: capabilities.maxBindings - 1, maxCalls: 128 };
+    this.fusion = fusionLimits(capabilities);
     this.#kernels = kernelTableFor(capabilities);
   }
 

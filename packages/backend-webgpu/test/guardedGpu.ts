@@ -35,7 +35,7 @@ export function guardedGpu(gpu: GPU): GPU {
 }
 
 /** An object with some of its methods replaced; the others see the object itself, which native ones insist on. */
-function overlay<T extends object>(target: T, methods: Partial<Record<keyof T, unknown>>): T {
+export function overlay<T extends object>(target: T, methods: Partial<Record<keyof T, unknown>>): T {
   return new Proxy(target, {
     get(_, name) {
       if (Object.hasOwn(methods, name)) return methods[name as keyof T];

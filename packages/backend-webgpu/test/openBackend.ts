@@ -1,7 +1,7 @@
 import type { Backend } from "@centella/core";
 import { UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
-import { webgpu } from "../src/index.ts";
+import { type WebgpuOptions, webgpu } from "../src/index.ts";
 import { guardedGpu } from "./guardedGpu.ts";
 
 /** A backend for tests and the device behind it, or the reason why there is none. */
@@ -23,9 +23,9 @@ export async function openBackend(): Promise<{ readonly backend: Backend; readon
 }
 
 /** A backend whose kernels are held to their outputs. @throws {UnsupportedError} where there is no device */
-export async function openGuarded(): Promise<Backend> {
+export async function openGuarded(options: Pick<WebgpuOptions, "disabledFeatures"> = {}): Promise<Backend> {
   useSwiftShader();
-  return webgpu({ gpu: guardedGpu(await dawn()) }).open();
+  return webgpu({ ...options, gpu: guardedGpu(await dawn()) }).open();
 }
 
 /** The Dawn instances of the tests. They must not be collected while a device is open. */

@@ -1,7 +1,7 @@
 import type { OpName } from "@centella/core";
-
+import type { FusionLimits } from "@centella/core/backend";
 import { KernelTable } from "@centella/gpu-kernels";
-import type { Capabilities } from "../device/capabilities.ts";
+import type { Capabilities, KernelLimits } from "../device/capabilities.ts";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
 import { attention } from "./attention.ts";
 import { fusedKernel } from "./fused.ts";
@@ -16,6 +16,11 @@ const own = {
   // A text serves all extents of a symbolic dim, with a form for few rows and one for many; tiles fit every device's workgroup memory.
   matmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
+
+/** Returns the limits of a fused group. One binding is the output's. */
+export function fusionLimits({ maxBindings }: KernelLimits): FusionLimits {
+  return { maxInputs: maxBindings - 1, maxCalls: 128 };
+}
 
 /** The kernels of a device with these capabilities, by op: those that all GPUs share, and {@link own}. */
 export function kernelTableFor(capabilities: Capabilities): KernelTable<Kernel> {

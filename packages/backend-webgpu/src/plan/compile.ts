@@ -165,7 +165,7 @@ function checkOutputs({ outputs }: Lowered): void {
 }
 
 /** The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. */
-function dispatchesOf(
+export function dispatchesOf(
   { steps }: Lowered,
   kernels: KernelTable<Kernel>,
 ): readonly { readonly index: number; readonly step: Step; readonly dispatch: Dispatch }[] {

@@ -1,0 +1,87 @@
+import { conformanceSample, conformanceTests, NotApplicable } from "@centella/conformance";
+import { type Backend, UnsupportedError } from "@centella/core";
+import { isFullGrid } from "@centella/test-devices";
+import { afterAll, describe, expect, test } from "vitest";
+import type { Capabilities, OptionalFeature } from "../src/device/capabilities.ts";
+import { openDevice } from "../src/device/device.ts";
+import { overlay } from "./guardedGpu.ts";
+import { Dispatches, type NamedDispatch } from "./kernelTexts.ts";
+import { openGuarded } from "./openBackend.ts";
+
+/** The features of each run, as those that it leaves unused. The first is that of `conformance.grid.test.ts`. */
+const runs = {
+  nothing: ["subgroups", "shader-f16", "packed_4x8_integer_dot_product"],
+  subgroups: ["shader-f16", "packed_4x8_integer_dot_product"],
+  "subgroups and packed dot products": ["shader-f16"],
+} satisfies Readonly<Record<string, readonly OptionalFeature[]>>;
+
+async function capabilitiesWithout(disabledFeatures: readonly OptionalFeature[]): Promise<Capabilities> {
+  const { device, capabilities } = await openDevice({ disabledFeatures });
+  device.destroy();
+  return capabilities;
+}
+
+const sample = conformanceSample();
+
+/** Whole programs take long, so the sample runs them with all features alone. */
+function isChosen(run: keyof typeof runs, id: string): boolean {
+  return isFullGrid || (sample.has(id) && (run !== "subgroups" || !id.startsWith("program: ")));
+}
+
+/** The tests that a backend computes with kernels of its own, and the backend. Programs are known when they are compiled. */
+async function openRun(name: keyof typeof runs, earlier: readonly (keyof typeof runs)[]) {
+  const backend = await openGuarded({ disabledFeatures: runs[name] });
+  const dispatchesOf = async (run: keyof typeof runs) => new Dispatches(await capabilitiesWithout(runs[run]));
+  const capabilities = await capabilitiesWithout(runs[name]);
+  const [own, others] = [new Dispatches(capabilities), await Promise.all(earlier.map(dispatchesOf))];
+  const reason = `its kernels are those of ${earlier.join(" or ")}`;
+  const refusal = (dispatchesIn: (device: Dispatches) => readonly NamedDispatch[]): string | undefined => {
+    const texts = (device: Dispatches): string[] => dispatchesIn(device).map(({ dispatch }) => dispatch.code);
+    const known = new Set(others.flatMap(texts));
+    return texts(own).some((text) => !known.has(text)) ? undefined : reason;
+  };
+  const askedForCalls = overlay(backend, {
+    unsupported: (...call: Parameters<Backend["unsupported"]>) => {
+      return backend.unsupported(...call) ?? refusal((device) => device.ofCall(...call));
+    },
+  });
+  const compiling = overlay(backend, {
+    compile: async (...call: Parameters<Backend["compile"]>) => {
+      const refused = refusal((device) => device.ofProgram(call[0]));
+      if (refused !== undefined) throw new NotApplicable(refused);
+      return backend.compile(...call);
+    },
+  });
+  const tests = conformanceTests().filter(({ id, unsupported }) => isChosen(name, id) && unsupported(askedForCalls) === undefined);
+  return { backend: compiling, capabilities, tests };
+}
+
+async function describeRun(name: keyof typeof runs, earlier: readonly (keyof typeof runs)[]): Promise<void> {
+  const opened = await openRun(name, earlier).catch((error: unknown) => {
+    if (error instanceof UnsupportedError) return error.reason;
+    throw error;
+  });
+  if (typeof opened === "string") {
+    test.skip(`webgpu is not available: ${opened}`, () => undefined);
+    return;
+  }
+  const { backend, capabilities, tests } = opened;
+  afterAll(() => backend.dispose());
+  test("unnamed features are left unused", () => {
+    const { f16, packedDotProducts } = capabilities;
+    expect({ f16, packedDotProducts }).toEqual({ f16: false, packedDotProducts: name.includes("packed dot products") });
+  });
+  for (const { id, run } of tests) {
+    test(id, async ({ skip }) => {
+      try {
+        await run(backend);
+      } catch (error) {
+        if (!(error instanceof NotApplicable)) throw error;
+        skip(error.message);
+      }
+    });
+  }
+}
+
+describe("webgpu with subgroups", () => describeRun("subgroups", ["nothing"]));
+describe("webgpu with subgroups and packed dot products", () => describeRun("subgroups and packed dot products", ["nothing", "subgroups"]));

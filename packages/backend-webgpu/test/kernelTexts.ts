@@ -1,0 +1,37 @@
+import type { TensorSpec } from "@centella/core";
+import { type AnyOp, lower, type ProgramGraph } from "@centella/core/backend";
+import type { Capabilities } from "../src/device/capabilities.ts";
+import type { Dispatch } from "../src/index.ts";
+import { fusionLimits, kernelTableFor } from "../src/kernels/index.ts";
+import { dispatchesOf } from "../src/plan/compile.ts";
+
+/** A dispatch and the op that it computes. */
+export interface NamedDispatch {
+  readonly op: string;
+  readonly dispatch: Dispatch;
+}
+
+/** What a device with some capabilities dispatches, without the device. */
+export class Dispatches {
+  readonly #kernels: ReturnType<typeof kernelTableFor>;
+  readonly #fusion: ReturnType<typeof fusionLimits>;
+
+  constructor(capabilities: Capabilities) {
+    this.#kernels = kernelTableFor(capabilities);
+    this.#fusion = fusionLimits(capabilities);
+  }
+
+  /** The dispatches of one call; none if it has no kernel. */
+  ofCall(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): readonly NamedDispatch[] {
+    if (op.alias === true || this.#kernels.unsupported(op, inputs, params, output) !== undefined) return [];
+    const dispatches = this.#kernels.kernelOf(op)?.dispatches({ inputs, output }, params) ?? [];
+    return dispatches.map((dispatch) => ({ op: op.name, dispatch }));
+  }
+
+  /** The dispatches of a program. @throws {UnsupportedError} naming a node that has no kernel */
+  ofProgram(program: ProgramGraph): readonly NamedDispatch[] {
+    const { unsupported } = this.#kernels;
+    const lowered = lower(program, "webgpu", unsupported, { fusion: this.#fusion, memoryModel: "buffers" });
+    return dispatchesOf(lowered, this.#kernels).map(({ step, dispatch }) => ({ op: step.op.name, dispatch }));
+  }
+}
