@@ -23,11 +23,44 @@ export class AsyncWriter extends MemoryWriter {
     this.emit(`mbarrier.arrive.expect_tx.shared::cta.b64 _, [${barrier}], ${this.operand("u32", bytes)}`);
   }
 
+  /** Arrives at a barrier. What this thread has read or written before is over for threads that wait for the phase. */
+  arriveBarrier(barrier: Shared<"u64">): void {
+    this.require("bulkCopy");
+    this.emit(`mbarrier.arrive.shared::cta.b64 _, [${barrier}]`);
+  }
+
   /** Starts a copy to shared memory. Both addresses and `bytes` are multiples of 16. The content may be read after {@link waitBarrier}. */
   copyBulk(to: Shared<Elem>, from: Global<Elem>, bytes: U32 | number, barrier: Shared<"u64">): void {
     this.require("bulkCopy");
     const size = this.operand("u32", bytes);
     this.emit(`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [${to}], [${from}], ${size}, [${barrier}]`);
+  }
+
+  /**
+   * Starts a copy from shared memory to `to`. Both addresses and `bytes` are multiples of 16. The source needs {@link fenceAsyncProxy} after
+   * it is written, and must stay until {@link waitBulkReads}. The copy belongs to the next {@link commitBulk} of this thread.
+   */
+  storeBulk(to: Global<Elem>, from: Shared<Elem>, bytes: U32 | number): void {
+    this.require("bulkCopy");
+    this.emit(`cp.async.bulk.global.shared::cta.bulk_group [${to}], [${from}], ${this.operand("u32", bytes)}`);
+  }
+
+  /** Ends a group of this thread's copies from shared memory. */
+  commitBulk(): void {
+    this.require("bulkCopy");
+    this.emit("cp.async.bulk.commit_group");
+  }
+
+  /** Waits until all but the last `pending` groups of this thread's copies have read their sources. */
+  waitBulkReads(pending: number): void {
+    this.require("bulkCopy");
+    this.emit(`cp.async.bulk.wait_group.read ${pending}`);
+  }
+
+  /** Shows this thread's writes to shared memory to copies from there and to warpgroup products, once a barrier has ordered them. */
+  fenceAsyncProxy(): void {
+    this.require("bulkCopy");
+    this.emit("fence.proxy.async.shared::cta");
   }
 
   /** Waits until the barrier has completed the phase of this parity: 0 for the first one, 1 for the second one, 0 for the third one. */

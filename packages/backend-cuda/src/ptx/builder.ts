@@ -1,10 +1,10 @@
 import type { Bool, U32 } from "@centella/gpu-kernels";
-import { MatrixWriter } from "./matrix.ts";
 import type { Reg } from "./types.ts";
+import { WarpgroupWriter } from "./warpgroup.ts";
 import { typeOf } from "./writer.ts";
 
 /** Writes a kernel: one instruction per method, and structured flow. */
-export class PtxBuilder extends MatrixWriter {
+export class PtxBuilder extends WarpgroupWriter {
   #divergent = 0;
 
   thread(): U32 {
@@ -82,6 +82,14 @@ export class PtxBuilder extends MatrixWriter {
   sync(): void {
     if (this.#divergent > 0) throw new Error(`ptx ${this.entry}: sync() inside divergent flow`);
     this.emit("bar.sync 0");
+  }
+
+  /**
+   * Waits for `threads` threads, whole warps, at barrier `number`, 1 to 15. Allowed where threads of the block differ: the warps of one role
+   * have a barrier of their own.
+   */
+  syncSome(number: number, threads: number): void {
+    this.emit(`bar.sync ${number}, ${threads}`);
   }
 
   /** The value that the lane whose number differs in `mask` holds. All lanes of the warp must take part. */

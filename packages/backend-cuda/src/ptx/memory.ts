@@ -1,7 +1,7 @@
 import type { U32 } from "@centella/gpu-kernels";
 import { PackedWriter } from "./packed.ts";
 import { type Elem, elemBytes, type Global, ptxNames, type Reg, type Shared } from "./types.ts";
-import { typeOf } from "./writer.ts";
+import { type SharedAlignment, typeOf } from "./writer.ts";
 
 /** Elements that vector accesses load and store. */
 type VectorElem = "f32" | "b16" | "u32";
@@ -36,7 +36,7 @@ export class MemoryWriter extends PackedWriter {
   }
 
   /** Shared memory for `count` elements, at a multiple of `alignment` bytes. */
-  sharedMemory<E extends Elem>(elem: E, count: number, alignment: 16 | 128 = 16): Shared<E> {
+  sharedMemory<E extends Elem>(elem: E, count: number, alignment: SharedAlignment = 16): Shared<E> {
     const offset = Math.ceil(this.sharedBytes / alignment) * alignment;
     if (alignment > this.sharedAlignment) this.sharedAlignment = alignment;
     this.sharedBytes = offset + count * elemBytes[elem];

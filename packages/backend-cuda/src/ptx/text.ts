@@ -33,6 +33,15 @@ const order: readonly Target[] = ["sm_80", "sm_90", "sm_90a"];
 /** The `.version` of every kernel: CUDA 12.0, old enough for any driver in use, new enough for Hopper's instructions. */
 export const ptxVersion = "8.0";
 
+/**
+ * The `.target` of a text that uses `features` on a device of `target`. Devices newer than sm_90 run texts for sm_90, but none for sm_90a: only
+ * texts that need its features name it.
+ */
+export function textTarget(target: Target, features: ReadonlySet<Feature>): Target {
+  const isSpecific = [...features].some((feature) => needs[feature].target === "sm_90a");
+  return target === "sm_90a" && !isSpecific ? "sm_90" : target;
+}
+
 /** Why a kernel for `target` may not use `feature`; undefined if it may. */
 export function missingFor(feature: Feature, target: Target): string | undefined {
   const { target: needed, version } = needs[feature];

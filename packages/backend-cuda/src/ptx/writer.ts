@@ -1,5 +1,5 @@
 import type { F32 } from "@centella/gpu-kernels";
-import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target } from "./text.ts";
+import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target, textTarget } from "./text.ts";
 import { type Operand, prefixes, ptxNames, type Reg, type RegType, regTypes } from "./types.ts";
 
 const typeOfPrefix = new Map<string, RegType>(regTypes.map((type) => [prefixes[type], type]));
@@ -44,6 +44,9 @@ function declared(type: RegType): string {
   return type === "u32" ? "b32" : ptxNames[type];
 }
 
+/** Alignments of shared memory: of vectors, of bulk copies, and of operands of warpgroup products. */
+export type SharedAlignment = 16 | 128 | 1024;
+
 /** Most bytes of shared memory that a text may declare. */
 const maxStaticShared = 48 * 1024;
 
@@ -56,9 +59,10 @@ export class PtxWriter {
   protected readonly lines: string[] = [];
   protected readonly tables: string[] = [];
   readonly #counts = new Map<RegType, number>();
+  readonly #features = new Set<Feature>();
   #labels = 0;
   protected sharedBytes = 0;
-  protected sharedAlignment: 16 | 128 = 16;
+  protected sharedAlignment: SharedAlignment = 16;
   /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
   blocksPerMultiprocessor: 1 | 2 | undefined;
 
@@ -79,6 +83,7 @@ export class PtxWriter {
   require(feature: Feature): void {
     const reason = missingFor(feature, this.target);
     if (reason !== undefined) throw new Error(`ptx ${this.entry}: ${reason}`);
+    this.#features.add(feature);
   }
 
   reg<T extends RegType>(type: T): Reg<T> {
@@ -142,10 +147,10 @@ export class PtxWriter {
     });
     return [
       `.version ${ptxVersion}`,
-      `.target ${this.target}`,
+      `.target ${textTarget(this.target, this.#features)}`,
       ".address_size 64",
       ...this.tables,
-      ...(this.dynamicSharedBytes === 0 ? [] : [".extern .shared .align 128 .b8 shared[];"]),
+      ...(this.dynamicSharedBytes === 0 ? [] : [`.extern .shared .align ${this.sharedAlignment} .b8 shared[];`]),
       `.visible .entry ${this.entry}(${this.params.map((name) => `.param .u64 ${name}`).join(", ")})`,
       `.maxntid ${this.blockThreads}, 1, 1`,
       ...(this.blocksPerMultiprocessor === undefined ? [] : [`.minnctapersm ${this.blocksPerMultiprocessor}`]),

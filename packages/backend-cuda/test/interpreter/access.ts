@@ -1,6 +1,8 @@
+import { AsyncReads } from "./asyncReads.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
 import { Fault, type GlobalMemory, type Reach, Region } from "./memory.ts";
-import { areOrdered, Stamps } from "./stamps.ts";
+import { Stamps, threadOf } from "./stamps.ts";
+import { type ProductParts, type ProductShape, Warpgroup, warpgroupThreads } from "./warpgroups.ts";
 
 type Space = "global" | "shared";
 
@@ -14,7 +16,19 @@ export class Access {
   readonly #barriers: CopyBarriers;
   /** Threads that must not see what earlier launches of the graph did yet. */
   readonly #early: Set<number>;
+  readonly #asyncReads: AsyncReads;
+  /** Per two bytes of shared memory: number of fences before the last ordinary write there, plus one; 0 for none. */
+  readonly #unfenced: Int32Array;
+  /** Number of fences of the block. */
+  #fences = 0;
+  /** By thread, the number of its last fence. */
+  readonly #fenced = new Map<number, number>();
+  readonly #warpgroups = new Map<number, Warpgroup>();
+  /** Registers that warpgroups have asked for. */
+  readonly #registers = new Map<number, number>();
   thread = 0;
+  /** Counts what may end a wait for a barrier. */
+  events = 0;
 
   /** The first `earlyThreads` threads start before earlier launches are over. */
   constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number, earlyThreads: number) {
@@ -24,6 +38,8 @@ export class Access {
     this.shared = new Region("shared memory", 0, sharedBytes, true);
     this.#stamps = new Stamps();
     this.#barriers = new CopyBarriers(this.shared);
+    this.#asyncReads = new AsyncReads(sharedBytes);
+    this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
     this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
   }
 
@@ -33,13 +49,21 @@ export class Access {
 
   /** Called when all threads have reached the block's barrier: accesses before it do not meet those after it. */
   passBarrier(): void {
-    this.#stamps.phase++;
+    this.#stamps.passBarrier();
     this.#barriers.showAll();
+    this.#asyncReads.passBarrier();
+  }
+
+  /** Called when all of `members` have reached a barrier of their own. */
+  passSomeBarrier(members: readonly number[]): void {
+    this.#stamps.passSomeBarrier(members);
+    this.#asyncReads.meet(members);
   }
 
   /** Called by each lane that leaves a barrier of its warp. */
   passWarpBarrier(): void {
     this.#stamps.passWarpBarrier(this.thread);
+    if ((this.thread & 31) === 31) this.#asyncReads.meet(Array.from({ length: 32 }, (_, lane) => this.thread - 31 + lane));
   }
 
   read(space: Space, address: number, bytes: number): readonly [DataView, number] {
@@ -54,6 +78,7 @@ export class Access {
       this.#checkWrite(space, region, i);
       region.written[i] = 1;
       region.writer[i] = this.#stamp(space);
+      if (space === "shared") this.#unfenced[i] = this.#fences + 1;
     }
     return [region.view, offset];
   }
@@ -67,9 +92,77 @@ export class Access {
     this.#barriers.fence(this.thread);
   }
 
+  /** Arrives at a barrier and announces `bytes` of copies. */
   expectBytes(address: number, bytes: number): void {
     this.read("shared", address, 8);
+    this.#stamps.arrive(this.thread, address);
+    this.#asyncReads.arrive(this.thread, address);
     this.#barriers.expect(address, bytes, this.#who());
+    this.events++;
+  }
+
+  fenceAsyncProxy(): void {
+    this.#fenced.set(this.thread, ++this.#fences);
+  }
+
+  /** Starts a copy from shared memory. */
+  storeBulk(to: number, from: number, bytes: number): void {
+    const who = this.#who();
+    if (to % 16 !== 0 || from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
+      throw new Fault(`${who}: a copy of ${bytes} bytes from ${from}: expected multiples of 16`);
+    this.#checkAsyncRead(from, bytes, [this.thread]);
+    const { thread } = this;
+    this.#asyncReads.begin(`a copy of thread ${thread}`, (each) => each === thread, from, bytes);
+    for (let at = 0; at < bytes; at += 8) {
+      const [view, offset] = this.write("global", to + at, 8);
+      view.setBigUint64(offset, this.shared.view.getBigUint64(from + at));
+    }
+  }
+
+  commitBulk(): void {
+    this.#asyncReads.commit(`a copy of thread ${this.thread}`);
+  }
+
+  waitBulkReads(pending: number): void {
+    this.#asyncReads.wait(`a copy of thread ${this.thread}`, pending);
+  }
+
+  /** Starts a product of a warpgroup, once for all its threads. */
+  startProduct(shape: ProductShape, held: readonly unknown[]): void {
+    const first = this.#firstOfWarpgroup();
+    if (this.thread !== first) return;
+    const name = warpgroupName(first);
+    const warps = [0, 32, 64, 96].map((lane) => first + lane);
+    const parts = held.slice(first, first + warpgroupThreads) as ProductParts[];
+    this.#warpgroup().start(shape, parts, (address) => {
+      this.#checkAsyncRead(address, 16, warps);
+      this.#asyncReads.begin(name, (thread) => thread - (thread % warpgroupThreads) === first, address, 16);
+      return [this.shared.view, address];
+    });
+  }
+
+  commitProducts(): void {
+    if (this.thread !== this.#firstOfWarpgroup()) return;
+    this.#warpgroup().commit();
+    this.#asyncReads.commit(warpgroupName(this.thread));
+  }
+
+  waitProducts(pending: number): void {
+    if (this.thread !== this.#firstOfWarpgroup()) return;
+    this.#warpgroup().wait(pending);
+    this.#asyncReads.wait(warpgroupName(this.thread), pending);
+  }
+
+  /** The thread's sums in a list of registers, once after the wait for them. */
+  takeSums(list: number): Float32Array | undefined {
+    return this.#warpgroup().take(list, this.thread);
+  }
+
+  setRegisters(count: number): void {
+    if (count % 8 !== 0 || count < 24 || count > 256) throw new Fault(`${this.#who()}: ${count} registers`);
+    this.#registers.set(this.#firstOfWarpgroup(), count);
+    const total = [...this.#registers.values()].reduce((sum, each) => sum + each, 0);
+    if (total * warpgroupThreads > 65536) throw new Fault(`${this.#who()}: ${total} registers for ${warpgroupThreads} threads`);
   }
 
   /** Starts a copy. It lands when a thread waits for its barrier. */
@@ -87,19 +180,31 @@ export class Access {
       if (source.written[i] === 0) throw new Fault(`${who}: copy of unwritten byte ${2 * i} of ${source.name}`);
       if (isOther(source.writer[i]!, this.#stamp("global"))) throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
     }
-    for (let i = to >> 1; i < (to + bytes) >> 1; i++) this.#checkWrite("shared", this.shared, i);
+    for (let i = to >> 1; i < (to + bytes) >> 1; i++) {
+      this.#checkWrite("shared", this.shared, i);
+      this.#unfenced[i] = 0;
+    }
+    this.events++;
     this.#barriers.start(barrier, { to, data: source.bytes.slice(start, start + bytes) }, who);
   }
 
   /** Whether the barrier has completed the phase of this parity. What was copied in it may then be read by this thread. */
   tryWait(address: number, parity: number): boolean {
     this.read("shared", address, 8);
-    return this.#barriers.tryWait(address, parity, this.thread, this.#who());
+    const isOver = this.#barriers.tryWait(address, parity, this.thread, this.#who());
+    if (isOver) {
+      this.events++;
+      this.#stamps.leave(this.thread, address);
+      this.#asyncReads.leave(this.thread, address);
+    }
+    return isOver;
   }
 
   /** @throws {Fault} if copies are on their way when the block ends, or threads did not wait for earlier launches */
   finish(): void {
     this.#barriers.finish();
+    for (const warpgroup of this.#warpgroups.values()) warpgroup.finish();
+    this.#asyncReads.finish();
     if (this.#early.size > 0) throw new Fault(`${this.#early.size} threads end without a wait for earlier launches`);
   }
 
@@ -120,8 +225,10 @@ export class Access {
   }
 
   #checkWrite(space: Space, region: Region, i: number): void {
-    if (space === "shared") this.#barriers.checkWrite(i, this.#who());
-    else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
+    if (space === "shared") {
+      this.#barriers.checkWrite(i, this.#who());
+      this.#asyncReads.checkWrite(i, this.thread, this.#who());
+    } else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
     const stamp = this.#stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
       throw new Fault(`${this.#who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
@@ -136,7 +243,34 @@ export class Access {
   }
 
   #meets(space: Space, record: number, stamp: number): boolean {
-    return space === "shared" ? !areOrdered(record, stamp) : isOther(record, stamp);
+    return space === "shared" ? !this.#stamps.areOrdered(record, stamp) : isOther(record, stamp);
+  }
+
+  /** @throws {Fault} if copies or products that `threads` start may not read here: what they wrote must be fenced, and what others wrote ordered */
+  #checkAsyncRead(address: number, bytes: number, threads: readonly number[]): void {
+    if (address + bytes > this.shared.size) throw new Fault(`${this.#who()}: read of ${bytes} bytes at ${address} of ${this.shared.size}`);
+    const { writer, written } = this.shared;
+    for (let i = address >> 1; i < (address + bytes) >> 1; i++) {
+      if (written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of shared memory`);
+      for (const thread of threads) {
+        this.#barriers.checkRead(i, thread, this.#who());
+        if (this.#meets("shared", writer[i]!, this.#stamps.of(thread)))
+          throw new Fault(`${this.#who()}: race: byte ${2 * i} of shared memory was written by another thread`);
+      }
+      if (this.#unfenced[i]! > (this.#fenced.get(threadOf(writer[i]!)) ?? 0))
+        throw new Fault(`${this.#who()}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
+    }
+  }
+
+  #firstOfWarpgroup(): number {
+    return this.thread - (this.thread % warpgroupThreads);
+  }
+
+  #warpgroup(): Warpgroup {
+    const first = this.#firstOfWarpgroup();
+    const warpgroup = this.#warpgroups.get(first) ?? new Warpgroup();
+    this.#warpgroups.set(first, warpgroup);
+    return warpgroup;
   }
 
   /** Tensors are stored next to each other in one piece of memory: a kernel that leaves its own tensor reads or writes another one. */
@@ -159,6 +293,10 @@ export class Access {
   #who(): string {
     return `thread ${this.thread} (${this.#threadsBefore + this.thread} of the grid)`;
   }
+}
+
+function warpgroupName(first: number): string {
+  return `a product of threads ${first} to ${first + warpgroupThreads - 1}`;
 }
 
 const epochUnit = 2 ** 32;

@@ -49,6 +49,7 @@ export class CopyBarriers {
     for (const barrier of this.#barriers.values()) if (barrier.creator === thread) barrier.isFenced = true;
   }
 
+  /** Arrives, and announces `bytes` of copies. */
   expect(address: number, bytes: number, who: string): void {
     const barrier = this.#at(address, who);
     if (barrier.pending === 0) throw new Fault(`${who}: an arrival more than the barrier expects`);

@@ -3,7 +3,9 @@ import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
 import { Access } from "./access.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { logic3, multiply, pickBytes } from "./packed.ts";
-import { type ParsedKernel, parse, translate } from "./translate.ts";
+import { type ParsedKernel, parse } from "./parse.ts";
+import { someBarrier, translate, warpgroupMeeting } from "./translate.ts";
+import { busy, warpgroupThreads } from "./warpgroups.ts";
 
 type Thread = Generator<number, void, undefined>;
 type Start = (
@@ -33,6 +35,7 @@ const $even = (x: number): number => {
   return Number.isFinite(x) ? low + 1 : x;
 };
 const helpers = {
+  $busy: busy,
   $f16: halfToFloat,
   $toF16: floatToHalf,
   $toBf16: floatToBfloat,
@@ -106,8 +109,14 @@ export function runGrid(
     try {
       runBlock(threads, access, lanes, held);
     } catch (error) {
-      if (error instanceof Fault) throw new Fault(`${parsed.entry}, block ${ctaid}: ${error.message}`);
-      throw error;
+      const isBusy = error instanceof TypeError && error.message.includes("Symbol");
+      const reason = isBusy
+        ? `thread ${access.thread}: use of ${String(busy.description)}`
+        : error instanceof Fault
+          ? error.message
+          : undefined;
+      if (reason === undefined) throw error;
+      throw new Fault(`${parsed.entry}, block ${ctaid}: ${reason}`);
     }
   }
 }
@@ -130,8 +139,9 @@ function runBlock(threads: readonly Thread[], access: Access, lanes: readonly un
   for (;;) {
     let isMoving = false;
     for (const warp of warps) if (runWarp(threads, warp, access, lanes, held)) isMoving = true;
-    if (isMoving) continue;
+    if (isMoving || releaseSome(warps, access, lanes, held)) continue;
     const states = warps.flatMap((warp) => warp.states);
+    if (states.some((state) => state <= warpgroupMeeting(0))) throw new Fault("a barrier or a product that not all of its threads reach");
     if (states.includes(waitsForCopies)) throw new Fault("a wait for copies that never end");
     const waiting = states.filter((state) => state === atBarrier).length;
     if (waiting === 0) break;
@@ -142,11 +152,37 @@ function runBlock(threads: readonly Thread[], access: Access, lanes: readonly un
   access.finish();
 }
 
+/** Lets warpgroups and members of barriers go on that have all arrived. Returns false if none have. */
+function releaseSome(warps: readonly Warp[], access: Access, lanes: readonly unknown[], held: unknown[]): boolean {
+  const waiting = warps.filter(({ states }) => states[0]! <= warpgroupMeeting(0) && states.every((state) => state === states[0]));
+  const meetings = new Set(
+    waiting.map(({ first, states: [state] }) => (state! > someBarrier(0, 0) ? `${first >> 7} ${state}` : `${state}`)),
+  );
+  let isReleased = false;
+  for (const meeting of meetings) {
+    const state = Number(meeting.split(" ").at(-1));
+    const isWarpgroup = state > someBarrier(0, 0);
+    const members = waiting.filter(
+      ({ first, states }) => states[0] === state && (!isWarpgroup || `${first >> 7}` === meeting.slice(0, meeting.indexOf(" "))),
+    );
+    const threads = members.flatMap(({ first }) => Array.from({ length: 32 }, (_, lane) => first + lane));
+    const count = isWarpgroup ? warpgroupThreads : (someBarrier(0, 0) - state) % 4096;
+    if (threads.length < count) continue;
+    if (threads.length > count) throw new Fault(`a barrier of ${count} threads that ${threads.length} reach`);
+    if (isWarpgroup) for (const thread of threads) held[thread] = lanes[thread];
+    else access.passSomeBarrier(threads);
+    for (const { states } of members) states.fill(waitsForCopies);
+    isReleased = true;
+  }
+  return isReleased;
+}
+
 /** Runs a warp until all its lanes are at the block's barrier, done, or waiting for copies. Returns false if no lane moved. */
 function runWarp(threads: readonly Thread[], { first, states }: Warp, access: Access, lanes: readonly unknown[], held: unknown[]): boolean {
   let isMoving = false;
   for (;;) {
     let hasMoved = false;
+    const { events } = access;
     for (let lane = 0; lane < 32; lane++) {
       if (states[lane] !== waitsForCopies) continue;
       access.thread = first + lane;
@@ -154,7 +190,7 @@ function runWarp(threads: readonly Thread[], { first, states }: Warp, access: Ac
       states[lane] = isDone === true ? done : (value as number);
       if (states[lane] !== waitsForCopies) hasMoved = true;
     }
-    if (!hasMoved) return isMoving;
+    if (!hasMoved && access.events === events) return isMoving;
     isMoving = true;
     if (states.includes(waitsForCopies) || states.every((state) => state <= 0)) continue;
     if (states.some((state) => state !== states[0]))

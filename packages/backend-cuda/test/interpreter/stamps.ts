@@ -6,14 +6,68 @@ const clocks = 2 ** 20;
 const manyLanes = 0.5;
 const manyWarps = 0.75;
 
+/** By thread: what it did at smaller clocks than this comes before what the knowledge's owner does next. */
+type Knowledge = Int32Array;
+
 /** Stamps of a block's threads. */
 export class Stamps {
   /** Counts the block's barriers. */
   phase = 1;
   readonly #clocks = new Int32Array(threads);
+  /** By thread, and by barrier for copies. Starts again at each barrier of the block. */
+  readonly #known = new Map<number | string, Knowledge>();
+
+  passBarrier(): void {
+    this.phase++;
+    this.#known.clear();
+  }
 
   passWarpBarrier(thread: number): void {
     this.#clocks[thread]!++;
+    const first = thread & ~31;
+    for (let lane = first; lane < first + 32; lane++) this.#learn(thread, this.#known.get(lane));
+  }
+
+  /** All of `members` have reached a barrier. */
+  passSomeBarrier(members: readonly number[]): void {
+    const together = new Int32Array(threads);
+    for (const thread of members) {
+      together[thread] = ++this.#clocks[thread]!;
+      for (const [i, clock] of (this.#known.get(thread) ?? []).entries()) together[i] = Math.max(together[i]!, clock);
+    }
+    for (const thread of members) this.#learn(thread, together);
+  }
+
+  /** A thread arrives at a barrier for copies. */
+  arrive(thread: number, barrier: number): void {
+    const key = `barrier ${barrier}`;
+    this.#learn(key, this.#known.get(thread));
+    const known = this.#known.get(key) ?? new Int32Array(threads);
+    known[thread] = Math.max(known[thread]!, this.#clocks[thread]! + 1);
+    this.#known.set(key, known);
+  }
+
+  /** A thread has seen the phase of a barrier for copies complete. */
+  leave(thread: number, barrier: number): void {
+    this.#learn(thread, this.#known.get(`barrier ${barrier}`));
+  }
+
+  #learn(owner: number | string, more: Knowledge | undefined): void {
+    if (more === undefined) return;
+    const known = this.#known.get(owner) ?? new Int32Array(threads);
+    for (let i = 0; i < threads; i++) if (more[i]! > known[i]!) known[i] = more[i]!;
+    this.#known.set(owner, known);
+  }
+
+  /** Whether an access is ordered after a recorded one: by a barrier that both threads have passed, or because one thread did both. */
+  areOrdered(record: number, stamp: number): boolean {
+    if (areOrdered(record, stamp)) return true;
+    const known = this.#known.get(threadOf(stamp));
+    if (known === undefined || record % 1 === manyWarps) return false;
+    const isBefore = (thread: number): boolean => clockOf(record) < known[thread]!;
+    if (record % 1 === 0) return isBefore(threadOf(record));
+    const first = threadOf(record) & ~31;
+    return Array.from({ length: 32 }, (_, lane) => first + lane).every(isBefore);
   }
 
   of(thread: number): number {
@@ -27,15 +81,15 @@ export class Stamps {
   }
 }
 
-/** Whether an access is ordered after a recorded one: by a barrier of the block or of the warp, or because one thread did both. */
-export function areOrdered(record: number, stamp: number): boolean {
+/** Whether an access is ordered after a recorded one by a barrier of the block or of the warp, or because one thread did both. */
+function areOrdered(record: number, stamp: number): boolean {
   if (phaseOf(record) !== phaseOf(stamp)) return true;
   if (record % 1 === manyWarps) return false;
   if (record % 1 === 0 && threadOf(record) === threadOf(stamp)) return true;
   return warpOf(record) === warpOf(stamp) && clockOf(record) < clockOf(stamp);
 }
 
-function threadOf(stamp: number): number {
+export function threadOf(stamp: number): number {
   return Math.floor(stamp) % threads;
 }
 

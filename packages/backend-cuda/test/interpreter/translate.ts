@@ -1,106 +1,25 @@
+import { checkDefinitions, checkProductFences } from "./checks.ts";
 import { Fault } from "./memory.ts";
+import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
 
-/** One instruction: `@[!]guard name operands`. */
-interface Instruction {
-  readonly text: string;
-  readonly guard: { readonly register: string; readonly negated: boolean } | undefined;
-  readonly name: string;
-  readonly operands: readonly string[];
+/** What a thread yields at the n-th place where threads of a warpgroup meet. */
+export function warpgroupMeeting(n: number): number {
+  return -1000 - n;
 }
 
-interface Block {
-  readonly instructions: Instruction[];
-  readonly label: string | undefined;
-}
-
-export interface ParsedKernel {
-  readonly entry: string;
-  readonly params: readonly string[];
-  readonly maxThreads: number;
-  /** Undefined where a launch says how much it is. */
-  readonly sharedBytes: number | undefined;
-  readonly tables: readonly { readonly name: string; readonly type: "f32" | "u32"; readonly values: readonly number[] }[];
-  readonly blocks: readonly Block[];
-  readonly registers: readonly string[];
-}
-
-/** Reads the subset of PTX that the builder writes. @throws {Fault} for anything else */
-export function parse(ptx: string): ParsedKernel {
-  const blocks: Block[] = [{ instructions: [], label: undefined }];
-  const tables: ParsedKernel["tables"][number][] = [];
-  const registers: string[] = [];
-  let entry = "";
-  let params: string[] = [];
-  let maxThreads = 0;
-  let sharedBytes: number | undefined = 0;
-  for (const raw of ptx.split("\n")) {
-    const line = raw.trim();
-    if (line === "" || line === "{" || line === "}" || /^\.(version 8\.0|target sm_(80|90)|address_size 64|minnctapersm [12])$/.test(line))
-      continue;
-    const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
-    const head = /^\.visible \.entry (\w+)\((.*)\)$/.exec(line);
-    const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);
-    const shared = /^\.shared \.align (?:16|128) \.b8 shared\[(\d+)\];$/.exec(line);
-    const threads = /^\.maxntid (\d+), 1, 1$/.exec(line);
-    const label = /^(\$L\d+):$/.exec(line);
-    if (line === ".extern .shared .align 128 .b8 shared[];") sharedBytes = undefined;
-    else if (table !== null) {
-      const values = table[4]!.split(", ").map((item) => literal(item));
-      if (values.length !== Number(table[3])) throw new Fault(`table of ${values.length} values declared as ${table[3]}`);
-      tables.push({ name: table[2]!, type: table[1] as "f32" | "u32", values });
-    } else if (head !== null) {
-      entry = head[1]!;
-      params = head[2]!
-        .split(", ")
-        .filter(Boolean)
-        .map((param) => param.replace(".param .u64 ", ""));
-    } else if (reg !== null) for (let i = 0; i < Number(reg[2]); i++) registers.push(`${reg[1]}${i}`);
-    else if (shared !== null) sharedBytes = Number(shared[1]);
-    else if (threads !== null) maxThreads = Number(threads[1]);
-    else if (label !== null) blocks.push({ instructions: [], label: label[1] });
-    else {
-      const instruction = parseInstruction(line);
-      blocks.at(-1)!.instructions.push(instruction);
-      if (instruction.name === "bra") blocks.push({ instructions: [], label: undefined });
-    }
-  }
-  return { entry, params, maxThreads, sharedBytes, tables, blocks, registers };
-}
-
-function parseInstruction(line: string): Instruction {
-  const match = /^(?:@(!?)%(p\d+) )?([\w.:]+)(?: (.*))?;$/.exec(line);
-  if (match === null) throw new Fault(`not an instruction: ${line}`);
-  const [, negation, register, name, rest] = match;
-  return {
-    text: line,
-    guard: register === undefined ? undefined : { register, negated: negation === "!" },
-    name: name!,
-    operands: (rest ?? "").split(", ").filter(Boolean),
-  };
-}
-
-const bits = new DataView(new ArrayBuffer(8));
-
-function literal(text: string): number {
-  if (/^0f[0-9A-F]{8}$/.test(text)) {
-    bits.setUint32(0, Number.parseInt(text.slice(2), 16));
-    return bits.getFloat32(0);
-  }
-  if (/^0d[0-9A-F]{16}$/.test(text)) {
-    bits.setUint32(0, Number.parseInt(text.slice(2, 10), 16));
-    bits.setUint32(4, Number.parseInt(text.slice(10), 16));
-    return bits.getFloat64(0);
-  }
-  if (/^-?\d+$/.test(text)) return Number(text);
-  throw new Fault(`not a literal: ${text}`);
+/** What a thread yields at a barrier of `count` threads. */
+export function someBarrier(number: number, count: number): number {
+  return -1_000_000 - 4096 * number - count;
 }
 
 /**
  * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
- * lanes of a warp meet, and -2 while a barrier for copies is not complete.
+ * lanes of a warp meet, and -2 while a barrier for copies is not complete. For other meetings see {@link warpgroupMeeting}, {@link someBarrier}.
  */
 export function translate(kernel: ParsedKernel): string {
   checkDefinitions(kernel);
+  checkProductFences(kernel);
+  const lists = productLists(kernel);
   const places = new Map(kernel.blocks.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])));
   let meetings = 0;
   const cases = kernel.blocks.map(({ instructions }, i) => {
@@ -114,7 +33,11 @@ export function translate(kernel: ParsedKernel): string {
       }
       if (guard !== undefined) throw new Fault(`a guard on another instruction than bra: ${text}`);
       if (name === "ret") return "return;";
-      if (name === "bar.sync") return "yield 0; m.thread = tid;";
+      if (name === "bar.sync") {
+        const [number, count] = operands.map(Number) as [number, number?];
+        return `yield ${count === undefined ? 0 : someBarrier(number, count)}; m.thread = tid;`;
+      }
+      if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, lists);
       if (name === "shfl.sync.bfly.b32") {
         const [to, value, mask, clamp, members] = operands;
         if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
@@ -133,7 +56,7 @@ export function translate(kernel: ParsedKernel): string {
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply } = helpers;
+const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply } = helpers;
 return function* (m, params, tables, tid, ctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
@@ -142,19 +65,6 @@ ${cases.join("\n")}
     throw new Error("ran off the end");
   }
 };`;
-}
-
-function target(text: string): string {
-  if (!/^%[phuslfd]\d+$/.test(text)) throw new Fault(`not a register: ${text}`);
-  return text.slice(1);
-}
-
-function operand(text: string): string {
-  return text.startsWith("%") ? target(text) : `(${numberText(literal(text))})`;
-}
-
-function numberText(value: number): string {
-  return Object.is(value, -0) ? "-0" : String(value);
 }
 
 const comparisons: Readonly<Record<string, string>> = { eq: "===", ne: "!==", neu: "!==", lt: "<", le: "<=", gt: ">", ge: ">=" };
@@ -203,6 +113,7 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
   const to = target(operands[0]!);
+  if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
   if (name === "ld.param.u64") {
     const index = kernel.params.indexOf(operands[1]!.slice(1, -1));
     if (index < 0) throw new Fault(`no such parameter: ${text}`);
@@ -225,13 +136,6 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   return `${to} = ${value};`;
 }
 
-/** The registers of `{a,b,c}`. */
-function listOf(text: string, count: number, instruction: string): readonly string[] {
-  const registers = /^\{.*\}$/.test(text) ? text.slice(1, -1).split(",").map(target) : [];
-  if (registers.length !== count) throw new Fault(`expected ${count} registers: ${instruction}`);
-  return registers;
-}
-
 /** Every lane hands in its parts of the matrices, and computes its part of the product when all have. */
 function matrixProduct({ name, operands, text }: Instruction, meeting: number): string {
   const type = /^mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32$/.exec(name)?.[1];
@@ -239,6 +143,55 @@ function matrixProduct({ name, operands, text }: Instruction, meeting: number): 
   const [to, a, b, c] = operands.map((list, i) => listOf(list, [4, 4, 2, 4][i]!, text));
   const parts = [...a!, ...b!, ...c!].join(", ");
   return `lanes[tid] = [${parts}]; yield ${meeting}; m.thread = tid; [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
+}
+
+/** The words of `{low,high}`. */
+function parts64(list: string, text: string): readonly string[] {
+  const words = /^\{(.*)\}$/.exec(list)?.[1]?.split(",").map(operand);
+  if (words?.length !== 2) throw new Fault(`expected two words: ${text}`);
+  return words;
+}
+
+/** The lists of registers that products write. */
+function productLists({ blocks }: ParsedKernel): readonly string[] {
+  const products = blocks.flatMap(({ instructions }) => instructions.filter(({ name }) => productName.test(name)));
+  return [...new Set(products.map(({ operands }) => operands[0]!))];
+}
+
+/** Instructions that the threads of a warpgroup reach together. */
+function warpgroupInstruction({ name, operands, text }: Instruction, meeting: number, lists: readonly string[]): string {
+  const meet = `yield ${warpgroupMeeting(meeting)}; m.thread = tid;`;
+  const shape = productName.exec(name);
+  if (shape !== null) {
+    const columns = Number(shape[1]);
+    const [sums, a, b, adds, ...options] = operands as [string, string, string, string, ...string[]];
+    const isFragment = a.startsWith("{");
+    if (columns % 8 !== 0 || columns < 8 || columns > 256) throw new Fault(`no such product: ${text}`);
+    if (options.length !== (isFragment ? 3 : 4) || options[0] !== "1" || options[1] !== "1") throw new Fault(`unknown options: ${text}`);
+    const registers = listOf(sums, columns / 2, text);
+    const left = isFragment ? `[${listOf(a, 4, text).join(", ")}]` : target(a);
+    const traits = { type: shape[2], columns, isFragment, isTransposed: options.at(-1) === "1" };
+    const parts = `{ list: ${lists.indexOf(sums)}, sums: [${registers.join(", ")}], a: ${left}, b: ${target(b)}, adds: !!${operand(adds)} }`;
+    return `lanes[tid] = ${parts}; ${meet} m.startProduct(${JSON.stringify(traits)}, held); ${registers.join(" = ")} = $busy;`;
+  }
+  switch (name) {
+    case "wgmma.fence.sync.aligned":
+      return meet;
+    case "wgmma.commit_group.sync.aligned":
+      return `${meet} m.commitProducts();`;
+    case "wgmma.wait_group.sync.aligned": {
+      const taken = lists.map(
+        (list, i) => `{ const sums = m.takeSums(${i}); if (sums !== undefined) [${registersOf(list).join(", ")}] = sums; }`,
+      );
+      // The first thread waits for all, before any thread takes its sums.
+      return `${meet} m.waitProducts(${Number(operands[0])}); yield ${warpgroupMeeting(meeting + 0.5)}; m.thread = tid; ${taken.join(" ")}`;
+    }
+    case "setmaxnreg.inc.sync.aligned.u32":
+    case "setmaxnreg.dec.sync.aligned.u32":
+      return `${meet} m.setRegisters(${Number(operands[0])});`;
+    default:
+      throw new Fault(`unknown instruction: ${text}`);
+  }
 }
 
 /** Barriers in shared memory and the copies that they announce. */
@@ -250,7 +203,19 @@ function asynchronous({ name, operands, text }: Instruction): string {
     case "fence.mbarrier_init.release.cluster":
       return "";
     case "fence.proxy.async":
-      return "m.fenceBarriers();";
+      return "m.fenceBarriers(); m.fenceAsyncProxy();";
+    case "fence.proxy.async.shared::cta":
+      return "m.fenceAsyncProxy();";
+    case "mbarrier.arrive.shared::cta.b64":
+      return `m.expectBytes(${address(operands[1])}, 0);`;
+    case "cp.async.bulk.global.shared::cta.bulk_group": {
+      const [to, from, bytes] = operands;
+      return `m.storeBulk(${address(to)}, ${address(from)}, ${operand(bytes!)});`;
+    }
+    case "cp.async.bulk.commit_group":
+      return "m.commitBulk();";
+    case "cp.async.bulk.wait_group.read":
+      return `m.waitBulkReads(${Number(operands[0])});`;
     case "mbarrier.arrive.expect_tx.shared::cta.b64":
       return `m.expectBytes(${address(operands[1])}, ${operand(operands[2]!)});`;
     case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": {
@@ -378,39 +343,4 @@ function conversion(name: string, a: string): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** @throws {Fault} unless every register is assigned on every path to each of its uses */
-function checkDefinitions({ blocks }: ParsedKernel): void {
-  const places = new Map(blocks.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])));
-  const entering: (Set<string> | undefined)[] = blocks.map(() => undefined);
-  entering[0] = new Set();
-  const pending = [0];
-  const flow = (to: number, defined: ReadonlySet<string>): void => {
-    const known = entering[to];
-    const merged = known === undefined ? new Set(defined) : new Set([...known].filter((register) => defined.has(register)));
-    if (known !== undefined && merged.size === known.size) return;
-    entering[to] = merged;
-    pending.push(to);
-  };
-  const walk = (i: number, check: boolean): void => {
-    const defined = new Set(entering[i]);
-    for (const { name, guard, operands, text } of blocks[i]!.instructions) {
-      const isStore = /^(st|mbarrier\.(init|arrive)|fence|cp|bar|griddepcontrol)\./.test(name);
-      const sources = (isStore ? operands : operands.slice(1)).flatMap((item) => item.match(/%[phuslfd]\d+/g) ?? []);
-      const used = guard === undefined ? sources : [...sources, `%${guard.register}`];
-      const missing = used.find((register) => !defined.has(register));
-      if (check && missing !== undefined) throw new Fault(`${missing} is used before it is assigned on every path: ${text}`);
-      if (name === "bra") {
-        if (!check) flow(places.get(operands[0]!)!, defined);
-        if (guard === undefined) return;
-      } else if (name === "ret") return;
-      else if (!isStore) for (const [register] of (operands[0] ?? "").matchAll(/%[phuslfd]\d+/g)) defined.add(register);
-    }
-    if (!check && i + 1 < blocks.length) flow(i + 1, defined);
-  };
-  while (pending.length > 0) walk(pending.pop()!, false);
-  blocks.forEach((_, i) => {
-    if (entering[i] !== undefined) walk(i, true);
-  });
 }

@@ -10,16 +10,18 @@ export interface Gpu {
 }
 
 /** An H100 or H200. */
-export const hopper: Gpu = { target: "sm_90", multiprocessors: 132, dependentLaunch: true };
+export const hopper: Gpu = { target: "sm_90a", multiprocessors: 132, dependentLaunch: true };
 
 /** The driver of CUDA 12.3, the first one whose graphs have dependencies that end early. */
 const dependentLaunchVersion = 12030;
 
 export function gpuOf({ computeCapability, multiprocessors, driverVersion }: DeviceProperties): Gpu {
-  const isHopper = computeCapability[0] >= 9;
+  const [major, minor] = computeCapability;
+  const overlaps = major >= 9;
   return {
-    target: isHopper ? "sm_90" : "sm_80",
+    // The instructions of sm_90a are those of exactly 9.0.
+    target: major === 9 && minor === 0 ? "sm_90a" : overlaps ? "sm_90" : "sm_80",
     multiprocessors,
-    dependentLaunch: isHopper && driverVersion >= dependentLaunchVersion,
+    dependentLaunch: overlaps && driverVersion >= dependentLaunchVersion,
   };
 }
