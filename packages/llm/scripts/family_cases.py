@@ -232,3 +232,31 @@ CASES += [
     Case("lfm2-windowed", "lfm2", {"shortconv.l_cache": 3, "attention.sliding_window": 8, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, layers=3, kv_heads=[0, 2, 0]),
     Case("gpt-oss-bases", "gpt-oss", {**named["gpt-oss"].extra, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, BIASED),
 ]
+SECTIONS = {"rope.dimension_sections": [2, 1, 1, 0]}
+MIXED = {**EXPERTS, "expert_weights_scale": 2.5, "expert_weights_norm": True, "expert_shared_count": 2, "leading_dense_block_count": 1}
+CASES += [
+    Case("arcee", "arcee"),
+    Case("exaone", "exaone"),
+    Case("orion", "orion", norm="layer"),
+    Case("codeshell", "codeshell", norm="layer"),
+    Case("jais2", "jais2", norm="layer"),
+    Case("chatglm", "chatglm", {"rope.dimension_count": 4}, BIASED),
+    Case("pangu-embedded", "pangu-embedded"),
+    Case("plamo", "plamo"),
+    Case("refact", "refact", kv_heads=1),
+    Case("jais", "jais", {"attention.max_alibi_bias": 8.0}, norm="layer", kv_heads=4),
+    Case("starcoder", "starcoder", norm="layer", kv_heads=1),
+    Case("maincoder", "maincoder"),
+    Case("olmo", "olmo", {"attention.clamp_kqv": 0.5}, norm="layer"),
+    Case("qwen2vl", "qwen2vl", SECTIONS, BIASED),
+    Case("qwen3vl", "qwen3vl", SECTIONS),
+    Case("qwen3vlmoe", "qwen3vlmoe", {**SECTIONS, **EXPERTS}),
+    Case("paddleocr", "paddleocr", SECTIONS),
+    Case("deepseek", "deepseek", MIXED, layers=3),
+    Case("dots1", "dots1", {**MIXED, "expert_gating_func": 2}, ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"], layers=3, kv_heads=4),
+    Case("bailingmoe", "bailingmoe", MIXED, layers=3),
+    Case("minimax-m2", "minimax-m2", {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_gating_func": 2}, ["exp_probs_b.bias"]),
+    Case("glm4moe", "glm4moe", MIXED, [*BIASED, "attn_q_norm.weight", "attn_k_norm.weight"], layers=3),
+    Case("phimoe", "phimoe", {"expert_count": 6, "expert_used_count": 2}),
+    Case("dbrx", "dbrx", {"expert_count": 6, "expert_used_count": 2, "attention.clamp_kqv": 0.5}, norm="layer"),
+]

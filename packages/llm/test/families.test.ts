@@ -3,7 +3,7 @@ import { createRuntime, type Runtime } from "@centella/core";
 import { readGguf } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { architectureStatus, loadModel, supportedArchitectures } from "../src/index.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
+import { type FamilyGolden, familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
 /** Maximum relative error with f32 weights and cache. */
@@ -48,6 +48,24 @@ test("every verified family has a golden here or logits in the outside test data
   }
   const verified = supportedArchitectures.filter((name) => architectureStatus(name) === "verified");
   expect(verified.filter((name) => !here.has(name) && !outside.has(name))).toEqual([]);
+});
+
+test("blocks that guess further tokens are left out", async () => {
+  const golden = readFamilyGolden("glm4moe");
+  const withBlock = (guessing: number): FamilyGolden => ({
+    ...golden,
+    metadata: [
+      ...golden.metadata.map((entry) => (entry[0] === "glm4moe.block_count" ? (["glm4moe.block_count", "u32", 4] as const) : entry)),
+      ["glm4moe.nextn_predict_layers", "u32", guessing],
+    ],
+    tensors: { ...golden.tensors, "blk.3.nextn.eh_proj.weight": [32, 64] },
+  });
+  await using runtime = await createRuntime({ backends: [] });
+  await using model = await loadModel(familyModel(withBlock(1)), { runtime, cacheType: "f32" });
+  expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(exactError);
+  await expect(loadModel(familyModel(withBlock(4)), { runtime })).rejects.toThrow(
+    "expected glm4moe.nextn_predict_layers from 0 to 3, got 4",
+  );
 });
 
 test("experts in a family without experts are refused, naming the tensor", async () => {

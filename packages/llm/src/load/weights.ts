@@ -99,6 +99,11 @@ export class WeightTable {
     for (const name of names) this.#ignored.add(name);
   }
 
+  /** Leaves out all tensors whose names begin with `prefix`. */
+  ignoreAll(prefix: string): void {
+    this.ignore(...this.#file.tensors.map(({ name }) => name).filter((name) => name.startsWith(prefix)));
+  }
+
   /** The error for tensors that are missing or misshapen so far, if there are any. */
   get problems(): ModelError | undefined {
     return this.#missing.size + this.#misshapen.size === 0 ? undefined : this.#error([]);

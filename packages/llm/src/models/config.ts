@@ -12,6 +12,8 @@ export interface ModelConfig extends ModelShape {
   readonly norm: "rms" | "layer";
   /** Epsilon of the norms. */
   readonly epsilon: number;
+  /** Blocks behind the last layer that guess further tokens. They take no part in the logits. */
+  readonly guessingBlocks: number;
 }
 
 export interface ConfigOptions {
@@ -31,7 +33,7 @@ export interface ConfigOptions {
 export function readConfig(file: MetadataReader, { norm = "rms", isEncoder = false, isHybrid = false }: ConfigOptions = {}): ModelConfig {
   const contextLength = file.requiredTokens("context_length");
   const embeddingLength = file.requiredSize("embedding_length");
-  const layers = file.requiredBlocks();
+  const { layers, guessingBlocks } = readBlocks(file);
   const feedForwardLength = file.requiredWidth("feed_forward_length");
   const heads = file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
   const epsilon = readEpsilon(file, norm);
@@ -66,10 +68,22 @@ export function readConfig(file: MetadataReader, { norm = "rms", isEncoder = fal
     valueLength,
     norm,
     epsilon,
+    guessingBlocks,
     isEncoder,
     hasCache: kvHeadsOf.has,
     states: [],
   };
+}
+
+/** Blocks that are layers, and those behind them. @throws {ModelError} */
+export function readBlocks(file: MetadataReader): Pick<ModelConfig, "layers" | "guessingBlocks"> {
+  const blocks = file.requiredBlocks();
+  const guessingBlocks = file.number("nextn_predict_layers") ?? 0;
+  if (Number.isInteger(guessingBlocks) && guessingBlocks >= 0 && (blocks === 0 || guessingBlocks < blocks))
+    return { layers: blocks - guessingBlocks, guessingBlocks };
+  throw new ModelError(
+    `metadata: expected ${file.key("nextn_predict_layers")} from 0 to ${blocks - 1}, got ${guessingBlocks}; convert the model again`,
+  );
 }
 
 /** The epsilon of the model's norms, which the file must have. */

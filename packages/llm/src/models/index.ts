@@ -1,57 +1,92 @@
-import { check, string } from "@centella/quant/checks";
+import { check, named, string } from "@centella/quant/checks";
 import { UnsupportedArchitectureError } from "../errors.ts";
 import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import type { ModelDescription } from "../model/modelBuilder.ts";
 import type { Family } from "./family.ts";
 
+type FamilyLoader = () => Promise<{ readonly family: Family }>;
+
+/** A family that is Llama's but for some traits. */
+const variant =
+  (name: string): FamilyLoader =>
+  async () => {
+    const [{ variants }, { transformer }] = await Promise.all([import("./families/variants.ts"), import("./transformer.ts")]);
+    const traits = named(variants, name);
+    return { family: (file) => transformer(file, traits(file)) };
+  };
+
 /** Loaders of the families, by `general.architecture`: an app loads the family of its model alone. */
-export const families: Readonly<Record<string, () => Promise<{ readonly family: Family }>>> = {
-  baichuan: () => import("./families/baichuan.ts"),
+export const families: Readonly<Record<string, FamilyLoader>> = {
+  arcee: variant("arcee"),
+  baichuan: variant("baichuan"),
+  bailingmoe: variant("bailingmoe"),
   bert: () => import("./families/bert.ts"),
   bloom: () => import("./families/bloom.ts"),
+  chatglm: variant("chatglm"),
+  codeshell: variant("codeshell"),
   cohere2: () => import("./families/cohere2.ts"),
-  "command-r": () => import("./families/commandR.ts"),
+  "command-r": variant("command-r"),
+  dbrx: () => import("./families/dbrx.ts"),
+  deepseek: variant("deepseek"),
   deepseek2: () => import("./families/deepseek2.ts"),
-  ernie4_5: () => import("./families/ernie45.ts"),
-  "ernie4_5-moe": () => import("./families/ernie45Moe.ts"),
+  dots1: variant("dots1"),
+  ernie4_5: variant("ernie4_5"),
+  "ernie4_5-moe": variant("ernie4_5-moe"),
+  exaone: variant("exaone"),
   exaone4: () => import("./families/exaone4.ts"),
   falcon: () => import("./families/falcon.ts"),
-  gemma: () => import("./families/gemma.ts"),
+  gemma: variant("gemma"),
   gemma2: () => import("./families/gemma2.ts"),
   gemma3: () => import("./families/gemma3.ts"),
   glm4: () => import("./families/glm4.ts"),
-  gpt2: () => import("./families/gpt2.ts"),
-  gptneox: () => import("./families/gptneox.ts"),
+  glm4moe: variant("glm4moe"),
   "gpt-oss": () => import("./families/gptOss.ts"),
-  granite: () => import("./families/granite.ts"),
-  granitemoe: () => import("./families/granitemoe.ts"),
+  gpt2: () => import("./families/gpt2.ts"),
+  gptneox: variant("gptneox"),
+  granite: variant("granite"),
+  granitemoe: variant("granitemoe"),
   "hunyuan-dense": () => import("./families/hunyuanDense.ts"),
   "hunyuan-moe": () => import("./families/hunyuanMoe.ts"),
-  internlm2: () => import("./families/internlm2.ts"),
+  internlm2: variant("internlm2"),
+  jais: variant("jais"),
+  jais2: variant("jais2"),
   jamba: () => import("./families/jamba.ts"),
   lfm2: () => import("./families/lfm2.ts"),
   lfm2moe: () => import("./families/lfm2moe.ts"),
   llama: () => import("./families/llama.ts"),
+  maincoder: () => import("./families/maincoder.ts"),
   mamba: () => import("./families/mamba.ts"),
   mamba2: () => import("./families/mamba2.ts"),
-  minicpm: () => import("./families/minicpm.ts"),
+  minicpm: variant("minicpm"),
+  "minimax-m2": variant("minimax-m2"),
   mistral3: () => import("./families/mistral3.ts"),
   mpt: () => import("./families/mpt.ts"),
-  nemotron: () => import("./families/nemotron.ts"),
+  nemotron: variant("nemotron"),
   "nomic-bert": () => import("./families/nomicBert.ts"),
+  olmo: () => import("./families/olmo.ts"),
   olmo2: () => import("./families/olmo2.ts"),
-  olmoe: () => import("./families/olmoe.ts"),
-  phi2: () => import("./families/phi2.ts"),
-  phi3: () => import("./families/phi3.ts"),
-  qwen2: () => import("./families/qwen2.ts"),
-  qwen2moe: () => import("./families/qwen2moe.ts"),
-  qwen3: () => import("./families/qwen3.ts"),
-  qwen3moe: () => import("./families/qwen3moe.ts"),
-  seed_oss: () => import("./families/seedOss.ts"),
+  olmoe: variant("olmoe"),
+  orion: variant("orion"),
+  paddleocr: variant("paddleocr"),
+  "pangu-embedded": variant("pangu-embedded"),
+  phi2: variant("phi2"),
+  phi3: variant("phi3"),
+  phimoe: variant("phimoe"),
+  plamo: variant("plamo"),
+  qwen2: variant("qwen2"),
+  qwen2moe: variant("qwen2moe"),
+  qwen2vl: variant("qwen2vl"),
+  qwen3: variant("qwen3"),
+  qwen3moe: variant("qwen3moe"),
+  qwen3vl: variant("qwen3"),
+  qwen3vlmoe: variant("qwen3moe"),
+  refact: variant("refact"),
+  seed_oss: variant("seed_oss"),
   smollm3: () => import("./families/smollm3.ts"),
-  stablelm: () => import("./families/stablelm.ts"),
-  starcoder2: () => import("./families/starcoder2.ts"),
-  xverse: () => import("./families/xverse.ts"),
+  stablelm: variant("stablelm"),
+  starcoder: () => import("./families/gpt2.ts"),
+  starcoder2: variant("starcoder2"),
+  xverse: variant("xverse"),
 };
 
 /** Architectures whose logits were not compared with those of another implementation. */

@@ -50,7 +50,8 @@ export function states(m: ModelBuilder, x: Value): Value {
   return x;
 }
 
-/** `[V, d]` */
+/** `[V, d]`. Files that have one matrix for both ends name it after the first, or after the last. */
 function embeddingTable({ weights, model }: Section): Value {
-  return weights.matrix("token_embd.weight", [model.config.vocabSize, model.config.embeddingLength]);
+  const name = weights.has("token_embd.weight") || !weights.has("output.weight") ? "token_embd.weight" : "output.weight";
+  return weights.matrix(name, [model.config.vocabSize, model.config.embeddingLength]);
 }

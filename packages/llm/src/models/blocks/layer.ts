@@ -16,17 +16,19 @@ export interface HeadsOptions {
    * Norms of queries and keys: of each head with one weight, of all heads as one vector, or of each head with a weight of its own. Optional
    * norms apply if the file has them; for "allIfPresent", the queries' norm decides for both.
    */
-  readonly norm?: "head" | "all" | "allIfPresent" | "perHeadIfPresent" | undefined;
+  readonly norm?: "head" | "headIfPresent" | "all" | "allIfPresent" | "perHeadIfPresent" | undefined;
   /** Bound of queries, keys and values before their norms; 0 is none. */
   readonly clamp?: number;
 }
 
 /** The layers of a model, one after the other. */
 export function* layersOf(model: ModelBuilder): Generator<Layer> {
-  for (let index = 0; index < model.config.layers; index++) {
+  const { layers, guessingBlocks } = model.config;
+  for (let index = 0; index < layers; index++) {
     yield new Layer(model, index);
     model.weights.failEarly();
   }
+  for (let index = layers; index < layers + guessingBlocks; index++) model.weights.ignoreAll(`blk.${index}.`);
   ignoreRopeFactors(model);
 }
 
@@ -100,6 +102,8 @@ export class Layer extends Section {
         return split(y);
       case "head":
         return this.norm(name, split(y));
+      case "headIfPresent":
+        return this.weights.has(`${name}.weight`) ? this.norm(name, split(y)) : split(y);
       case "all":
         return split(this.norm(name, y));
       case "allIfPresent": {

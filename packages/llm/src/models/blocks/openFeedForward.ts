@@ -13,6 +13,15 @@ export interface MixedFeedForward {
   readonly experts?: ExpertsOptions | undefined;
 }
 
+/** How a file mixes experts by its own account: `expert_weights_norm`, `expert_weights_scale`, and a shared expert if it counts one. */
+export function storedExperts(file: MetadataReader): ExpertsOptions {
+  return {
+    normalize: file.bool("expert_weights_norm") === true,
+    scale: file.positive("expert_weights_scale"),
+    shared: file.number("expert_shared_count") === undefined ? undefined : "plain",
+  };
+}
+
 /**
  * Returns the feed-forward part of a model in which some layers may be mixtures of experts. Code for experts is loaded if the file has any.
  * @throws {ModelError | UnsupportedError}

@@ -12,14 +12,15 @@ export class Section {
     this.weights = model.weights.of(part, prefix);
   }
 
-  /** The model's norm over the last axis, with `name.weight` and, for layer norms, with `name.bias` if the file has it. */
+  /** The model's norm over the last axis, with `name.weight`, and with `name.bias` if the file has it. */
   norm(name: string, x: Value): Value {
     const { program, config } = this.model;
     const n = lastExtent(x);
     const weight = this.weights.vector(`${name}.weight`, n);
-    if (config.norm === "rms") return program.rmsNorm(x, weight, { eps: config.epsilon });
     const bias = this.weights.optionalVector(`${name}.bias`, n);
-    return program.layerNorm(x, weight, { eps: config.epsilon, ...(bias && { bias }) });
+    if (config.norm === "layer") return program.layerNorm(x, weight, { eps: config.epsilon, ...(bias && { bias }) });
+    const y = program.rmsNorm(x, weight, { eps: config.epsilon });
+    return bias === undefined ? y : program.add(y, bias);
   }
 
   /** `(W·x)·scale + bias`, scale and bias optional: `x [..., k] -> [..., rows]` by some or all rows of `name.weight`. */

@@ -86,6 +86,7 @@ export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelCo
     valueLength: embeddingLength,
     norm: "rms",
     epsilon,
+    guessingBlocks: 0,
     isEncoder: false,
     hasCache: () => false,
     states: [],

@@ -1,8 +1,7 @@
-import { UnsupportedError } from "@centella/core";
-import type { MetadataReader } from "../../load/metadataReader.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
+import { hasRopeSections } from "../blocks/ropeSections.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
@@ -10,7 +9,7 @@ import type { Family } from "../family.ts";
 export const family: Family = (file) => {
   const config = readConfig(file);
   const plainRope = readRope(file, "norm", config);
-  const rope = hasSections(file, plainRope.dims) ? ({ ...plainRope, type: "neox" } as const) : plainRope;
+  const rope = hasRopeSections(file, plainRope.dims) ? ({ ...plainRope, type: "neox" } as const) : plainRope;
   return {
     config,
     forward(m) {
@@ -26,20 +25,3 @@ export const family: Family = (file) => {
     },
   };
 };
-
-/**
- * Whether the file divides the rotated pairs among the axes of pictures, which GLM 4.1V does. A text's tokens have one position on all axes.
- * @throws {UnsupportedError} if it leaves pairs to the fourth axis, on which a text has no position
- */
-function hasSections(file: MetadataReader, dims: number): boolean {
-  const key = file.key("rope.dimension_sections");
-  const [time = 0, height = 0, width = 0, extra = 0] = file.metadata.optionalNumbers(key) ?? [];
-  if (time === 0 || height === 0) return false;
-  const positioned = time + height + width;
-  if (extra > 0 && dims / 2 > positioned)
-    throw new UnsupportedError(
-      `${key} = [${[time, height, width, extra].join(", ")}]`,
-      `pairs from the ${positioned}th on would not be rotated`,
-    );
-  return true;
-}

@@ -4,17 +4,22 @@ import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { openFeedForward } from "../blocks/openFeedForward.ts";
-import { readRope } from "../blocks/rope.ts";
+import { type RopeType, readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
 /** Hunyuan, dense. */
-export const family: Family = (file) => hunyuan(file, {});
+export const family: Family = (file) => hunyuan(file, { ropeType: "neox" });
 
-/** The model of a Hunyuan file: queries and keys are normalised after they are rotated. */
-export async function hunyuan(file: MetadataReader, options: { readonly experts?: ExpertsOptions }): Promise<ModelDescription> {
+export interface HunyuanTraits {
+  readonly ropeType: RopeType;
+  readonly experts?: ExpertsOptions;
+}
+
+/** The model of a file in Hunyuan's form: queries and keys are normalised after they are rotated. */
+export async function hunyuan(file: MetadataReader, { ropeType, ...options }: HunyuanTraits): Promise<ModelDescription> {
   const config = readConfig(file);
-  const rope = readRope(file, "neox", config);
+  const rope = readRope(file, ropeType, config);
   const feedForward = await openFeedForward(file, options);
   return {
     config,

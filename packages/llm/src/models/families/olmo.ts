@@ -1,0 +1,26 @@
+import { embed, logits } from "../blocks/ends.ts";
+import { layersOf } from "../blocks/layer.ts";
+import { readRope } from "../blocks/rope.ts";
+import { centred } from "../blocks/section.ts";
+import { readConfig } from "../config.ts";
+import type { Family } from "../family.ts";
+
+/** OLMo 1: layer norms without weights, bounded queries, keys and values. */
+export const family: Family = (file) => {
+  const config = readConfig(file, { norm: "layer" });
+  const rope = readRope(file, "norm", config);
+  const clamp = file.positive("attention.clamp_kqv") ?? 0;
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const heads = layer.rope(layer.qkv(centred(m, x), { clamp }), rope);
+        const middle = program.add(layer.pick(x), layer.attention(heads));
+        x = program.add(middle, layer.feedForward(centred(m, middle)));
+      }
+      return logits(m, centred(m, x));
+    },
+  };
+};

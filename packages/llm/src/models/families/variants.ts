@@ -1,0 +1,175 @@
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import { storedExperts } from "../blocks/openFeedForward.ts";
+import { requireRopeSections } from "../blocks/ropeSections.ts";
+import type { TransformerTraits } from "../transformer.ts";
+
+type Traits = (file: MetadataReader) => TransformerTraits;
+
+/** Families whose models are Llama's but for some traits, by `general.architecture`. */
+export const variants: Readonly<Record<string, Traits>> = {
+  /** Arcee Foundation Model. */
+  arcee: (file) => ({
+    ropeType: "norm",
+    attention: { scale: file.positive("attention.scale") },
+    feedForward: { kind: "plain", activation: "squaredRelu" },
+  }),
+  /** Baichuan 1 and 2: the 7B, with 32 layers, rotates; the 13B, with 40, has ALiBi. */
+  baichuan: (file) => {
+    const layers = file.requiredBlocks();
+    return { ropeType: layers === 32 ? "norm" : undefined, attention: { alibi: layers === 40 ? 8 : 0 } };
+  },
+  /** Ling 1, Bailing. */
+  bailingmoe: (file) => ({ ropeType: "norm", experts: storedExperts(file) }),
+  /** ChatGLM 3 and GLM 4 9B. */
+  chatglm: () => ({ ropeType: "norm", feedForward: { kind: "fusedGate" } }),
+  /** CodeShell. */
+  codeshell: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
+  /** Command R, and R+, which normalises queries and keys. */
+  "command-r": (file) => ({
+    norm: "layer",
+    isParallel: true,
+    ropeType: "norm",
+    queryKeyNorm: "perHeadIfPresent",
+    logitScale: file.requiredPositive("logit_scale"),
+  }),
+  /** DeepSeek 1 MoE: a shared expert, the first layer without experts. */
+  deepseek: (file) => ({ ropeType: "norm", experts: { scale: file.positive("expert_weights_scale"), shared: "plain" } }),
+  /** dots.llm1. */
+  dots1: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
+  /** ERNIE 4.5, dense. llama.cpp leaves out the bias of the attention's output. */
+  ernie4_5: () => ({ ropeType: "norm", ignored: ["blk.*.attn_output.bias"] }),
+  /** ERNIE 4.5, mixtures of experts. llama.cpp leaves out the bias of the attention's output. */
+  "ernie4_5-moe": (file) => ({
+    ropeType: "norm",
+    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
+    ignored: ["blk.*.attn_output.bias"],
+  }),
+  /** EXAONE 3 and 3.5. */
+  exaone: () => ({ ropeType: "neox" }),
+  /** Gemma 1. */
+  gemma: (file) => ({
+    ropeType: "neox",
+    embeddingScale: Math.sqrt(file.requiredSize("embedding_length")),
+    feedForward: { activation: "gelu" },
+  }),
+  /** GLM 4.5 to 4.7: the first layers are dense. */
+  glm4moe: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "headIfPresent",
+    feedForwardNorm: "post_attention_norm",
+    experts: { ...storedExperts(file), gating: "sigmoid" },
+  }),
+  /** GPT-NeoX and Pythia. */
+  gptneox: (file) => ({
+    norm: "layer",
+    isParallel: file.requiredBool("use_parallel_residual"),
+    ropeType: "neox",
+    feedForward: { kind: "plain", activation: "gelu" },
+  }),
+  /** Granite 3 and later: multipliers on embeddings, residuals, scores and logits. */
+  granite: (file) => ({
+    ...graniteScales(file),
+    ropeType: file.bool("rope.scaling.finetuned") === false ? undefined : "norm",
+  }),
+  /** Granite 3 and later, mixtures of experts, with a shared one or without. */
+  granitemoe: (file) => ({
+    ...graniteScales(file),
+    ropeType: "norm",
+    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
+  }),
+  /** InternLM 2 and 2.5. */
+  internlm2: () => ({ ropeType: "norm" }),
+  /** Jais: ALiBi, and scores divided by the length of a head. */
+  jais: (file) => ({
+    norm: "layer",
+    attention: {
+      alibi: file.positive("attention.max_alibi_bias") ?? 0,
+      scale: file.requiredSize("attention.head_count") / file.requiredSize("embedding_length"),
+    },
+  }),
+  /** Jais 2. */
+  jais2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** MiniCPM 1 and 2: multipliers on embeddings, residuals and logits. */
+  minicpm: (file) => ({
+    ropeType: "norm",
+    embeddingScale: file.positive("embedding_scale") ?? 12,
+    residualScale: file.positive("residual_scale") ?? 1.4 / Math.sqrt(file.requiredBlocks()),
+    logitScale: 1 / (file.positive("logit_scale") ?? 256 / file.requiredSize("embedding_length")),
+    experts: { normalize: true },
+  }),
+  /** MiniMax M2: norms of all heads as one vector. */
+  "minimax-m2": () => ({ ropeType: "neox", queryKeyNorm: "all", experts: { normalize: true } }),
+  /** Nemotron 3 and 4, Minitron. */
+  nemotron: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** OLMoE. */
+  olmoe: () => ({ ropeType: "neox", queryKeyNorm: "all", experts: {} }),
+  /** Orion 14B. */
+  orion: () => ({ norm: "layer", ropeType: "neox" }),
+  /** PaddleOCR VL, text alone. */
+  paddleocr: (file) => {
+    requireRopeSections(file);
+    return { ropeType: "neox" };
+  },
+  /** openPangu Embedded. */
+  "pangu-embedded": () => ({ ropeType: "neox" }),
+  /** Phi 1, 1.5 and 2. */
+  phi2: () => ({
+    norm: "layer",
+    isParallel: true,
+    ropeType: "neox",
+    feedForward: { kind: "plain", activation: "gelu" },
+  }),
+  /** Phi 3, 3.5 and 4. Like llama.cpp, this ignores the windows that some files name: the files name them wrongly. */
+  phi3: () => ({ ropeType: "neox", feedForward: { kind: "fusedGate" } }),
+  /** Phi 3.5 MoE: norms with biases. */
+  phimoe: () => ({ ropeType: "neox", experts: { normalize: true } }),
+  /** PLaMo 13B: both parts of a layer read its normed input. */
+  plamo: () => ({ ropeType: "neox", isParallel: true }),
+  /** Qwen 1.5, 2 and 2.5: biases on queries, keys and values. */
+  qwen2: () => ({ ropeType: "neox" }),
+  /** Qwen 1.5 and 2, mixtures of experts. */
+  qwen2moe: () => ({ ropeType: "neox", experts: { shared: "gated" } }),
+  /** Qwen 2 VL and 2.5 VL, text alone. */
+  qwen2vl: (file) => {
+    requireRopeSections(file);
+    return { ropeType: "neox" };
+  },
+  /** Qwen 3, dense. Rerankers have a head `cls.output`. */
+  qwen3: () => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    feedForward: { scales: true },
+    ignored: ["cls.output.weight"],
+  }),
+  /** Qwen 3, mixtures of experts. */
+  qwen3moe: () => ({ ropeType: "neox", queryKeyNorm: "head", feedForward: { scales: true }, experts: { normalize: true } }),
+  /** Refact: ALiBi. */
+  refact: () => ({ attention: { alibi: 8 } }),
+  /** Seed-OSS. */
+  seed_oss: (file) => ({
+    ropeType: "neox",
+    attention: { scale: file.positive("attention.scale") },
+    feedForwardNorm: "post_attention_norm",
+  }),
+  /** StableLM 3B and 2: only part of each head is rotated; the 12B normalises queries and keys and is parallel. */
+  stablelm: (file) => ({
+    norm: "layer",
+    isParallel: !file.hasTensor("blk.0.ffn_norm.weight"),
+    ropeType: "neox",
+    queryKeyNorm: "perHeadIfPresent",
+  }),
+  /** StarCoder 2. */
+  starcoder2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
+  /** XVERSE. */
+  xverse: () => ({ ropeType: "norm" }),
+};
+
+/** Granite's multipliers. */
+function graniteScales(file: MetadataReader): TransformerTraits {
+  return {
+    embeddingScale: file.positive("embedding_scale") ?? 1,
+    attention: { scale: file.positive("attention.scale") },
+    residualScale: file.positive("residual_scale") ?? 1,
+    logitScale: 1 / file.requiredPositive("logit_scale"),
+  };
+}
