@@ -72,6 +72,8 @@ def kind(value):
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, list):
+        if isinstance(value[0], bool):
+            return "bool[]"
         return "strings" if isinstance(value[0], str) else "u32[]" if isinstance(value[0], int) else "f32[]"
     return {int: "u32", float: "f32", str: "string"}[type(value)]
 
@@ -259,4 +261,17 @@ CASES += [
     Case("glm4moe", "glm4moe", MIXED, [*BIASED, "attn_q_norm.weight", "attn_k_norm.weight"], layers=3),
     Case("phimoe", "phimoe", {"expert_count": 6, "expert_used_count": 2}),
     Case("dbrx", "dbrx", {"expert_count": 6, "expert_used_count": 2, "attention.clamp_kqv": 0.5}, norm="layer"),
+]
+DENSE_THEN_MIXED = [f"/blk.0.ffn_{part}.weight" for part in ("gate", "up", "down")] + ["/blk.1.exp_probs_b", "/blk.1.ffn_gate_inp.weight"]
+DENSE_THEN_MIXED += [f"/blk.1.ffn_{part}_{kind}.weight" for part in ("gate", "up", "down") for kind in ("exps", "shexp")]
+WINDOWED = {"attention.sliding_window": 8, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}
+EVERY_OTHER = {"attention.sliding_window_pattern": [True, False, True]}
+CASES += [
+    Case("mellum", "mellum", {**WINDOWED, **EXPERTS, "rope.freq_base_swa": None, "rope.scaling.type": "linear", "rope.scaling.factor": 2.0}, layers=4),
+    Case("plamo3", "plamo3", {**WINDOWED, "attention.key_length": 8, "attention.value_length": 8}, layers=8, width=16, heads=2, kv_heads=1, inner=16),
+    Case("exaone-moe", "exaone-moe", {**WINDOWED, **MIXED, "rope.freq_base_swa": None, "expert_gating_func": 2, "expert_shared_feed_forward_length": 40}, layers=4),
+    Case("bailingmoe2", "bailingmoe2", {**MIXED, "expert_gating_func": 2, "expert_shared_feed_forward_length": 40, "expert_group_count": 2, "expert_group_used_count": 1}, ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"], layers=3),
+    Case("afmoe", "afmoe", {**WINDOWED, **MIXED}, layers=4),
+    Case("spark2_5", "spark2_5", {**WINDOWED, **EVERY_OTHER}, layers=3),
+    Case("hy_v3", "hy_v3", {**MIXED, "leading_dense_block_count": None}, DENSE_THEN_MIXED, layers=2),
 ]

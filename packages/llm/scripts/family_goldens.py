@@ -122,8 +122,8 @@ class Library:
                 self.gguf[kind](gguf, name, value.encode())
             elif kind == "strings":
                 self.gguf[kind](gguf, name, (C.c_char_p * len(value))(*[text.encode() for text in value]), len(value))
-            elif kind in ("u32[]", "i32[]", "f32[]"):
-                element, code = {"u32[]": (C.c_uint32, 4), "i32[]": (C.c_int32, 5), "f32[]": (C.c_float, 6)}[kind]
+            elif kind in ("u32[]", "i32[]", "f32[]", "bool[]"):
+                element, code = {"u32[]": (C.c_uint32, 4), "i32[]": (C.c_int32, 5), "f32[]": (C.c_float, 6), "bool[]": (C.c_bool, 7)}[kind]
                 self.gguf["numbers"](gguf, name, code, (element * len(value))(*value), len(value))
             else:
                 self.gguf[kind](gguf, name, value)

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { readGguf } from "@centella/gguf";
@@ -48,6 +49,12 @@ test("every verified family has a golden here or logits in the outside test data
   }
   const verified = supportedArchitectures.filter((name) => architectureStatus(name) === "verified");
   expect(verified.filter((name) => !here.has(name) && !outside.has(name))).toEqual([]);
+});
+
+test("the README lists every architecture", () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const [list = ""] = readme.split("- **Architectures**")[1]!.split("\n- **");
+  expect([...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name).toSorted()).toEqual(supportedArchitectures.toSorted());
 });
 
 test("blocks that guess further tokens are left out", async () => {

@@ -2,9 +2,10 @@ import type { Value } from "@centella/core";
 import type { MetadataReader } from "../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
 import { embed, logits, outputNorm } from "./blocks/ends.ts";
-import { type HeadsOptions, layersOf } from "./blocks/layer.ts";
+import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "./blocks/openFeedForward.ts";
 import { type RopeConfig, type RopeType, readRope } from "./blocks/rope.ts";
+import { readWindow, type WindowOptions } from "./blocks/window.ts";
 import { readConfig } from "./config.ts";
 
 /**
@@ -15,16 +16,30 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly norm?: "layer" | undefined;
   /** Rotary positions; without a type nothing is rotated. */
   readonly ropeType?: RopeType | undefined;
+  /** Sliding windows of some layers, where the file has any. */
+  readonly window?: WindowOptions;
+  /** Rope of layers with a window, from that of the model. By default they are equal. */
+  readonly localRope?: (rope: RopeConfig) => RopeConfig;
+  /** Whether only layers with a window rotate. */
+  readonly rotatesInWindows?: boolean;
   /** Whether both parts of a layer read its input; without a norm of its own the feed-forward part shares the attention's. */
   readonly isParallel?: boolean;
   readonly queryKeyNorm?: HeadsOptions["norm"];
   readonly attention?: AttendOptions;
+  /** Whether the heads' outputs are multiplied by the sigmoid of a gate, for each element or for each head. */
+  readonly attentionGate?: "element" | "head";
+  /** Whether layers have attention sinks. */
+  readonly hasSinks?: boolean;
+  /** Whether both parts of a layer end in a norm, before they are added to the layer's input. */
+  readonly hasPostNorms?: boolean;
   /** Name of the norm before the feed-forward part. Default "ffn_norm". */
   readonly feedForwardNorm?: "post_attention_norm";
   /** Factors, 1 by default: of the embeddings, of what each part adds to its input, and of the logits. */
   readonly embeddingScale?: number;
   readonly residualScale?: number;
   readonly logitScale?: number;
+  /** Bound that the logits approach; see {@link logits}. */
+  readonly logitSoftcap?: number;
   /** Tensors that a file may have and that take no part in the logits; `*` stands for every layer. */
   readonly ignored?: readonly string[];
 }
@@ -33,29 +48,50 @@ export interface TransformerTraits extends MixedFeedForward {
 export async function transformer(file: MetadataReader, traits: TransformerTraits): Promise<ModelDescription> {
   const config = readConfig(file, { norm: traits.norm });
   const rope = traits.ropeType && readRope(file, traits.ropeType, config);
+  const windows = traits.window && readWindow(file, traits.window);
+  const attend = attention(traits, rope, (layer) => windows?.at(layer) ?? 0);
   const feedForward = await openFeedForward(file, traits);
-  return { config, forward: (m) => forward(m, traits, rope, feedForward) };
+  return { config, forward: (m) => forward(m, traits, attend, feedForward) };
+}
+
+/** A layer's attention: `[T, d] -> [n, d]`. */
+type Attention = (layer: Layer, input: Value) => Value;
+
+function attention(traits: TransformerTraits, rope: RopeConfig | undefined, windowOf: (layer: number) => number): Attention {
+  const { queryKeyNorm: norm, rotatesInWindows = false, attentionGate, hasSinks = false } = traits;
+  const localRope = rope && (traits.localRope?.(rope) ?? rope);
+  return (layer, input) => {
+    const window = windowOf(layer.index);
+    const globalRope = rotatesInWindows ? undefined : rope;
+    const heads = layer.rope(layer.qkv(input, { norm }), window > 0 ? localRope : globalRope);
+    return layer.attention(heads, {
+      ...traits.attention,
+      window,
+      ...(hasSinks && { sinks: layer.weights.vector("attn_sinks.weight", layer.model.config.heads) }),
+      ...(attentionGate && { gate: layer.attentionGate(input, attentionGate) }),
+    });
+  };
 }
 
 /** T tokens, d embedding, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
-function forward(m: ModelBuilder, traits: TransformerTraits, rope: RopeConfig | undefined, feedForward: FeedForward): Value {
+function forward(m: ModelBuilder, traits: TransformerTraits, attend: Attention, feedForward: FeedForward): Value {
   const { program } = m;
-  const { isParallel = false, queryKeyNorm: norm, residualScale = 1, feedForwardNorm = "ffn_norm", ignored = [] } = traits;
+  const { isParallel = false, hasPostNorms = false, residualScale = 1, feedForwardNorm = "ffn_norm", ignored = [] } = traits;
   m.ignore(...ignored);
   let x = embed(m, traits.embeddingScale);
   for (const layer of layersOf(m)) {
+    const part = (name: string, y: Value): Value => m.scale(hasPostNorms ? layer.norm(name, y) : y, residualScale);
     const input = layer.norm("attn_norm", x);
-    const heads = layer.rope(layer.qkv(input, { norm }), rope);
-    const attended = m.scale(layer.attention(heads, traits.attention), residualScale);
+    const attended = part("post_attention_norm", attend(layer, input));
     const rest = layer.pick(x);
     if (isParallel) {
       const hasNorm = layer.weights.has(`${feedForwardNorm}.weight`);
       const fed = feedForward(layer, hasNorm ? layer.norm(feedForwardNorm, rest) : layer.pick(input));
-      x = program.add(program.add(rest, attended), m.scale(fed, residualScale));
+      x = program.add(program.add(rest, attended), part("post_ffw_norm", fed));
     } else {
       const middle = program.add(rest, attended);
-      x = program.add(middle, m.scale(feedForward(layer, layer.norm(feedForwardNorm, middle)), residualScale));
+      x = program.add(middle, part("post_ffw_norm", feedForward(layer, layer.norm(feedForwardNorm, middle))));
     }
   }
-  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1 });
+  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1, softcap: traits.logitSoftcap ?? 0 });
 }

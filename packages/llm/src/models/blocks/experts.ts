@@ -80,7 +80,7 @@ function route(layer: Layer, x: Value, config: ExpertsConfig): { readonly ids: V
   const { count, used, gating, groups, topKGroups, normalize, scale } = config;
   const router = model.linear(x, weights.matrix("ffn_gate_inp.weight", [count, model.config.embeddingLength]));
   const logits = layer.bias("ffn_gate_inp", router, { rows: count }); // [n, E]
-  const bias = weights.optionalVector("exp_probs_b.bias", count);
+  const bias = weights.optionalVector(weights.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias", count);
   const ids = program.moeRoute(logits, { k: used, gating, groups, topKGroups, ...(bias && { bias }) });
   return { ids, factors: program.moeWeights(logits, ids, { gating, normalize, scale }) };
 }

@@ -21,6 +21,11 @@ export interface HeadsOptions {
   readonly clamp?: number;
 }
 
+export interface LayerAttention extends AttendOptions {
+  /** Factors of what heads return; see {@link Layer.attentionGate}. */
+  readonly gate?: Value;
+}
+
 /** The layers of a model, one after the other. */
 export function* layersOf(model: ModelBuilder): Generator<Layer> {
   const { layers, guessingBlocks } = model.config;
@@ -75,10 +80,19 @@ export class Layer extends Section {
   }
 
   /** Writes keys and values to the layer's cache, attends and projects: `[n, d]`, the rows that {@link pick} leaves. */
-  attention({ q, k, v }: Heads, options: AttendOptions = {}): Value {
-    const { config } = this.model;
+  attention({ q, k, v }: Heads, { gate, ...options }: LayerAttention = {}): Value {
+    const { config, program } = this.model;
     const scale = options.scale ?? 1 / Math.sqrt(config.keyLength);
-    return this.attentionOutput(this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale }));
+    const y = this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale });
+    return this.attentionOutput(gate === undefined ? y : program.mul(y, gate));
+  }
+
+  /** Factors from 0 to 1 of what heads return, `[T, H, dV]` or `[T, H, 1]`, by the attention's input `x [T, d]`. */
+  attentionGate(x: Value, kind: "element" | "head"): Value {
+    const { program, T, config } = this.model;
+    const size = kind === "head" ? 1 : config.valueLength;
+    const gate = this.linear("attn_gate", x, { rows: config.heads * size });
+    return program.reshape(program.sigmoid(gate), { shape: [T, config.heads, size] });
   }
 
   /** `y [T, H, dV] -> [n, d]`, the rows that {@link pick} leaves. */

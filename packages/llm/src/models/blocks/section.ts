@@ -12,11 +12,11 @@ export class Section {
     this.weights = model.weights.of(part, prefix);
   }
 
-  /** The model's norm over the last axis, with `name.weight`, and with `name.bias` if the file has it. */
+  /** The model's norm over the last axis, with `name.weight` or `name`, and with `name.bias` if the file has it. */
   norm(name: string, x: Value): Value {
     const { program, config } = this.model;
     const n = lastExtent(x);
-    const weight = this.weights.vector(`${name}.weight`, n);
+    const weight = this.weights.vector(this.weights.has(name) ? name : `${name}.weight`, n);
     const bias = this.weights.optionalVector(`${name}.bias`, n);
     if (config.norm === "layer") return program.layerNorm(x, weight, { eps: config.epsilon, ...(bias && { bias }) });
     const y = program.rmsNorm(x, weight, { eps: config.epsilon });

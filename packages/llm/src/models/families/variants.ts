@@ -1,5 +1,6 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
+import { type RopeConfig, unscaled } from "../blocks/rope.ts";
 import { requireRopeSections } from "../blocks/ropeSections.ts";
 import type { TransformerTraits } from "../transformer.ts";
 
@@ -162,7 +163,56 @@ export const variants: Readonly<Record<string, Traits>> = {
   starcoder2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
   /** XVERSE. */
   xverse: () => ({ ropeType: "norm" }),
+  /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
+  mellum: () => ({ ropeType: "neox", queryKeyNorm: "head", window: { period: 4 }, localRope: unscaled, experts: { normalize: true } }),
+  /** PLaMo 3: norms around both parts, windows in seven of eight layers. */
+  plamo3: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    window: { period: 8 },
+    localRope: withLocalBase(file),
+    hasPostNorms: true,
+    feedForward: { kind: "fusedGate" },
+  }),
+  /** K-EXAONE: windows in three of four layers, which alone have positions. */
+  "exaone-moe": (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    window: { period: 4, fallback: 128 },
+    rotatesInWindows: true,
+    experts: storedExperts(file),
+  }),
+  /** Ling 2, Ring 2. */
+  bailingmoe2: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
+  /** Trinity: gated heads, norms around both parts, windows in three of four layers, which alone have positions. */
+  afmoe: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    embeddingScale: Math.sqrt(file.requiredSize("embedding_length")),
+    window: { period: 4 },
+    localRope: withLocalBase(file),
+    rotatesInWindows: true,
+    attentionGate: "element",
+    hasPostNorms: true,
+    experts: { ...storedExperts(file), gating: "sigmoid" },
+  }),
+  /** Spark 2.5: a gate for each head, windows in some layers. */
+  spark2_5: (file) => ({
+    ropeType: "neox",
+    window: { period: 0 },
+    localRope: withLocalBase(file),
+    attentionGate: "head",
+    feedForward: { activation: "gelu" },
+  }),
+  /** Hy 3. */
+  hy_v3: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" } }),
 };
+
+/** The base of the rope that layers with a window have, if the file names one. */
+function withLocalBase(file: MetadataReader): (rope: RopeConfig) => RopeConfig {
+  const base = file.positive("rope.freq_base_swa");
+  return (rope) => ({ ...rope, base: base ?? rope.base });
+}
 
 /** Granite's multipliers. */
 function graniteScales(file: MetadataReader): TransformerTraits {
