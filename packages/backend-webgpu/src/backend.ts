@@ -134,12 +134,12 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   memory(): MemoryReport {
-    const { tensors, staging } = this.#queue;
+    const { tensors, uploads, readbacks } = this.#queue;
     return {
       persistents: persistentBytes(this.plans),
       arenas: [...this.plans].reduce((sum, plan) => sum + plan.arenaBytes, 0),
       tensors: tensors.usedBytes,
-      other: tensors.freeBytes + staging.usedBytes + staging.freeBytes,
+      other: tensors.freeBytes + uploads.heldBytes + readbacks.usedBytes + readbacks.freeBytes,
     };
   }
 

@@ -55,7 +55,7 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
   test("a software adapter is named as one, and can be refused", async () => {
     const { backend } = await open();
     if (backend.device.kind !== "software-gpu") return;
-    expect(backend.device.name).toMatch(/SwiftShader|llvmpipe/);
+    expect(backend.device.name).toMatch(/SwiftShader|llvmpipe/i);
     await expect(webgpu({ allowSoftware: false }).open()).rejects.toThrow(/is a software adapter; pass allowSoftware/);
   });
 

@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { ArgumentError, createBatch, createRuntime, DTypeError, reference, ShapeError, type TensorData } from "../src/index.ts";
+import {
+  ArgumentError,
+  createBatch,
+  createRuntime,
+  DisposedError,
+  DTypeError,
+  reference,
+  ShapeError,
+  type TensorData,
+} from "../src/index.ts";
 
 const runtime = await createRuntime({ backends: [reference()] });
 const backend = await reference().open();
@@ -135,4 +144,17 @@ test("data is copied", async () => {
   const tensor = runtime.tensor(data);
   data[0] = 2;
   expect(await tensor.data()).toEqual(Float32Array.of(1));
+});
+
+test("readInto() fills an array of the caller", async () => {
+  const tensor = runtime.tensor([1, 2, 3]);
+  const target = new Float32Array(3);
+  await tensor.readInto(target);
+  expect(target).toEqual(Float32Array.of(1, 2, 3));
+  target.fill(0);
+  expect(await tensor.data()).toEqual(Float32Array.of(1, 2, 3));
+  await expect(tensor.readInto(new Float32Array(4))).rejects.toThrow("readInto: expected 3 elements for f32 [3], got 4");
+  await expect(tensor.readInto(new Float64Array(3) as never)).rejects.toThrow(DTypeError);
+  tensor.dispose();
+  await expect(tensor.readInto(target)).rejects.toThrow(DisposedError);
 });

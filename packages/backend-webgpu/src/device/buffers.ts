@@ -2,9 +2,16 @@ import { OutOfMemoryError } from "@centella/core";
 import { paddedBytes, roundUp } from "./layout.ts";
 import { usage } from "./usage.ts";
 
+/** A piece of a GPU buffer. */
+export interface Region {
+  readonly buffer: GPUBuffer;
+  readonly offset: number;
+}
+
 /** Usage of buffers that hold tensors. */
 export const tensorUsage: number = usage.storage | usage.copySource | usage.copyTarget;
-export const stagingUsage: number = usage.mapRead | usage.copyTarget;
+/** Usage of buffers that the host reads results from. */
+export const readbackUsage: number = usage.mapRead | usage.copyTarget;
 
 /** Bytes of freed buffers that a pool keeps for reuse. */
 const keptBytes = 64 * 2 ** 20;
@@ -72,11 +79,11 @@ function sizeClass(bytes: number): number {
   return roundUp(Math.max(bytes, 1), step);
 }
 
-/** @throws {OutOfMemoryError} if the size is above the device's limit */
+/** A buffer, mapped if the host may write it. @throws {OutOfMemoryError} if the size is above the device's limit */
 export function createBuffer(device: GPUDevice, bytes: number, usageFlags: number): GPUBuffer {
   const size = paddedBytes(bytes);
   if (size > device.limits.maxBufferSize) throw new OutOfMemoryError("webgpu", size, device.limits.maxBufferSize);
-  return device.createBuffer({ size, usage: usageFlags });
+  return device.createBuffer({ size, usage: usageFlags, mappedAtCreation: (usageFlags & usage.mapWrite) !== 0 });
 }
 
 /** Runs `allocate` and turns a refusal by the device into an error. @throws {OutOfMemoryError} */

@@ -47,12 +47,20 @@ export class DeviceStorage implements TensorStorage {
   }
 
   async read(): Promise<TypedArray> {
-    if (this.#stored !== undefined) return this.#stored.slice();
+    return this.#stored?.slice() ?? this.#readBack(undefined);
+  }
+
+  async readInto(target: TypedArray): Promise<void> {
+    if (this.#stored === undefined) await this.#readBack(target);
+    else target.set(this.#stored);
+  }
+
+  async #readBack(target: TypedArray | undefined): Promise<TypedArray> {
     this.retain();
     try {
       await this.produced;
       const reading = await this.queue.order.post(undefined, () => ({
-        data: this.queue.readTensor({ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }),
+        data: this.queue.readTensor({ spec: this.spec, from: { buffer: this.buffer, offset: 0 } }, target),
       }));
       return await reading.data;
     } finally {
@@ -72,12 +80,8 @@ export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: Typed
   queue.check();
   const storage = new DeviceStorage(queue, spec, isDecoded(spec.dtype) ? data.slice() : undefined);
   const buffer = storage.allocate();
-  const bytes = toDevice(spec, data);
-  if (bytes.byteLength > 0) {
-    const padded = new Uint8Array(Math.ceil(bytes.byteLength / 4) * 4);
-    padded.set(bytes);
-    queue.upload(buffer, padded, padded.byteLength);
-  }
+  queue.upload(toDevice(spec, data), { buffer, offset: 0 });
+  queue.counters.uploads++;
   return new Tensor(spec, storage);
 }
 

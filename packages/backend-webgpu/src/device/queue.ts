@@ -1,17 +1,12 @@
 import { type ConcreteSpec, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
 import { type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
-import { BufferPool, stagingUsage, tensorUsage } from "./buffers.ts";
+import { BufferPool, type Region, readbackUsage, tensorUsage } from "./buffers.ts";
 import type { OpenDevice } from "./device.ts";
 import { deviceBytes, roundUp } from "./layout.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
+import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
 import { mapRead } from "./usage.ts";
-
-/** A piece of a GPU buffer. */
-export interface Region {
-  readonly buffer: GPUBuffer;
-  readonly offset: number;
-}
 
 /** A tensor to be read back, and where it is stored. */
 export interface Readback {
@@ -28,7 +23,9 @@ export class DeviceQueue {
   readonly pending: PendingWork = new PendingWork();
   readonly pipelines: PipelineCache;
   readonly tensors: BufferPool;
-  readonly staging: BufferPool;
+  /** What content passes through on its way to the device. */
+  readonly uploads: UploadRing;
+  readonly readbacks: BufferPool;
   readonly #open: OpenDevice;
   /** Ends everything: the device is lost or was disposed of. */
   #end: Error | undefined;
@@ -41,8 +38,10 @@ export class DeviceQueue {
     this.device = device;
     this.name = `webgpu (${info.name})`;
     this.pipelines = new PipelineCache(device);
-    this.tensors = new BufferPool(device, tensorUsage, (bytes) => this.#report(new OutOfMemoryError(this.name, bytes)));
-    this.staging = new BufferPool(device, stagingUsage, (bytes) => this.#report(new OutOfMemoryError(this.name, bytes)));
+    const onRefusal = (bytes: number): void => this.#report(new OutOfMemoryError(this.name, bytes));
+    this.tensors = new BufferPool(device, tensorUsage, onRefusal);
+    this.uploads = new UploadRing(device, onRefusal);
+    this.readbacks = new BufferPool(device, readbackUsage, onRefusal);
     void device.lost.then(({ message, reason }) => this.#finish(new DeviceLostError(this.name, message || reason)));
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
@@ -63,22 +62,42 @@ export class DeviceQueue {
     this.counters.submits++;
   }
 
-  /** Host-to-device transfer of a run. */
-  upload(buffer: GPUBuffer, data: ArrayBuffer | Uint8Array<ArrayBuffer>, bytes: number): void {
-    this.device.queue.writeBuffer(buffer, 0, data, 0, bytes);
-    this.counters.uploads++;
+  /** Copies `bytes` to a buffer of whole words. */
+  upload(bytes: Uint8Array, to: Region): void {
+    if (bytes.length >= leastMappedBytes) {
+      const memory = this.uploads.acquire(bytes.length);
+      memory.bytes.set(bytes);
+      void this.write(memory, to);
+    } else if (bytes.length > 0) {
+      const words = new Uint8Array(roundUp(bytes.length, 4));
+      words.set(bytes);
+      this.device.queue.writeBuffer(to.buffer, to.offset, words);
+    }
+  }
+
+  /** Copies mapped memory to a buffer, and takes it back. Resolves when the device has copied it. */
+  write(memory: MappedMemory, to: Region): Promise<void> {
+    const encoder = this.device.createCommandEncoder();
+    this.uploads.copy(encoder, memory, to);
+    this.device.queue.submit([encoder.finish()]);
+    return this.uploads.release(memory.buffer);
   }
 
   /**
-   * Records copies of tensors to one staging buffer. Call the result after the submission: it maps that buffer and resolves
-   * with the tensors as the device holds them, which is their stored form except for types that it holds as f32.
+   * Records copies of tensors to one mapped buffer. Call the result after the submission: it maps that buffer and resolves
+   * with the tensors as the device holds them, which is their stored form except for types that it holds as f32. Tensors go to
+   * `targets`, or to new arrays where there are none.
    */
-  readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<readonly TypedArray[]> {
+  readBack(
+    encoder: GPUCommandEncoder,
+    wanted: readonly Readback[],
+    targets: readonly TypedArray[] = [],
+  ): () => Promise<readonly TypedArray[]> {
     const sizes = wanted.map(({ spec }) => roundUp(deviceBytes(spec), 4));
     const offsets = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + roundUp(size, 8), 0));
     const total = (offsets.at(-1) ?? 0) + (sizes.at(-1) ?? 0);
-    if (total === 0) return async () => wanted.map(({ spec }) => new (typedArrayOf(spec.dtype))(0));
-    const staging = this.staging.acquire(total);
+    if (total === 0) return async () => wanted.map(({ spec }, i) => targets[i] ?? new (typedArrayOf(spec.dtype))(0));
+    const staging = this.readbacks.acquire(total);
     wanted.forEach(({ from }, i) => {
       if (elementAt(sizes, i) > 0)
         encoder.copyBufferToBuffer(from.buffer, from.offset, staging, elementAt(offsets, i), elementAt(sizes, i));
@@ -87,22 +106,20 @@ export class DeviceQueue {
       this.counters.readbacks++;
       const mapped = staging.mapAsync(mapRead, 0, roundUp(total, 4)).then(() => {
         const bytes = staging.getMappedRange(0, roundUp(total, 4));
-        const arrays = wanted.map(({ spec }, i) => {
-          return new (typedArrayOf(spec.dtype))(bytes.slice(elementAt(offsets, i), elementAt(offsets, i) + deviceBytes(spec)));
-        });
+        const arrays = wanted.map(({ spec }, i) => arrayOf(spec, bytes, elementAt(offsets, i), targets[i]));
         staging.unmap();
-        this.staging.release(staging);
+        this.readbacks.release(staging);
         return arrays;
       });
       return this.guard(mapped);
     };
   }
 
-  /** Reads one tensor back as the device holds it, after all work that was submitted before. */
-  async readTensor(wanted: Readback): Promise<TypedArray> {
+  /** Reads one tensor back as the device holds it, after all work that was submitted before: to `target`, or to a new array. */
+  async readTensor(wanted: Readback, target?: TypedArray): Promise<TypedArray> {
     this.check();
     const encoder = this.device.createCommandEncoder();
-    const finish = this.readBack(encoder, [wanted]);
+    const finish = this.readBack(encoder, [wanted], target && [target]);
     if (deviceBytes(wanted.spec) > 0) this.submit(encoder);
     const [data] = await finish();
     if (data === undefined) throw new RangeError("expected one tensor to be read back, got none");
@@ -145,4 +162,13 @@ export class DeviceQueue {
     if (this.pending.size > 0) this.pending.reject(error);
     else this.#unreported = error;
   }
+}
+
+/** Copies a tensor from mapped memory to `target`, or to a new array. */
+function arrayOf({ dtype, shape }: ConcreteSpec, mapped: ArrayBuffer, offset: number, target: TypedArray | undefined): TypedArray {
+  const bytes = deviceBytes({ dtype, shape });
+  const type = typedArrayOf(dtype);
+  if (target === undefined) return new type(mapped.slice(offset, offset + bytes));
+  new Uint8Array(target.buffer, target.byteOffset, bytes).set(new Uint8Array(mapped, offset, bytes));
+  return target;
 }

@@ -1,6 +1,7 @@
 /** `GPUBufferUsage` and `GPUMapMode` of the WebGPU specification: Node has no such globals. */
 export const usage = {
   mapRead: 0x0001,
+  mapWrite: 0x0002,
   copySource: 0x0004,
   copyTarget: 0x0008,
   uniform: 0x0040,
@@ -9,3 +10,4 @@ export const usage = {
 } as const;
 
 export const mapRead = 0x0001;
+export const mapWrite = 0x0002;

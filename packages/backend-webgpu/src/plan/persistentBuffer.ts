@@ -1,20 +1,22 @@
-import { type DType, OutOfMemoryError, type TypedArray } from "@centella/core";
-import { formatSpec, isQuantized, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
+import { OutOfMemoryError, type TypedArray } from "@centella/core";
+import { type Chunk, chunksOf, formatSpec, isQuantized, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { dequantize } from "@centella/quant";
 import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import { deviceBytes, isDecoded, paddedBytes } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
+import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
 
-/** Written bytes after which loading waits for the device: until then the driver holds a copy of them. */
-const inFlightBytes = 64 * 2 ** 20;
+/** About how many bytes are read from a source at a time. */
+const chunkBytes = 16 * 2 ** 20;
 
 /** A persistent in a GPU buffer. */
 export class WebgpuPersistentBuffer extends PersistentBuffer {
   readonly buffer: GPUBuffer;
   readonly convertedTo: string | undefined;
   readonly #queue: DeviceQueue;
-  #inFlight = 0;
+  /** Memory that a source was given to fill. */
+  #place: MappedMemory | undefined;
 
   private constructor(queue: DeviceQueue, persistent: Persistent, buffer: GPUBuffer) {
     super(persistent);
@@ -40,17 +42,47 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
     return this.buffer.size;
   }
 
+  protected override chunks(): Iterable<Chunk> {
+    return chunksOf(this.storedBytes, 4 * layoutOf(this.persistent.spec.dtype).bytes, chunkBytes);
+  }
+
+  protected override async placeOf({ length }: Chunk): Promise<Uint8Array | undefined> {
+    if (this.convertedTo !== undefined || length < leastMappedBytes) return undefined;
+    this.#place = await this.#acquire(length);
+    return this.#place.bytes;
+  }
+
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
-    this.#queue.check();
     const { dtype } = this.persistent.spec;
     const { elements, bytes } = layoutOf(dtype);
-    const words = toWords(dtype, chunk);
-    const at = isDecoded(dtype) ? (offset / bytes) * elements * 4 : offset;
-    this.#queue.device.queue.writeBuffer(this.buffer, at, words);
-    this.#inFlight += words.byteLength;
-    if (this.#inFlight < inFlightBytes) return;
-    await this.#queue.done();
-    this.#inFlight = 0;
+    if (isQuantized(dtype) && isDecoded(dtype)) {
+      const scale = (4 * elements) / bytes;
+      const memory = await this.#acquire(scale * chunk.length);
+      dequantize(dtype, chunk, new Float32Array(memory.bytes.buffer, 0, memory.bytes.length / 4));
+      void this.#queue.write(memory, { buffer: this.buffer, offset: scale * offset });
+    } else if (this.#place?.bytes === chunk) {
+      void this.#queue.write(this.#place, { buffer: this.buffer, offset });
+      this.#place = undefined;
+    } else {
+      await this.#hasRoom(chunk.length);
+      this.#queue.upload(chunk, { buffer: this.buffer, offset });
+    }
+  }
+
+  async #acquire(length: number): Promise<MappedMemory> {
+    // A load that failed left the memory of its last chunk.
+    const left = this.#place;
+    this.#place = undefined;
+    if (left?.bytes.length === length) return left;
+    if (left !== undefined) void this.#queue.uploads.release(left.buffer);
+    await this.#hasRoom(length);
+    return this.#queue.uploads.acquire(length);
+  }
+
+  async #hasRoom(length: number): Promise<void> {
+    this.#queue.check();
+    await this.#queue.guard(this.#queue.uploads.hasRoom(length));
+    this.#queue.check();
   }
 
   protected override read(): Promise<TypedArray> {
@@ -65,20 +97,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   }
 
   protected override free(): void {
+    if (this.#place !== undefined) void this.#queue.uploads.release(this.#place.buffer);
     this.buffer.destroy();
   }
-}
-
-/** Stored bytes as they are written to the buffer, padded to whole words. */
-function toWords(dtype: DType, stored: Uint8Array): Uint8Array<ArrayBuffer> {
-  if (!isQuantized(dtype) || !isDecoded(dtype)) {
-    if (stored.byteLength % 4 === 0 && stored.buffer instanceof ArrayBuffer) return stored as Uint8Array<ArrayBuffer>;
-    const words = new Uint8Array(Math.ceil(stored.byteLength / 4) * 4);
-    words.set(stored);
-    return words;
-  }
-  const { elements, bytes } = layoutOf(dtype);
-  const values = new Float32Array((stored.byteLength / bytes) * elements);
-  dequantize(dtype, stored, values);
-  return new Uint8Array(values.buffer);
 }

@@ -17,6 +17,7 @@ import {
 import { DeviceStorage } from "../device/deviceTensor.ts";
 import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
+import type { MappedMemory } from "../device/uploads.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { encodeTimed } from "./timeSteps.ts";
 import { encodeDispatch, type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
@@ -119,10 +120,8 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     tensors.waiting.push(loading);
     const { variant, run } = this.#prepare(dims, tensors);
     const { times } = await this.#post(tensors, signal, () => {
-      const encoder = this.#queue.device.createCommandEncoder();
-      this.#copyDeviceInputs(encoder, run, tensors.content);
-      const read = code.encode!(this.#queue, encoder, run.dispatches, perStep ? this.lowered.steps.length : undefined);
-      this.#submit(encoder, variant, run, tensors.content);
+      const steps = perStep ? this.lowered.steps.length : undefined;
+      const read = this.#submit(variant, run, tensors.content, (encoder) => code.encode!(this.#queue, encoder, run.dispatches, steps));
       return { times: read() };
     });
     return await times;
@@ -198,37 +197,58 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
 
   /** One upload, one encoder, one submission, one readback. */
   #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<readonly TypedArray[]> {
+    return this.#submit(variant, run, content, (encoder) => {
+      encodeDispatches(encoder, run);
+      copyDeviceOutputs(encoder, run, targets);
+      const host = run.outputs.filter(({ to }) => to === "host");
+      return this.#queue.readBack(
+        encoder,
+        host.map(({ readback }) => readback),
+      );
+    })();
+  }
+
+  /** Submits a run, whose dispatches `encode` records after the copies of inputs. Returns what `encode` does. */
+  #submit<T>(variant: Variant, run: VariantRun, content: RunTensors["content"], encode: (encoder: GPUCommandEncoder) => T): T {
     const encoder = this.#queue.device.createCommandEncoder();
     this.#copyDeviceInputs(encoder, run, content);
-    encodeDispatches(encoder, run);
-    copyDeviceOutputs(encoder, run, targets);
-    const host = run.outputs.filter(({ to }) => to === "host");
-    const finish = this.#queue.readBack(
-      encoder,
-      host.map(({ readback }) => readback),
-    );
-    this.#submit(encoder, variant, run, content);
-    return finish();
+    const filled = this.#copyLargeInputs(encoder, run, content);
+    try {
+      const result = encode(encoder);
+      this.#writeImage(variant, run, content);
+      this.#queue.submit(encoder);
+      this.countSteps();
+      if (run.imageBytes > 0 || filled.length > 0) this.#queue.counters.uploads++;
+      return result;
+    } finally {
+      for (const { buffer } of filled) void this.#queue.uploads.release(buffer);
+    }
   }
 
-  #submit(encoder: GPUCommandEncoder, variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
-    this.#upload(variant, run, content);
-    this.#queue.submit(encoder);
-    this.countSteps();
-  }
-
-  #copyDeviceInputs(encoder: GPUCommandEncoder, { deviceInputs }: VariantRun, content: RunTensors["content"]): void {
-    for (const { name, spec, offset } of deviceInputs) {
+  #copyDeviceInputs(encoder: GPUCommandEncoder, { inputs }: VariantRun, content: RunTensors["content"]): void {
+    for (const { name, spec, offset } of inputs.device) {
       const { buffer } = content.get(name) as DeviceStorage;
       if (elementCount(spec.shape) > 0) encoder.copyBufferToBuffer(buffer, 0, this.#parts.upload, offset, roundUp(deviceBytes(spec), 4));
     }
   }
 
-  /** Writes the uniforms and the host's inputs. */
-  #upload(variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
+  /** Fills mapped memory with the large inputs, and records its copies. Release it after the submission. */
+  #copyLargeInputs(encoder: GPUCommandEncoder, { inputs }: VariantRun, content: RunTensors["content"]): readonly MappedMemory[] {
+    const { uploads } = this.#queue;
+    return inputs.mapped.map(({ name, spec, offset }) => {
+      const memory = uploads.acquire(deviceBytes(spec));
+      memory.bytes.set(toDevice(spec, content.get(name) as TypedArray));
+      uploads.copy(encoder, memory, { buffer: this.#parts.upload, offset });
+      return memory;
+    });
+  }
+
+  /** Writes the uniforms and the small inputs. */
+  #writeImage(variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
     const image = variant.imageOf(run);
-    for (const { name, spec, offset } of run.hostInputs) new Uint8Array(image, offset).set(toDevice(spec, content.get(name) as TypedArray));
-    if (run.imageBytes > 0) this.#queue.upload(this.#parts.upload, image, run.imageBytes);
+    for (const { name, spec, offset } of run.inputs.image)
+      new Uint8Array(image, offset).set(toDevice(spec, content.get(name) as TypedArray));
+    if (run.imageBytes > 0) this.#queue.device.queue.writeBuffer(this.#parts.upload, 0, image, 0, run.imageBytes);
   }
 }
 

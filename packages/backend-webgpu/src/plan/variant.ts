@@ -1,7 +1,9 @@
 import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
 import { elementAt, entryOf, type Lowered, LruCache, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
+import type { Region } from "../device/buffers.ts";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
-import type { DeviceQueue, Readback, Region } from "../device/queue.ts";
+import type { DeviceQueue, Readback } from "../device/queue.ts";
+import { leastMappedBytes } from "../device/uploads.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 
 /** A pipeline, once it is compiled. */
@@ -47,15 +49,20 @@ export interface VariantSource {
   bufferOf(storage: Storage): GPUBuffer;
 }
 
+/** How an input gets to the upload buffer: as part of the image, by way of mapped memory, or from a tensor on the device. */
+type InputSource = "image" | "mapped" | "device";
+
+/** The order of inputs in the upload buffer. */
+const sources: readonly InputSource[] = ["image", "mapped", "device"];
+
 /** What runs of the same extents have in common: uniforms, grids, and the specs of inputs and outputs. */
 export interface VariantRun {
-  readonly hostInputs: readonly InputPlace[];
-  readonly deviceInputs: readonly InputPlace[];
+  readonly inputs: Readonly<Record<InputSource, readonly InputPlace[]>>;
   readonly dispatches: readonly ReadyDispatch[];
   readonly outputs: readonly { readonly name: string; readonly to: "host" | "device"; readonly readback: Readback }[];
   /** The uniform blocks, from the beginning of the upload buffer on. */
   readonly uniforms: Uint8Array;
-  /** Bytes of the upload buffer up to the end of the host's inputs. */
+  /** Bytes of the image: uniforms and small inputs. */
   readonly imageBytes: number;
 }
 
@@ -72,16 +79,16 @@ export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly Co
 
 /**
  * A plan for one bucket of each dim and one choice of which inputs are already on the device. Offsets and bind groups fit the largest extents
- * of the buckets and are created once; uniforms and grids are those of a run. The upload buffer holds the uniform blocks, then the host's inputs, then the device's.
+ * of the buckets and are created once; uniforms and grids are those of a run. The upload buffer holds the image, which is written at once (uniform
+ * blocks and small inputs), then large inputs, then copies of the device's tensors.
  */
 export class Variant {
   readonly #queue: DeviceQueue;
   readonly #source: VariantSource;
   readonly #bucket: DimValues;
   readonly #uniforms: ReturnType<typeof uniformPlaces>;
-  /** Inputs and their offsets in the upload buffer, by id: the host's, then the device's. */
-  readonly #inputs: ReadonlyMap<number, { readonly name: string; readonly isOnDevice: boolean; readonly offset: number }>;
-  /** Content of the upload buffer up to the device's inputs. */
+  /** Inputs and their offsets in the upload buffer, by id. */
+  readonly #inputs: ReadonlyMap<number, { readonly name: string; readonly source: InputSource; readonly offset: number }>;
   readonly #image: ArrayBuffer;
   readonly #bindGroups = new Map<PlannedDispatch, GPUBindGroup>();
   readonly #runs = new LruCache<VariantRun>(maxRuns);
@@ -94,17 +101,21 @@ export class Variant {
     this.#bucket = bucket;
     this.#uniforms = uniformPlaces(source.dispatches.map(({ dispatch }) => dispatch));
     const { program } = source.lowered;
-    const all = [...program.inputs].map(([name, id]) => ({ name, id, isOnDevice: isOnDevice(name) }));
-    const inputs = new Map<number, { name: string; isOnDevice: boolean; offset: number }>();
+    const all = [...program.inputs].map(([name, id]) => {
+      const bytes = this.#largestBytes(elementAt(program.values, id));
+      const source: InputSource = isOnDevice(name) ? "device" : bytes < leastMappedBytes ? "image" : "mapped";
+      return { name, id, bytes, source };
+    });
+    const inputs = new Map<number, { name: string; source: InputSource; offset: number }>();
     let end = this.#uniforms.bytes;
-    let hostEnd = end;
-    for (const { id, ...input } of all.sort((a, b) => Number(a.isOnDevice) - Number(b.isOnDevice))) {
+    let imageEnd = end;
+    for (const { id, bytes, ...input } of all.sort((a, b) => sources.indexOf(a.source) - sources.indexOf(b.source))) {
       inputs.set(id, { ...input, offset: end });
-      end = roundUp(end + this.#largestBytes(elementAt(program.values, id)), alignment);
-      if (!input.isOnDevice) hostEnd = end;
+      end = roundUp(end + bytes, alignment);
+      if (input.source === "image") imageEnd = end;
     }
     this.#inputs = inputs;
-    this.#image = new ArrayBuffer(hostEnd);
+    this.#image = new ArrayBuffer(imageEnd);
   }
 
   /** Runs of these extents, which are in the bucket. @throws {CentellaError} if a kernel refuses the extents */
@@ -131,12 +142,12 @@ export class Variant {
     const inputs = [...this.#inputs].map(([id, input]) => {
       return { ...input, spec: resolveSpec(elementAt(lowered.program.values, id).spec, dims) };
     });
-    const hostInputs = inputs.filter(({ isOnDevice }) => !isOnDevice);
-    const last = hostInputs.findLast(({ spec }) => deviceBytes(spec) > 0);
+    const inputsFrom = (wanted: InputSource): readonly InputPlace[] => inputs.filter(({ source }) => source === wanted);
+    const image = inputsFrom("image");
+    const last = image.findLast(({ spec }) => deviceBytes(spec) > 0);
     const limit = this.#queue.device.limits.maxComputeWorkgroupsPerDimension;
     return {
-      hostInputs,
-      deviceInputs: inputs.filter(({ isOnDevice }) => isOnDevice),
+      inputs: { image, mapped: inputsFrom("mapped"), device: inputsFrom("device") },
       dispatches: planned.flatMap((each): ReadyDispatch[] => {
         const { groups } = entryOf(sizes, each.dispatch);
         return groups === 0

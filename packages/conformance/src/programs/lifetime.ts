@@ -1,4 +1,4 @@
-import { type Backend, createProgram, DisposedError, type Program } from "@centella/core";
+import { type Backend, createProgram, DisposedError, DTypeError, type Program, ShapeError } from "@centella/core";
 import { named } from "@centella/quant/checks";
 import { expectEqual, expectRejection } from "../compare.ts";
 import { type ConformanceTest, compileOrSkip, programTest } from "../conformanceTest.ts";
@@ -92,9 +92,33 @@ async function inputsAreTaken(backend: Backend): Promise<void> {
   });
 }
 
+/** Results of any place can be written to an array of the caller, as often as it likes. */
+async function intoArrays(backend: Backend): Promise<void> {
+  for (const to of ["host", "device"] as const) {
+    const program = createProgram();
+    program.output("y", program.add(program.input("x", "f32", [4]), program.input("w", "f32", [4])), { to });
+    await withPlan(backend, program, {}, async (plan) => {
+      using output = named(plan.run({ x, w }), "y");
+      const target = new Float32Array(6).fill(7);
+      const place = target.subarray(1, 5);
+      await output.readInto(place);
+      await output.readInto(place);
+      expectEqual(`${backend.name}: readInto() of a result on the ${to}`, target, Float32Array.of(7, ...y, 7));
+      await expectRejection("readInto() of a shorter array", () => output.readInto(place.subarray(1)), ShapeError, /readInto: expected 4/);
+      await expectRejection(
+        "readInto() of another type",
+        () => output.readInto(new Int32Array(4)),
+        DTypeError,
+        /readInto: expected Float32/,
+      );
+    });
+  }
+}
+
 export const lifetime: readonly ConformanceTest[] = [
   programTest("aborted runs", abort),
   programTest("a run on a failed input", failedInput),
   programTest("dispose, twice, and use afterwards", disposed),
   programTest("inputs may be changed after run()", inputsAreTaken),
+  programTest("results into arrays of the caller", intoArrays),
 ];

@@ -11,12 +11,12 @@ export interface Chunk {
   readonly length: number;
 }
 
-/** About how many bytes are read from a source and written at a time. */
+/** About how many bytes are read from a source and written at a time, by default. */
 export const chunkBytes: number = 4 * 2 ** 20;
 
-/** Cuts `total` bytes into chunks of about {@link chunkBytes}, each a multiple of `unit` but the last. */
-export function* chunksOf(total: number, unit: number): Iterable<Chunk> {
-  const step = Math.max(1, Math.floor(chunkBytes / unit)) * unit;
+/** Cuts `total` bytes into chunks of about `size` bytes, each a multiple of `unit` but the last. */
+export function* chunksOf(total: number, unit: number, size: number = chunkBytes): Iterable<Chunk> {
+  const step = Math.max(1, Math.floor(size / unit)) * unit;
   for (let offset = 0; offset < total; offset += step) yield { offset, length: Math.min(step, total - offset) };
 }
 
@@ -73,7 +73,7 @@ export abstract class PersistentBuffer {
     for (const chunk of this.chunks()) {
       const { offset, length } = chunk;
       signal?.throwIfAborted();
-      const target = source.readInto && (this.placeOf(chunk) ?? room.take(length));
+      const target = source.readInto && ((await this.placeOf(chunk)) ?? room.take(length));
       if (target !== undefined) await source.readInto?.(target, offset, signal);
       const bytes = target ?? (await this.#read(source, offset, length, signal));
       if (this.#plans === 0) throw new DisposedError("plan");
@@ -111,7 +111,7 @@ export abstract class PersistentBuffer {
    * Memory that a source may write a chunk into, which {@link write} then gets: where the chunk belongs, or where the device copies it
    * from. Undefined, the default, for memory that is made for the load.
    */
-  protected placeOf(_chunk: Chunk): Uint8Array | undefined {
+  protected placeOf(_chunk: Chunk): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     return undefined;
   }
 

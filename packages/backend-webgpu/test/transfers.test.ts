@@ -1,0 +1,130 @@
+import { type Backend, createProgram, type TensorSource } from "@centella/core";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { usage } from "../src/device/usage.ts";
+import { openBackend } from "./openBackend.ts";
+
+const opened = await openBackend();
+const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
+
+const mebibyte = 2 ** 20;
+/** Elements of f32 in 128 KiB. */
+const large = 2 ** 15;
+
+describe.skipIf(typeof opened === "string")(`webgpu transfers${reason}`, () => {
+  const { backend, device } = opened as Exclude<typeof opened, string>;
+  afterAll(() => backend.dispose());
+
+  /** Sizes in bytes of the buffers that were created for the host to write or read, and of calls of `writeBuffer`. */
+  const mapped: number[] = [];
+  const written: number[] = [];
+  const { createBuffer } = device;
+  device.createBuffer = (descriptor) => {
+    if ((descriptor.usage & (usage.mapWrite | usage.mapRead)) !== 0) mapped.push(descriptor.size);
+    return createBuffer.call(device, descriptor);
+  };
+  const { writeBuffer } = device.queue;
+  device.queue.writeBuffer = (...args: Parameters<GPUQueue["writeBuffer"]>) => {
+    written.push(args[4] ?? (args[2] as ArrayBuffer).byteLength);
+    return writeBuffer.apply(device.queue, args);
+  };
+  beforeEach(() => {
+    mapped.length = 0;
+    written.length = 0;
+  });
+
+  test("large inputs go through mapped memory, which the next run uses again", async () => {
+    const program = createProgram();
+    const sum = program.add(program.input("a", "f32", [large]), program.input("b", "f32", [large]));
+    program.output("y", program.add(sum, program.input("row", "f32", [1])), { to: "device" });
+    const plan = await backend.compile(program);
+    written.length = 0;
+    const target = new Float32Array(large);
+    const [a, b] = [1, 2].map((by) => Float32Array.from({ length: large }, (_, i) => by * i));
+    for (const add of [0.5, 1.5, 2.5]) {
+      const before = { ...backend.counters };
+      using y = plan.run({ a: a!, b: b!, row: Float32Array.of(add) }).y!;
+      await y.readInto(target);
+      expect(target.findIndex((value, i) => value !== 3 * i + add)).toBe(-1);
+      expect(backend.counters.uploads - before.uploads).toBe(1);
+      await backend.idle();
+    }
+    // Both inputs and the result.
+    expect(mapped).toEqual([4 * large, 4 * large, 4 * large]);
+    expect(Math.max(...written)).toBeLessThan(2 ** 12);
+    plan.dispose();
+  });
+
+  test("tensors of any size arrive", async () => {
+    for (const length of [0, 1, 3, large - 1, large, large + 1]) {
+      const data = Uint8Array.from({ length: 2 * length + 1 }, (_, i) => i % 251);
+      using tensor = backend.upload({ dtype: "u8", shape: [data.length] }, data);
+      expect(await tensor.data()).toEqual(data);
+    }
+    expect(mapped.length).toBeGreaterThan(0);
+  });
+
+  /** A source that counts up, and writes to given memory alone. */
+  const counting = (bytes: number, seen: Uint8Array[], failsAt = Number.POSITIVE_INFINITY): TensorSource => ({
+    size: bytes,
+    read: async () => {
+      throw new Error("expected no read that returns bytes");
+    },
+    readInto: async (target, offset) => {
+      seen.push(target);
+      if (offset >= failsAt) throw new Error("the disk is gone");
+      const words = new Uint32Array(target.buffer, target.byteOffset, target.length / 4);
+      for (let i = 0; i < words.length; i += 1024) words[i] = offset / 4 + i;
+    },
+  });
+
+  const weights = (backend: Backend, count: number, elements: number) => {
+    const program = createProgram();
+    const ids = program.input("ids", "i32", [1]);
+    for (let i = 0; i < count; i++) {
+      const table = program.persistent(`w${i}`, { dtype: "i32", shape: [elements / 1024, 1024] });
+      program.output(`y${i}`, program.gather(table, ids, { axis: 0 }));
+    }
+    return backend.compile(program);
+  };
+
+  test("sources fill mapped memory, a bounded amount of it whatever the weights", async () => {
+    const elements = 10 * mebibyte;
+    const plan = await weights(backend, 4, elements);
+    const seen: Uint8Array[] = [];
+    for (let i = 0; i < 4; i++) await plan.load(`w${i}`, counting(4 * elements, seen));
+    expect(seen.length).toBe(12);
+    await backend.idle();
+    // Unmapped memory has no bytes any more: what the source filled is what the device copies.
+    expect(seen.every(({ byteLength }) => byteLength === 0)).toBe(true);
+    expect(mapped.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(64 * mebibyte);
+    expect(written).toEqual([]);
+    const row = elements / 1024 - 1;
+    const outputs = plan.run({ ids: Int32Array.of(row) });
+    for (let i = 0; i < 4; i++) expect((await outputs[`y${i}`]!.data())[0]).toBe(row * 1024);
+    plan.dispose();
+  });
+
+  test("a load that fails gives its memory back", async () => {
+    const elements = mebibyte;
+    const plan = await weights(backend, 1, elements);
+    await expect(plan.load("w0", counting(4 * elements, [], 0))).rejects.toThrow("the disk is gone");
+    const held = backend.memory().other;
+    for (let i = 0; i < 3; i++) await expect(plan.load("w0", counting(4 * elements, [], 0))).rejects.toThrow("the disk is gone");
+    await plan.load("w0", counting(4 * elements, []));
+    await backend.idle();
+    expect(backend.memory().other).toBe(held);
+    expect((await plan.run({ ids: Int32Array.of(5) }).y0!.data())[0]).toBe(5 * 1024);
+    plan.dispose();
+  });
+
+  test("results are read where they are asked for, by one mapping each", async () => {
+    const data = Float32Array.from({ length: large }, (_, i) => i);
+    using tensor = backend.upload({ dtype: "f32", shape: [large] }, data);
+    const before = backend.counters.readbacks;
+    const target = new Float32Array(large);
+    for (let i = 0; i < 3; i++) await tensor.readInto(target.fill(0));
+    expect(target).toEqual(data);
+    expect(backend.counters.readbacks - before).toBe(3);
+    expect(mapped.length).toBeLessThanOrEqual(2);
+  });
+});
