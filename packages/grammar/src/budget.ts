@@ -1,50 +1,57 @@
 import { argumentError, objectOf, shown } from "./checks.ts";
 import { GrammarError } from "./errors.ts";
 
-/** Limits of the work for one grammar. */
+/** Limits of the work for one grammar. They do not depend on the machine: what one machine takes, others take as well. */
 export interface Budget {
-  /** Milliseconds that compiling, and each later call, may take. 1000 by default. */
-  readonly milliseconds?: number;
+  /** Steps that compiling, and each later call, may take, of 0.2 to 0.5 µs each. 4,000,000 by default, which takes 1 to 2 s. */
+  readonly steps?: number;
   /** Bytes that automata, parser states and masks may occupy, as estimated from their sizes. 64 MiB by default. */
   readonly bytes?: number;
 }
 
-const defaultMilliseconds = 1000;
+const defaultSteps = 4e6;
 const defaultBytes = 64 * 2 ** 20;
-/** Units of work between two looks at the clock. */
+/** Longest time of a call in milliseconds: a net under steps that take far longer than they should. */
+const longestCall = 20_000;
+/** Steps between two looks at the signal and the clock. */
 const interval = 512;
 
-/** Counts memory and time against a {@link Budget}. Every part that can grow charges it before it grows. */
+/** Counts memory and steps against a {@link Budget}. Every part that can grow charges it before it grows. */
 export class Meter {
   readonly maxBytes: number;
-  readonly #milliseconds: number;
+  readonly #maxSteps: number;
   #signal: AbortSignal | undefined;
-  #deadline: number;
-  #untilClock = interval;
+  #left: number;
+  #nextLook: number;
+  #startedAt: number;
   /** Bytes charged since the tables were last dropped. */
   bytes = 0;
 
   constructor(budget: Budget = {}, signal?: AbortSignal) {
-    const { milliseconds = defaultMilliseconds, bytes = defaultBytes } = objectOf("budget", "{ milliseconds, bytes }", budget);
-    if (![milliseconds, bytes].every((limit) => typeof limit === "number" && limit >= 0))
-      throw argumentError("budget", "milliseconds and bytes of at least 0", `${shown(milliseconds)} and ${shown(bytes)}`);
+    const { steps = defaultSteps, bytes = defaultBytes } = objectOf("budget", "{ steps, bytes }", budget);
+    if (![steps, bytes].every((limit) => typeof limit === "number" && limit >= 0))
+      throw argumentError("budget", "steps and bytes of at least 0", `${shown(steps)} and ${shown(bytes)}`);
     if (signal !== undefined && !(signal instanceof AbortSignal))
       throw argumentError("budget", "signal to be an AbortSignal", shown(signal));
-    this.#milliseconds = milliseconds;
+    this.#maxSteps = steps;
     this.maxBytes = bytes;
     this.#signal = signal;
-    this.#deadline = performance.now() + milliseconds;
+    this.#left = steps;
+    this.#nextLook = steps - interval;
+    this.#startedAt = performance.now();
   }
 
   /** The limits as a text. */
   get limits(): string {
-    return `${this.#milliseconds} ${this.maxBytes}`;
+    return `${this.#maxSteps} ${this.maxBytes}`;
   }
 
-  /** Starts the time of another call, which no signal stops. */
+  /** Starts the steps of another call, which no signal stops. */
   restart(): void {
     this.#signal = undefined;
-    this.#deadline = performance.now() + this.#milliseconds;
+    this.#left = this.#maxSteps;
+    this.#nextLook = this.#maxSteps - interval;
+    this.#startedAt = performance.now();
   }
 
   /** Records `bytes` of new memory. @throws {GrammarError} `GRAMMAR_BUDGET` */
@@ -54,13 +61,14 @@ export class Meter {
     this.work(1);
   }
 
-  /** Records units of work of about 100 ns each. @throws {GrammarError} `GRAMMAR_BUDGET` @throws the signal's reason */
-  work(units: number): void {
-    this.#untilClock -= units;
-    if (this.#untilClock > 0) return;
-    this.#untilClock = interval;
+  /** Records steps of work. @throws {GrammarError} `GRAMMAR_BUDGET` @throws the signal's reason */
+  work(steps: number): void {
+    this.#left -= steps;
+    if (this.#left < 0) throw exceeded(`at most ${this.#maxSteps} steps of work`, "more");
+    if (this.#left > this.#nextLook) return;
+    this.#nextLook = this.#left - interval;
     this.#signal?.throwIfAborted();
-    if (performance.now() > this.#deadline) throw exceeded(`at most ${this.#milliseconds} ms of work`, "more");
+    if (performance.now() - this.#startedAt > longestCall) throw exceeded(`at most ${longestCall / 1000} s of work`, "more");
   }
 }
 

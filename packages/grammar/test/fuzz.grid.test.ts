@@ -5,7 +5,7 @@ import { isFullGrid } from "./grid.ts";
 
 const bytesOfAllTokens = Array.from({ length: 256 }, (_, byte) => Uint8Array.of(byte));
 const allBytes = vocabulary([...bytesOfAllTokens, new Uint8Array()], { endIds: [256] });
-const budget = { milliseconds: 500, bytes: 2 ** 24 };
+const budget = { steps: 1e6, bytes: 2 ** 24 };
 
 /** Compiles a grammar and takes up to 20 allowed bytes, chosen by `choose`, checking that what the mask allows is accepted. */
 function walk(grammar: Grammar, choose: (count: number) => number, limits: Budget): Matcher {
@@ -169,7 +169,7 @@ describe.each(readers)("%s", (_, read, seed, pieces) => {
   });
 
   test("sources with pieces cut out, doubled and inserted do as well", () => {
-    expect(expectGrammarOrError(read, seed, 1, { milliseconds: 60_000 })).toBe("grammar");
+    expect(expectGrammarOrError(read, seed, 1, { steps: 1e9 })).toBe("grammar");
     const edit = fc.tuple(fc.nat(seed.length), fc.nat(6), fc.constantFrom("", ...pieces));
     const seen = new Set<string>();
     const property = fc.property(fc.array(edit, { minLength: 1, maxLength: 4 }), fc.nat(), (edits, random) => {

@@ -117,7 +117,7 @@ describe("fromGbnf", () => {
     );
   });
 
-  const patient = { budget: { milliseconds: 60_000 } };
+  const patient = { budget: { steps: 1e9 } };
 
   test("long chains of rules and long lists of items compile", () => {
     const chain = Array.from({ length: 1e4 }, (_, i) => `r${i} ::= r${i + 1}`).join("\n");

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   and,
   anyText,
@@ -164,11 +164,38 @@ describe("what may exceed the budget, but never hangs and never overflows the st
     );
   });
 
-  test("small budgets of memory and time, and an aborted signal, stop the work", () => {
+  test("the budget counts steps, whatever the clock says", () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 100));
+    const needed = (steps: number): boolean => {
+      try {
+        compile({ start: reference("r0"), rules: chain(300) }, small, { budget: { steps } });
+        return true;
+      } catch (error) {
+        expect(error).toMatchObject({ code: "GRAMMAR_BUDGET" });
+        return false;
+      }
+    };
+    const sizes = Array.from({ length: 40 }, (_, i) => 250 * i);
+    const taken = sizes.map(needed);
+    expect(taken).toEqual(taken.toSorted());
+    expect(new Set(taken).size).toBe(2);
+    expect(sizes.map(needed)).toEqual(taken);
+    clock.mockRestore();
+  });
+
+  test("a call that takes far longer than its steps should is stopped", () => {
+    let now = 0;
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 12_000));
+    expect(() => compile({ start: reference("r0"), rules: chain(1e4) }, small)).toThrow(/20 s of work/);
+    clock.mockRestore();
+  });
+
+  test("small budgets of memory and steps, and an aborted signal, stop the work", () => {
     const grammar: Grammar = { start: reference("r0"), rules: chain(1e4) };
     const budget = expect.objectContaining({ code: "GRAMMAR_BUDGET" });
     expect(() => compile(grammar, small, { budget: { bytes: 1e4 } })).toThrow(budget);
-    expect(() => compile(grammar, small, { budget: { milliseconds: 0 } })).toThrow(budget);
+    expect(() => compile(grammar, small, { budget: { steps: 0 } })).toThrow(budget);
     expect(() => compile(grammar, small, { signal: AbortSignal.abort(new Error("enough")) })).toThrow("enough");
   });
 

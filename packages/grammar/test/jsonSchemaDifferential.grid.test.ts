@@ -206,7 +206,7 @@ const closers = [end, ...['"', "@", "}", "]", ":", ".", "1", "0", "5"].map((text
 
 /** Follows random tokens to the end of a text; after a while only those that close it. Gives undefined for a text that is too long. */
 function randomText(grammar: Grammar, choices: Iterator<number>): string | undefined {
-  const matcher = compile(grammar, tokens, { budget: { milliseconds: 60_000 } }).matcher();
+  const matcher = compile(grammar, tokens, { budget: { steps: 1e9 } }).matcher();
   const mask = new Uint32Array(tokens.maskWords);
   const bytes: number[] = [];
   for (let steps = 0; steps < maximumSteps; steps++) {

@@ -15,7 +15,7 @@ function hostMatches(source: string, { flags = "u", anchored = true }: RegexOpti
   return new RegExp(anchored ? `(?:${source})(?![^])` : source, anchored ? `${allFlags}y` : allFlags).test(text);
 }
 
-const patient = { milliseconds: 60_000 };
+const patient = { steps: 1e9 };
 
 function grammarMatches({ start }: ReturnType<typeof fromRegex>, text: string): boolean {
   return matches(start, text, patient);

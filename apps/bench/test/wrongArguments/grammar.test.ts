@@ -5,7 +5,7 @@ import { callExports, callMethods } from "./harness.ts";
 import { whole } from "./values.ts";
 
 const digit = grammar.codePoints([[0x30, 0x39]]);
-const budget = { milliseconds: 1000, bytes: 1e7 };
+const budget = { steps: 4e6, bytes: 1e7 };
 const { signal } = new AbortController();
 const vocabulary = grammar.vocabulary([...new TextEncoder().encode("0123")].map((byte) => Uint8Array.of(byte)));
 const numbers: grammar.Grammar = { start: grammar.repeat(digit, 1, 3), rules: {} };

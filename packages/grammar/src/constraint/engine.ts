@@ -5,7 +5,7 @@ import { deadState, type State, States } from "../parser/states.ts";
 import type { Automaton } from "../regular/automaton.ts";
 import { addBit } from "../regular/byteSet.ts";
 import type { Vocabulary } from "../vocabulary/vocabulary.ts";
-import { type Exits, LexicalMasks } from "./lexicalMasks.ts";
+import { type Exits, LexicalMasks, visitsPerStep } from "./lexicalMasks.ts";
 
 /** Most bytes that {@link Engine.forced} follows. */
 const maxForced = 4096;
@@ -122,9 +122,11 @@ export class Engine {
     const { bytes, depths, ends, ids } = trie;
     const { twins } = this.vocabulary;
     const path = [start];
+    let visited = 0;
     for (const exit of nodes) {
       const base = depths[exit]! + 1;
       for (let i = exit + 1; i < ends[exit]!; ) {
+        visited++;
         const depth = depths[i]! - base;
         const next = this.#states.next(path[depth]!, bytes[i]!);
         if (next === deadState) {
@@ -136,6 +138,7 @@ export class Engine {
         i++;
       }
     }
+    this.#meter.work(visited / visitsPerStep);
   }
 
   #soleByte(state: State): number | undefined {

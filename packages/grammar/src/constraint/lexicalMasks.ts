@@ -30,6 +30,8 @@ interface Part {
 
 /** Bytes within which a clamped intersection has to reach a match for its mask to count. */
 const slack = 48;
+/** Nodes of a trie that are visited in the time of one step of the budget. */
+export const visitsPerStep = 8;
 /** Fewest ids that are stored as a mask. */
 const denseIds = 1000;
 
@@ -123,7 +125,9 @@ export class LexicalMasks {
   #walkFrom(start: Node, { bytes, depths, ends, ids, kinds }: Trie, root: number, exits: number[], maxDistance: number): boolean {
     const [path, automaton, found] = [this.#path, this.#automaton, this.#ids];
     path[0] = start;
+    let visited = 0;
     for (let i = root; i < ends[root]!; ) {
+      visited++;
       const depth = depths[i]!;
       const from = path[depth]!;
       const byte = bytes[i]!;
@@ -146,6 +150,7 @@ export class LexicalMasks {
         }
       } else if (next.isNullable) exits.push(i - 1);
     }
+    this.#meter.work(visited / visitsPerStep);
     return true;
   }
 

@@ -82,6 +82,7 @@ export class ItemSets {
   }
 
   #intern(kernel: Items): ItemSet {
+    this.#meter.work(kernel.items.size);
     const key = `${kernel.isComplete}|${[...kernel.items.keys()].sort().join("|")}`;
     let set = this.#sets.get(key);
     if (set === undefined) {
@@ -141,6 +142,7 @@ export class ItemSets {
         }
         for (const each of older) all.addAll(entryOf(each.set.followers, each.symbol));
         this.#meter.charge(100 + all.items.size * itemBytes);
+        this.#meter.work(all.items.size);
         set.followers.set(symbol, all);
       }
       stack.pop();

@@ -1,28 +1,65 @@
+import type { Meter } from "../budget.ts";
 import { emptyNode, type Node, parts } from "./nodes.ts";
 
 /** Parts of a sequence that are compared. Longer sequences are left as they are. */
 const maxParts = 64;
 
-/**
- * Drops the alternatives that are part of another one, such as `aC*` beside `C*`. Without this, each pattern that has been found would double
- * the states that follow.
- */
-export function dropAbsorbed(alternatives: Set<Node>): void {
-  for (const whole of alternatives) {
-    if (!isEndless(whole)) continue;
-    for (const each of alternatives) if (each !== whole && absorbs(whole, each)) alternatives.delete(each);
-  }
-}
+/** Most nodes that are compared with remembered results: those of larger sets hardly come back. */
+const maxRemembered = 32;
+/** Estimated bytes of a remembered result. */
+const resultBytes = 60;
 
-/** Drops the conditions that another one implies. */
-export function dropImplied(conditions: Set<Node>): void {
-  for (const whole of conditions) {
-    if (!isEndless(whole)) continue;
-    for (const each of conditions) {
-      if (each === whole || !absorbs(whole, each)) continue;
-      conditions.delete(whole);
-      break;
+/** Whether nodes are part of others, remembered for the nodes of small sets, which come back in many states. */
+export class Absorption {
+  readonly #meter: Meter;
+  readonly #known = new Map<Node, Map<Node, boolean>>();
+
+  constructor(meter: Meter) {
+    this.#meter = meter;
+  }
+
+  reset(): void {
+    this.#known.clear();
+  }
+
+  /**
+   * Drops the alternatives that are part of another one, such as `aC*` beside `C*`. Without this, each pattern that has been found would
+   * double the states that follow.
+   */
+  dropAbsorbed(alternatives: Set<Node>): void {
+    for (const whole of alternatives) {
+      if (!isEndless(whole)) continue;
+      for (const each of alternatives) if (each !== whole && this.#absorbs(whole, each, alternatives.size)) alternatives.delete(each);
     }
+  }
+
+  /** Drops the conditions that another one implies. */
+  dropImplied(conditions: Set<Node>): void {
+    for (const whole of conditions) {
+      if (!isEndless(whole)) continue;
+      for (const each of conditions) {
+        if (each === whole || !this.#absorbs(whole, each, conditions.size)) continue;
+        conditions.delete(whole);
+        break;
+      }
+    }
+  }
+
+  #absorbs(whole: Node, node: Node, size: number): boolean {
+    this.#meter.work(1);
+    if (size > maxRemembered) return absorbs(whole, node);
+    let known = this.#known.get(whole);
+    if (known === undefined) {
+      known = new Map();
+      this.#known.set(whole, known);
+    }
+    let result = known.get(node);
+    if (result === undefined) {
+      result = absorbs(whole, node);
+      this.#meter.charge(resultBytes);
+      known.set(node, result);
+    }
+    return result;
   }
 }
 

@@ -12,6 +12,9 @@ const rowBytes = 64;
 const targetBytes = 8;
 const allBytes = byteSet([[0, 255]]);
 
+/** Most items of a choice whose derivatives are worth keeping: those of longer ones, such as many counters, hardly come back. */
+const maxShared = 32;
+
 /** Bytes of a character after its first. */
 const maxTail = 3;
 
@@ -134,17 +137,19 @@ export class Automaton {
     return node.derivatives;
   }
 
-  /** Those of an intersection or complement are found from those of its items, which many states share. */
+  /** Those of an intersection, complement or short choice are found from those of its items, which many states share. */
   #stepsOf(node: Node): Steps {
     const { body } = node;
     if (body.kind === "not") {
       const { classes, nodes } = this.#derivatives(body.item);
       return { classes, nodes: nodes.map((next) => this.#table.not(next)) };
     }
-    if (body.kind !== "and") return this.#derive(node);
+    if (body.kind !== "and" && !(body.kind === "choice" && body.items.length <= maxShared)) return this.#derive(node);
     const items = body.items.map((item) => this.#derivatives(item));
     const classes = items.map((item) => item.classes).reduce((all, each) => this.byteClasses.refine(all, each));
-    return { classes, nodes: classes.firsts.map((byte) => this.#table.and(items.map((item) => stepBy(item, byte)))) };
+    this.meter.work(classes.firsts.length * items.length);
+    const combined = (nodes: readonly Node[]): Node => (body.kind === "and" ? this.#table.and(nodes) : this.#table.choice(nodes));
+    return { classes, nodes: classes.firsts.map((byte) => combined(items.map((item) => stepBy(item, byte)))) };
   }
 
   #derive(node: Node): Steps {

@@ -1,7 +1,7 @@
 import { exceeded, type Meter } from "../budget.ts";
 import type { AutomatonState, Regular } from "../expression/types.ts";
 import { elementAt } from "../lookup.ts";
-import { dropAbsorbed, dropImplied } from "./absorb.ts";
+import { Absorption } from "./absorb.ts";
 import { type ByteSet, intersection, union } from "./byteSet.ts";
 import { type Body, emptyNode, everyNode, firstId, Node, neverNode, parts, type Traits } from "./nodes.ts";
 
@@ -17,6 +17,7 @@ export class NodeTable {
   /** Pairs by their tails and heads. */
   readonly #pairs = new Map<Node, Map<Node, Node>>();
   readonly #others = new Map<string, Node>();
+  readonly #absorption: Absorption;
   #nextId = firstId;
   #firstDropped = firstId;
   #nextList = 0;
@@ -28,6 +29,7 @@ export class NodeTable {
 
   constructor(meter: Meter) {
     this.meter = meter;
+    this.#absorption = new Absorption(meter);
   }
 
   /** Makes the nodes that exist now permanent. */
@@ -40,6 +42,7 @@ export class NodeTable {
    * are other objects.
    */
   reset(): void {
+    this.#absorption.reset();
     for (const [key, node] of this.#others) if (forget(node) >= this.#firstDropped) this.#others.delete(key);
     for (const [tail, pairs] of this.#pairs) {
       for (const [head, node] of pairs) if (forget(node) >= this.#firstDropped) pairs.delete(head);
@@ -92,12 +95,14 @@ export class NodeTable {
 
   sequence(first: Node, second: Node): Node {
     if (first === neverNode || second === neverNode) return neverNode;
+    if (second === emptyNode) return first;
     const heads: Node[] = [];
     while (first.body.kind === "pair") {
       heads.push(first.body.head);
       first = first.body.tail;
     }
     if (first !== emptyNode) heads.push(first);
+    this.meter.work(heads.length);
     return heads.reduceRight((tail, head) => this.#pair(head, tail), second);
   }
 
@@ -141,8 +146,9 @@ export class NodeTable {
       }
     }
     if (set !== undefined) items.add(this.bytes(set));
+    this.meter.work(items.size);
     this.#mergeRepeats(items);
-    if (items.size > 1) dropAbsorbed(items);
+    if (items.size > 1) this.#absorption.dropAbsorbed(items);
     if (items.has(emptyNode)) for (const item of items) if (item !== emptyNode && item.isNullable) items.delete(emptyNode);
     const sorted = byId(items);
     if (sorted.length <= 1) return sorted[0] ?? neverNode;
@@ -191,7 +197,8 @@ export class NodeTable {
     }
     if (set !== undefined) items.add(this.bytes(set));
     if (items.has(neverNode)) return neverNode;
-    if (items.size > 1) dropImplied(items);
+    this.meter.work(items.size);
+    if (items.size > 1) this.#absorption.dropImplied(items);
     for (const { body } of items) if (body.kind === "not" && items.has(body.item)) return neverNode;
     const sorted = byId(items);
     const all = sorted.every(isNullable);
