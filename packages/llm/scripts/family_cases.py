@@ -275,3 +275,11 @@ CASES += [
     Case("spark2_5", "spark2_5", {**WINDOWED, **EVERY_OTHER}, layers=3),
     Case("hy_v3", "hy_v3", {**MIXED, "leading_dense_block_count": None}, DENSE_THEN_MIXED, layers=2),
 ]
+MAMBA2 = {"ssm.inner_size": 64, "ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 8, "ssm.group_count": 2}
+CONVOLVED = ["/blk.0.ssm_conv1d.bias", "/blk.2.ssm_conv1d.bias"]
+GRANITE = {"embedding_scale": 2.0, "residual_scale": 0.5, "attention.scale": 0.25, "logit_scale": 4.0}
+CASES += [
+    Case("granitehybrid", "granitehybrid", {**MAMBA2, **GRANITE, "rope.scaling.finetuned": False}, CONVOLVED, layers=3, kv_heads=[0, 2, 0]),
+    Case("granitehybrid-moe", "granitehybrid", {**MAMBA2, **GRANITE, "rope.scaling.finetuned": True, "expert_count": 5, "expert_used_count": 2, "expert_shared_feed_forward_length": 20}, CONVOLVED, layers=3, kv_heads=[0, 2, 0]),
+    Case("falcon-h1", "falcon-h1", {**MAMBA2, "attention.key_length": 8, "attention.value_length": 8}, ["ssm_conv1d.bias"]),
+]

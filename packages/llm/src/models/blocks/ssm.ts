@@ -94,9 +94,13 @@ export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelCo
   return withStates(config, ssm);
 }
 
-/** The config with a state for each layer that has no cache. */
-export function withStates(config: ModelConfig, { innerLength, filteredLength, kernelSize, stateLength, heads }: SsmConfig): ModelConfig {
-  const layers = Array.from({ length: config.layers }, (_, layer) => layer).filter((layer) => !config.hasCache(layer));
+/** The config with a state for each layer that has no cache, or for the layers that `has` names. */
+export function withStates(
+  config: ModelConfig,
+  { innerLength, filteredLength, kernelSize, stateLength, heads }: SsmConfig,
+  has: (layer: number) => boolean = (layer) => !config.hasCache(layer),
+): ModelConfig {
+  const layers = Array.from({ length: config.layers }, (_, layer) => layer).filter(has);
   const states = layers.flatMap((layer): StateShape[] => {
     const convolution = { name: stateName(layer, "convolution"), layer, shape: [kernelSize - 1, filteredLength] };
     if (stateLength === 0) return [convolution];
@@ -155,10 +159,17 @@ export function mamba2Block(layer: Layer, x: Value, sizes: SsmConfig): Value {
   const y = scan(layer, { x: channels, dt, a, b: piece(inner, [G, N]), c: piece(inner + G * N, [G, N]) });
   const skipped = program.add(y, program.mul(channels, weights.vector("ssm_d", [H, 1])));
   const gated = program.mul(program.reshape(skipped, { shape: [T, inner] }), program.silu(part(0, inner)));
-  const grouped = program.reshape(gated, { shape: [T, G, inner / G] });
+  return layer.linear("ssm_out", layer.pick(groupNorm(layer, gated, sizes)), { rows: config.embeddingLength });
+}
+
+/** `x [T, inner] -> [T, inner]`, each group normalised by itself, if the file has weights for that. */
+function groupNorm({ model, weights }: Layer, x: Value, { innerLength: inner, groups: G }: SsmConfig): Value {
+  const { program, T, config } = model;
+  if (!weights.has("ssm_norm.weight")) return x;
+  const grouped = program.reshape(x, { shape: [T, G, inner / G] });
   const normed = program.rmsNorm(grouped, ones(program, inner / G), { eps: config.epsilon });
   const weighted = program.mul(normed, weights.vector("ssm_norm.weight", [G, inner / G]));
-  return layer.linear("ssm_out", layer.pick(program.reshape(weighted, { shape: [T, inner] })), { rows: config.embeddingLength });
+  return program.reshape(weighted, { shape: [T, inner] });
 }
 
 /** Inputs of a layer's scan; see the op `ssmScan`. */

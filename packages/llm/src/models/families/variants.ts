@@ -1,4 +1,5 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ExpertsOptions } from "../blocks/experts.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
 import { type RopeConfig, unscaled } from "../blocks/rope.ts";
 import { requireRopeSections } from "../blocks/ropeSections.ts";
@@ -73,11 +74,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     ropeType: file.bool("rope.scaling.finetuned") === false ? undefined : "norm",
   }),
   /** Granite 3 and later, mixtures of experts, with a shared one or without. */
-  granitemoe: (file) => ({
-    ...graniteScales(file),
-    ropeType: "norm",
-    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
-  }),
+  granitemoe: (file) => ({ ...graniteScales(file), ropeType: "norm", experts: graniteExperts(file) }),
   /** InternLM 2 and 2.5. */
   internlm2: () => ({ ropeType: "norm" }),
   /** Jais: ALiBi, and scores divided by the length of a head. */
@@ -215,11 +212,16 @@ function withLocalBase(file: MetadataReader): (rope: RopeConfig) => RopeConfig {
 }
 
 /** Granite's multipliers. */
-function graniteScales(file: MetadataReader): TransformerTraits {
+export function graniteScales(file: MetadataReader): TransformerTraits {
   return {
     embeddingScale: file.positive("embedding_scale") ?? 1,
     attention: { scale: file.positive("attention.scale") },
     residualScale: file.positive("residual_scale") ?? 1,
     logitScale: 1 / file.requiredPositive("logit_scale"),
   };
+}
+
+/** Granite's experts, with a shared one or without. */
+export function graniteExperts(file: MetadataReader): ExpertsOptions {
+  return { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" };
 }
