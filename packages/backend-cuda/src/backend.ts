@@ -18,7 +18,6 @@ import {
   checkData,
   compileOptions,
   type DeviceMemory,
-  elementCount,
   type FusionLimits,
   type Lowered,
   lower,
@@ -28,10 +27,10 @@ import {
   requireIdle,
   sharedPlan,
 } from "@centella/core/backend";
+import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
 import { Device } from "./device/device.ts";
-import { backendName, bytesOf, DeviceStorage, storageOn, writeThrough } from "./device/deviceTensor.ts";
+import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
-import { isDecoded, residentBytes, toResident } from "./device/resident.ts";
 import { fusion, kernelTable } from "./kernels/index.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
@@ -109,13 +108,14 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   upload(spec: ConcreteSpec, data: TypedArray): Tensor {
     checkData("tensor", spec, data);
     const device = this.#device;
-    const resident = isDecoded(spec.dtype) ? toResident(spec, data) : data.slice();
-    const memory = device.alloc(residentBytes(spec.dtype, elementCount(spec.shape)), "tensors");
+    const isStored = recodedTo(spec.dtype) === undefined;
+    const resident = isStored ? data.slice() : onDevice(spec, data);
+    const memory = device.alloc(deviceBytes(spec), "tensors");
     const written = device.queue.enqueue(() => {
       device.counters.uploads++;
       return writeThrough(device, memory, 0, bytesOf(resident));
     });
-    const stored = isDecoded(spec.dtype) ? { stored: data.slice() } : {};
+    const stored = isStored ? {} : { stored: data.slice() };
     return new Tensor(spec, new DeviceStorage(device, spec, memory, { queued: written, ready: written, ...stored }));
   }
 

@@ -1,9 +1,8 @@
 import type { BackendFactory } from "@centella/core";
-import { elementCount } from "@centella/core/backend";
+import { deviceBytes } from "@centella/gpu-kernels";
 import { checkOptions, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./device/deviceTensor.ts";
-import { residentBytes } from "./device/resident.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
 import { unitMatrix } from "./weights/unitFormat.ts";
 
@@ -22,6 +21,6 @@ export function cuda(options: CudaOptions = {}): BackendFactory {
   return {
     name: backendName,
     open: async () => new CudaBackend(await openNativeDriver(device)),
-    weightBytes: ({ dtype, shape }) => unitMatrix(dtype, shape)?.bytes ?? residentBytes(dtype, elementCount(shape)),
+    weightBytes: (spec) => unitMatrix(spec.dtype, spec.shape)?.bytes ?? deviceBytes(spec),
   };
 }

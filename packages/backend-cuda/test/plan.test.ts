@@ -297,18 +297,20 @@ describe("weights", () => {
     expect([...((await y.data()) as Float32Array)]).toEqual([560, 1648]);
   });
 
-  test("of block types that no kernel reads are dequantised with a warning, and saved as they were", async () => {
+  test("of block types whose weights share codes are recoded with a warning, and saved as they were", async () => {
     const program = createProgram();
     const w = program.persistent("w", { dtype: "iq2_xxs", shape: [1, 256] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
     const plan = await backend.compile(program);
-    expect(plan.warnings).toEqual(["cuda: 1 weight of iq2_xxs held as f32, having no kernel of its own: 1.00 KiB in place of 66 bytes"]);
+    expect(plan.warnings).toEqual([
+      "cuda: 1 weight of iq2_xxs held as 4-bit codes, having no kernel of its own: 144 bytes in place of 66 bytes",
+    ]);
     const stored = Uint8Array.from({ length: 66 }, (_, i) => (i === 0 ? 0 : i === 1 ? 0x3c : i));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);
   });
 
-  test("as outputs have their stored form, and are refused where they are held as f32", async () => {
+  test("as outputs have their stored form, and are refused where they are recoded", async () => {
     const outputOf = (dtype: "q8_0" | "iq2_xxs") => {
       const program = createProgram();
       program.output("w", program.persistent("w", { dtype, shape: [1, 256] }));

@@ -14,6 +14,7 @@ import {
   UnsupportedError,
 } from "@centella/core";
 import { hostTensor, ops } from "@centella/core/backend";
+import { blockLayout, dequantize } from "@centella/quant";
 import { afterEach, describe, expect, test } from "vitest";
 import { webgpu } from "../src/index.ts";
 import { openBackend } from "./openBackend.ts";
@@ -284,36 +285,36 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     plan.dispose();
   });
 
-  // Both above one chunk of loading. q8_K is a type that no kernel reads, q8_0 one that they do.
-  for (const [dtype, blockBytes, header, warnings, held] of [
-    ["q8_0", 34, [0x00, 0x3c], [], 20_000 * 8 * 34],
-    [
-      "q8_K",
-      292,
-      [0, 0, 0x80, 0x3f],
-      ["webgpu: 1 weight of q8_K held as f32, having no kernel of its own: 19.5 MiB in place of 5.57 MiB"],
-      20_000 * 1024,
-    ],
+  // Both above one chunk of loading. Kernels read q8_0 in stored form; iq3_s is recoded.
+  for (const [dtype, rows, form] of [
+    ["q8_0", 70_000, undefined],
+    ["iq3_s", 160_000, "4-bit codes"],
   ] as const) {
     test(`weights of ${dtype} load in chunks and are saved byte for byte`, async () => {
       const { backend } = await open();
-      const rows = 20_000;
       const program = createProgram();
       const w = program.persistent("w", { dtype, shape: [rows, 256] });
       program.output("y", program.embedding(w, program.input("ids", "i32", [3])));
       const plan = await backend.compile(program);
-      // Scale 1, and the row's number in each quant.
-      const perRow = dtype === "q8_0" ? 8 : 1;
-      const stored = new Uint8Array(rows * perRow * blockBytes);
-      for (let block = 0; block < rows * perRow; block++) {
-        stored.fill(Math.floor(block / perRow) % 100, block * blockBytes, (block + 1) * blockBytes);
-        stored.set(header, block * blockBytes);
+      const { blockElements, blockBytes } = blockLayout(dtype);
+      const rowBytes = (256 / blockElements) * blockBytes;
+      const stored = new Uint8Array(rows * rowBytes);
+      for (let block = 0; block < stored.length / blockBytes; block++) {
+        stored.fill(block % 251, block * blockBytes, (block + 1) * blockBytes);
+        // A scale of 1.
+        stored.set([0x00, 0x3c], block * blockBytes);
       }
       await plan.load("w", sourceOf(stored));
-      const y = await plan.run({ ids: Int32Array.of(0, 15_421, rows - 1) }).y!.data();
-      expect([y[0], y[255], y[256], y[511], y[512], y[767]]).toEqual([0, 0, 21, 21, 99, 99]);
+      const ids = Int32Array.of(0, 15_421, rows - 1);
+      const want = new Float32Array(3 * 256);
+      ids.forEach(
+        (id, i) => void dequantize(dtype, stored.subarray(id * rowBytes, (id + 1) * rowBytes), want.subarray(256 * i, 256 * i + 256)),
+      );
+      expect(await plan.run({ ids }).y!.data()).toEqual(want);
       expect(Buffer.compare(await bytesOf(plan.save("w")), stored)).toBe(0);
-      expect(plan.warnings).toEqual(warnings);
+      const held = form === undefined ? stored.length : rows * 144;
+      const warning = `webgpu: 1 weight of iq3_s held as ${form}, having no kernel of its own: 22.0 MiB in place of 16.8 MiB`;
+      expect(plan.warnings).toEqual(form === undefined ? [] : [warning]);
       expect(backend.memory().persistents).toBe(held);
       plan.dispose();
       expect(backend.memory().persistents).toBe(0);

@@ -1,4 +1,5 @@
-import { type BlockType, blockLayout } from "@centella/quant";
+import { type BlockType, type RecodedForm, recodedForm } from "@centella/quant";
+import { deviceBlock } from "./deviceForm.ts";
 import type { BlockBytes, Emitter, F32, I32, U32 } from "./emitter.ts";
 import { asValue, divide, type Extent } from "./extent.ts";
 
@@ -36,6 +37,30 @@ export class Block {
   bit(from: number, j: U32, i: number): U32 {
     const { k } = this;
     return k.and(k.shiftRight(this.byte(k.add(k.shiftRight(j, 3), from)), k.add(k.and(j, 7), i)), 1);
+  }
+
+  /** Nibble `index` of the bytes from byte `at` on, low nibbles first. */
+  nibbleAt(at: number, index: U32): U32 {
+    const { k } = this;
+    return k.and(k.shiftRight(this.byte(k.add(k.shiftRight(index, 1), at)), k.shiftLeft(k.and(index, 1), 2)), 15);
+  }
+
+  /** Half of the float with 4 bits of exponent and 3 of mantissa at byte `at`. 0x7f counts as 0. No step is denormal. */
+  halvedFloat(at: U32): F32 {
+    const { k } = this;
+    const byte = this.byte(at);
+    const [exponent, mantissa] = [k.and(k.shiftRight(byte, 3), 15), k.and(byte, 7)];
+    const isDenormal = k.compare("eq", exponent, 0);
+    const eighths = k.convert("f32", k.select(isDenormal, mantissa, k.add(mantissa, 8)));
+    const power = k.bitcast("f32", k.shiftLeft(k.add(k.select(isDenormal, k.constant("u32", 1), exponent), 116), 23));
+    return k.select(k.compare("eq", byte, 0x7f), k.constant("f32", 0), k.mul(eighths, power));
+  }
+
+  /** Scale of a group of a block that quant's `recode` wrote: a nibble and a half, in steps of the block's `d`. */
+  recodedScale({ layout: { d = 0, factor = 1, scales } }: RecodedForm, group: U32): F32 {
+    const { k } = this;
+    const at = scales?.pieces(0)[0]?.at ?? 0;
+    return k.mul(k.mul(this.half(d), factor), k.add(k.convert("f32", this.nibbleAt(at, group)), 0.5));
   }
 
   /** Scale and minimum, 6 bits each, of a group of 32 in q4_K and q5_K, packed into 12 bytes from byte 4 on. */
@@ -82,7 +107,27 @@ export const levels: readonly number[] = [-127, -104, -83, -65, -49, -35, -22, -
 /** Twice the levels of mxfp4 by code. */
 export const doubled: readonly number[] = [0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12];
 
+/** Reads the bit pairs of 32 bytes for every 128 weights. */
+const pairs: Reader = (block, j) => {
+  const { k } = block;
+  const d = block.half(64);
+  const from = k.add(k.mul(k.shiftRight(j, 7), 32), k.and(j, 31));
+  const shift = k.and(k.shiftRight(j, 4), 6);
+  return (i) => centred(k, d, k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 3), 1);
+};
+
 const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
+  q1_0: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    return (i) => centred(k, d, k.shiftLeft(block.bit(2, j, i), 1), 1);
+  },
+  q2_0: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    const byte = block.byte(k.add(k.shiftRight(j, 2), 2));
+    return (i) => centred(k, d, k.and(k.shiftRight(byte, k.shiftLeft(k.add(k.and(j, 3), i), 1)), 3), 1);
+  },
   q4_0: (block, j) => {
     const d = block.half(0);
     return (i) => centred(block.k, d, block.nibble(2, j, i), 8);
@@ -105,6 +150,29 @@ const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
     const { k } = block;
     const d = block.half(0);
     return (i) => k.mul(d, k.convert("f32", block.signed(k.add(j, 2 + i))));
+  },
+  q8_1: (block, j) => {
+    const { k } = block;
+    const d = block.half(0);
+    return (i) => k.mul(d, k.convert("f32", block.signed(k.add(j, 4 + i))));
+  },
+  q8_K: (block, j) => {
+    const { k } = block;
+    const d = k.bitcast(
+      "f32",
+      [1, 2, 3].reduce((word, i) => k.or(word, k.shiftLeft(block.byte(i), 8 * i)), block.byte(0)),
+    );
+    return (i) => k.mul(d, k.convert("f32", block.signed(k.add(j, 4 + i))));
+  },
+  tq1_0: pairs,
+  tq2_0: pairs,
+  nvfp4: (block, j) => {
+    const { k } = block;
+    const group = k.shiftRight(j, 4);
+    const scale = block.halvedFloat(group);
+    const from = k.add(k.shiftLeft(group, 3), k.add(k.and(j, 7), 4));
+    const shift = k.and(k.shiftRight(j, 1), 4);
+    return (i) => k.mul(scale, k.lookUp(doubled, k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 15)));
   },
   iq4_nl: (block, j) => {
     const { k } = block;
@@ -199,18 +267,30 @@ const readers: Readonly<Partial<Record<BlockType, Reader>>> = {
   },
 };
 
-/** Whether kernels read a block type in stored form; backends convert the remaining types to f32. */
-export function isNativeBlock(type: BlockType): boolean {
-  return Object.hasOwn(readers, type);
+/** Reads blocks that quant's `recode` wrote from a codebook type. */
+function recodedReader(form: RecodedForm): Reader {
+  const { groupSize, levels: values = [] } = form.layout;
+  return (block, j) => {
+    const { k } = block;
+    const scale = block.recodedScale(form, k.shiftRight(j, Math.log2(groupSize)));
+    const from = k.add(k.shiftLeft(k.shiftRight(j, 5), 4), k.and(j, 15));
+    const shift = k.and(k.shiftRight(j, 2), 4);
+    return (i) => k.mul(scale, k.lookUp(values, k.and(k.shiftRight(block.byte(k.add(from, i)), shift), 15)));
+  };
 }
 
-/** `count` weights from `index` on of an argument of a native type, 1 or 4; for 4 the index must be a multiple of 4. */
+/** `count` weights from `index` on of an argument of a block type, 1 or 4; for 4 the index must be a multiple of 4. */
 export function loadBlockWeights(k: Emitter, type: BlockType, name: string, index: Extent, count: 1 | 4): readonly F32[] {
-  const { blockElements, blockBytes } = blockLayout(type);
+  const { blockElements, blockBytes } = deviceBlock(type);
   const [number, j] = divide(k, index, blockElements);
   const block = new Block(k, k.blockAt(name, asValue(k, number), blockBytes));
-  const reader = readers[type];
-  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read, got one that backends convert; this is a bug`);
-  const weight = reader(block, asValue(k, j));
+  const weight = readerOf(type)(block, asValue(k, j));
   return Array.from({ length: count }, (_, i) => weight(i));
+}
+
+function readerOf(type: BlockType): Reader {
+  const form = recodedForm(type);
+  const reader = readers[type] ?? (form && recodedReader(form));
+  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read; this is a bug, please report it`);
+  return reader;
 }

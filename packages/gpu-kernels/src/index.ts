@@ -1,4 +1,5 @@
-export { isNativeBlock, loadBlockWeights } from "./blocks.ts";
+export { loadBlockWeights } from "./blocks.ts";
+export { deviceBlock, deviceBytes, recodedTo, toDevice } from "./deviceForm.ts";
 export type {
   BlockBytes,
   Bool,

@@ -1,6 +1,7 @@
 import { mapTuple, tupleOf } from "@centella/core/backend";
-import { type BlockType, blockLayout } from "@centella/quant";
+import { type BlockType, type RecodedForm, recodedForm } from "@centella/quant";
 import { Block, centred, doubled, levels } from "./blocks.ts";
+import { deviceBlock } from "./deviceForm.ts";
 import type { BlockBytes, Emitter, F32, U32 } from "./emitter.ts";
 
 /** Weights of a {@link Unit}. */
@@ -130,7 +131,38 @@ function pairs(block: UnitBlock, at: number): readonly U32[] {
   return block.codes(block.words(from, 8), k.shiftLeft(k.and(unit, 3), 1), 2);
 }
 
+const ternary: UnitReader = (block) => ({ words: pairs(block, 0), ...block.centre([block.half(64)], 1) });
+
+/** Reads blocks that quant's `recode` wrote from a codebook type. */
+function recodedReader(form: RecodedForm): UnitReader {
+  const { groupSize, levels: values = [] } = form.layout;
+  return (block) => {
+    const words = block.leveled(block.nibbles(block.words(block.k.shiftLeft(block.unit, 4), 4)), values);
+    const scale = (group: U32): F32 => block.recodedScale(form, group);
+    return { words, scales: groupSize === unitWeights ? [scale(block.unit)] : block.halves(scale) };
+  };
+}
+
 const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
+  q1_0: (block) => {
+    const { k, unit } = block;
+    const [mask] = tupleOf(block.words(k.add(k.shiftLeft(unit, 2), 2), 1), 1);
+    const d = block.half(0);
+    return { words: block.spread(mask), scales: [k.mul(d, 2)], offsets: [k.neg(d)] };
+  },
+  q2_0: (block) => {
+    const { k, unit } = block;
+    // The pairs of a byte become the lowest bits of the bytes of a word.
+    const spread = (byte: U32): U32 => {
+      const nibbles = k.and(k.or(byte, k.shiftLeft(byte, 12)), 0x000f000f);
+      return k.and(k.or(nibbles, k.shiftLeft(nibbles, 6)), 0x03030303);
+    };
+    const packed = block.words(k.add(k.shiftLeft(unit, 3), 2), 2);
+    const words = packed.flatMap((word) =>
+      [0, 8, 16, 24].map((shift) => spread(k.and(shift === 0 ? word : k.shiftRight(word, shift), 0xff))),
+    );
+    return { words, ...block.centre([block.half(0)], 1) };
+  },
   q4_0: (block) => ({ words: block.nibbles(block.words(2, 4)), ...block.centre([block.half(0)], 8) }),
   q4_1: (block) => ({ words: block.nibbles(block.words(4, 4)), scales: [block.half(0)], offsets: [block.half(2)] }),
   q5_0: (block) => {
@@ -142,6 +174,19 @@ const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
     return { words: block.joined(block.nibbles(low), block.spread(mask), 4), scales: [block.half(0)], offsets: [block.half(2)] };
   },
   q8_0: (block) => ({ words: block.words(2, 8), scales: [block.half(0)] }),
+  q8_1: (block) => ({ words: block.words(4, 8), scales: [block.half(0)] }),
+  q8_K: (block) => {
+    const { k, unit } = block;
+    const [d] = tupleOf(block.words(0, 1), 1);
+    return { words: block.words(k.add(k.shiftLeft(unit, 5), 4), 8), scales: [k.bitcast("f32", d)] };
+  },
+  tq1_0: ternary,
+  tq2_0: ternary,
+  nvfp4: (block) => {
+    const [first, second, third, fourth] = tupleOf(block.words(block.k.add(block.k.shiftLeft(block.unit, 4), 4), 4), 4);
+    const codes = [...block.nibbles([first, second]), ...block.nibbles([third, fourth])];
+    return { words: block.leveled(codes, doubled), scales: block.halves((at) => block.halvedFloat(at)) };
+  },
   iq4_nl: (block) => ({ words: block.leveled(block.nibbles(block.words(2, 4)), levels), scales: [block.half(0)] }),
   mxfp4: (block) => {
     const { k } = block;
@@ -198,13 +243,18 @@ const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
   },
 };
 
-/** Unit `index` of an argument of a type that kernels read in stored form; `blockAt` gives the argument's blocks. */
+/** Unit `index` of an argument of a block type; `blockAt` gives the argument's blocks. */
 export function loadUnit(k: Emitter, type: BlockType, blockAt: (index: U32, bytes: number) => BlockWords, index: U32): Unit {
-  const { blockElements, blockBytes } = blockLayout(type);
-  const reader = readers[type];
-  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read, got one that backends convert; this is a bug`);
+  const { blockElements, blockBytes } = deviceBlock(type);
   const units = blockElements / unitWeights;
   const block = units === 1 ? index : k.quotient(index, units);
   const unit = units === 1 ? k.constant("u32", 0) : k.remainder(index, units);
-  return reader(new UnitBlock(k, blockAt(block, blockBytes), unit));
+  return readerOf(type)(new UnitBlock(k, blockAt(block, blockBytes), unit));
+}
+
+function readerOf(type: BlockType): UnitReader {
+  const form = recodedForm(type);
+  const reader = readers[type] ?? (form && recodedReader(form));
+  if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read; this is a bug, please report it`);
+  return reader;
 }

@@ -11,6 +11,8 @@ import {
   isGgmlType,
   planeLayout,
   QuantError,
+  recode,
+  recodedForm,
   toPlanes,
   toSteps,
 } from "../src/index.ts";
@@ -89,5 +91,21 @@ describe.each(planar)("planes of %s", (type) => {
 
 test("types without planes are refused by name", () => {
   expect(() => toPlanes("iq2_xs", new Uint8Array(74))).toThrow(QuantError);
-  expect(() => toPlanes("iq2_xs", new Uint8Array(74))).toThrow(/toPlanes: expected one of q1_0, .*, got iq2_xs; split it with toSteps/);
+  expect(() => toPlanes("iq2_xs", new Uint8Array(74))).toThrow(
+    /toPlanes: expected one of q1_0, .*, got iq2_xs; rewrite its blocks with recode/,
+  );
+});
+
+describe.each(blockTypes.filter((type) => recodedForm(type) !== undefined))("recoded blocks of %s", (type) => {
+  test("have the size of their form, and only codes that are weights", () => {
+    const { blockBytes, layout } = recodedForm(type)!;
+    expect(recode(type, anyBlocks(type)).length).toBe(64 * blockBytes);
+    expect(layout.codes.count).toBe(blockLayout(type).blockElements);
+    expect(() => recode(type, new Uint8Array(blockLayout(type).blockBytes + 1))).toThrow(/recode: expected a multiple of \d+ bytes/);
+  });
+});
+
+test("blocks with codes of their own are not recoded", () => {
+  expect(blockTypes.filter((type) => recodedForm(type) === undefined && planeLayout(type) === undefined)).toEqual(["q8_1", "q8_K"]);
+  expect(() => recode("q4_0", new Uint8Array(18))).toThrow(/recode: expected a codebook type or tq1_0, got q4_0/);
 });

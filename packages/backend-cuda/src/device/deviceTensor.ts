@@ -1,5 +1,6 @@
 import { type ConcreteSpec, DisposedError, type Tensor, type TypedArray } from "@centella/core";
 import { formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
+import { recodedTo, toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "./device.ts";
 
 /** Name of the backend, and the device of its tensors. */
@@ -14,7 +15,7 @@ export class DeviceStorage implements TensorStorage {
   /** Settles when the work that produces the content is queued on the device. Later work on the device waits for it. */
   readonly queued: Promise<unknown>;
   readonly #ready: Promise<unknown>;
-  /** Stored form of a block type, whose memory holds f32. */
+  /** Stored form of a block type that memory holds in another form. */
   readonly #stored: TypedArray | undefined;
   #isReady = false;
   #holders = 1;
@@ -158,6 +159,11 @@ export function stage(device: Device, to: Allocation, offset: number, pieces: re
     }
     driver.copyToDevice(to.address + BigInt(offset), pinned.handle, bytes);
   });
+}
+
+/** The form that the device holds of a tensor: its stored form unless blocks are recoded. */
+export function onDevice({ dtype }: ConcreteSpec, stored: TypedArray): TypedArray {
+  return recodedTo(dtype) === undefined ? stored : (toDevice(dtype, bytesOf(stored)) as Uint8Array<ArrayBuffer>);
 }
 
 export function bytesOf(data: TypedArray): Uint8Array {

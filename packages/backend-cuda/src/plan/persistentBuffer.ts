@@ -1,8 +1,8 @@
 import type { TypedArray } from "@centella/core";
-import { elementCount, layoutOf, type Persistent, PersistentBuffer, typedArrayOf } from "@centella/core/backend";
+import { layoutOf, type Persistent, PersistentBuffer, typedArrayOf } from "@centella/core/backend";
+import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
-import { bytesOf, readAllocation, writeThrough } from "../device/deviceTensor.ts";
-import { isDecoded, residentBytes, toResident } from "../device/resident.ts";
+import { readAllocation, writeThrough } from "../device/deviceTensor.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 
 /** A persistent in CUDA device memory. */
@@ -16,10 +16,9 @@ export class CudaPersistentBuffer extends PersistentBuffer {
   /** `bytes` is by default the size of the resident form. */
   constructor(device: Device, persistent: Persistent, bytes?: number) {
     super(persistent);
-    const { dtype, shape } = persistent.spec;
     this.device = device;
-    this.convertedTo = isDecoded(dtype) ? "f32" : undefined;
-    this.allocation = device.alloc(bytes ?? residentBytes(dtype, elementCount(shape)), "persistents");
+    this.convertedTo = recodedTo(persistent.spec.dtype);
+    this.allocation = device.alloc(bytes ?? deviceBytes(persistent.spec), "persistents");
     if (persistent.init === "zeros") this.clear();
   }
 
@@ -29,12 +28,9 @@ export class CudaPersistentBuffer extends PersistentBuffer {
 
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
     const { dtype } = this.persistent.spec;
-    if (!isDecoded(dtype)) return writeThrough(this.device, this.allocation, offset, chunk);
     const { elements, bytes } = layoutOf(dtype);
-    // `chunk.slice()` of a Node Buffer would be a view of its whole pool.
-    const stored = new (typedArrayOf(dtype))(new Uint8Array(chunk).buffer);
-    const resident = toResident({ dtype, shape: [(chunk.length / bytes) * elements] }, stored);
-    await writeThrough(this.device, this.allocation, residentBytes(dtype, (offset / bytes) * elements), bytesOf(resident));
+    const to = deviceBytes({ dtype, shape: [(offset / bytes) * elements] });
+    await writeThrough(this.device, this.allocation, to, toDevice(dtype, chunk));
   }
 
   protected override async read(): Promise<TypedArray> {

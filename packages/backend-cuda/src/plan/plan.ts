@@ -17,10 +17,10 @@ import {
   typedArrayOf,
   withPersistents,
 } from "@centella/core/backend";
+import { recodedTo } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
-import { DeviceStorage, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
+import { DeviceStorage, onDevice, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
-import { isDecoded, toResident } from "../device/resident.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { addPersistents } from "./persistents.ts";
@@ -85,7 +85,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.#source = variantSource(lowered, { gpu: gpuOf(device.driver.device), unitsOf: (name) => this.persistent(name).units });
     this.#usedDims = usedDims(lowered);
     const { inputs, values } = lowered.program;
-    const isStored = [...inputs.values()].every((id) => !isDecoded(elementAt(values, id).spec.dtype));
+    const isStored = [...inputs.values()].every((id) => recodedTo(elementAt(values, id).spec.dtype) === undefined);
     this.#isSimple = isStored && lowered.outputs.every(({ to }) => to === "host");
   }
 
@@ -135,7 +135,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
     const { dims, inputs: bound } = this.bindSync(inputs, options);
     const extents = this.#extentsOf(dims);
-    const host = new Map([...bound].map(([name, { spec, data }]) => [name, { data: toResident(spec, data as TypedArray) }]));
+    const host = new Map([...bound].map(([name, { spec, data }]) => [name, { data: onDevice(spec, data as TypedArray) }]));
     const variant = this.#variantSync(extents.bucket);
     const results = variant.runSync({ extents, host });
     let hostOutputs = 0;

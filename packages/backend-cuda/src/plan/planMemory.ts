@@ -1,9 +1,8 @@
-import type { ConcreteSpec } from "@centella/core";
 import { entryOf, type Lowered } from "@centella/core/backend";
+import { toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
-import { toResident } from "../device/resident.ts";
 import type { Place } from "./variant.ts";
 
 /** A constant's memory, and the bytes to write there. */
@@ -44,7 +43,7 @@ export class PlanMemory {
     return storages.flatMap(({ id, definition }) => {
       const spec = program.values[id]?.spec;
       if (definition.kind !== "constant" || spec === undefined) return [];
-      const data = bytesOf(toResident(spec as ConcreteSpec, definition.data));
+      const data = toDevice(spec.dtype, bytesOf(definition.data));
       const memory = this.#device.alloc(data.length, "other");
       this.#constants.set(id, memory);
       return [{ memory, data }];

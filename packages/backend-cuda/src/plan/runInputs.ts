@@ -1,8 +1,8 @@
 import { type ConcreteSpec, Tensor, type TypedArray } from "@centella/core";
 import type { Binding } from "@centella/core/backend";
+import { recodedTo } from "@centella/gpu-kernels";
 import type { Device } from "../device/device.ts";
-import { type DeviceStorage, storageOn } from "../device/deviceTensor.ts";
-import { isDecoded, toResident } from "../device/resident.ts";
+import { type DeviceStorage, onDevice, storageOn } from "../device/deviceTensor.ts";
 import type { StagedRun } from "./variantRunner.ts";
 
 /** Inputs of a run: on the host in resident form, or to be fetched; and on the device. */
@@ -41,12 +41,12 @@ function inputsOf(runsOn: Device, bound: Binding["inputs"]): RunInputs {
   for (const [name, { spec, data }] of bound) {
     const storage = data instanceof Tensor ? storageOn(runsOn, data) : undefined;
     if (storage !== undefined) device.set(name, storage);
-    else host.set(name, data instanceof Tensor ? data.data().then((stored) => toResident(spec, stored)) : copied(spec, data));
+    else host.set(name, data instanceof Tensor ? data.data().then((stored) => onDevice(spec, stored)) : copied(spec, data));
   }
   return { host, device };
 }
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */
 function copied(spec: ConcreteSpec, data: TypedArray): TypedArray {
-  return isDecoded(spec.dtype) ? toResident(spec, data) : data.slice();
+  return recodedTo(spec.dtype) === undefined ? data.slice() : onDevice(spec, data);
 }

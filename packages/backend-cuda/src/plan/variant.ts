@@ -2,7 +2,6 @@ import { type DimValues, type DType, type TensorSpec, UnsupportedError } from "@
 import {
   type ArenaPlan,
   elementAt,
-  elementCount,
   entryOf,
   type Lowered,
   type Operand,
@@ -11,8 +10,8 @@ import {
   type Step,
   type Storage,
 } from "@centella/core/backend";
+import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
-import { isDecoded, residentBytes, residentDType } from "../device/resident.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
 import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
 
@@ -93,10 +92,11 @@ export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSo
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
 export function requireReadable({ outputs }: Lowered): void {
   for (const { name, operand } of outputs) {
-    if (isDecoded(operand.spec.dtype)) {
+    const form = recodedTo(operand.spec.dtype);
+    if (form !== undefined) {
       throw new UnsupportedError(
         `cuda: output ${name}`,
-        `${operand.spec.dtype} tensors are held as f32 on the device; save() returns their stored form`,
+        `the device holds ${operand.spec.dtype} tensors as ${form}; save() returns their stored form`,
       );
     }
   }
@@ -119,7 +119,7 @@ export function planVariant(
     if (definition.kind !== "input") continue;
     const { spec } = elementAt(lowered.program.values, entryOf(lowered.program.inputs, definition.name));
     const place = (given.has(definition.name) ? tensors : upload).add(bytesAt(spec, bucket));
-    inputs.set(definition.name, { ...place, dtype: residentDType(spec.dtype) });
+    inputs.set(definition.name, { ...place, dtype: spec.dtype });
   }
 
   const direct = readBackStorages(lowered);
@@ -212,7 +212,7 @@ export function scratchBytes({ launches }: VariantPlan): number {
 
 /** Bytes of a tensor in device memory with its symbolic dims at the given values. */
 export function bytesAt(spec: TensorSpec, dims: DimValues): number {
-  return residentBytes(spec.dtype, elementCount(resolveSpec(spec, dims).shape));
+  return deviceBytes(resolveSpec(spec, dims));
 }
 
 /** Storages that can be in the readback block, by the name of their host output: the first one of each temporary. */

@@ -5,7 +5,6 @@ import {
   type Emitter,
   type F32,
   type I32,
-  isNativeBlock,
   loadBlockWeights,
   type NumberType,
   type Reducer,
@@ -15,7 +14,6 @@ import {
   type Value,
   type Values,
 } from "@centella/gpu-kernels";
-import { residentDType } from "../device/resident.ts";
 import { loadUnitWeights } from "../weights/readUnits.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
@@ -192,8 +190,8 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     const dtype = this.#dtypeOf(name);
     const units = this.#units[name];
     if (units !== undefined) return loadUnitWeights(this, units, this.pointer(name, "u32"), index, count);
-    if (isQuantized(dtype) && isNativeBlock(dtype)) return loadBlockWeights(this, dtype, name, index, count);
-    if (residentDType(dtype) === "f32") {
+    if (isQuantized(dtype)) return loadBlockWeights(this, dtype, name, index, count);
+    if (dtype === "f32") {
       const from = this.at("f32", this.pointer(name, "f32"), index);
       return count === 4 ? this.ldVector("f32", from) : [this.ld("f32", from)];
     }

@@ -1,6 +1,6 @@
 import { ArgumentError, type ConcreteSpec, DisposedError, Tensor, type TypedArray } from "@centella/core";
 import { formatSpec, type TensorStorage } from "@centella/core/backend";
-import { deviceBytes, isDecoded, roundUp, toDevice } from "./layout.ts";
+import { deviceBytes, isRecoded, roundUp, toDevice } from "./layout.ts";
 import type { DeviceQueue } from "./queue.ts";
 
 /** A tensor in a buffer of its own. The buffer exists by the time `produced` resolves. */
@@ -14,7 +14,7 @@ export class DeviceStorage implements TensorStorage {
   failure: Error | undefined;
   #buffer: GPUBuffer | undefined;
   #users = 1;
-  /** Stored form of a type that the buffer holds as f32. */
+  /** Stored form of a type that the buffer holds in another form. */
   readonly #stored: TypedArray | undefined;
 
   constructor(queue: DeviceQueue, spec: ConcreteSpec, stored?: TypedArray) {
@@ -78,7 +78,7 @@ export class DeviceStorage implements TensorStorage {
 /** A tensor with content from the host. */
 export function uploadTensor(queue: DeviceQueue, spec: ConcreteSpec, data: TypedArray): Tensor {
   queue.check();
-  const storage = new DeviceStorage(queue, spec, isDecoded(spec.dtype) ? data.slice() : undefined);
+  const storage = new DeviceStorage(queue, spec, isRecoded(spec.dtype) ? data.slice() : undefined);
   const buffer = storage.allocate();
   queue.upload(toDevice(spec, data), { buffer, offset: 0 });
   queue.counters.uploads++;

@@ -1,26 +1,16 @@
 import type { ConcreteSpec, DType, TypedArray } from "@centella/core";
-import { byteLength, decode, isQuantized } from "@centella/core/backend";
-import { isNativeBlock } from "@centella/gpu-kernels";
+import { deviceBytes, recodedTo, toDevice as toForm } from "@centella/gpu-kernels";
 
-/** True for the block types that no kernel reads: they are stored as f32. */
-export function isDecoded(dtype: DType): boolean {
-  return isQuantized(dtype) && !isNativeBlock(dtype);
-}
+export { deviceBytes };
 
-/** The dtype of a tensor in a GPU buffer: its own, except for {@link isDecoded} types. */
-export function deviceType(dtype: DType): DType {
-  return isDecoded(dtype) ? "f32" : dtype;
-}
-
-/** Bytes of a tensor in a GPU buffer. */
-export function deviceBytes({ dtype, shape }: ConcreteSpec): number {
-  return byteLength({ dtype: deviceType(dtype), shape });
+/** True for the block types that the device holds in another form. */
+export function isRecoded(dtype: DType): boolean {
+  return recodedTo(dtype) !== undefined;
 }
 
 /** A tensor's stored form as the bytes that its GPU buffer holds; a view if nothing changes. */
-export function toDevice(spec: ConcreteSpec, stored: TypedArray): Uint8Array {
-  const { buffer, byteOffset, byteLength: length } = isDecoded(spec.dtype) ? decode(spec, stored) : stored;
-  return new Uint8Array(buffer, byteOffset, length);
+export function toDevice({ dtype }: ConcreteSpec, { buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
+  return toForm(dtype, new Uint8Array(buffer, byteOffset, byteLength));
 }
 
 export function roundUp(n: number, multiple: number): number {

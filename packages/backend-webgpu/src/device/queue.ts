@@ -85,7 +85,7 @@ export class DeviceQueue {
 
   /**
    * Records copies of tensors to one mapped buffer. Call the result after the submission: it maps that buffer and resolves
-   * with the tensors as the device holds them, which is their stored form except for types that it holds as f32. Tensors go to
+   * with the tensors as the device holds them, which is their stored form except for types that are recoded. Tensors go to
    * `targets`, or to new arrays where there are none.
    */
   readBack(

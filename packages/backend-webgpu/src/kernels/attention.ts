@@ -1,6 +1,5 @@
 import type { DType, ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
-import { deviceType } from "../device/layout.ts";
 import { loader } from "../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
 import type { Binding, Dispatch, ElementType, KernelCall, KernelOf } from "./shared/kernel.ts";
@@ -57,8 +56,7 @@ interface Vectors {
 }
 
 function vectorsOf(dtype: DType, sizes: readonly number[]): Vectors {
-  const type = deviceType(dtype);
-  const width = (type === "f16" || type === "f32") && sizes.every((size) => size % 8 === 0) ? 8 : 1;
+  const width = (dtype === "f16" || dtype === "f32") && sizes.every((size) => size % 8 === 0) ? 8 : 1;
   if (width === 1) {
     const declarations = [
       "alias Part = f32;",
@@ -72,10 +70,10 @@ function vectorsOf(dtype: DType, sizes: readonly number[]): Vectors {
     "alias Part = mat2x4f;",
     "fn dotOf(a: Part, b: Part) -> f32 { return dot(a[0], b[0]) + dot(a[1], b[1]); }",
     `fn queryAt(i: u32) -> Part { return Part(${Array.from({ length: width }, (_, e) => `q[i + ${e}u]`).join(", ")}); }`,
-    `fn partAt(i: u32) -> Part { ${type === "f32" ? ofFloats : ofHalves} }`,
+    `fn partAt(i: u32) -> Part { ${dtype === "f32" ? ofFloats : ofHalves} }`,
   ];
   const elements = (part: string): readonly string[] => [0, 1].flatMap((half) => ["x", "y", "z", "w"].map((e) => `${part}[${half}].${e}`));
-  return { width, element: type === "f32" ? "vec4f" : "vec4u", declarations, elements };
+  return { width, element: dtype === "f32" ? "vec4f" : "vec4u", declarations, elements };
 }
 
 /** Statements that return eight elements of the cache from element i, a multiple of 8. */

@@ -13,9 +13,10 @@ import {
   type Storage,
 } from "@centella/core/backend";
 import type { KernelTable } from "@centella/gpu-kernels";
+import { recodedTo } from "@centella/gpu-kernels";
 import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { deviceBytes, isDecoded, paddedBytes, toDevice } from "../device/layout.ts";
+import { deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
@@ -155,11 +156,12 @@ function pieceOf(
   }
 }
 
-/** @throws {UnsupportedError} for an output of a dtype that the device holds as f32 */
+/** @throws {UnsupportedError} for an output of a dtype that the device holds in another form */
 function checkOutputs({ outputs }: Lowered): void {
   for (const { name, operand } of outputs) {
-    if (!isDecoded(operand.spec.dtype)) continue;
-    const reason = `${formatSpec(operand.spec)} is held as f32 on the device; read its source instead`;
+    const form = recodedTo(operand.spec.dtype);
+    if (form === undefined) continue;
+    const reason = `${formatSpec(operand.spec)} is held as ${form} on the device; read its source instead`;
     throw new UnsupportedError(`webgpu: output ${name}`, reason);
   }
 }

@@ -1,9 +1,9 @@
 import { OutOfMemoryError, type TypedArray } from "@centella/core";
-import { type Chunk, chunksOf, formatSpec, isQuantized, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
-import { dequantize } from "@centella/quant";
+import { type Chunk, chunksOf, formatSpec, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
+import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
 import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { deviceBytes, isDecoded, paddedBytes } from "../device/layout.ts";
+import { paddedBytes } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
 
@@ -22,7 +22,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
     super(persistent);
     this.#queue = queue;
     this.buffer = buffer;
-    this.convertedTo = isDecoded(persistent.spec.dtype) ? "f32" : undefined;
+    this.convertedTo = recodedTo(persistent.spec.dtype);
   }
 
   /** @throws {OutOfMemoryError} naming the tensor if the device cannot hold or bind it */
@@ -55,17 +55,14 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
     const { dtype } = this.persistent.spec;
     const { elements, bytes } = layoutOf(dtype);
-    if (isQuantized(dtype) && isDecoded(dtype)) {
-      const scale = (4 * elements) / bytes;
-      const memory = await this.#acquire(scale * chunk.length);
-      dequantize(dtype, chunk, new Float32Array(memory.bytes.buffer, 0, memory.bytes.length / 4));
-      void this.#queue.write(memory, { buffer: this.buffer, offset: scale * offset });
-    } else if (this.#place?.bytes === chunk) {
-      void this.#queue.write(this.#place, { buffer: this.buffer, offset });
+    const to = { buffer: this.buffer, offset: deviceBytes({ dtype, shape: [(offset / bytes) * elements] }) };
+    if (this.#place?.bytes === chunk) {
+      void this.#queue.write(this.#place, to);
       this.#place = undefined;
     } else {
-      await this.#hasRoom(chunk.length);
-      this.#queue.upload(chunk, { buffer: this.buffer, offset });
+      const form = toDevice(dtype, chunk);
+      await this.#hasRoom(form.length);
+      this.#queue.upload(form, to);
     }
   }
 

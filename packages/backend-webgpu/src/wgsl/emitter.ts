@@ -6,7 +6,6 @@ import {
   type Emitter,
   type F32,
   type I32,
-  isNativeBlock,
   loadBlockWeights,
   type NumberType,
   type Reducer,
@@ -15,19 +14,18 @@ import {
   type Value,
   type Values,
 } from "@centella/gpu-kernels";
-import { deviceType } from "../device/layout.ts";
 import { typeOf, WgslArithmetic } from "./arithmetic.ts";
 import { codebook } from "./functions.ts";
 
 /** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. Blocks of declarations. */
 export function loader(name: string, dtype: DType): readonly string[] {
   const head = `fn load_${name}(i: u32) -> f32`;
-  if (isQuantized(dtype) && isNativeBlock(dtype)) {
+  if (isQuantized(dtype)) {
     const k = new WgslEmitter({ [name]: dtype });
     const [weight] = loadBlockWeights(k, dtype, name, k.define("u32", "i"), 1);
     return [...k.declarations, `${head} {\n${k.lines.join("\n")}\nreturn ${weight};\n}`];
   }
-  switch (deviceType(dtype)) {
+  switch (dtype) {
     case "f16":
       return [`${head} { return unpack2x16float(${name}[i >> 1u])[i & 1u]; }`];
     case "bf16":
@@ -40,7 +38,7 @@ export function loader(name: string, dtype: DType): readonly string[] {
 /** `fn load4_<name>(i: u32) -> vec4f`: elements i to i + 3, i a multiple of 4, of such a binding. Blocks of declarations. */
 function vectorLoader(name: string, dtype: DType): readonly string[] {
   const head = `fn load4_${name}(i: u32) -> vec4f`;
-  if (isQuantized(dtype) && isNativeBlock(dtype)) {
+  if (isQuantized(dtype)) {
     const k = new WgslEmitter({ [name]: dtype });
     const weights = loadBlockWeights(k, dtype, name, k.define("u32", "i"), 4);
     return [...k.declarations, `${head} {\n${k.lines.join("\n")}\nreturn vec4f(${weights.join(", ")});\n}`];
@@ -70,7 +68,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   load(name: string, index: U32 | number): F32 {
     const at = this.operand("u32", index);
     const dtype = this.#dtypeOf(name);
-    if (deviceType(dtype) === "f32") return this.define("f32", `${name}[${at}]`);
+    if (dtype === "f32") return this.define("f32", `${name}[${at}]`);
     return this.call("f32", `load_${name}(${at})`, loader(name, dtype));
   }
 
@@ -124,7 +122,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   store(name: string, index: U32 | number, value: Value<NumberType>): void {
     this.written.add(name);
-    const dtype = deviceType(this.#dtypeOf(name));
+    const dtype = this.#dtypeOf(name);
     const type = dtype === "f32" || dtype === "i32" ? dtype : "u32";
     const stored = type === typeOf(value) ? value : `bitcast<${type}>(${value})`;
     this.lines.push(`${name}[${this.operand("u32", index)}] = ${stored};`);

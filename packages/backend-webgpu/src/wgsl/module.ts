@@ -1,5 +1,4 @@
 import type { DimValues, DType } from "@centella/core";
-import { deviceType } from "../device/layout.ts";
 import type { Binding, Dispatch, ElementType, Field, Resource } from "../kernels/shared/kernel.ts";
 
 type FieldTypes = Readonly<Record<string, Field["type"]>>;
@@ -64,8 +63,7 @@ export function output(name: string, element: ElementType = "f32"): Binding {
 
 /** WGSL element type of a buffer that holds a dtype; a word packs several elements of less than 32 bits. */
 export function elementOf(dtype: DType): ElementType {
-  const type = deviceType(dtype);
-  return type === "f32" || type === "i32" ? type : "u32";
+  return dtype === "f32" || dtype === "i32" ? dtype : "u32";
 }
 
 /**

@@ -2,13 +2,8 @@ import { byteArray, check, floatArray } from "../checks.ts";
 import { QuantError } from "../errors.ts";
 import { bfloatToFloat } from "../floats/bfloat.ts";
 import { halfAt, halfWordAt } from "../floats/half.ts";
-import { dequantizeIq1M } from "../types/iq1_m.ts";
-import { dequantizeIq1S } from "../types/iq1_s.ts";
-import { dequantizeIq2S } from "../types/iq2_s.ts";
-import { dequantizeIq2Xs } from "../types/iq2_xs.ts";
-import { dequantizeIq2Xxs } from "../types/iq2_xxs.ts";
-import { dequantizeIq3S } from "../types/iq3_s.ts";
-import { dequantizeIq3Xxs } from "../types/iq3_xxs.ts";
+import { codebookDequantizer } from "../types/codebook.ts";
+import { codebookTypes } from "../types/codebookTypes.ts";
 import { dequantizeIq4Nl } from "../types/iq4_nl.ts";
 import { dequantizeIq4Xs } from "../types/iq4_xs.ts";
 import { dequantizeMxfp4 } from "../types/mxfp4.ts";
@@ -60,13 +55,13 @@ const dequantizers: Readonly<Record<DequantizableType, Dequantizer>> = {
   q5_K: dequantizeQ5_K,
   q6_K: dequantizeQ6_K,
   q8_K: dequantizeQ8_K,
-  iq1_s: dequantizeIq1S,
-  iq1_m: dequantizeIq1M,
-  iq2_xxs: dequantizeIq2Xxs,
-  iq2_xs: dequantizeIq2Xs,
-  iq2_s: dequantizeIq2S,
-  iq3_xxs: dequantizeIq3Xxs,
-  iq3_s: dequantizeIq3S,
+  iq1_s: codebookDequantizer(codebookTypes.iq1_s, 50),
+  iq1_m: codebookDequantizer(codebookTypes.iq1_m, 56),
+  iq2_xxs: codebookDequantizer(codebookTypes.iq2_xxs, 66),
+  iq2_xs: codebookDequantizer(codebookTypes.iq2_xs, 74),
+  iq2_s: codebookDequantizer(codebookTypes.iq2_s, 82),
+  iq3_xxs: codebookDequantizer(codebookTypes.iq3_xxs, 98),
+  iq3_s: codebookDequantizer(codebookTypes.iq3_s, 110),
   iq4_nl: dequantizeIq4Nl,
   iq4_xs: dequantizeIq4Xs,
   tq1_0: dequantizeTq1_0,

@@ -1,5 +1,4 @@
 import { doubledE2m1, iq4Levels } from "../types/codebooks.ts";
-import { halvedE4m3 } from "../types/nvfp4.ts";
 import type { BlockType } from "../types/types.ts";
 
 /** Bits of a number in a block: `bits` of them from bit `shift` of byte `at`. Pieces of one number are listed from its low bits up. */
@@ -22,11 +21,11 @@ export interface NumberLayout {
 /**
  * How a block type is split into planes, arrays of one kind of number each. The value of a weight is
  *
- * `d * scale * level + sign * dmin * min`
+ * `factor * d * scale * level + sign * dmin * min`
  *
- * where `level` is `levels[code]`, or `code - codeOffset`; `scale` is `scaleTable[s]`, or `s - scaleOffset`, of the weight's group; and
- * `d`, `scale`, `dmin` and `min` are 1 where the type has none (without `dmin` there is no second term). Source: the structs of
- * ggml-common.h and the `dequantize_row_*` functions of ggml-quants.c.
+ * where `level` is `levels[code]`, or `code - codeOffset`; `scale` is the float with the bits `s`, or `s - scaleOffset`, of the weight's
+ * group; and `factor`, `d`, `scale`, `dmin` and `min` are 1 where the type has none (without `dmin` there is no second term). Source: the
+ * structs of ggml-common.h and the `dequantize_row_*` functions of ggml-quants.c.
  */
 export interface PlaneLayout {
   /** Bits of a weight's code: 1, 2, 3, 4, 5, 6 or 8. */
@@ -36,11 +35,16 @@ export interface PlaneLayout {
   readonly codes: NumberLayout;
   readonly codeOffset?: number;
   /** Values of the codes, where they are not evenly spaced. */
-  readonly levels?: ArrayLike<number>;
+  readonly levels?: readonly number[];
   readonly scales?: NumberLayout;
   readonly scaleOffset?: number;
-  readonly scaleTable?: (scale: number) => number;
+  /**
+   * Small floats that the scales are: e8m0 is `2 ** (s - 127)`, ue4m3 has 4 bits of exponent and 3 of mantissa, with 0 in place of NaN. The
+   * scales are half of the floats, because the levels of their types are doubled.
+   */
+  readonly scaleFloats?: "e8m0" | "ue4m3";
   readonly minima?: NumberLayout;
+  readonly factor?: number;
   /** Byte of the block at which the f16 `d` is stored. */
   readonly d?: number;
   /** Byte of the block at which the f16 `dmin` is stored. */
@@ -48,10 +52,10 @@ export interface PlaneLayout {
   readonly sign?: 1 | -1;
 }
 
-const piece = (at: number, shift: number, bits: number): BitPiece => ({ at, shift, bits });
+export const piece = (at: number, shift: number, bits: number): BitPiece => ({ at, shift, bits });
 
 /** Nibbles from byte `at`: the low ones of `half` bytes are the first `half` codes, the high ones the next, and so on. */
-function nibbles(at: number, half: number): (index: number) => BitPiece {
+export function nibbles(at: number, half: number): (index: number) => BitPiece {
   return (index) => {
     const run = Math.floor(index / (2 * half));
     const within = index % (2 * half);
@@ -69,7 +73,9 @@ const bit = (at: number) => (index: number) => piece(at + (index >> 3), index & 
 const plane = (at: number) => (index: number) => piece(at + (index & 31), index >> 5, 1);
 
 /** Bytes from byte `at`. */
-const bytes = (at: number) => (index: number) => [piece(at + index, 0, 8)];
+export function bytes(at: number): NumberLayout["pieces"] {
+  return (index) => [piece(at + index, 0, 8)];
+}
 
 /** The scales (`which` 0) or minima (4) of q4_K and q5_K in the 12 bytes from byte 4. Source: `get_scale_min_k4` of ggml-quants.c. */
 const kNumbers = (which: 0 | 4): NumberLayout => ({
@@ -77,14 +83,14 @@ const kNumbers = (which: 0 | 4): NumberLayout => ({
   pieces: (j) => (j < 4 ? [piece(4 + j + which, 0, 6)] : [piece(8 + j, which, 4), piece(j + which, 6, 2)]),
 });
 
-const each = (count: number, ...parts: readonly ((index: number) => BitPiece)[]): NumberLayout => ({
+export const each = (count: number, ...parts: readonly ((index: number) => BitPiece)[]): NumberLayout => ({
   count,
   pieces: (index) => parts.map((part) => part(index)),
 });
 
 const kAffine = { groupSize: 32, d: 0, dmin: 2, sign: -1, scales: kNumbers(0), minima: kNumbers(4) } as const;
 
-/** Types whose weights are codes of 1 to 8 bits. The remaining block types are split by {@link toSteps}. */
+/** Types whose weights are codes of 1 to 8 bits. */
 export const planeLayouts: Readonly<Partial<Record<BlockType, PlaneLayout>>> = {
   q1_0: { codeBits: 1, groupSize: 128, d: 0, levels: [-1, 1], codes: each(128, bit(2)) },
   q2_0: {
@@ -156,7 +162,7 @@ export const planeLayouts: Readonly<Partial<Record<BlockType, PlaneLayout>>> = {
     codeBits: 4,
     groupSize: 32,
     levels: doubledE2m1,
-    scaleTable: (exponent) => 2 ** (exponent - 128),
+    scaleFloats: "e8m0",
     codes: each(32, nibbles(1, 16)),
     scales: { count: 1, pieces: bytes(0) },
   },
@@ -164,7 +170,7 @@ export const planeLayouts: Readonly<Partial<Record<BlockType, PlaneLayout>>> = {
     codeBits: 4,
     groupSize: 16,
     levels: doubledE2m1,
-    scaleTable: halvedE4m3,
+    scaleFloats: "ue4m3",
     codes: each(64, nibbles(4, 8)),
     scales: { count: 4, pieces: bytes(0) },
   },

@@ -1,68 +1,73 @@
 import { byteArray, check, floatArray, typedArray } from "../checks.ts";
-import { dequantize } from "../dequantize/dequantize.ts";
 import { QuantError } from "../errors.ts";
-import { halfAt } from "../floats/half.ts";
-import { iq1MStep } from "../types/iq1_m.ts";
-import { iq1SStep } from "../types/iq1_s.ts";
-import { iq2Step } from "../types/iq2_xs.ts";
-import { iq2XxsStep } from "../types/iq2_xxs.ts";
-import { iq3SStep } from "../types/iq3_s.ts";
-import { iq3XxsStep } from "../types/iq3_xxs.ts";
-import { halvedE4m3 } from "../types/nvfp4.ts";
+import { bytes as bytesFrom, type PlaneLayout, planeLayouts } from "../planes/layouts.ts";
+import { recode, recodedForm } from "../planes/recode.ts";
+import { levelReader, scaleReader, splitBlocks } from "../planes/split.ts";
+import { type CodebookType, codebookBlock, codeReader, scaleOf } from "../types/codebook.ts";
+import { codebookTypes, isCodebookName } from "../types/codebookTypes.ts";
 import { type BlockType, blockLayout, rowBytes } from "../types/types.ts";
 
-/** Returns the step of run `run` of 16 weights in the block at byte `at`. Each of these weights is -128 to 127 times the step. */
-type StepOf = (bytes: Uint8Array, at: number, run: number) => number;
+/** Weights of a step. */
+const run = 16;
 
-const stepsOf: Readonly<Partial<Record<BlockType, StepOf>>> = {
-  q1_0: halfAt,
-  q2_0: halfAt,
-  q8_1: halfAt,
-  iq1_s: iq1SStep,
-  iq1_m: iq1MStep,
-  iq2_xxs: iq2XxsStep,
-  iq2_xs: (bytes, at, run) => iq2Step(bytes, at, 66, run),
-  iq2_s: (bytes, at, run) => iq2Step(bytes, at, 74, run),
-  iq3_xxs: iq3XxsStep,
-  iq3_s: iq3SStep,
-  tq1_0: (bytes, at) => halfAt(bytes, at + 52),
-  tq2_0: (bytes, at) => halfAt(bytes, at + 64),
-  nvfp4: (bytes, at, run) => halvedE4m3(bytes[at + run]!),
-  q8_K: (bytes, at) => new DataView(bytes.buffer, bytes.byteOffset + at).getFloat32(0, true),
+/** The planes of q8_1 without the sum that each block has for products. */
+const q8_1: PlaneLayout = {
+  codeBits: 8,
+  groupSize: 32,
+  d: 0,
+  codeOffset: 128,
+  codes: { count: 32, pieces: bytesFrom(4), flip: 128 },
 };
 
 /**
- * Splits weights into integers and steps: weight `i` is `codes[i] * steps[i >> 4]`. The product has the bits that {@link dequantize} returns,
- * unless a scale is infinite or NaN. `bytes` are whole blocks; there is one code per weight and one step per 16 weights. For codebook and
- * ternary types, nvfp4, q1_0, q2_0, q8_1 and q8_K.
- * @throws {QuantError} `unsupported-type` for the remaining types, `length` if lengths do not agree
+ * Splits weights into integers and steps: weight `i` is `codes[i] * steps[i >> 4]`, bit for bit what `dequantize` returns. `bytes` are
+ * whole blocks; there is one code per weight and one step per 16 weights. For types without minima.
+ * @throws {QuantError} `unsupported-type` for types with minima, `length` if lengths do not agree
  */
 export function toSteps(type: BlockType, bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
-  blockLayout(type);
+  const { blockBytes } = blockLayout(type);
   check("toSteps", "bytes", bytes, byteArray);
   check("toSteps", "codes", codes, typedArray(Int8Array));
   check("toSteps", "steps", steps, floatArray);
-  const stepOf = stepsOf[type];
-  if (stepOf === undefined)
-    throw new QuantError("unsupported-type", `toSteps: expected a codebook or ternary type, nvfp4, q1_0, q2_0, q8_1 or q8_K, got ${type}`);
-  if (bytes.length !== rowBytes(type, codes.length) || steps.length * 16 !== codes.length) {
+  const recoded = recodedForm(type);
+  const layout = type === "q8_1" ? q8_1 : (recoded?.layout ?? planeLayouts[type]);
+  if (type !== "q8_K" && (layout === undefined || layout.dmin !== undefined))
+    throw new QuantError("unsupported-type", `toSteps: expected a type without minima, got ${type}; split it with toPlanes`);
+  if (bytes.length !== rowBytes(type, codes.length) || steps.length * run !== codes.length) {
     throw new QuantError(
       "length",
-      `toSteps: expected ${rowBytes(type, codes.length)} bytes and ${codes.length / 16} steps, got ${bytes.length} and ${steps.length}`,
+      `toSteps: expected ${rowBytes(type, codes.length)} bytes and ${codes.length / run} steps, got ${bytes.length} and ${steps.length}`,
     );
   }
-  const { blockElements, blockBytes } = blockLayout(type);
-  const values = new Float32Array(blockElements);
-  for (let at = 0, first = 0; at < bytes.length; at += blockBytes, first += blockElements) {
-    dequantize(type, bytes.subarray(at, at + blockBytes), values);
-    for (let run = 0; run < blockElements / 16; run++) {
-      const step = stepOf(bytes, at, run);
-      steps[first / 16 + run] = step;
-      for (let i = 16 * run; i < 16 * run + 16; i++) {
-        const value = values[i]!;
-        // A step of zero has no multiples. The code keeps the sign of the zero.
-        codes[first + i] = step === 0 ? (Object.is(value, -0) === Object.is(step, -0) ? 1 : -1) : Math.round(value / step);
-      }
-    }
+  if (isCodebookName(type)) splitCodebook(codebookTypes[type], blockBytes, bytes, codes, steps);
+  else if (layout === undefined) splitQ8K(bytes, codes, steps);
+  else splitPlanes(layout, recoded?.blockBytes ?? blockBytes, recoded === undefined ? bytes : recode(type, bytes), codes, steps);
+}
+
+function splitPlanes(layout: PlaneLayout, blockBytes: number, bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
+  const planes = splitBlocks(layout, blockBytes, bytes);
+  const stepOf = scaleReader(layout, planes);
+  const levels = Int8Array.from({ length: 2 ** layout.codeBits }, (_, code) => levelReader(layout)(code));
+  for (let i = 0; i < codes.length; i++) codes[i] = levels[planes.codes[i]!]!;
+  for (let i = 0; i < steps.length; i++) steps[i] = stepOf(Math.floor((i * run) / layout.groupSize));
+}
+
+/** Without the detour through planes, which takes twice as long. */
+function splitCodebook(type: CodebookType, blockBytes: number, bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
+  const read = codeReader(type);
+  const levels = Int8Array.from(type.levels);
+  for (let at = 0, to = 0; at < bytes.length; at += blockBytes, to += codebookBlock) {
+    const block = read(bytes, at);
+    for (let i = 0; i < codebookBlock; i++) codes[to + i] = levels[block[i]!]!;
+    for (let i = 0; i < codebookBlock; i += run) steps[(to + i) / run] = scaleOf(type, bytes, at, Math.floor(i / type.groupSize));
+  }
+}
+
+/** q8_K, 256 weights in 292 bytes: `d` f32 | `qs` 256 bytes with a sign | sums. Source: `block_q8_K` of ggml-common.h. */
+function splitQ8K(bytes: Uint8Array, codes: Int8Array, steps: Float32Array): void {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0, to = 0; at < bytes.length; at += 292, to += 256) {
+    steps.fill(view.getFloat32(at, true), to / run, to / run + 256 / run);
+    for (let i = 0; i < 256; i++) codes[to + i] = bytes[at + 4 + i]!;
   }
 }

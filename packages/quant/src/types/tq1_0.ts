@@ -1,4 +1,4 @@
-import { halfAt } from "../floats/half.ts";
+import { dequantizeTq2_0 } from "./tq2_0.ts";
 
 const powersOf3 = [1, 3, 9, 27, 81] as const;
 
@@ -9,19 +9,26 @@ const powersOf3 = [1, 3, 9, 27, 81] as const;
  * Source: `block_tq1_0` of ggml-common.h.
  */
 export function dequantizeTq1_0(bytes: Uint8Array, out: Float32Array): void {
-  for (let at = 0, to = 0; at < bytes.length; at += 54, to += 256) {
-    const d = halfAt(bytes, at + 52);
-    unpackDigits(bytes, at, 32, 5, d, out, to);
-    unpackDigits(bytes, at + 32, 16, 5, d, out, to + 160);
-    unpackDigits(bytes, at + 48, 4, 4, d, out, to + 240);
-  }
+  dequantizeTq2_0(tq1ToTq2(bytes), out);
 }
 
-function unpackDigits(bytes: Uint8Array, at: number, count: number, digits: number, d: number, out: Float32Array, to: number): void {
-  for (let n = 0; n < digits; n++) {
-    for (let j = 0; j < count; j++) {
-      const fraction = (bytes[at + j]! * powersOf3[n]!) & 255;
-      out[to + n * count + j] = d * (((fraction * 3) >> 8) - 1);
-    }
+/** Blocks of tq2_0 with the weights of blocks of tq1_0. */
+export function tq1ToTq2(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  const blocks = new Uint8Array((bytes.length / 54) * 66);
+  for (let at = 0, to = 0; at < bytes.length; at += 54, to += 66) {
+    const writeDigits = (from: number, count: number, digits: number, first: number): void => {
+      for (let n = 0; n < digits; n++) {
+        for (let j = 0; j < count; j++) {
+          const fraction = (bytes[at + from + j]! * powersOf3[n]!) & 255;
+          const weight = first + n * count + j;
+          blocks[to + (weight >> 7) * 32 + (weight & 31)]! |= ((fraction * 3) >> 8) << (2 * ((weight >> 5) & 3));
+        }
+      }
+    };
+    writeDigits(0, 32, 5, 0);
+    writeDigits(32, 16, 5, 160);
+    writeDigits(48, 4, 4, 240);
+    blocks.set(bytes.subarray(at + 52, at + 54), to + 64);
   }
+  return blocks;
 }

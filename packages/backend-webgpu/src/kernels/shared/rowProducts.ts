@@ -1,8 +1,6 @@
 import type { DimValues, DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
-import { loadUnit, unitWeights } from "@centella/gpu-kernels";
-import { blockLayout } from "@centella/quant";
-import { deviceType } from "../../device/layout.ts";
+import { deviceBlock, loadUnit, unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import type { Binding, Dispatch, ElementType, Field } from "./kernel.ts";
@@ -69,8 +67,8 @@ const deepRow = 8192;
 
 /** Weights of a dtype that a lane reads at once; undefined for dtypes that are not read so. */
 export function weightsAtOnce(dtype: DType): number | undefined {
-  if (isQuantized(dtype) && deviceType(dtype) === dtype) return unitWeights;
-  return { f32: 4, f16: 8, bf16: 8 }[deviceType(dtype) as string];
+  if (isQuantized(dtype)) return unitWeights;
+  return { f32: 4, f16: 8, bf16: 8 }[dtype as string];
 }
 
 /** True if {@link rowProducts} can multiply rows of `depth` elements with a weight of the dtype. */
@@ -81,8 +79,8 @@ export function hasRowProduct(dtype: DType, depth: number): boolean {
 
 /** Element type of a weight's binding in {@link rowProducts}. */
 export function rowElement(dtype: DType): ElementType {
-  if (isQuantized(dtype) && deviceType(dtype) === dtype) return blockLayout(dtype).blockBytes % 16 === 0 ? "vec4u" : "u32";
-  return deviceType(dtype) === "f32" ? "vec4f" : "vec4u";
+  if (isQuantized(dtype)) return deviceBlock(dtype).blockBytes % 16 === 0 ? "vec4u" : "u32";
+  return dtype === "f32" ? "vec4f" : "vec4u";
 }
 
 /**
@@ -295,7 +293,7 @@ function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColum
 
 /** Reads the weights of step `index`, an expression, of a binding of {@link rowElement}. */
 export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
-  if (isQuantized(dtype) && deviceType(dtype) === dtype) {
+  if (isQuantized(dtype)) {
     const at = k.define("u32", index);
     const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);
     return { vectors: words.map((word) => `vec4f(unpack4xI8(${word}))`), scales, offsets: offsets ?? [] };
@@ -305,11 +303,10 @@ export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index:
 
 /** Vectors of element `index` of an argument with a float dtype, which is an array of vec4u or vec4f. */
 function plainVectors(k: WgslEmitter, name: string, dtype: DType, index: string): readonly string[] {
-  const type = deviceType(dtype);
-  if (type === "f32") return [`${name}[${index}]`];
+  if (dtype === "f32") return [`${name}[${index}]`];
   const quad = k.quad(name, index);
   const pair = (word: string): string =>
-    type === "f16"
+    dtype === "f16"
       ? `unpack2x16float(${quad}.${word})`
       : `bitcast<f32>(${quad}.${word} << 16u), bitcast<f32>(${quad}.${word} & 0xffff0000u)`;
   return [`vec4f(${pair("x")}, ${pair("y")})`, `vec4f(${pair("z")}, ${pair("w")})`];
