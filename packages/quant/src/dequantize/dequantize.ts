@@ -3,7 +3,13 @@ import { QuantError } from "../errors.ts";
 import { bfloatToFloat } from "../floats/bfloat.ts";
 import { halfAt, halfWordAt } from "../floats/half.ts";
 import { codebookDequantizer } from "../types/codebook.ts";
-import { codebookTypes } from "../types/codebookTypes.ts";
+import { iq1M } from "../types/iq1_m.ts";
+import { iq1S } from "../types/iq1_s.ts";
+import { iq2S } from "../types/iq2_s.ts";
+import { iq2Xs } from "../types/iq2_xs.ts";
+import { iq2Xxs } from "../types/iq2_xxs.ts";
+import { iq3S } from "../types/iq3_s.ts";
+import { iq3Xxs } from "../types/iq3_xxs.ts";
 import { dequantizeIq4Nl } from "../types/iq4_nl.ts";
 import { dequantizeIq4Xs } from "../types/iq4_xs.ts";
 import { dequantizeMxfp4 } from "../types/mxfp4.ts";
@@ -55,13 +61,13 @@ const dequantizers: Readonly<Record<DequantizableType, Dequantizer>> = {
   q5_K: dequantizeQ5_K,
   q6_K: dequantizeQ6_K,
   q8_K: dequantizeQ8_K,
-  iq1_s: codebookDequantizer(codebookTypes.iq1_s, 50),
-  iq1_m: codebookDequantizer(codebookTypes.iq1_m, 56),
-  iq2_xxs: codebookDequantizer(codebookTypes.iq2_xxs, 66),
-  iq2_xs: codebookDequantizer(codebookTypes.iq2_xs, 74),
-  iq2_s: codebookDequantizer(codebookTypes.iq2_s, 82),
-  iq3_xxs: codebookDequantizer(codebookTypes.iq3_xxs, 98),
-  iq3_s: codebookDequantizer(codebookTypes.iq3_s, 110),
+  iq1_s: codebookDequantizer(iq1S, 50),
+  iq1_m: codebookDequantizer(iq1M, 56),
+  iq2_xxs: codebookDequantizer(iq2Xxs, 66),
+  iq2_xs: codebookDequantizer(iq2Xs, 74),
+  iq2_s: codebookDequantizer(iq2S, 82),
+  iq3_xxs: codebookDequantizer(iq3Xxs, 98),
+  iq3_s: codebookDequantizer(iq3S, 110),
   iq4_nl: dequantizeIq4Nl,
   iq4_xs: dequantizeIq4Xs,
   tq1_0: dequantizeTq1_0,

@@ -88,7 +88,10 @@ export const each = (count: number, ...parts: readonly ((index: number) => BitPi
   pieces: (index) => parts.map((part) => part(index)),
 });
 
-const kAffine = { groupSize: 32, d: 0, dmin: 2, sign: -1, scales: kNumbers(0), minima: kNumbers(4) } as const;
+/** q4_K and q5_K. */
+function kAffine(codeBits: number, codes: NumberLayout): PlaneLayout {
+  return { codeBits, groupSize: 32, codes, d: 0, dmin: 2, sign: -1, scales: kNumbers(0), minima: kNumbers(4) };
+}
 
 /** Types whose weights are codes of 1 to 8 bits. */
 export const planeLayouts: Readonly<Partial<Record<BlockType, PlaneLayout>>> = {
@@ -128,8 +131,8 @@ export const planeLayouts: Readonly<Partial<Record<BlockType, PlaneLayout>>> = {
       (index) => piece(104 + (index & 3), 2 * (index >> 2), 2),
     ),
   },
-  q4_K: { ...kAffine, codeBits: 4, codes: each(256, nibbles(16, 32)) },
-  q5_K: { ...kAffine, codeBits: 5, codes: each(256, nibbles(48, 32), plane(16)) },
+  q4_K: kAffine(4, each(256, nibbles(16, 32))),
+  q5_K: kAffine(5, each(256, nibbles(48, 32), plane(16))),
   q6_K: {
     codeBits: 6,
     groupSize: 16,

@@ -14,7 +14,7 @@ export const iq1M: CodebookType = {
   points: iq1Points,
   levels: iq1Levels,
   groupSize: 16,
-  factor: 1 / 4,
+  factor: 0.25,
   d: (bytes, at) => [0, 1, 2, 3].reduce((half, k) => half | ((bytes[at + 49 + 2 * k]! >> 4) << (4 * k)), 0),
   scale: (bytes, at, group) => (halfWordAt(bytes, at + 48 + 2 * (group >> 2)) >> (3 * (group & 3))) & 7,
   point: (bytes, at, part) => bytes[at + part]! | ((nibbleAt(bytes, at + 32, part) & 7) << 8),

@@ -18,7 +18,7 @@ export const iq1S: CodebookType = {
   points: iq1Points,
   levels: iq1Levels,
   groupSize: 32,
-  factor: 1 / 4,
+  factor: 0.25,
   d: halfWordAt,
   scale: (bytes, at, group) => (bytes[at + 35 + 2 * group]! >> 4) & 7,
   point: (bytes, at, part) => bytes[at + 2 + part]! | (((halfWordAt(bytes, at + 34 + 2 * (part >> 2)) >> (3 * (part & 3))) & 7) << 8),

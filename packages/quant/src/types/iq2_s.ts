@@ -14,7 +14,7 @@ export const iq2S: CodebookType = {
   points: iq2Points,
   levels: iq2Levels,
   groupSize: 16,
-  factor: 1 / 4,
+  factor: 0.25,
   d: halfWordAt,
   scale: (bytes, at, group) => nibbleAt(bytes, at + 74, group),
   point: (bytes, at, part) => bytes[at + 2 + part]! | (((bytes[at + 66 + (part >> 2)]! >> (2 * (part & 3))) & 3) << 8),

@@ -13,7 +13,7 @@ export const iq2Xs: CodebookType = {
   points: iq2Points,
   levels: iq2Levels,
   groupSize: 16,
-  factor: 1 / 4,
+  factor: 0.25,
   d: halfWordAt,
   scale: (bytes, at, group) => nibbleAt(bytes, at + 66, group),
   point: (bytes, at, part) => halfWordAt(bytes, at + 2 + 2 * part) & 511,

@@ -17,7 +17,7 @@ export const iq2Xxs: CodebookType = {
   points: iq2Points,
   levels: iq2Levels,
   groupSize: 32,
-  factor: 1 / 4,
+  factor: 0.25,
   d: halfWordAt,
   scale: (bytes, at, group) => bytes[at + 9 + 8 * group]! >> 4,
   point: (bytes, at, part) => bytes[at + 2 + 8 * (part >> 2) + (part & 3)]!,

@@ -15,7 +15,7 @@ export const iq3Xxs: CodebookType = {
   points,
   levels: signedLevels(points),
   groupSize: 32,
-  factor: 1 / 2,
+  factor: 0.5,
   d: halfWordAt,
   scale: (bytes, at, group) => bytes[at + 69 + 4 * group]! >> 4,
   point: (bytes, at, part) => bytes[at + 2 + part]!,
