@@ -28,11 +28,12 @@ export class ArithmeticWriter extends PtxWriter {
 
   /** `floor(a / b)` */
   quotient(a: U32, b: U32 | number): U32 {
-    return this.div(a, b);
+    // The driver's compiler writes a division even for powers of two.
+    return isPowerOfTwo(b) ? this.shiftRight(a, Math.log2(b)) : this.div(a, b);
   }
 
   remainder(a: U32, b: U32 | number): U32 {
-    return this.binary("rem.u32", a, b);
+    return isPowerOfTwo(b) ? this.and(a, b - 1) : this.binary("rem.u32", a, b);
   }
 
   multiplyHigh(a: U32, b: U32 | number): U32 {
@@ -74,6 +75,11 @@ export class ArithmeticWriter extends PtxWriter {
 
   sqrt(a: F32): F32 {
     return this.unary("sqrt.rn.f32", a);
+  }
+
+  /** `2^a`, with a relative error under 2^-21; 0 where the result is below the normal numbers. */
+  exp2(a: F32): F32 {
+    return this.unary("ex2.approx.ftz.f32", a);
   }
 
   /** Base-2 logarithm; absolute error under 2^-22 near one, relative error under 2^-22 elsewhere. */
@@ -212,6 +218,10 @@ export class ArithmeticWriter extends PtxWriter {
     this.emit(`${instruction} ${to}, ${a}, ${this.operand("u32", bits)}`);
     return to;
   }
+}
+
+function isPowerOfTwo(value: U32 | number): value is number {
+  return typeof value === "number" && value > 0 && Number.isInteger(Math.log2(value));
 }
 
 function isFloat(register: string): boolean {

@@ -1,9 +1,9 @@
 import type { U32 } from "@centella/gpu-kernels";
-import { MemoryWriter } from "./memory.ts";
+import { CopyWriter } from "./copies.ts";
 import type { Elem, Global, Shared } from "./types.ts";
 
 /** Copies that run beside the kernel, the barriers in shared memory that announce them, and launches that overlap. Needs sm_90. */
-export class AsyncWriter extends MemoryWriter {
+export class AsyncWriter extends CopyWriter {
   /** Makes the barrier at `barrier` complete a phase after `arrivals` arrivals and all bytes that were announced. */
   initBarrier(barrier: Shared<"u64">, arrivals: number): void {
     this.require("bulkCopy");

@@ -99,6 +99,13 @@ export class PtxBuilder extends WarpgroupWriter {
     return to;
   }
 
+  /** Whether `condition` holds in any lane. All lanes of the warp must take part. */
+  anyLane(condition: Bool): Bool {
+    const to = this.reg("bool");
+    this.emit(`vote.sync.any.pred ${to}, ${condition}, 0xFFFFFFFF`);
+    return to;
+  }
+
   #special(name: string): U32 {
     const to = this.reg("u32");
     this.emit(`mov.u32 ${to}, ${name}`);

@@ -1,6 +1,8 @@
 import { AsyncReads } from "./asyncReads.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
+import { CopyGroups } from "./copyGroups.ts";
 import { Fault, type GlobalMemory, type Reach, Region } from "./memory.ts";
+import { BlockReleases } from "./releases.ts";
 import { Stamps, threadOf } from "./stamps.ts";
 import { type ProductParts, type ProductShape, Warpgroup, warpgroupThreads } from "./warpgroups.ts";
 
@@ -14,6 +16,9 @@ export class Access {
   readonly #threadsBefore: number;
   readonly #stamps: Stamps;
   readonly #barriers: CopyBarriers;
+  readonly #groups: CopyGroups;
+  /** Only for kernels that count. */
+  readonly #releases: BlockReleases | undefined;
   /** Threads that must not see what earlier launches of the graph did yet. */
   readonly #early: Set<number>;
   readonly #asyncReads: AsyncReads;
@@ -31,7 +36,12 @@ export class Access {
   events = 0;
 
   /** The first `earlyThreads` threads start before earlier launches are over. */
-  constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, threadsBefore: number, earlyThreads: number) {
+  constructor(
+    global: GlobalMemory,
+    reach: readonly Reach[],
+    sharedBytes: number,
+    { threadsBefore, earlyThreads, counts }: { readonly threadsBefore: number; readonly earlyThreads: number; readonly counts: boolean },
+  ) {
     this.#global = global;
     this.#reach = reach;
     this.#threadsBefore = threadsBefore;
@@ -40,6 +50,8 @@ export class Access {
     this.#barriers = new CopyBarriers(this.shared);
     this.#asyncReads = new AsyncReads(sharedBytes);
     this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
+    this.#groups = new CopyGroups(this.shared);
+    this.#releases = counts ? new BlockReleases(global.releases) : undefined;
     this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
   }
 
@@ -52,6 +64,7 @@ export class Access {
     this.#stamps.passBarrier();
     this.#barriers.showAll();
     this.#asyncReads.passBarrier();
+    this.#groups.showAll();
   }
 
   /** Called when all of `members` have reached a barrier of their own. */
@@ -79,6 +92,7 @@ export class Access {
       region.written[i] = 1;
       region.writer[i] = this.#stamp(space);
       if (space === "shared") this.#unfenced[i] = this.#fences + 1;
+      if (space === "global") this.#releases?.wrote(region, i, this.#moment);
     }
     return [region.view, offset];
   }
@@ -173,19 +187,53 @@ export class Access {
     this.#checkReach(from, bytes, false);
     if (to + bytes > this.shared.size) throw new Fault(`${who}: a copy of ${bytes} bytes to byte ${to} of ${this.shared.size}`);
     this.read("shared", barrier, 8);
+    this.events++;
+    this.#barriers.start(barrier, { to, data: this.#copied(to, from, bytes) }, who);
+  }
+
+  /** Starts a copy of 16 bytes. It lands when its thread waits for its group. */
+  copyPiece(to: number, from: number, bytes: number): void {
+    if (bytes !== 16 || to % 16 !== 0 || from % 16 !== 0)
+      throw new Fault(`${this.#who()}: a copy of ${bytes} bytes to ${to}: expected 16 at multiples of 16`);
+    this.#checkReach(from, bytes, false);
+    if (to + bytes > this.shared.size) throw new Fault(`${this.#who()}: a copy to byte ${to} of ${this.shared.size}`);
+    this.#groups.start(to, this.#copied(to, from, bytes), this.thread);
+  }
+
+  commitCopies(): void {
+    this.#groups.commit(this.thread);
+  }
+
+  waitCopies(pending: number): void {
+    this.#groups.wait(pending, this.thread);
+  }
+
+  /** Adds to a number in global memory, and returns the number before. Releases and acquires at the scope of the device. */
+  atomicAdd(address: number, value: number): number {
+    const [region, offset] = this.#locate("global", address, 4, true);
+    this.#checkWrite("global", region, offset >> 1);
+    this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#moment);
+    const before = region.view.getUint32(offset, true);
+    region.view.setUint32(offset, before + value, true);
+    return before;
+  }
+
+  /** The content of a copy, after the checks of both ends. */
+  #copied(to: number, from: number, bytes: number): Uint8Array {
+    const who = this.#who();
     const source = this.#global.region(from, bytes, who);
     const start = from - source.base;
     for (let i = start >> 1; i < (start + bytes) >> 1; i++) {
       this.#checkEarly(source, i);
       if (source.written[i] === 0) throw new Fault(`${who}: copy of unwritten byte ${2 * i} of ${source.name}`);
-      if (isOther(source.writer[i]!, this.#stamp("global"))) throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
+      if (this.#meets("global", source.writer[i]!, this.#stamp("global")))
+        throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
     }
     for (let i = to >> 1; i < (to + bytes) >> 1; i++) {
       this.#checkWrite("shared", this.shared, i);
       this.#unfenced[i] = 0;
     }
-    this.events++;
-    this.#barriers.start(barrier, { to, data: source.bytes.slice(start, start + bytes) }, who);
+    return source.bytes.slice(start, start + bytes);
   }
 
   /** Whether the barrier has completed the phase of this parity. What was copied in it may then be read by this thread. */
@@ -205,6 +253,7 @@ export class Access {
     this.#barriers.finish();
     for (const warpgroup of this.#warpgroups.values()) warpgroup.finish();
     this.#asyncReads.finish();
+    this.#groups.finish();
     if (this.#early.size > 0) throw new Fault(`${this.#early.size} threads end without a wait for earlier launches`);
   }
 
@@ -215,8 +264,10 @@ export class Access {
   }
 
   #checkRead(space: Space, region: Region, i: number): void {
-    if (space === "shared") this.#barriers.checkRead(i, this.thread, this.#who());
-    else this.#checkEarly(region, i);
+    if (space === "shared") {
+      this.#barriers.checkRead(i, this.thread, this.#who());
+      this.#groups.checkRead(i, this.thread, this.#who());
+    } else this.#checkEarly(region, i);
     const stamp = this.#stamp(space);
     if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
     if (this.#meets(space, region.writer[i]!, stamp))
@@ -228,6 +279,7 @@ export class Access {
     if (space === "shared") {
       this.#barriers.checkWrite(i, this.#who());
       this.#asyncReads.checkWrite(i, this.thread, this.#who());
+      this.#groups.checkWrite(i, this.#who());
     } else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
     const stamp = this.#stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
@@ -238,12 +290,22 @@ export class Access {
 
   /** @throws {Fault} before the wait for earlier launches, for what one of them writes */
   #checkEarly(region: Region, i: number): void {
-    if (!this.#early.has(this.thread) || region.writer[i]! < this.#global.firstEpoch * epochUnit) return;
+    if (!this.#early.has(this.thread)) return;
+    const writer = region.writer[i]!;
+    const epoch = this.#global.releases.of(writer)?.epoch ?? Math.floor(writer / epochUnit);
+    if (epoch < this.#global.firstEpoch) return;
     throw new Fault(`${this.#who()}: read of byte ${2 * i} of ${region.name} before the wait for the launch that writes it`);
   }
 
   #meets(space: Space, record: number, stamp: number): boolean {
-    return space === "shared" ? !this.#stamps.areOrdered(record, stamp) : isOther(record, stamp);
+    if (space === "shared") return !this.#stamps.areOrdered(record, stamp);
+    const release = this.#global.releases.of(record);
+    if (release === undefined) return isOther(record, stamp);
+    return release.epoch === this.#global.epoch && !(this.#releases?.hasAcquired(record, this.#moment) ?? false);
+  }
+
+  get #moment(): { readonly thread: number; readonly phase: number } {
+    return { thread: this.thread, phase: this.#stamps.phase };
   }
 
   /** @throws {Fault} if copies or products that `threads` start may not read here: what they wrote must be fenced, and what others wrote ordered */

@@ -102,7 +102,11 @@ export function runGrid(
     throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
-    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, ctaid * block, isDependent ? block : 0);
+    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
+      threadsBefore: ctaid * block,
+      earlyThreads: isDependent ? block : 0,
+      counts: parsed.tables.some(({ isWritten }) => isWritten === true),
+    });
     const lanes = new Array<unknown>(block).fill(0);
     const held = new Array<unknown>(block).fill(0);
     const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));

@@ -111,7 +111,11 @@ export class InterpretedDriver implements CudaDriver {
     const params = args.map(Number);
     const reach = [
       ...params.map((begin, i) => ({ begin, end: begin + spans[i]!.bytes, isWritten: spans[i]!.isWritten })),
-      ...tables.map((begin) => ({ begin, end: begin + this.memory.region(begin, 1, "table").size, isWritten: false })),
+      ...tables.map((begin, i) => ({
+        begin,
+        end: begin + this.memory.region(begin, 1, "table").size,
+        isWritten: prepare(ptx).parsed.tables[i]?.isWritten ?? false,
+      })),
     ];
     if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1)
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);

@@ -1,3 +1,5 @@
+import { Releases } from "./releases.ts";
+
 /** A fault that a real device would answer with an error or, worse, not at all. */
 export class Fault extends Error {
   override name = "Fault";
@@ -12,7 +14,7 @@ export class Region {
   readonly view: DataView;
   /** Per two bytes: 1 once something was written there. */
   readonly written: Uint8Array;
-  /** Per two bytes: the last writer of a kernel, as `epoch * 2^32 + thread`. */
+  /** Per two bytes: the last writer of a kernel, as `epoch * 2^32 + thread`, or the release that covers it; see {@link Releases}. */
   readonly writer: Float64Array;
   /** Per two bytes, the last reader likewise; only kept for shared memory. */
   readonly reader: Float64Array | undefined;
@@ -44,6 +46,7 @@ export class Region {
 /** Device memory: regions with gaps between them, so that running out of one is noticed. */
 export class GlobalMemory {
   readonly #regions: Region[] = [];
+  readonly releases: Releases = new Releases();
   #next = 2 ** 33;
   #last: Region | undefined;
   live = 0;

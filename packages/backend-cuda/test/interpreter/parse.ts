@@ -19,7 +19,12 @@ export interface ParsedKernel {
   readonly maxThreads: number;
   /** Undefined where a launch says how much it is. */
   readonly sharedBytes: number | undefined;
-  readonly tables: readonly { readonly name: string; readonly type: "f32" | "u32"; readonly values: readonly number[] }[];
+  readonly tables: readonly {
+    readonly name: string;
+    readonly type: "f32" | "u32";
+    readonly values: readonly number[];
+    readonly isWritten?: true;
+  }[];
   readonly blocks: readonly Block[];
   readonly registers: readonly string[];
 }
@@ -43,6 +48,7 @@ export function parse(ptx: string): ParsedKernel {
     )
       continue;
     const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
+    const counters = /^\.global \.align 8 \.u32 (counters)\[(\d+)\];$/.exec(line);
     const head = /^\.visible \.entry (\w+)\((.*)\)$/.exec(line);
     const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);
     const shared = /^\.shared \.align (?:16|128|1024) \.b8 shared\[(\d+)\];$/.exec(line);
@@ -53,6 +59,8 @@ export function parse(ptx: string): ParsedKernel {
       const values = table[4]!.split(", ").map((item) => literal(item));
       if (values.length !== Number(table[3])) throw new Fault(`table of ${values.length} values declared as ${table[3]}`);
       tables.push({ name: table[2]!, type: table[1] as "f32" | "u32", values });
+    } else if (counters !== null) {
+      tables.push({ name: counters[1]!, type: "u32", values: new Array<number>(Number(counters[2])).fill(0), isWritten: true });
     } else if (head !== null) {
       entry = head[1]!;
       params = head[2]!

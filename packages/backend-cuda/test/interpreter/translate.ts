@@ -43,6 +43,12 @@ export function translate(kernel: ParsedKernel): string {
         if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
         return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid ^ ${mask}];`;
       }
+      if (name === "vote.sync.any.pred") {
+        const [to, condition, members] = operands;
+        if (members !== "0xFFFFFFFF") throw new Fault(`a vote of a part of a warp: ${text}`);
+        const any = "held.slice(tid & ~31, (tid | 31) + 1).some(Boolean)";
+        return `lanes[tid] = ${operand(condition!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = ${any};`;
+      }
       if (name === "bar.warp.sync") {
         if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
         return `yield ${++meetings}; m.thread = tid; m.passWarpBarrier();`;
@@ -114,6 +120,8 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   }
   const to = target(operands[0]!);
   if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
+  if (name === "atom.acq_rel.gpu.global.add.u32")
+    return `${to} = m.atomicAdd(${target(operands[1]!.slice(1, -1))}, ${operand(operands[2]!)});`;
   if (name === "ld.param.u64") {
     const index = kernel.params.indexOf(operands[1]!.slice(1, -1));
     if (index < 0) throw new Fault(`no such parameter: ${text}`);
@@ -198,6 +206,12 @@ function warpgroupInstruction({ name, operands, text }: Instruction, meeting: nu
 function asynchronous({ name, operands, text }: Instruction): string {
   const address = (item: string | undefined): string => target(item?.slice(1, -1) ?? "");
   switch (name) {
+    case "cp.async.cg.shared.global":
+      return `m.copyPiece(${address(operands[0])}, ${address(operands[1])}, ${operand(operands[2]!)});`;
+    case "cp.async.commit_group":
+      return "m.commitCopies();";
+    case "cp.async.wait_group":
+      return `m.waitCopies(${operand(operands[0]!)});`;
     case "mbarrier.init.shared::cta.b64":
       return `m.initBarrier(${address(operands[0])}, ${operand(operands[1]!)});`;
     case "fence.mbarrier_init.release.cluster":
@@ -273,6 +287,8 @@ function expression(name: string, parts: readonly string[], a: string, b: string
       return `Math.abs(${a})`;
     case "sqrt":
       return name === "sqrt.rn.f32" ? wrap(`Math.sqrt(${a})`) : undefined;
+    case "ex2":
+      return name === "ex2.approx.ftz.f32" ? wrap(`2 ** ${a}`) : undefined;
     case "lg2":
       return name === "lg2.approx.f32" ? wrap(`Math.log2(${a})`) : undefined;
     case "and":

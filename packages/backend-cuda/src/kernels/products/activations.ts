@@ -4,6 +4,7 @@ import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { HalfType } from "../../ptx/matrix.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
 import type { Shared } from "../../ptx/types.ts";
+import { halfScale } from "../shared/halfScale.ts";
 import type { Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 
@@ -160,10 +161,7 @@ function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {
 
 /** The power of two that a row is multiplied by before it is rounded to f16, and its inverse. Undefined for bf16. */
 function scaleOf(k: PtxEmitter, { type }: StagingPlan, largest: () => F32): { readonly factor: F32; readonly inverse: F32 } | undefined {
-  if (type === "bf16") return undefined;
-  const exponent = k.min(k.max(k.shiftRight(k.bitcast("u32", largest()), 23), 20), 254);
-  const powerOfTwo = (biased: U32): F32 => k.bitcast("f32", k.shiftLeft(biased, 23));
-  return { factor: powerOfTwo(k.sub(k.constant("u32", 268), exponent)), inverse: powerOfTwo(k.sub(exponent, 14)) };
+  return type === "bf16" ? undefined : halfScale(k, largest());
 }
 
 /** Rounds and stores a piece of row `column`, and adds it to the sums of its groups with the neighbouring lanes. */

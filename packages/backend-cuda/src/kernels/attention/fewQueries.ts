@@ -1,0 +1,97 @@
+import { elementAt } from "@centella/core/backend";
+import { asValue, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
+import type { Lane } from "../products/unitDecoder.ts";
+import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { lanes } from "../shared/product.ts";
+import { PartMerge, partArgs } from "./merge.ts";
+import { CacheRows, keyPieces, valuePieces } from "./pieces.ts";
+import {
+  type AttentionCall,
+  type AttentionParams,
+  type AttentionSizes,
+  attentionArgs,
+  type TokenQuery,
+  tileRows,
+  tokenQuery,
+} from "./problem.ts";
+import { type QueryRow, QueryTile } from "./queryTile.ts";
+import { TileSlots, TileStream } from "./tileStream.ts";
+
+const warps = 8;
+
+/** Fewest positions of a block: for fewer, the merge of the blocks' parts costs more than they save. */
+const minPart = 256;
+
+/**
+ * For few tokens of a sequence. A block takes a token, the heads that read the same head of the cache, and a part of the positions. Its warps take
+ * tiles of 16 positions in turn, whose keys and values they read straight into the operands of matrix products. How many blocks share the
+ * positions depends on the device and the bucket alone; how many positions a block takes, on the length in memory. The last block to end
+ * merges the parts.
+ */
+export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
+  const { inputs, gpu } = call;
+  const [q, cache, , , blockTable] = inputs;
+  const { heads, kvHeads, keyWidth, group, blockHeads, headBlocks } = sizes;
+  const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks;
+  const [maxBlocks] = bucketShape(call, blockTable.shape.slice(1)) as [number];
+  const mostParts = Math.ceil((maxBlocks * params.blockSize) / minPart);
+  const parts = Math.max(1, Math.min(Math.floor(gpu.multiprocessors / items), mostParts));
+  const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
+  return launch(call, `attentionFew_${cache.dtype}`, { threads: warps * lanes, blocks: items * parts, args }, (scope) => {
+    const { k } = scope;
+    k.blocksPerMultiprocessor = 1;
+    const [token, kvHead, headBlock, part] = unflatten(k, k.block(), [0, kvHeads, headBlocks, parts]).map((each) => asValue(k, each)) as [
+      U32,
+      U32,
+      U32,
+      U32,
+    ];
+    k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), () => {
+      const query = tokenQuery(scope, call, params, token);
+      const range = partOf(scope, query, part, parts);
+      k.ifUniform(isBelow(k, part, range.parts), () => {
+        const thread = k.thread();
+        const lane = k.and(thread, lanes - 1);
+        const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+        const warp = k.shiftRight(thread, 5);
+        const firstHead = k.mad(headBlock, tileRows, k.mul(kvHead, group));
+        const blockEnd = k.mul(k.add(kvHead, 1), group);
+        const rowOf = (row: U32): QueryRow => ({ ...query, token, head: k.min(k.add(firstHead, row), k.sub(blockEnd, 1)) });
+        const pieces = { keys: keyPieces(keyWidth, false), values: valuePieces(sizes.valueWidth) };
+        const rows = [rowOf(place.row), rowOf(k.add(place.row, tileRows / 2))];
+        const tile = new QueryTile(scope, { params, sizes }, { lane: place, rows }, pieces);
+        const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
+        const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
+        const stream = new TileStream(scope, { slots, rows: new CacheRows(scope, cache.dtype, sizes, kvHead), pieces, sizes, lane: place });
+        stream.addTo(tile, { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows });
+        const outputRow = k.mad(token, heads, firstHead);
+        const rowCount = k.min(k.sub(blockEnd, firstHead), blockHeads);
+        const hasSinks = inputs[6] !== undefined;
+        const merge = new PartMerge(
+          scope,
+          { sizes, warps, parts, items, hasSinks },
+          { activeParts: range.parts, firstHead, rowCount, outputRow },
+        );
+        merge.run(tile, warp, place);
+      });
+    });
+  });
+}
+
+/** The positions of a block. */
+interface Range {
+  /** Number of blocks that share the positions of the query. */
+  readonly parts: U32;
+  readonly first: U32;
+  readonly end: U32;
+}
+
+function partOf({ k }: Scope, { low, high }: TokenQuery, part: U32, parts: number): Range {
+  const start = k.and(low, -tileRows >>> 0);
+  const count = k.sub(k.max(high, start), start);
+  const even = k.and(k.add(k.quotient(k.add(count, parts - 1), parts), tileRows - 1), -tileRows >>> 0);
+  const size = k.max(even, minPart);
+  const used = k.max(k.quotient(k.sub(k.add(count, size), 1), size), 1);
+  const first = k.mad(part, size, start);
+  return { parts: used, first, end: k.min(k.max(high, start), k.add(first, size)) };
+}

@@ -1,0 +1,265 @@
+import { elementAt } from "@centella/core/backend";
+import { asValue, type Bool, type F32, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
+import type { SumFragment } from "../../ptx/matrix.ts";
+import type { Lane } from "../products/unitDecoder.ts";
+import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { lanes } from "../shared/product.ts";
+import { KeyStages } from "./keyStages.ts";
+import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows, tokenQuery } from "./problem.ts";
+import { type QueryRow, QueryTile } from "./queryTile.ts";
+
+/** The sizes of a block, by the width of a head. */
+interface BlockShape {
+  readonly warps: number;
+  /** Tiles of queries of a warp, which use each key and value that it reads. */
+  readonly warpTiles: number;
+  /** Positions whose keys and values the warps share at a time. */
+  readonly positions: number;
+}
+
+function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes): BlockShape {
+  const width = keyWidth + valueWidth;
+  if (width <= 128) return { warps: 4, warpTiles: 2, positions: 64 };
+  return { warps: 8, warpTiles: 1, positions: width <= 256 ? 64 : 32 };
+}
+
+/**
+ * For many tokens of a sequence. A block takes some tokens that follow each other and belong to one sequence, and the heads that read the same
+ * head of the cache. Its warps share tiles of keys and values, which copies bring to shared memory ahead of their use.
+ */
+export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
+  const [q, cache, , , , seqLens] = call.inputs;
+  const { kvHeads, blockHeads, headBlocks } = sizes;
+  const shape = blockShapeOf(sizes);
+  const blockTokens = Math.floor((shape.warps * shape.warpTiles * tileRows) / blockHeads);
+  const tokenBlocks = Math.ceil(bucketElements(call, q.shape.slice(0, 1)) / blockTokens);
+  const [sequences] = bucketShape(call, seqLens.shape) as [number];
+  // Any token may be the first one of a sequence's.
+  const starts = sequences <= 1 ? 1 : blockTokens;
+  const options = {
+    threads: shape.warps * lanes,
+    blocks: tokenBlocks * starts * kvHeads * headBlocks,
+    args: attentionArgs(call),
+  };
+  return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
+    const { k } = scope;
+    const places = unflatten(k, k.block(), [0, starts, kvHeads, headBlocks]);
+    const [turn, start, kvHead, headBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32];
+    // The last tokens see the most: they come first.
+    const firstOfBlock = k.mul(k.sub(k.constant("u32", tokenBlocks - 1), turn), blockTokens);
+    const end = k.min(k.add(firstOfBlock, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
+    const first = k.add(firstOfBlock, start);
+    k.ifUniform(k.compare("lt", first, end), () => {
+      const run = (tokens: Tokens): void => new ManyQueries(scope, call, { params, sizes, shape }, { tokens, kvHead, headBlock }).run();
+      if (starts === 1) run({ first, end });
+      else k.ifUniform(startsSequence(scope, first, start), () => run({ first, end: endOfSequence(scope, first, end, blockTokens) }));
+    });
+  });
+}
+
+/** Tokens from `first` to before `end`. */
+interface Tokens {
+  readonly first: U32;
+  readonly end: U32;
+}
+
+function startsSequence({ k }: Scope, token: U32, start: U32): Bool {
+  const before = k.loadInteger("seqOf", k.select(k.compare("eq", token, 0), token, k.sub(token, 1)));
+  return k.either(k.compare("eq", start, 0), k.compare("ne", before, k.loadInteger("seqOf", token)));
+}
+
+/** The end of the tokens that belong to the sequence of token `first`. */
+function endOfSequence({ k }: Scope, first: U32, end: U32, most: number): U32 {
+  const sequence = k.loadInteger("seqOf", first);
+  const found = k.variable("u32", end);
+  k.for(k.and(k.thread(), lanes - 1), most, lanes, (i) => {
+    const token = k.add(first, i);
+    k.if(isBelow(k, token, end), () => {
+      const isOther = k.compare("ne", k.loadInteger("seqOf", token), sequence);
+      found.set(k.select(isOther, k.min(found.get(), token), found.get()));
+    });
+  });
+  return extreme(k, "min", found.get(), 1);
+}
+
+/** The smallest or largest number of the lanes whose numbers differ in bits from `step` on. */
+function extreme(k: Scope["k"], which: "min" | "max", value: U32, step: number): U32 {
+  for (let mask = step; mask < lanes; mask *= 2) {
+    const other = k.shuffleXor(value, mask);
+    value = which === "min" ? k.min(value, other) : k.max(value, other);
+  }
+  return value;
+}
+
+/** Positions that rows see: some row those from `low` to before `high`, every row those from `allLow` to before `allHigh`. */
+interface SeenRange {
+  readonly low: U32;
+  readonly high: U32;
+  readonly allLow: U32;
+  readonly allHigh: U32;
+}
+
+interface TileRow extends QueryRow {
+  /** Whether the row's result is wanted; rows past the last one repeat it. */
+  readonly exists: Bool;
+}
+
+const most = 2 ** 31 - 1;
+
+class ManyQueries {
+  readonly #scope: Scope;
+  readonly #call: AttentionCall;
+  readonly #form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly shape: BlockShape };
+  readonly #block: { readonly tokens: Tokens; readonly kvHead: U32; readonly headBlock: U32 };
+  readonly #lane: Lane;
+  readonly #warp: U32;
+
+  constructor(
+    scope: Scope,
+    call: AttentionCall,
+    form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly shape: BlockShape },
+    block: { readonly tokens: Tokens; readonly kvHead: U32; readonly headBlock: U32 },
+  ) {
+    const { k } = scope;
+    this.#scope = scope;
+    this.#call = call;
+    this.#form = form;
+    this.#block = block;
+    const lane = k.and(k.thread(), lanes - 1);
+    this.#lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+    this.#warp = k.shiftRight(k.thread(), 5);
+  }
+
+  run(): void {
+    const { k } = this.#scope;
+    const { params, sizes, shape } = this.#form;
+    const pieces = { keys: keyPieces(sizes.keyWidth, true), values: valuePieces(sizes.valueWidth) };
+    const rows = Array.from({ length: shape.warpTiles }, (_, tile) => [0, 1].map((half) => this.#rowOf(tile, half)));
+    const tiles = rows.map((each) => new QueryTile(this.#scope, { params, sizes }, { lane: this.#lane, rows: each }, pieces));
+    const seen = this.#seenByWarp(rows.flat());
+    const { low, high } = this.#seenByBlock(seen);
+    const { sequence } = elementAt(elementAt(rows, 0), 0);
+    const tableRow = asValue(k, times(k, sequence, this.#scope.extent(elementAt(this.#call.inputs[4].shape, 1))));
+    const from = { tableRow, kvHead: this.#block.kvHead, high };
+    const stages = new KeyStages(this.#scope, this.#call, { params, sizes, ...shape }, from);
+    stages.forEach(k.and(low, -shape.positions >>> 0), (stage, first) => {
+      const isSeen = k.both(k.compare("lt", first, seen.high), k.compare("gt", k.add(first, shape.positions), seen.low));
+      k.if(isSeen, () => {
+        const isWithin = k.both(k.compare("ge", first, seen.allLow), k.compare("le", k.add(first, shape.positions), seen.allHigh));
+        const isWhole = k.both(isWithin, k.not(stages.lacksAny(stage, this.#lane.lane)));
+        this.#attend(tiles, pieces, stages, { stage, first, isWhole });
+      });
+    });
+    for (const [i, tile] of tiles.entries()) this.#store(tile, elementAt(rows, i));
+  }
+
+  #rowOf(tile: number, half: number): TileRow {
+    const { k } = this.#scope;
+    const { params, sizes, shape } = this.#form;
+    const { tokens, kvHead, headBlock } = this.#block;
+    const row = k.add(k.mad(this.#warp, shape.warpTiles * tileRows, this.#lane.row), tile * tileRows + (half * tileRows) / 2);
+    const token = k.add(tokens.first, k.quotient(row, sizes.blockHeads));
+    const member = k.mad(headBlock, tileRows, k.remainder(row, sizes.blockHeads));
+    const exists = k.both(k.compare("lt", token, tokens.end), k.compare("lt", member, sizes.group));
+    const own = k.min(token, k.sub(tokens.end, 1));
+    const head = k.mad(kvHead, sizes.group, k.min(member, sizes.group - 1));
+    return { ...tokenQuery(this.#scope, this.#call, params, own), token: own, head, exists };
+  }
+
+  #seenByWarp(rows: readonly TileRow[]): SeenRange {
+    const { k } = this.#scope;
+    const range = (which: "min" | "max", of: (row: TileRow) => U32): U32 => {
+      const own = rows.map(of).reduce((a, b) => (which === "min" ? k.min(a, b) : k.max(a, b)));
+      return extreme(k, which, own, 4);
+    };
+    const none = k.constant("u32", most);
+    const seesAny = ({ low, high, exists }: TileRow): Bool => k.both(exists, k.compare("lt", low, high));
+    return {
+      low: range("min", (row) => k.select(seesAny(row), row.low, none)),
+      high: range("max", (row) => k.select(seesAny(row), row.high, 0)),
+      allLow: range("max", (row) => k.select(row.exists, row.low, 0)),
+      allHigh: range("min", (row) => k.select(row.exists, row.high, none)),
+    };
+  }
+
+  #seenByBlock({ low, high }: SeenRange): { readonly low: U32; readonly high: U32 } {
+    const { k } = this.#scope;
+    const { warps } = this.#form.shape;
+    const [lows, highs] = [k.sharedMemory("u32", warps), k.sharedMemory("u32", warps)];
+    k.if(k.compare("eq", this.#lane.lane, 0), () => {
+      k.st("u32", k.sharedAt("u32", lows, this.#warp), low);
+      k.st("u32", k.sharedAt("u32", highs, this.#warp), high);
+    });
+    k.sync();
+    const all = (from: typeof lows): readonly U32[] => Array.from({ length: warps }, (_, i) => k.ld("u32", from, i));
+    return { low: all(lows).reduce((a, b) => k.min(a, b)), high: all(highs).reduce((a, b) => k.max(a, b)) };
+  }
+
+  /** Adds a stage's keys and values to the warp's tiles. */
+  #attend(
+    tiles: readonly QueryTile[],
+    pieces: { readonly keys: ReturnType<typeof keyPieces>; readonly values: ReturnType<typeof valuePieces> },
+    stages: KeyStages,
+    { stage, first, isWhole }: { readonly stage: U32; readonly first: U32; readonly isWhole: Bool },
+  ): void {
+    const { k } = this.#scope;
+    const { sizes, shape } = this.#form;
+    const { row, part } = this.#lane;
+    const zero = k.constant("f32", 0);
+    const products = tiles.map((): SumFragment[] => []);
+    for (let block = 0; block < shape.positions / 8; block++) {
+      const sums = tiles.map((): SumFragment => [zero, zero, zero, zero]);
+      const words = stages.read(stage, k.add(row, 8 * block), 0, pieces.keys, part);
+      for (const [step, key] of words.flatMap(productWords).entries())
+        for (const [i, tile] of tiles.entries()) sums[i] = tile.multiplyKeys(step, key, elementAt(sums, i));
+      for (const [i, sum] of sums.entries()) elementAt(products, i).push(sum);
+    }
+    const isStored = (column: number): Bool => stages.isStored(stage, k.add(k.mul(part, 2), 8 * (column >> 1) + (column & 1)));
+    for (const [i, tile] of tiles.entries()) tile.weigh(elementAt(products, i), { first, isWhole, isStored });
+    const column = k.mul(part, 2);
+    for (let step = 0; step < shape.positions / tileRows; step++) {
+      const values = [0, 1, 8, 9].map((offset) => {
+        return stages.read(stage, k.add(column, tileRows * step + offset), sizes.keyWidth, pieces.values, row);
+      });
+      for (const [i, piece] of pieces.values.entries()) {
+        const fragments = valueFragments(
+          k,
+          values.map((each) => elementAt(each, i)),
+          piece.count,
+        );
+        for (const tile of tiles) tile.addValues(step, i, fragments);
+      }
+    }
+  }
+
+  /** Stores the rows of a tile: zeros if no position was seen. */
+  #store(tile: QueryTile, rows: readonly TileRow[]): void {
+    const { k } = this.#scope;
+    const { heads, valueWidth } = this.#form.sizes;
+    for (const [r, { token, head, exists }] of rows.entries()) {
+      const { maximum, total } = tile.finish(r);
+      const share = this.#shareOf(head, maximum, total);
+      k.if(exists, () => {
+        const to = k.mul(k.mad(token, heads, head), valueWidth);
+        for (const { first, values } of tile.outputs(r)) {
+          const at = k.at("f32", k.pointer("y", "f32"), k.add(to, first));
+          const width = Math.min(4, values.length);
+          const scaled = values.map((value) => k.mul(value, share));
+          for (let i = 0; i < values.length; i += width) k.stVector("f32", at, scaled.slice(i, i + width), i);
+        }
+      });
+    }
+  }
+
+  /** What a row's sums are multiplied by. */
+  #shareOf(head: U32, maximum: F32, total: F32): F32 {
+    const { k } = this.#scope;
+    const one = k.constant("f32", 1);
+    if (this.#call.inputs[6] === undefined) return k.select(k.compare("eq", total, 0), k.constant("f32", 0), k.div(one, total));
+    const sink = k.mul(k.load("sinks", head), Math.LOG2E);
+    const largest = k.max(maximum, sink);
+    const kept = k.exp2(k.sub(maximum, largest));
+    return k.div(kept, k.fma(total, kept, k.exp2(k.sub(sink, largest))));
+  }
+}

@@ -1,0 +1,126 @@
+import type { ParamsOf } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
+import { asValue, type Extent, type F32, type I32, isBelow, times, type U32 } from "@centella/gpu-kernels";
+import { bucketElements, bucketShape, fixed, input, type KernelOf, type NamedArguments, output, type Scope } from "../shared/kernel.ts";
+
+export type AttentionParams = ParamsOf<"attention">;
+
+export type AttentionCall = Parameters<KernelOf<"attention">["launches"]>[0];
+
+/** Rows of a matrix product, and positions of its depth. */
+export const tileRows = 16;
+
+/** Most elements of a key and a value: the registers of a lane hold its part of a query and of an output. */
+const maxElements = 384;
+
+/** Tokens for each sequence from which on tokens of a sequence are taken together. */
+const promptTokens = 8;
+
+/** The sizes of a call for the kernels on tensor cores. */
+export interface AttentionSizes {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  /** Heads of the queries that read the same head of the cache. */
+  readonly group: number;
+  /** Heads of a group that a block takes, and blocks that a group takes. */
+  readonly blockHeads: number;
+  readonly headBlocks: number;
+  /** Whether there are many tokens for each sequence. */
+  readonly isPrompt: boolean;
+}
+
+/** The sizes of a call whose operands may be rounded to f16; undefined if tensor cores do not take its heads. */
+export function sizesOf(call: AttentionCall, { activations }: AttentionParams): AttentionSizes | undefined {
+  const [q, cache, , , , seqLens] = call.inputs;
+  const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
+  const [kvHeads, width] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
+  if (activations !== "half" || keyWidth % tileRows !== 0 || width % tileRows !== 0 || width > maxElements) return undefined;
+  const group = heads / kvHeads;
+  const headBlocks = Math.ceil(group / tileRows);
+  const tokens = bucketElements(call, q.shape.slice(0, 1));
+  const [sequences] = bucketShape(call, seqLens.shape) as [number];
+  return {
+    heads,
+    kvHeads,
+    keyWidth,
+    valueWidth: width - keyWidth,
+    group,
+    blockHeads: Math.min(group, tileRows),
+    headBlocks,
+    isPrompt: tokens >= promptTokens * Math.max(1, sequences),
+  };
+}
+
+/** The arguments of every kernel of attention. */
+export function attentionArgs({ inputs }: AttentionCall): NamedArguments {
+  return {
+    q: input(0),
+    cache: input(1),
+    positions: input(2),
+    seqOf: input(3),
+    blockTable: input(4),
+    seqLens: input(5),
+    ...(inputs[6] === undefined ? {} : { sinks: input(6) }),
+    y: output,
+  };
+}
+
+interface Query {
+  readonly position: I32;
+  readonly sequence: U32;
+  /** Extents of the block table. */
+  readonly sequences: Extent;
+  readonly maxBlocks: Extent;
+}
+
+/** The positions that a query may see, from `low` to before `high`. Empty for a sequence that does not exist. */
+export function visible(
+  { k }: Scope,
+  { causal, window, blockSize }: AttentionParams,
+  query: Query,
+): { readonly low: U32; readonly high: U32 } {
+  const { position, sequence, sequences, maxBlocks } = query;
+  const high = k.variable("i32", 0);
+  k.if(isBelow(k, sequence, sequences), () => {
+    let end = k.loadInteger("seqLens", sequence);
+    if (causal) end = k.min(end, k.add(position, 1));
+    const capacity = k.bitcast("i32", asValue(k, times(k, maxBlocks, blockSize)));
+    high.set(k.max(k.min(end, capacity), 0));
+  });
+  const low = window === 0 ? k.constant("i32", 0) : k.max(k.add(position, 1 - window), 0);
+  return { low: k.bitcast("u32", low), high: k.bitcast("u32", high.get()) };
+}
+
+/** A token as a query. */
+export interface TokenQuery {
+  readonly position: I32;
+  readonly sequence: U32;
+  /** The positions that it sees: from `low` to before `high`. */
+  readonly low: U32;
+  readonly high: U32;
+}
+
+export function tokenQuery(scope: Scope, call: AttentionCall, params: AttentionParams, token: U32): TokenQuery {
+  const { k } = scope;
+  const [, , , , blockTable, seqLens] = call.inputs;
+  const position = k.loadInteger("positions", token);
+  const sequence = k.bitcast("u32", k.loadInteger("seqOf", token));
+  const sequences = scope.extent(elementAt(seqLens.shape, 0));
+  const maxBlocks = scope.extent(elementAt(blockTable.shape, 1));
+  return { position, sequence, ...visible(scope, params, { position, sequence, sequences, maxBlocks }) };
+}
+
+/** ALiBi's slope of a head; undefined without ALiBi. */
+export function slopeOf({ k }: Scope, { alibi }: AttentionParams, heads: number, head: U32): F32 | undefined {
+  return alibi === 0 ? undefined : k.ld("f32", k.at("f32", k.table("f32", alibiSlopes(heads, alibi)), head));
+}
+
+/** ALiBi's slope of each head, by ggml's rule for head counts that are not powers of two. */
+function alibiSlopes(heads: number, maxBias: number): readonly number[] {
+  const power = 2 ** Math.floor(Math.log2(heads));
+  return Array.from({ length: heads }, (_, h) =>
+    h < power ? 2 ** ((-maxBias / power) * (h + 1)) : 2 ** ((-maxBias / 2 / power) * (2 * (h - power) + 1)),
+  );
+}

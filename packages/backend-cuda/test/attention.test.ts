@@ -1,0 +1,148 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { createProgram, type DType, type ParamsOf } from "@centella/core";
+import { completeParams, decode, ops } from "@centella/core/backend";
+import { referenceOf } from "@centella/core/references";
+import { describe, expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+interface Form {
+  readonly heads: number;
+  readonly kvHeads: number;
+  readonly keyWidth: number;
+  readonly valueWidth: number;
+  readonly dtype: DType;
+  readonly blockSize: number;
+  readonly hasSinks: boolean;
+  readonly params: Partial<ParamsOf<"attention">>;
+}
+
+const plain: Form = {
+  heads: 4,
+  kvHeads: 1,
+  keyWidth: 32,
+  valueWidth: 32,
+  dtype: "f16",
+  blockSize: 32,
+  hasSinks: false,
+  params: {},
+};
+
+/** Tokens of a run, by sequence: the lengths of the sequences with them. */
+interface Run {
+  readonly tokens: readonly number[];
+  readonly lengths: readonly number[];
+}
+
+/** Runs attention on the interpreter and on the reference; returns the largest difference. */
+async function differences(
+  { heads, kvHeads, keyWidth, valueWidth, dtype, blockSize, hasSinks, params }: Form,
+  runs: readonly Run[],
+): Promise<readonly number[]> {
+  const backend = new CudaBackend(new InterpretedDriver());
+  const program = createProgram();
+  const sequences = Math.max(...runs.map(({ lengths }) => lengths.length));
+  const maxBlocks = Math.ceil(Math.max(...runs.flatMap(({ lengths }) => lengths)) / blockSize);
+  const slots = sequences * maxBlocks * blockSize;
+  const most = Math.max(...runs.map(({ tokens }) => tokens.reduce((a, b) => a + b)));
+  const [T, N] = [program.dim("T", most), program.dim("N", sequences)];
+  const cacheSpec = { dtype, shape: [slots, kvHeads, keyWidth + valueWidth] };
+  const { stored } = contentsOf(cacheSpec, 5);
+  const inputs = [
+    program.input("q", "f32", [T, heads, keyWidth]),
+    program.constant(stored, dtype, cacheSpec.shape),
+    program.input("positions", "i32", [T]),
+    program.input("seqOf", "i32", [T]),
+    program.input("blockTable", "i32", [N, maxBlocks]),
+    program.input("seqLens", "i32", [N]),
+  ] as const;
+  const options = { scale: 1 / Math.sqrt(keyWidth), blockSize, activations: "half", ...params } as const;
+  const sinks = hasSinks ? uniform(9, heads) : undefined;
+  const further = sinks === undefined ? {} : { sinks: program.constant(sinks, "f32", [heads]) };
+  program.output("y", program.attention(...inputs, { ...options, ...further }));
+  const plan = await backend.compile(program);
+  const found: number[] = [];
+  for (const { tokens, lengths } of runs) {
+    const seqOf = Int32Array.from(tokens.flatMap((count, sequence) => new Array<number>(count).fill(sequence)));
+    const positions = Int32Array.from(tokens.flatMap((count, s) => Array.from({ length: count }, (_, i) => lengths[s]! - count + i)));
+    const q = uniform(seqOf.length, seqOf.length * heads * keyWidth);
+    // Blocks from the last one to the first one.
+    const blockTable = Int32Array.from({ length: lengths.length * maxBlocks }, (_, i) => lengths.length * maxBlocks - 1 - i);
+    const y = plan.run({ q, positions, seqOf, blockTable, seqLens: Int32Array.from(lengths) }).y!;
+    const got = await y.data();
+    const tensor = <D extends Float32Array | Int32Array>(data: D, ...shape: readonly number[]) => ({
+      spec: { dtype: data instanceof Int32Array ? ("i32" as const) : ("f32" as const), shape },
+      data,
+    });
+    const want = tensor(new Float32Array(seqOf.length * heads * valueWidth), seqOf.length, heads, valueWidth);
+    const cache = { spec: cacheSpec, data: decode(cacheSpec, stored) };
+    referenceOf(ops.attention)(
+      [
+        tensor(q, seqOf.length, heads, keyWidth),
+        cache,
+        tensor(positions, seqOf.length),
+        tensor(seqOf, seqOf.length),
+        tensor(blockTable, lengths.length, maxBlocks),
+        tensor(Int32Array.from(lengths), lengths.length),
+        sinks && tensor(sinks, heads),
+      ],
+      completeParams(ops.attention, options) as ParamsOf<"attention">,
+      want,
+    );
+    expect(got.length).toBe(want.data.length);
+    found.push(
+      want.data.reduce(
+        (most, value, i) => Math.max(most, Math.abs(value - got[i]!) || (value === got[i] ? 0 : Math.abs(value - got[i]!))),
+        0,
+      ),
+    );
+  }
+  await backend.dispose();
+  return found;
+}
+
+const forms: readonly (readonly [string, Partial<Form>])[] = [
+  ["a group of four", {}],
+  ["heads of their own, f32", { heads: 2, kvHeads: 2, dtype: "f32" }],
+  ["a group of eight, q8_0", { heads: 8, dtype: "q8_0", keyWidth: 64, valueWidth: 64 }],
+  ["two groups of seventeen", { heads: 34, kvHeads: 2 }],
+  ["sizes of 80 and 48", { heads: 2, keyWidth: 80, valueWidth: 48 }],
+  ["sizes beyond what is read ahead", { heads: 2, keyWidth: 192, valueWidth: 128 }],
+  ["blocks that are no multiple of a tile", { heads: 3, blockSize: 20 }],
+  ["a window and sinks", { hasSinks: true, params: { window: 40 } }],
+  ["a soft cap and ALiBi", { params: { softcap: 2, alibi: 8 } }],
+  ["not causal", { heads: 2, kvHeads: 2, params: { causal: false } }],
+  ["a negative scale", { heads: 1, params: { scale: -0.3 } }],
+];
+
+/** Of scores of up to 4 that are off by 2^-10, and values of up to 1. */
+const limit = 4e-3;
+
+const few: readonly Run[] = [
+  { tokens: [1], lengths: [1] },
+  { tokens: [1], lengths: [70] },
+  { tokens: [1], lengths: [300] },
+  { tokens: [2, 1, 1], lengths: [17, 600, 33] },
+  { tokens: [1], lengths: [900] },
+];
+
+describe("few tokens of a sequence", () => {
+  test.each(forms)("%s", async (_name, form) => {
+    const found = await differences({ ...plain, ...form }, few);
+    for (const difference of found) expect(difference).toBeLessThan(limit);
+  });
+});
+
+const many: readonly Run[] = [
+  { tokens: [65], lengths: [65] },
+  { tokens: [17], lengths: [150] },
+];
+/** Sequences whose tokens share blocks. */
+const mixed: readonly Run[] = [{ tokens: [19, 1, 0, 21], lengths: [40, 100, 0, 21] }];
+
+describe("many tokens of a sequence", () => {
+  test.each(forms)("%s", async (_name, form) => {
+    const found = [...(await differences({ ...plain, ...form }, many)), ...(await differences({ ...plain, ...form }, mixed))];
+    for (const difference of found) expect(difference).toBeLessThan(limit);
+  });
+});
