@@ -91,6 +91,22 @@ function modelCalls(): readonly Call[] {
           bucket,
         ),
       ]),
+      ...(["f32", "f16", "q8_0"] as const).flatMap((dtype) =>
+        [64, 128].map((size) =>
+          call(
+            "attention",
+            [f32(T, 32, size), weight(dtype, 4096, 8, 2 * size), ...index, undefined],
+            { scale: 0.1, blockSize: 32, activations: "half" },
+            bucket,
+          ),
+        ),
+      ),
+      call(
+        "attention",
+        [f32(T, 16, 192), weight("f16", 4096, 16, 320), ...index, f32(16)],
+        { scale: 0.1, blockSize: 20, activations: "half", window: 100, softcap: 30, alibi: 8 },
+        bucket,
+      ),
       ...(["f32", "f16", "bf16", "q4_K", "q5_0", "q5_1", "q5_K", "q6_K", "q8_0"] as const).flatMap((dtype) =>
         (["f32", "ggml", "half"] as const).map((activations) =>
           call("matmul", [f32(T, 2048), weight(dtype, 8192, 2048)], { transposeB: true, activations }, bucket),

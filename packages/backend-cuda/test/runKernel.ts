@@ -2,11 +2,11 @@ import { PtxEmitter } from "../src/ptx/emitter.ts";
 import type { Target } from "../src/ptx/text.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
-/** Runs a kernel with parameters x and y on one block; gives y. */
+/** Runs a kernel with parameters x and y, by default on one block; gives y. */
 export async function runOn(
   x: Float32Array,
   body: (k: PtxEmitter) => void,
-  { threads = 32, words = x.length, target = "sm_80" as Target } = {},
+  { threads = 32, blocks = 1, words = x.length, target = "sm_80" as Target } = {},
 ): Promise<Float32Array> {
   const driver = new InterpretedDriver();
   const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads, { target });
@@ -21,7 +21,7 @@ export async function runOn(
   ];
   driver.launch({
     kernel,
-    grid: [1, 1, 1],
+    grid: [blocks, 1, 1],
     block: [threads, 1, 1],
     sharedBytes: k.dynamicSharedBytes,
     isDependent: false,

@@ -10,7 +10,7 @@ import type { Kernel, KernelOf } from "./shared/kernel.ts";
 
 /** Kernels of the backend's own, each with the reason why it is not the shared one. */
 const own = {
-  // Warps take keys in turn and keep their part of the output in registers; WebGPU has no portable warp.
+  // Tensor cores, and warps that keep their part of the output in registers; WebGPU has no portable warp.
   attention,
   // Few rows on tensor cores, with weights in units that bulk copies bring; otherwise loads of 16 bytes, a warp per column.
   matmul,
