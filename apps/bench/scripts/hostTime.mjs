@@ -39,6 +39,7 @@ class IdleDriver {
   }
   memoryInfo = () => ({ free: 2 ** 37, total: 2 ** 37 });
   allocPinned = () => this.#handles++;
+  viewPinned = (_memory, bytes) => new Uint8Array(bytes);
   readPinned(_memory, _offset, into) {
     this.bytesRead += into.length;
   }
@@ -48,6 +49,7 @@ class IdleDriver {
   endCapture = () => this.#handles++;
   loadModule = async () => this.#handles++;
   kernel = () => this.#handles++;
+  mark = () => 0n;
   finished = () => new Promise((resolve) => setImmediate(resolve));
   free() {}
   freePinned() {}

@@ -5,7 +5,9 @@
 #include <napi.h>
 
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -37,6 +39,19 @@ T Pointer(const Napi::Value& value) {
 }
 
 size_t Count(const Napi::Value& value) { return static_cast<size_t>(value.As<Napi::Number>().Int64Value()); }
+
+// A string or a Uint8Array as bytes.
+std::string Bytes(const Napi::Value& value) {
+  if (value.IsString()) return value.As<Napi::String>().Utf8Value();
+  Napi::Uint8Array bytes = value.As<Napi::Uint8Array>();
+  return std::string(reinterpret_cast<const char*>(bytes.Data()), bytes.ByteLength());
+}
+
+Napi::Value ToBytes(Napi::Env env, const std::vector<uint8_t>& bytes) {
+  Napi::Uint8Array copy = Napi::Uint8Array::New(env, bytes.size());
+  if (!bytes.empty()) std::memcpy(copy.Data(), bytes.data(), bytes.size());
+  return copy;
+}
 
 Napi::Value ToHandle(Napi::Env env, const void* pointer) {
   return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(pointer)));

@@ -4,15 +4,14 @@
 #include <napi.h>
 
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string>
 
+#include "library.h"
+
 #ifdef _WIN32
-#include <windows.h>
 #define CUDA_CALL __stdcall
 #else
-#include <dlfcn.h>
 #define CUDA_CALL
 #endif
 
@@ -28,9 +27,11 @@ using Stream = struct StreamTag*;
 using Event = struct EventTag*;
 using Graph = struct GraphTag*;
 using GraphExec = struct GraphExecTag*;
+using LinkState = struct LinkStateTag*;
 
 constexpr Status kSuccess = 0;
 constexpr Status kNoDevice = 100;
+constexpr Status kNotReady = 600;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventBlockingSync = 1;
 constexpr unsigned kEventDisableTiming = 2;
@@ -44,6 +45,7 @@ constexpr int kJitInfoLog = 3;
 constexpr int kJitInfoLogBytes = 4;
 constexpr int kJitErrorLog = 5;
 constexpr int kJitErrorLogBytes = 6;
+constexpr int kJitInputPtx = 1;
 constexpr size_t kLogBytes = 16384;
 
 constexpr int kAttributeProgrammaticStreamSerialization = 6;
@@ -87,6 +89,10 @@ struct LaunchConfig {
   X(memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, Stream))                             \
   X(memsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, Stream))                                    \
   X(moduleLoadDataEx, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))                              \
+  X(linkCreate, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                                                 \
+  X(linkAddData, "cuLinkAddData_v2", (LinkState, int, void*, size_t, const char*, unsigned, int*, void**))               \
+  X(linkComplete, "cuLinkComplete", (LinkState, void**, size_t*))                                                        \
+  X(linkDestroy, "cuLinkDestroy", (LinkState))                                                                           \
   X(moduleUnload, "cuModuleUnload", (Module))                                                                            \
   X(moduleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))                                          \
   X(funcSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                                        \
@@ -103,6 +109,7 @@ struct LaunchConfig {
   X(eventCreate, "cuEventCreate", (Event*, unsigned))                                                                    \
   X(eventRecord, "cuEventRecord", (Event, Stream))                                                                       \
   X(eventRecordWithFlags, "cuEventRecordWithFlags", (Event, Stream, unsigned))                                           \
+  X(eventQuery, "cuEventQuery", (Event))                                                                                 \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, Event, Event))                                                      \
   X(eventSynchronize, "cuEventSynchronize", (Event))                                                                     \
   X(eventDestroy, "cuEventDestroy_v2", (Event))
@@ -122,31 +129,17 @@ const char* const kLibrary =
 
 // The library stays loaded until the process ends: its own threads may outlive every user of it.
 std::shared_ptr<const Api> LoadApi(std::string* reason) {
-#ifdef _WIN32
-  HMODULE library = LoadLibraryA(kLibrary);
-#else
-  void* library = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
-#endif
+  void* library = OpenLibrary(kLibrary);
   if (library == nullptr) {
     *reason = std::string("no NVIDIA driver (") + kLibrary + " not found)";
     return nullptr;
   }
   auto api = std::make_shared<Api>();
   const char* missing = nullptr;
-#ifdef _WIN32
-#define FIND(symbol) reinterpret_cast<void*>(GetProcAddress(library, symbol))
-#else
-#define FIND(symbol) dlsym(library, symbol)
-#endif
-#define RESOLVE(member, symbol, parameters)                          \
-  {                                                                  \
-    void* address = FIND(symbol);                                    \
-    if (address == nullptr && missing == nullptr) missing = symbol;  \
-    std::memcpy(&api->member, &address, sizeof(address));            \
-  }
+#define RESOLVE(member, symbol, parameters) \
+  if (!FindSymbol(library, symbol, &api->member) && missing == nullptr) missing = symbol;
   DRIVER_FUNCTIONS(RESOLVE)
 #undef RESOLVE
-#undef FIND
   if (missing != nullptr) {
     *reason = std::string("the NVIDIA driver is too old (it has no ") + missing + "; CUDA 12.0 or newer is needed)";
     return nullptr;

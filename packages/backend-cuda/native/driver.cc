@@ -6,11 +6,14 @@
 
 #include <napi.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "arguments.h"
+#include "copyBytes.h"
+#include "nvml.h"
 #include "session.h"
 
 namespace {
@@ -28,6 +31,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::FreePinned>("freePinned"),
                            InstanceMethod<&DriverWrap::WritePinned>("writePinned"),
                            InstanceMethod<&DriverWrap::ReadPinned>("readPinned"),
+                           InstanceMethod<&DriverWrap::ViewPinned>("viewPinned"),
+                           InstanceMethod<&DriverWrap::Detach>("detach"),
                            InstanceMethod<&DriverWrap::CopyToDevice>("copyToDevice"),
                            InstanceMethod<&DriverWrap::CopyFromDevice>("copyFromDevice"),
                            InstanceMethod<&DriverWrap::CopyOnDevice>("copyOnDevice"),
@@ -38,6 +43,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::AbandonCapture>("abandonCapture"),
                            InstanceMethod<&DriverWrap::LaunchGraph>("launchGraph"),
                            InstanceMethod<&DriverWrap::FreeGraph>("freeGraph"),
+                           InstanceMethod<&DriverWrap::Compile>("compile"),
+                           InstanceMethod<&DriverWrap::CompileSync>("compileSync"),
                            InstanceMethod<&DriverWrap::LoadModule>("loadModule"),
                            InstanceMethod<&DriverWrap::LoadModuleSync>("loadModuleSync"),
                            InstanceMethod<&DriverWrap::UnloadModule>("unloadModule"),
@@ -47,6 +54,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::ElapsedTime>("elapsedTime"),
                            InstanceMethod<&DriverWrap::FreeTimer>("freeTimer"),
                            InstanceMethod<&DriverWrap::Mark>("mark"),
+                           InstanceMethod<&DriverWrap::Reached>("reached"),
                            InstanceMethod<&DriverWrap::Wait>("wait"),
                            InstanceMethod<&DriverWrap::Synchronize>("synchronize"),
                            InstanceMethod<&DriverWrap::Close>("close"),
@@ -198,14 +206,25 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
   void WritePinned(const Napi::CallbackInfo& info) {
     if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
     Napi::Uint8Array data = info[2].As<Napi::Uint8Array>();
-    if (data.ByteLength() > 0) std::memcpy(Pointer<uint8_t*>(info[0]) + Count(info[1]), data.Data(), data.ByteLength());
+    CopyBytes(Pointer<uint8_t*>(info[0]) + Count(info[1]), data.Data(), data.ByteLength());
   }
 
   // readPinned(block, offset, into: Uint8Array)
   void ReadPinned(const Napi::CallbackInfo& info) {
     if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
     Napi::Uint8Array into = info[2].As<Napi::Uint8Array>();
-    if (into.ByteLength() > 0) std::memcpy(into.Data(), Pointer<const uint8_t*>(info[0]) + Count(info[1]), into.ByteLength());
+    CopyBytes(into.Data(), Pointer<const uint8_t*>(info[0]) + Count(info[1]), into.ByteLength());
+  }
+
+  // viewPinned(block, bytes): an ArrayBuffer over the block. It must be detached before the block is freed.
+  Napi::Value ViewPinned(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (!AreBigInts(info, 0, 1) || !IsCount(info, 1)) return env.Undefined();
+    return Napi::ArrayBuffer::New(env, Pointer<void*>(info[0]), Count(info[1]));
+  }
+
+  void Detach(const Napi::CallbackInfo& info) {
+    if (Require(info, info.Length() > 0 && info[0].IsArrayBuffer(), "an ArrayBuffer")) info[0].As<Napi::ArrayBuffer>().Detach();
   }
 
   void CopyToDevice(const Napi::CallbackInfo& info) {
@@ -300,23 +319,55 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Check(info.Env(), *s->api, s->api->graphExecDestroy(Pointer<GraphExec>(info[0])), "cuGraphExecDestroy");
   }
 
-  Napi::Value LoadModule(const Napi::CallbackInfo& info) {
-    Napi::Env env = info.Env();
-    if (Enter(info) == nullptr || !Require(info, info.Length() > 0 && info[0].IsString(), "a module's text")) return env.Undefined();
-    auto* job = new ModuleJob(env, session_, info[0].As<Napi::String>().Utf8Value());
+  template <typename Kind>
+  static Napi::Promise Start(Kind* job) {
     Napi::Promise promise = job->Promise();
     job->Queue();
     return promise;
+  }
+
+  // compile(text): a promise of machine code for this device.
+  Napi::Value Compile(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (Enter(info) == nullptr || !IsText(info)) return env.Undefined();
+    return Start(new CompileJob(env, session_, Bytes(info[0])));
+  }
+
+  // The same on the caller's thread.
+  Napi::Value CompileSync(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !IsText(info)) return env.Undefined();
+    std::vector<uint8_t> code;
+    std::string log;
+    const Status status = CompileText(*s->api, Bytes(info[0]), &code, &log);
+    if (status == kSuccess) return ToBytes(env, code);
+    Failure(env, *s->api, status, "cuLinkComplete", log).ThrowAsJavaScriptException();
+    return env.Undefined();
+  }
+
+  static bool IsText(const Napi::CallbackInfo& info) {
+    return Require(info, info.Length() > 0 && info[0].IsString(), "a module's text");
+  }
+
+  static bool IsImage(const Napi::CallbackInfo& info) {
+    return Require(info, info.Length() > 0 && (info[0].IsString() || info[0].IsTypedArray()), "a module's text or code");
+  }
+
+  Napi::Value LoadModule(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    if (Enter(info) == nullptr || !IsImage(info)) return env.Undefined();
+    return Start(new ModuleJob(env, session_, Bytes(info[0])));
   }
 
   // The same on the caller's thread: a module, not the promise of one.
   Napi::Value LoadModuleSync(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     Session* s = Enter(info);
-    if (s == nullptr || !Require(info, info.Length() > 0 && info[0].IsString(), "a module's text")) return env.Undefined();
+    if (s == nullptr || !IsImage(info)) return env.Undefined();
     Module module = nullptr;
     std::string log;
-    const Status status = LoadModuleText(*s->api, info[0].As<Napi::String>().Utf8Value(), &module, &log);
+    const Status status = LoadModuleImage(*s->api, Bytes(info[0]), &module, &log);
     if (status == kSuccess) return ToHandle(env, module);
     Failure(env, *s->api, status, "cuModuleLoadDataEx", log).ThrowAsJavaScriptException();
     return env.Undefined();
@@ -392,14 +443,26 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     return ToHandle(env, event);
   }
 
+  // reached(event, microseconds): whether the event is reached within this time. It frees the event then, and where the query fails.
+  Napi::Value Reached(const Napi::CallbackInfo& info) {
+    Napi::Env env = info.Env();
+    Session* s = Enter(info);
+    if (s == nullptr || !AreBigInts(info, 0, 1) || !IsCount(info, 1)) return env.Undefined();
+    Event event = Pointer<Event>(info[0]);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(Count(info[1]));
+    Status status = s->api->eventQuery(event);
+    while (status == kNotReady && std::chrono::steady_clock::now() < end) status = s->api->eventQuery(event);
+    if (status == kNotReady) return Napi::Boolean::New(env, false);
+    s->api->eventDestroy(event);
+    if (!Check(env, *s->api, status, "cuEventQuery")) return env.Undefined();
+    return Napi::Boolean::New(env, true);
+  }
+
   // wait(event): a promise that settles when the event is reached. It frees the event.
   Napi::Value Wait(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
     if (Enter(info) == nullptr || !AreBigInts(info, 0, 1)) return env.Undefined();
-    auto* job = new WaitJob(env, session_, Pointer<Event>(info[0]));
-    Napi::Promise promise = job->Promise();
-    job->Queue();
-    return promise;
+    return Start(new WaitJob(env, session_, Pointer<Event>(info[0])));
   }
 
   // Blocks the caller's thread until everything that the stream was given is done.
@@ -417,6 +480,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
 
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("Driver", DriverWrap::Define(env));
+  exports.Set("readings", Napi::Function::New<nvml::Readings>(env));
   return exports;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "arguments.h"
 #include "cudaApi.h"
 
 namespace {
@@ -80,33 +81,69 @@ class WaitJob : public Job {
   Event event_;
 };
 
-// Compiles a module's text; `log` gets the compiler's words where it fails. The context must be current.
-Status LoadModuleText(const Api& api, const std::string& text, Module* module, std::string* log) {
-  std::vector<char> errors(kLogBytes, '\0');
-  std::vector<char> infos(kLogBytes, '\0');
-  int options[] = {kJitErrorLog, kJitErrorLogBytes, kJitInfoLog, kJitInfoLogBytes};
-  // Sizes are passed in the pointer itself.
-  void* values[] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
-  const Status status = api.moduleLoadDataEx(module, text.c_str(), 4, options, values);
-  errors.back() = '\0';
-  if (status != kSuccess) *log = errors.data();
+// What the driver's compiler says. Its options pass sizes in the pointers themselves.
+struct CompilerLog {
+  std::vector<char> errors = std::vector<char>(kLogBytes, '\0');
+  std::vector<char> infos = std::vector<char>(kLogBytes, '\0');
+  int options[4] = {kJitErrorLog, kJitErrorLogBytes, kJitInfoLog, kJitInfoLogBytes};
+  void* values[4] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
+};
+
+// Loads a module from its text or its machine code; `log` gets the compiler's words where it fails. The context must be current.
+Status LoadModuleImage(const Api& api, const std::string& image, Module* module, std::string* log) {
+  CompilerLog compiler;
+  const Status status = api.moduleLoadDataEx(module, image.c_str(), 4, compiler.options, compiler.values);
+  if (status != kSuccess) *log = compiler.errors.data();
   return status;
 }
 
-class ModuleJob : public Job {
+// Compiles a module's text to machine code for the current context's device.
+Status CompileText(const Api& api, const std::string& text, std::vector<uint8_t>* code, std::string* log) {
+  CompilerLog compiler;
+  LinkState state = nullptr;
+  Status status = api.linkCreate(4, compiler.options, compiler.values, &state);
+  if (status != kSuccess) return status;
+  // The size counts the terminating zero. The text is only read.
+  status = api.linkAddData(state, kJitInputPtx, const_cast<char*>(text.c_str()), text.size() + 1, "kernel", 0, nullptr, nullptr);
+  void* cubin = nullptr;
+  size_t bytes = 0;
+  if (status == kSuccess) status = api.linkComplete(state, &cubin, &bytes);
+  if (status == kSuccess) code->assign(static_cast<uint8_t*>(cubin), static_cast<uint8_t*>(cubin) + bytes);
+  if (status != kSuccess) *log = compiler.errors.data();
+  // The code belongs to the state.
+  api.linkDestroy(state);
+  return status;
+}
+
+class CompileJob : public Job {
  public:
-  ModuleJob(Napi::Env env, std::shared_ptr<Session> session, std::string text)
-      : Job(env, std::move(session), "cuModuleLoadDataEx"), text_(std::move(text)) {}
+  CompileJob(Napi::Env env, std::shared_ptr<Session> session, std::string text)
+      : Job(env, std::move(session), "cuLinkComplete"), text_(std::move(text)) {}
 
  protected:
-  Status Work(const Session& session) override { return LoadModuleText(*session.api, text_, &module_, &log_); }
+  Status Work(const Session& session) override { return CompileText(*session.api, text_, &code_, &log_); }
 
-  Napi::Value Result(Napi::Env env) override {
-    return Napi::BigInt::New(env, static_cast<uint64_t>(reinterpret_cast<uintptr_t>(module_)));
-  }
+  Napi::Value Result(Napi::Env env) override { return ToBytes(env, code_); }
 
  private:
   std::string text_;
+  std::vector<uint8_t> code_;
+};
+
+class ModuleJob : public Job {
+ public:
+  ModuleJob(Napi::Env env, std::shared_ptr<Session> session, std::string image)
+      : Job(env, std::move(session), "cuModuleLoadDataEx"), image_(std::move(image)) {}
+
+ protected:
+  Status Work(const Session& session) override { return LoadModuleImage(*session.api, image_, &module_, &log_); }
+
+  Napi::Value Result(Napi::Env env) override {
+    return ToHandle(env, module_);
+  }
+
+ private:
+  std::string image_;
   Module module_ = nullptr;
 };
 

@@ -38,7 +38,7 @@ function build() {
   const compiler = findCompiler();
   if (compiler === undefined) return say("skipped: no C++ compiler was found (c++, g++, clang++)");
 
-  const platformFlags = process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : ["-ldl"];
+  const platformFlags = process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : ["-ldl", "-pthread"];
   const flags = [
     ...["-std=c++17", "-O2", "-fPIC", "-shared", "-fno-exceptions", "-fvisibility=hidden", "-Wall", "-Wextra"],
     ...["-DNAPI_VERSION=8", "-DNAPI_DISABLE_CPP_EXCEPTIONS", "-DNODE_ADDON_API_DISABLE_DEPRECATED"],

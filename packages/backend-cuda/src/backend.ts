@@ -28,6 +28,7 @@ import {
   sharedPlan,
 } from "@centella/core/backend";
 import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
+import type { CodeCache } from "./device/codeCache.ts";
 import { Device } from "./device/device.ts";
 import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
@@ -48,8 +49,9 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly plans: Set<CudaPlan> = new Set();
   readonly #device: Device;
 
-  constructor(driver: CudaDriver) {
-    this.#device = new Device(driver);
+  /** Without `codes`, machine code of kernels is not kept for later processes. */
+  constructor(driver: CudaDriver, codes?: CodeCache) {
+    this.#device = new Device(driver, codes);
     this.device = { kind: "gpu", name: driver.device.name };
   }
 

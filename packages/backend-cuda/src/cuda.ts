@@ -1,6 +1,6 @@
 import type { BackendFactory } from "@centella/core";
 import { deviceBytes } from "@centella/gpu-kernels";
-import { checkOptions, whole } from "@centella/quant/checks";
+import { checkOptions, either, nonEmptyString, oneOf, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./device/deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
@@ -9,6 +9,12 @@ import { unitMatrix } from "./weights/unitFormat.ts";
 export interface CudaOptions {
   /** Number of the device, as the driver counts them (`CUDA_VISIBLE_DEVICES` counts). */
   readonly device?: number;
+  /**
+   * Folder in which the machine code of kernels is kept, so that later processes do not compile them again; false: none. Default:
+   * `centella/kernels` in the user's cache folder, which is `XDG_CACHE_HOME`, on Windows `LOCALAPPDATA`, or `~/.cache`. It grows to 256 MiB
+   * at most; then the oldest files are removed. Only you should be able to write to it.
+   */
+  readonly kernelCache?: string | false;
 }
 
 /**
@@ -17,10 +23,15 @@ export interface CudaOptions {
  * @throws {ArgumentError} for an unknown option, or a device that is not a whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {
-  const { device = 0 } = checkOptions("cuda", options, { device: whole(0) });
+  const { device = 0, kernelCache } = checkOptions("cuda", options, { device: whole(0), kernelCache: either(nonEmptyString, oneOf(false)) });
   return {
     name: backendName,
-    open: async () => new CudaBackend(await openNativeDriver(device)),
+    async open() {
+      const driver = await openNativeDriver(device);
+      if (kernelCache === false) return new CudaBackend(driver);
+      const { CodeCache, defaultFolder } = await import("./device/codeCache.ts");
+      return new CudaBackend(driver, new CodeCache(kernelCache ?? defaultFolder(), driver.device));
+    },
     weightBytes: (spec) => unitMatrix(spec.dtype, spec.shape)?.bytes ?? deviceBytes(spec),
   };
 }

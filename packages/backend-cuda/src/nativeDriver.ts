@@ -1,5 +1,5 @@
 import { UnsupportedError } from "@centella/core";
-import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand } from "./device/driver.ts";
+import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Mark } from "./device/driver.ts";
 
 /** The addon's class: `native/driver.cc`. */
 interface NativeSession {
@@ -18,6 +18,8 @@ interface NativeSession {
   freePinned(memory: Handle): void;
   writePinned(memory: Handle, offset: number, data: Uint8Array): void;
   readPinned(memory: Handle, offset: number, into: Uint8Array): void;
+  viewPinned(memory: Handle, bytes: number): ArrayBuffer;
+  detach(view: ArrayBuffer): void;
   copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void;
   copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
   copyOnDevice(to: Handle, from: Handle, bytes: number): void;
@@ -32,12 +34,15 @@ interface NativeSession {
   recordTimer(timer: Handle): void;
   elapsedTime(from: Handle, to: Handle): number;
   freeTimer(timer: Handle): void;
-  loadModule(ptx: string): Promise<Handle>;
-  loadModuleSync(ptx: string): Handle;
+  compile(ptx: string): Promise<Uint8Array>;
+  compileSync(ptx: string): Uint8Array;
+  loadModule(image: string | Uint8Array): Promise<Handle>;
+  loadModuleSync(image: string | Uint8Array): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
-  mark(): Handle;
-  wait(mark: Handle): Promise<void>;
+  mark(): Mark;
+  reached(mark: Mark, microseconds: number): boolean;
+  wait(mark: Mark): Promise<void>;
   synchronize(): void;
   close(): void;
 }
@@ -103,6 +108,7 @@ class NativeDriver implements CudaDriver {
   readonly device: DeviceProperties;
   readonly #session: NativeSession;
   #lastWait: Promise<unknown> = Promise.resolve();
+  readonly #views = new Map<Handle, ArrayBuffer>();
 
   constructor(session: NativeSession) {
     this.#session = session;
@@ -127,7 +133,20 @@ class NativeDriver implements CudaDriver {
   }
 
   freePinned(memory: Handle): void {
+    this.#detach(memory);
     this.#do((s) => s.freePinned(memory));
+  }
+
+  viewPinned(memory: Handle, bytes: number): Uint8Array<ArrayBuffer> {
+    const view = this.#views.get(memory) ?? this.#do((s) => s.viewPinned(memory, bytes));
+    this.#views.set(memory, view);
+    return new Uint8Array(view);
+  }
+
+  /** Takes away the bytes of a view, whose memory is about to be freed. */
+  #detach(memory: Handle): void {
+    const view = this.#views.get(memory);
+    if (view !== undefined && this.#views.delete(memory)) this.#do((s) => s.detach(view));
   }
 
   writePinned(memory: Handle, offset: number, data: Uint8Array): void {
@@ -194,12 +213,20 @@ class NativeDriver implements CudaDriver {
     this.#do((s) => s.freeTimer(timer));
   }
 
-  async loadModule(ptx: string): Promise<Handle> {
-    return this.#await(this.#do((s) => s.loadModule(ptx)));
+  async compile(ptx: string): Promise<Uint8Array> {
+    return this.#await(this.#do((s) => s.compile(ptx)));
   }
 
-  loadModuleSync(ptx: string): Handle {
-    return this.#do((s) => s.loadModuleSync(ptx));
+  compileSync(ptx: string): Uint8Array {
+    return this.#do((s) => s.compileSync(ptx));
+  }
+
+  async loadModule(image: string | Uint8Array): Promise<Handle> {
+    return this.#await(this.#do((s) => s.loadModule(image)));
+  }
+
+  loadModuleSync(image: string | Uint8Array): Handle {
+    return this.#do((s) => s.loadModuleSync(image));
   }
 
   unloadModule(module: Handle): void {
@@ -210,12 +237,24 @@ class NativeDriver implements CudaDriver {
     return this.#do((s) => s.kernel(module, entry, sharedBytes));
   }
 
-  finished(): Promise<void> {
-    const mark = this.#do((s) => s.mark());
+  mark(): Mark {
+    return this.#do((s) => s.mark());
+  }
+
+  finished(mark: Mark = this.mark(), pollMicroseconds = 0): Promise<void> {
     // One wait at a time: each blocks a thread of Node's pool, which also reads files. Marks are reached in order.
-    const wait = this.#lastWait.then(() => this.#await(this.#do((s) => s.wait(mark))));
+    const wait = this.#lastWait.then(() => this.#reached(mark, pollMicroseconds));
     this.#lastWait = wait.catch(() => undefined);
     return wait;
+  }
+
+  async #reached(mark: Mark, pollMicroseconds: number): Promise<void> {
+    if (pollMicroseconds > 0) {
+      // Callers that await one short run after the other must not keep timers and files from their turn.
+      await new Promise<void>((resolve) => void setImmediate(resolve));
+      if (this.#do((s) => s.reached(mark, pollMicroseconds))) return;
+    }
+    await this.#await(this.#do((s) => s.wait(mark)));
   }
 
   finishedSync(): void {
@@ -223,6 +262,7 @@ class NativeDriver implements CudaDriver {
   }
 
   close(): void {
+    for (const memory of [...this.#views.keys()]) this.#detach(memory);
     this.#do((s) => s.close());
   }
 

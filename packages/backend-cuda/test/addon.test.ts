@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,7 +21,7 @@ if (compiler !== undefined) await run("node", [here("../scripts/buildAddon.mjs")
 
 test("an invalid device number is refused", () => {
   expect(() => cuda({ device: -1 })).toThrow("cuda: expected device to be a whole number from 0, got -1");
-  expect(() => cuda({ devise: 1 } as never)).toThrow("cuda: expected options among {device}, got devise; check the spelling");
+  expect(() => cuda({ devise: 1 } as never)).toThrow("cuda: expected options among {device, kernelCache}, got devise; check the spelling");
 });
 
 if (!existsSync(addon) || compiler === undefined || process.platform !== "linux") {
@@ -35,11 +35,12 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
     });
     afterAll(() => rm(folder, { recursive: true }));
 
-    const scenario = async (name: string, environment: Readonly<Record<string, string>> = {}): Promise<Record<string, unknown>> => {
+    const start = (name: string, environment: Readonly<Record<string, string>>, ...rest: readonly string[]) => {
       const env = { ...process.env, NODE_OPTIONS: "", LD_LIBRARY_PATH: folder, ...environment };
-      const args = ["--conditions=@centella/source", "--no-warnings", here("native/throughAddon.ts"), name];
-      return JSON.parse((await run("node", args, { env })).stdout) as Record<string, unknown>;
+      return run("node", ["--conditions=@centella/source", "--no-warnings", here("native/throughAddon.ts"), name, ...rest], { env });
     };
+    const scenario = async (name: string, environment: Readonly<Record<string, string>> = {}): Promise<Record<string, unknown>> =>
+      JSON.parse((await start(name, environment)).stdout) as Record<string, unknown>;
 
     test("runs programs", async () => {
       const seen = await scenario("whole");
@@ -78,7 +79,14 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
         entry: "DriverError: cuModuleGetFunction: CUDA_ERROR_OTHER (500)",
         "module within the call": "DriverError: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
         "kernel within the call": "no error",
-        "module of a wrong type": "TypeError: Driver: expected a module's text",
+        "module of a wrong type": "TypeError: Driver: expected a module's text or code",
+        "machine code": "no error",
+        "text without machine code": "DriverError: cuLinkComplete: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
+        "machine code within the call": "no error",
+        "text without machine code, within the call": "DriverError: cuLinkComplete: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
+        view: [1, 2, 3],
+        freedView: 0,
+        "polled for": "no error",
         "finished within the call": "DriverError: cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)",
         finished: "DriverError: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700)",
         "wrong type": "TypeError: Driver: expected an address or a handle (BigInt)",
@@ -88,11 +96,43 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       });
     });
 
-    test("a lost device answers every later call the same", async () => {
-      const { messages } = await scenario("lost", { FAKE_CUDA_FAILURE: "700" });
-      const message =
-        "DeviceLostError: Fake GPU: the device was lost: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (700); create the backend again and reload the model";
-      expect(messages).toEqual([message, message]);
+    const message = (call: string): string =>
+      `DeviceLostError: Fake GPU: the device was lost: ${call}: CUDA_ERROR_ILLEGAL_ADDRESS (700) after a run of element; then a run of element; create the backend again and reload the model`;
+
+    test("a lost device fails what is pending and every later call, and names the last launches", async () => {
+      const { messages } = await scenario("lost", { FAKE_CUDA_FAILURE: "700", FAKE_CUDA_SLOW: "1" });
+      expect(messages).toEqual([1, 2, 3].map(() => message("cuEventSynchronize")));
+    });
+
+    test("a new backend can be opened after a loss", async () => {
+      // A query finds this one.
+      expect(await scenario("reopened", { FAKE_CUDA_FAILURE: "700" })).toEqual({
+        messages: [1, 2, 3].map(() => message("cuEventQuery")),
+        values: [5],
+      });
+    });
+
+    test("loads several chunks at a time from sources that write into memory", async () => {
+      const seen = await scenario("load");
+      expect(seen).toMatchObject({ isSame: true, mostReading: 5, memory: { persistents: 0, arenas: 0, tensors: 0, other: 0 } });
+      expect(seen.progress).toEqual([1, 2, 3, 4, 5].map((chunks) => chunks * 2 ** 22));
+    });
+
+    test("no memory, on the device before a load and on the host during one", async () => {
+      const before = await scenario("load", { FAKE_CUDA_MEMORY: "20000000" });
+      expect(before).toMatchObject({
+        error: "OutOfMemoryError: Fake GPU: expected 20971520 bytes of free memory, got 20000000; use a smaller model, a shorter context or another backend",
+        fields: { requested: 20971520, free: 20000000, device: "Fake GPU" },
+        memory: { persistents: 0, arenas: 0, tensors: 0, other: 0 },
+      });
+      const during = await scenario("load", { FAKE_CUDA_NO_PINNED: "1" });
+      expect(during).toMatchObject({ fields: { requested: 2 ** 22, device: "Fake GPU" }, reading: 0, memory: { other: 0 } });
+    });
+
+    test("keeps machine code in the folder that the option names", async () => {
+      const codes = join(folder, "kernels");
+      expect(JSON.parse((await start("cached", {}, codes)).stdout)).toEqual({ values: [5] });
+      expect((await readdir(codes)).length).toBe(1);
     });
 
     test("says why there is no device", async () => {

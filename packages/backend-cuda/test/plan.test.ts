@@ -60,6 +60,8 @@ test("variants of few rows have the scratch memory that they need beyond that of
 describe("a run", () => {
   test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
     const plan = await layer();
+    // The copies of the load are over.
+    await backend.idle();
     const before = { ...driver.submitted };
     const outputs = [1, 2, 2, 2, 3, 17].map((rows) => plan.run({ x: new Float32Array(4 * rows).fill(1) }));
     for (const { y } of outputs) expect([...(await y!.data())].slice(0, 3)).toEqual([6, 22, 38]);
@@ -128,10 +130,10 @@ describe("a plan that is compiled in the background", () => {
     const opened = new Promise<void>((resolve) => {
       open = resolve;
     });
-    driver.loadModule = async (ptx) => {
-      asked.push(ptx);
+    driver.loadModule = async (image) => {
+      asked.push(String(image));
       await opened;
-      return load(ptx);
+      return load(image);
     };
     return { asked, release: () => open() };
   }
@@ -331,7 +333,7 @@ describe("failures", () => {
     program.output("w", program.persistent("w", { dtype: "f32", shape: [2 ** 29] }));
     const error: unknown = await backend.compile(program).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(OutOfMemoryError);
-    expect(error).toMatchObject({ asked: 2 ** 31, free: 2 ** 30, device: "PTX interpreter" });
+    expect(error).toMatchObject({ requested: 2 ** 31, free: 2 ** 30, device: "PTX interpreter" });
     await backend.idle();
     expect(backend.memory()).toEqual({ persistents: 0, arenas: 0, tensors: 0, other: 0 });
   });

@@ -79,7 +79,7 @@ test("a model that cannot fit is refused with numbers before anything is allocat
   const before = backend.memory();
   const error = await largePlan(backend, 256).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OutOfMemoryError);
-  expect(error).toMatchObject({ asked: 256 * 2 ** 20, device: "wasm" });
+  expect(error).toMatchObject({ requested: 256 * 2 ** 20, device: "wasm" });
   expect((error as OutOfMemoryError).free).toBeLessThan(128 * 2 ** 20);
   expect((error as Error).message).toMatch(/the limit is 134217728 bytes \(maxMemoryMiB/);
   await backend.idle();

@@ -144,7 +144,7 @@ describe("an engine without 64-bit addresses", () => {
     const before = backend.memory();
     const error = await backend.compile(program()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OutOfMemoryError);
-    expect(error).toMatchObject({ asked: 5 * GiB });
+    expect(error).toMatchObject({ requested: 5 * GiB });
     expect((error as Error).message).toMatchSnapshot();
     await backend.idle();
     expect(backend.memory()).toEqual(before);

@@ -188,7 +188,7 @@ describe("memory", () => {
     program.output("y", program.relu(program.input("x", "f32", [4 << 20])));
     const error = await small.compile(program).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(OutOfMemoryError);
-    expect(error).toMatchObject({ asked: 32 << 20, device: "wasm" });
+    expect(error).toMatchObject({ requested: 32 << 20, device: "wasm" });
     expect((error as OutOfMemoryError).free).toBeLessThan(8 << 20);
     expect(small.memory()).toMatchObject({ persistents: 0, arenas: 0, tensors: 0 });
     const tensor = small.upload({ dtype: "f32", shape: [4] }, Float32Array.of(1, 2, 3, 4));

@@ -52,22 +52,29 @@ export class NotLoadedError extends UnsupportedError {
 /** An allocation that a device or the host refused. Sizes are in bytes; `free` is undefined if the device does not report it. */
 export class OutOfMemoryError extends CentellaError {
   override name = "OutOfMemoryError";
-  readonly asked: number;
+  readonly requested: number;
   readonly free: number | undefined;
   readonly device: string;
-  constructor(device: string, asked: number, free?: number, fix = "use a smaller model, a shorter context or another backend") {
-    super("outOfMemory", `${device}: expected ${asked} bytes of free memory, got ${free ?? "less"}; ${fix}`);
-    this.asked = asked;
+  constructor(device: string, requested: number, free?: number, fix = "use a smaller model, a shorter context or another backend") {
+    super("outOfMemory", `${device}: expected ${requested} bytes of free memory, got ${free ?? "less"}; ${fix}`);
+    this.requested = requested;
     this.free = free;
     this.device = device;
   }
 }
 
-/** The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error. */
+/**
+ * The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error; the process
+ * goes on. Dispose of the backend and open a new one.
+ */
 export class DeviceLostError extends CentellaError {
   override name = "DeviceLostError";
-  constructor(device: string, reason: string) {
-    super("deviceLost", `${device}: the device was lost: ${reason}; create the backend again and reload the model`);
+  /** What the device was last given to compute, the newest last, where the backend knows. */
+  readonly lastLaunches: readonly string[];
+  constructor(device: string, reason: string, lastLaunches: readonly string[] = []) {
+    const after = lastLaunches.length === 0 ? "" : ` after ${lastLaunches.join("; then ")}`;
+    super("deviceLost", `${device}: the device was lost: ${reason}${after}; create the backend again and reload the model`);
+    this.lastLaunches = lastLaunches;
   }
 }
 

@@ -33,7 +33,7 @@ test.each([
 });
 
 test("errors keep their fields", () => {
-  expect(new OutOfMemoryError("H200", 10)).toMatchObject({ asked: 10, free: undefined, device: "H200" });
+  expect(new OutOfMemoryError("H200", 10)).toMatchObject({ requested: 10, free: undefined, device: "H200" });
   expect(new OutOfMemoryError("H200", 10).message).toContain("got less;");
   expect(new UnsupportedError("x", "why")).toMatchObject({ reason: "why" });
   expect(new KernelError("relu", "source", "")).toMatchObject({ op: "relu", source: "source", log: "" });

@@ -23,7 +23,7 @@ test("weights and caches beyond memory are refused with their bytes, before anyt
     program.output("y", program.embedding(weight, program.input("ids", "i32", [1])));
     const error = await backend.compile(program).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(OutOfMemoryError);
-    expect(error).toMatchObject({ device: "reference", asked: 2 ** 46 * (4 + 34 / 32), free: expect.any(Number) });
+    expect(error).toMatchObject({ device: "reference", requested: 2 ** 46 * (4 + 34 / 32), free: expect.any(Number) });
   }
 });
 

@@ -265,5 +265,5 @@ test("a tensor that does not fit into memory has its own error", async () => {
   const program = createProgram();
   program.output("y", program.full({ shape: [2 ** 26, 2 ** 26], value: 1 }));
   const plan = await backend.compile(program);
-  await expect(plan.run({}).y!.data()).rejects.toMatchObject({ code: "outOfMemory", asked: 2 ** 54 });
+  await expect(plan.run({}).y!.data()).rejects.toMatchObject({ code: "outOfMemory", requested: 2 ** 54 });
 });

@@ -1,8 +1,11 @@
 import { DeviceLostError, DisposedError } from "@centella/core";
 import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
-import type { CudaDriver, Handle, LaunchCommand } from "./driver.ts";
+import type { CodeCache } from "./codeCache.ts";
+import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
 import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
 import { ModuleCache } from "./modules.ts";
+import { type PinnedBlock, PinnedPool } from "./pinnedPool.ts";
+import { UploadRing } from "./uploadRing.ts";
 
 export type Purpose = keyof MemoryReport;
 
@@ -13,12 +16,11 @@ export interface Allocation {
   free(): void;
 }
 
-/** Page-locked host memory. */
-export interface PinnedBlock {
-  readonly handle: Handle;
-  readonly bytes: number;
-  free(): void;
-}
+/** Launches that the error of a lost device names. */
+const maxLastLaunches = 3;
+
+/** The event loop may be held up for so long to learn at once that short work is over. */
+export const maxPollMicroseconds = 30;
 
 // CUDA does not allocate zero bytes.
 const smallestAllocation = 256;
@@ -32,30 +34,39 @@ export class Device {
   readonly name: string;
   readonly counters: Counters = createCounters();
   readonly queue: WorkQueue = new WorkQueue();
+  readonly uploads: UploadRing = new UploadRing(this);
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
   readonly #modules: ModuleCache;
   readonly #completions = new Set<Promise<unknown>>();
   /** Functions that free what was not freed yet. */
   readonly #live = new Set<() => void>();
+  readonly #pinned: PinnedPool = new PinnedPool((bytes) => this.#allocPinned(bytes));
   #staging: PinnedBlock | undefined;
   #workspace: Allocation | undefined;
+  /** The newest last. */
+  readonly #lastLaunches: (() => string)[] = [];
   #isClosed = false;
   #lost: DeviceLostError | undefined;
 
-  constructor(driver: CudaDriver) {
+  constructor(driver: CudaDriver, codes?: CodeCache) {
     this.driver = driver;
     this.name = driver.device.name;
-    this.#modules = new ModuleCache(driver);
+    this.#modules = new ModuleCache(driver, codes);
   }
 
   /** Calls the driver. @throws {DeviceLostError} at once if the device was lost before */
-  call<T>(work: (driver: CudaDriver) => T, asked?: number): T {
+  call<T>(work: (driver: CudaDriver) => T, requested?: number): T {
     this.requireAlive();
     try {
       return work(this.driver);
     } catch (error) {
-      throw this.#failure(error, asked);
+      throw this.#failure(error, requested);
     }
+  }
+
+  /** Remembers what the device was given to compute, for the error of a device that is lost over it. */
+  launched(describe: () => string): void {
+    if (this.#lastLaunches.push(describe) > maxLastLaunches) this.#lastLaunches.shift();
   }
 
   /** True while work is queued here or under way on the device. */
@@ -93,10 +104,9 @@ export class Device {
     return { address, bytes, free: this.#counted(purpose, size, () => this.driver.free(address)) };
   }
 
+  /** A block of page-locked memory. Free it when no copy from or to it is under way. */
   allocPinned(bytes: number): PinnedBlock {
-    const size = Math.max(bytes, smallestAllocation);
-    const handle = this.call((driver) => driver.allocPinned(size), size);
-    return { handle, bytes, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
+    return this.#pinned.take(Math.max(bytes, smallestAllocation));
   }
 
   /** A block shared by all writes that go through pinned memory: allocating one costs more than the copy. For work inside the queue. */
@@ -168,11 +178,11 @@ export class Device {
     });
   }
 
-  /** Resolves when everything that was given to the driver so far is done. */
-  async finished(): Promise<void> {
+  /** Resolves when the device has reached `mark` (default: everything that it was given so far). See {@link CudaDriver.finished}. */
+  async finished(mark?: Mark, pollMicroseconds?: number): Promise<void> {
     this.requireAlive();
     try {
-      await this.driver.finished();
+      await this.driver.finished(mark, pollMicroseconds);
     } catch (error) {
       throw this.#failure(error);
     }
@@ -182,11 +192,11 @@ export class Device {
    * Calls `read` when everything that was given to the driver so far is done, and then `settled`, which is called after a failure, too.
    * {@link idle} waits for the result.
    */
-  whenFinished<T>(read: () => T, settled: () => void): Promise<T> {
+  whenFinished<T>(read: () => T, settled: () => void, pollMicroseconds: number): Promise<T> {
     const fail = (error: unknown): never => {
       throw this.#failure(error);
     };
-    const result = this.call((driver) => driver.finished()).then(read, fail);
+    const result = this.call((driver) => driver.finished(driver.mark(), pollMicroseconds)).then(read, fail);
     this.#completions.add(result);
     const settle = (): void => {
       this.#completions.delete(result);
@@ -206,8 +216,9 @@ export class Device {
     return completion;
   }
 
-  /** Frees the staging block and the workspace; resolves when nothing is queued or under way. */
+  /** Frees the memory that is kept for later work; resolves when nothing is queued or under way. */
   async idle(): Promise<void> {
+    await this.queue.enqueue(() => this.uploads.clear()).catch(() => undefined);
     await this.queue.enqueue(() => {
       this.#staging?.free();
       this.#staging = undefined;
@@ -218,6 +229,7 @@ export class Device {
       await Promise.allSettled(this.#completions);
       await this.queue.idle();
     }
+    this.quietly(() => this.#pinned.clear());
   }
 
   async close(): Promise<void> {
@@ -230,6 +242,11 @@ export class Device {
     } catch (error) {
       if (this.#lost === undefined) throw this.#failure(error);
     }
+  }
+
+  #allocPinned(size: number): PinnedBlock {
+    const handle = this.call((driver) => driver.allocPinned(size), size);
+    return { handle, bytes: size, free: this.#counted("other", size, () => this.driver.freePinned(handle)) };
   }
 
   #counted(purpose: Purpose, bytes: number, free: () => void): () => void {
@@ -251,12 +268,14 @@ export class Device {
   }
 
   #note(error: unknown): void {
-    if (this.#lost === undefined && isSticky(error)) this.#lost = new DeviceLostError(this.name, error.message);
+    if (this.#lost !== undefined || !isSticky(error)) return;
+    const launches = this.#lastLaunches.map((describe) => describe());
+    this.#lost = new DeviceLostError(this.name, error.message, launches);
   }
 
-  #failure(error: unknown, asked?: number): unknown {
+  #failure(error: unknown, requested?: number): unknown {
     this.#note(error);
-    return this.#lost ?? describeFailure(error, this.name, asked === undefined ? {} : { asked, ...this.#free() });
+    return this.#lost ?? describeFailure(error, this.name, requested === undefined ? {} : { requested, ...this.#free() });
   }
 
   #free(): { readonly free?: number } {

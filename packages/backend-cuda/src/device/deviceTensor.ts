@@ -1,7 +1,10 @@
 import { type ConcreteSpec, DisposedError, type Tensor, type TypedArray } from "@centella/core";
 import { formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import { recodedTo, toDevice } from "@centella/gpu-kernels";
-import type { Allocation, Device } from "./device.ts";
+import { type Allocation, type Device, maxPollMicroseconds } from "./device.ts";
+
+/** Larger copies take longer than the caller's thread polls. */
+const maxPolledBytes = 2 ** 20;
 
 /** Name of the backend, and the device of its tensors. */
 export const backendName = "cuda";
@@ -49,9 +52,13 @@ export class DeviceStorage implements TensorStorage {
   async read(): Promise<TypedArray> {
     this.retain();
     try {
-      await this.#ready;
-      if (this.#stored !== undefined) return this.#stored.slice();
-      const bytes = await readBack(this.owner, this.allocation);
+      // The copy follows the work on the device, so one wait is enough for both.
+      await this.queued;
+      if (this.#stored !== undefined) {
+        await this.#ready;
+        return this.#stored.slice();
+      }
+      const [bytes] = await Promise.all([readBack(this.owner, this.allocation), this.#ready]);
       return new (typedArrayOf(this.#spec.dtype))(bytes.buffer);
     } finally {
       this.release();
@@ -103,7 +110,7 @@ export function readAllocation(device: Device, { address, bytes }: Allocation): 
     try {
       if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
       device.counters.readbacks++;
-      await device.finished();
+      await device.finished(undefined, bytes <= maxPolledBytes ? maxPollMicroseconds : 0);
       const data = new Uint8Array(bytes);
       if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
       return data;

@@ -46,6 +46,9 @@ export interface LaunchCommand {
   readonly spans: readonly Span[];
 }
 
+/** A place in the order of the device's work. */
+export type Mark = Handle;
+
 /** Memory that a kernel's parameter points to. */
 export interface Span {
   readonly bytes: number;
@@ -69,6 +72,8 @@ export interface CudaDriver {
   freePinned(memory: Handle): void;
   writePinned(memory: Handle, offset: number, data: Uint8Array): void;
   readPinned(memory: Handle, offset: number, into: Uint8Array): void;
+  /** The first bytes of page-locked memory, for the host to read and write without a call. Has no bytes any more after freePinned. */
+  viewPinned(memory: Handle, bytes: number): Uint8Array<ArrayBuffer>;
 
   // The following are queued on the stream, or recorded between beginCapture and endCapture.
   copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void;
@@ -92,15 +97,25 @@ export interface CudaDriver {
   elapsedTime(from: Handle, to: Handle): number;
   freeTimer(timer: Handle): void;
 
-  /** Compiles a module's text off the caller's thread. */
-  loadModule(ptx: string): Promise<Handle>;
+  /** Compiles a module's text to machine code for this device, off the caller's thread. */
+  compile(ptx: string): Promise<Uint8Array>;
   /** The same on the caller's thread. */
-  loadModuleSync(ptx: string): Handle;
+  compileSync(ptx: string): Uint8Array;
+  /** Loads a module off the caller's thread, from its text or from what {@link compile} returned. */
+  loadModule(image: string | Uint8Array): Promise<Handle>;
+  /** The same on the caller's thread. */
+  loadModuleSync(image: string | Uint8Array): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
 
-  /** Resolves when everything queued so far is done, without blocking the thread; rejects with the device's error. */
-  finished(): Promise<void>;
+  /** A mark behind everything queued so far. Wait for it once with {@link finished}. */
+  mark(): Mark;
+  /**
+   * Resolves in a later turn of the event loop when the device has reached a mark (default: one behind everything queued so far); rejects
+   * with the device's error. The caller's thread may poll for `pollMicroseconds` (0), which tells the end of short work sooner, and
+   * otherwise another thread waits.
+   */
+  finished(mark?: Mark, pollMicroseconds?: number): Promise<void>;
   /** Blocks the caller's thread until everything queued so far is done; throws the device's error. */
   finishedSync(): void;
   /** Releases the stream and the device. */

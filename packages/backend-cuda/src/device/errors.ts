@@ -15,20 +15,25 @@ export function isSticky(error: unknown): error is DriverError {
   return error instanceof DriverError && sticky.has(error.status);
 }
 
+/** Whether the driver refused a module's text or code. */
+export function isCompilation(error: unknown): error is DriverError {
+  return error instanceof DriverError && compilation.has(error.status);
+}
+
 /** Returns the error for the user of the backend after a failed driver call. Other errors are returned unchanged. */
 export function describeFailure(
   error: unknown,
   device: string,
-  context: { readonly asked?: number; readonly free?: number } = {},
+  context: { readonly requested?: number; readonly free?: number } = {},
 ): unknown {
   if (!(error instanceof DriverError)) return error;
-  if (error.status === outOfMemory) return new OutOfMemoryError(device, context.asked ?? 0, context.free);
+  if (error.status === outOfMemory) return new OutOfMemoryError(device, context.requested ?? 0, context.free);
   if (sticky.has(error.status)) return new DeviceLostError(device, error.message);
   return new CentellaError("cuda", `${device}: ${error.message}`, { cause: error });
 }
 
 /** The same for a module of op `op`; the error carries its text and the compiler's log. */
 export function describeModuleFailure(error: unknown, device: string, op: string, ptx: string): unknown {
-  if (error instanceof DriverError && compilation.has(error.status)) return new KernelError(op, ptx, error.message);
+  if (isCompilation(error)) return new KernelError(op, ptx, error.message);
   return describeFailure(error, device);
 }

@@ -1,4 +1,6 @@
+import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle } from "./driver.ts";
+import { isCompilation } from "./errors.ts";
 
 interface Entry {
   readonly loading: Promise<Handle>;
@@ -20,6 +22,7 @@ function maxLoads(): number {
 /** Compiled modules, one kernel each, once per text. */
 export class ModuleCache {
   readonly #driver: CudaDriver;
+  readonly #codes: CodeCache | undefined;
   /** Least recently acquired first. */
   readonly #entries = new Map<string, Entry>();
   readonly #maxLoads = maxLoads();
@@ -27,8 +30,10 @@ export class ModuleCache {
   /** Starts a load that waits, oldest first. */
   readonly #waiting: (() => void)[] = [];
 
-  constructor(driver: CudaDriver) {
+  /** Without `codes`, the driver compiles every text, unless it keeps code of its own. */
+  constructor(driver: CudaDriver, codes: CodeCache | undefined) {
     this.#driver = driver;
+    this.#codes = codes;
   }
 
   /** The kernel of a module's text; return it with {@link release}. @throws {DriverError} */
@@ -47,7 +52,7 @@ export class ModuleCache {
   /** The same on the caller's thread; while no module is being loaded. @throws {DriverError} */
   acquireSync(ptx: string, entry: string, sharedBytes: number): Handle {
     const found = this.#use(ptx, () => {
-      const module = this.#driver.loadModuleSync(ptx);
+      const module = this.#loadSync(ptx);
       return { loading: Promise.resolve(module), module };
     });
     try {
@@ -75,6 +80,7 @@ export class ModuleCache {
 
   /** Unloads everything. */
   async clear(): Promise<void> {
+    await this.#codes?.settled();
     const entries = [...this.#entries.values()];
     this.#entries.clear();
     for (const { loading } of entries) this.#driver.unloadModule(await loading);
@@ -84,11 +90,41 @@ export class ModuleCache {
     if (this.#loads >= this.#maxLoads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#loads++;
     try {
-      return await this.#driver.loadModule(ptx);
+      return await this.#loadKept(ptx);
     } finally {
       this.#loads--;
       this.#waiting.shift()?.();
     }
+  }
+
+  async #loadKept(ptx: string): Promise<Handle> {
+    if (this.#codes === undefined) return this.#driver.loadModule(ptx);
+    const kept = await this.#codes.read(ptx);
+    if (kept !== undefined) {
+      try {
+        return await this.#driver.loadModule(kept);
+      } catch (error) {
+        if (!isCompilation(error)) throw error;
+      }
+    }
+    const code = await this.#driver.compile(ptx);
+    this.#codes.write(ptx, code);
+    return this.#driver.loadModule(code);
+  }
+
+  #loadSync(ptx: string): Handle {
+    if (this.#codes === undefined) return this.#driver.loadModuleSync(ptx);
+    const kept = this.#codes.readSync(ptx);
+    if (kept !== undefined) {
+      try {
+        return this.#driver.loadModuleSync(kept);
+      } catch (error) {
+        if (!isCompilation(error)) throw error;
+      }
+    }
+    const code = this.#driver.compileSync(ptx);
+    this.#codes.write(ptx, code);
+    return this.#driver.loadModuleSync(code);
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

@@ -1,8 +1,9 @@
 import type { TypedArray } from "@centella/core";
-import { layoutOf, type Persistent, PersistentBuffer, typedArrayOf } from "@centella/core/backend";
+import { type Chunk, layoutOf, type Persistent, PersistentBuffer, type ReadChunk, typedArrayOf } from "@centella/core/backend";
 import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
 import { readAllocation, writeThrough } from "../device/deviceTensor.ts";
+import type { Handle } from "../device/driver.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 
 /** A persistent in CUDA device memory. */
@@ -26,6 +27,34 @@ export class CudaPersistentBuffer extends PersistentBuffer {
     return this.allocation.bytes;
   }
 
+  /** Chunks are read into page-locked memory while the device copies others. */
+  protected override async transfer(read: ReadChunk, moved: (bytes: number) => void): Promise<void> {
+    if (this.convertedTo !== undefined) return super.transfer(read, moved);
+    const header = this.headerBytes;
+    await this.device.uploads.forEach(
+      this.chunks(),
+      ({ length }) => header + length,
+      async (chunk, { block, bytes }) => {
+        const place = bytes.subarray(header, header + chunk.length);
+        const stored = await read(chunk, () => place);
+        if (stored !== place) place.set(stored);
+        await this.copyIn(chunk, block.handle, bytes);
+        moved(chunk.length);
+      },
+    );
+  }
+
+  /** Bytes before a chunk in page-locked memory that {@link copyIn} writes. */
+  protected get headerBytes(): number {
+    return 0;
+  }
+
+  /** Queues the copy of a chunk from page-locked memory, whose bytes are `staged`. */
+  protected async copyIn({ offset, length }: Chunk, pinned: Handle, _staged: Uint8Array): Promise<void> {
+    if (length > 0) this.device.call((driver) => driver.copyToDevice(this.allocation.address + BigInt(offset), pinned, length));
+  }
+
+  /** Writes a chunk of a type that is recoded. */
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
     const { dtype } = this.persistent.spec;
     const { elements, bytes } = layoutOf(dtype);

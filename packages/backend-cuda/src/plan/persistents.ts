@@ -1,5 +1,6 @@
-import { UnsupportedError } from "@centella/core";
-import type { Lowered, Persistent } from "@centella/core/backend";
+import { OutOfMemoryError, UnsupportedError } from "@centella/core";
+import { type Lowered, missingPersistents, type Persistent } from "@centella/core/backend";
+import { deviceBytes } from "@centella/gpu-kernels";
 import type { Device } from "../device/device.ts";
 import { canReadUnits, chooseUnits } from "../weights/chooseUnits.ts";
 import { CudaPersistentBuffer } from "./persistentBuffer.ts";
@@ -17,12 +18,21 @@ export function addPersistents(
   programs: readonly Lowered[],
   buffers: Map<string, CudaPersistentBuffer>,
 ): Map<string, CudaPersistentBuffer> {
+  requireMemory(device, missingPersistents(lowered.program, buffers), programs);
   for (const persistent of lowered.program.persistents.values()) {
     const shared = buffers.get(persistent.name);
     if (shared === undefined) buffers.set(persistent.name, createBuffer(device, persistent, programs));
     else requireReadable(persistent, shared, lowered);
   }
   return buffers;
+}
+
+/** Refuses weights that do not fit together, before memory is taken for the first ones. @throws {OutOfMemoryError} */
+function requireMemory(device: Device, persistents: readonly Persistent[], programs: readonly Lowered[]): void {
+  const bytesOf = (persistent: Persistent): number => chooseUnits(persistent, programs)?.bytes ?? deviceBytes(persistent.spec);
+  const bytes = persistents.reduce((sum, persistent) => sum + bytesOf(persistent), 0);
+  const { free } = device.call((driver) => driver.memoryInfo());
+  if (bytes > free) throw new OutOfMemoryError(device.name, bytes, free);
 }
 
 function createBuffer(device: Device, persistent: Persistent, programs: readonly Lowered[]): CudaPersistentBuffer {

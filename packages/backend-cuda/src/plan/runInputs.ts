@@ -41,9 +41,15 @@ function inputsOf(runsOn: Device, bound: Binding["inputs"]): RunInputs {
   for (const [name, { spec, data }] of bound) {
     const storage = data instanceof Tensor ? storageOn(runsOn, data) : undefined;
     if (storage !== undefined) device.set(name, storage);
-    else host.set(name, data instanceof Tensor ? data.data().then((stored) => onDevice(spec, stored)) : copied(spec, data));
+    else host.set(name, data instanceof Tensor ? contentOf(spec, data) : copied(spec, data));
   }
   return { host, device };
+}
+
+/** The form on this device of a tensor of another one. The content of host tensors does not change, so it is not copied. */
+function contentOf(spec: ConcreteSpec, { device, storage }: Tensor): TypedArray | Promise<TypedArray> {
+  const content = device === "host" ? storage.peek?.() : undefined;
+  return content === undefined ? storage.read().then((stored) => onDevice(spec, stored)) : onDevice(spec, content);
 }
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */

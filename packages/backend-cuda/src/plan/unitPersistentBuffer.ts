@@ -1,13 +1,14 @@
 import type { TypedArray } from "@centella/core";
 import { byteLength, type Chunk, chunksOf, type Persistent, typedArrayOf } from "@centella/core/backend";
 import type { Device } from "../device/device.ts";
-import { readAllocation, stage } from "../device/deviceTensor.ts";
+import { readAllocation } from "../device/deviceTensor.ts";
+import type { Handle } from "../device/driver.ts";
 import { storedRowBytes, unpack } from "../weights/packing.ts";
 import { packEntry, packHeaderBytes, packKernel, packThreads } from "../weights/packKernel.ts";
 import { type UnitMatrix, unitRows } from "../weights/unitFormat.ts";
 import { CudaPersistentBuffer } from "./persistentBuffer.ts";
 
-/** A weight matrix in device memory, in units. Stored rows are packed on the device, one chunk after the other. */
+/** A weight matrix in device memory, in units. Stored rows are packed on the device, chunk by chunk. */
 export class UnitPersistentBuffer extends CudaPersistentBuffer {
   override readonly units: UnitMatrix;
   /** Whether it holds zeros, which are no units that a stored form could be read from. */
@@ -23,22 +24,27 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
     return chunksOf(this.storedBytes, unitRows * this.#rowBytes);
   }
 
-  protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
+  protected override get headerBytes(): number {
+    return packHeaderBytes;
+  }
+
+  protected override async copyIn({ offset, length }: Chunk, pinned: Handle, staged: Uint8Array): Promise<void> {
     const { device, units } = this;
     const { format } = units;
-    const rows = chunk.length / this.#rowBytes;
+    const rows = length / this.#rowBytes;
     const tiles = Math.ceil(rows / unitRows);
     const firstTile = offset / this.#rowBytes / unitRows;
     const tileBytes = units.units * format.bytes;
-    const header = new Uint8Array(packHeaderBytes);
-    new Uint32Array(header.buffer)[0] = rows;
+    const bytes = packHeaderBytes + length;
+    new DataView(staged.buffer, staged.byteOffset).setUint32(0, rows, true);
     const ptx = packKernel(format, units.columns);
     const kernel = await device.kernel("load", ptx, packEntry, 0);
     try {
-      const source = device.workspace(packHeaderBytes + chunk.length);
-      stage(device, source, 0, [header, chunk]);
+      const source = device.workspace(bytes);
       const to = this.allocation.address + BigInt(firstTile * tileBytes);
-      device.call((driver) =>
+      device.launched(() => `the load of ${this.persistent.name}`);
+      device.call((driver) => {
+        driver.copyToDevice(source.address, pinned, bytes);
         driver.launch({
           kernel,
           grid: [tiles * units.units, 1, 1],
@@ -47,13 +53,11 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
           isDependent: false,
           args: [source.address, to],
           spans: [
-            { bytes: packHeaderBytes + chunk.length, isWritten: false },
+            { bytes, isWritten: false },
             { bytes: tiles * tileBytes, isWritten: true },
           ],
-        }),
-      );
-      // Before the next chunk may overwrite the workspace.
-      await device.finished();
+        });
+      });
       this.#isCleared = false;
     } finally {
       device.releaseKernel(ptx);

@@ -1,8 +1,9 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
 import { byteLength, elementAt, entryOf, type StepTime, typedArrayOf } from "@centella/core/backend";
-import type { Device, PinnedBlock } from "../device/device.ts";
+import { type Device, maxPollMicroseconds } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
+import type { PinnedBlock } from "../device/pinnedPool.ts";
 import { UploadStaging } from "./uploadStaging.ts";
 import type { Place, VariantPlan } from "./variant.ts";
 
@@ -14,6 +15,9 @@ const maxInstances = 4;
 
 /** Uploads and results up to this size go through blocks of the host's memory that all runs of a variant share: a call for each array costs more. */
 const maxStagedBytes = 2 ** 16;
+
+/** Runs are polled for if the one before was over after at most so long, which includes about 50 µs for the report of another thread. */
+const shortRunMicroseconds = 120;
 
 /** A recorded graph with the page-locked blocks that its copies are bound to. Serves one run at a time. */
 interface Instance {
@@ -61,6 +65,8 @@ export class VariantRunner {
   readonly #staging: UploadStaging | undefined;
   /** Where small results are read to. */
   readonly #results: Uint8Array<ArrayBuffer> | undefined;
+  /** From the start of the last run to its end. */
+  #lastMicroseconds = 0;
 
   private constructor(device: Device, plan: VariantPlan, addressOf: AddressOf, kernels: ReadonlyMap<string, Handle>) {
     this.#device = device;
@@ -159,12 +165,17 @@ export class VariantRunner {
 
   /** Queues a run on the device and returns its host outputs. */
   #run(instance: Instance, run: StagedRun): Promise<readonly TypedArray[]> {
+    const start = performance.now();
     this.#submit(instance, run);
     const results = this.#device.whenFinished(
-      () => this.#read(instance, run.extents),
+      () => {
+        this.#lastMicroseconds = 1000 * (performance.now() - start);
+        return this.#read(instance, run.extents);
+      },
       () => {
         instance.busy = undefined;
       },
+      this.#lastMicroseconds > shortRunMicroseconds ? 0 : maxPollMicroseconds,
     );
     instance.busy = results;
     return results;
@@ -176,6 +187,7 @@ export class VariantRunner {
       this.#upload(instance.upload.handle, extents.dims, host);
       device.counters.uploads++;
     }
+    device.launched(() => describeRun(this.plan));
     device.call((driver) => driver.launchGraph(instance.graph));
     device.counters.submits++;
     if (instance.readback !== undefined) device.counters.readbacks++;
@@ -274,6 +286,14 @@ export class VariantRunner {
       throw error;
     }
   }
+}
+
+/** The ops of a run's launches in order, each with the number of its launches. */
+function describeRun({ launches }: VariantPlan): string {
+  const counts = new Map<string, number>();
+  for (const { op } of launches) counts.set(op, (counts.get(op) ?? 0) + 1);
+  const ops = [...counts].map(([op, count]) => (count === 1 ? op : `${op} x ${count}`));
+  return `a run of ${ops.join(", ") || "copies"}`;
 }
 
 /** A launch of each module's text. */

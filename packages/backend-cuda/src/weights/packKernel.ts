@@ -10,11 +10,22 @@ export const packThreads = 256;
 
 export const packEntry = "packUnits";
 
+/** Texts by format and number of columns: a load needs one for each chunk. */
+const texts = new WeakMap<UnitFormat, Map<number, string>>();
+
 /**
  * The text of the kernel that packs rows of `columns` weights. A block writes a unit. Parameters: a header and the stored rows, then the units of
  * these rows. Units have weights of any value in rows past the last one.
  */
 export function packKernel(format: UnitFormat, columns: number): string {
+  const byColumns = texts.get(format) ?? new Map<number, string>();
+  texts.set(format, byColumns);
+  const text = byColumns.get(columns) ?? writePackKernel(format, columns);
+  byColumns.set(columns, text);
+  return text;
+}
+
+function writePackKernel(format: UnitFormat, columns: number): string {
   const { starts, copies, flips, rowBytes } = packingOf(format);
   const k = new PtxEmitter(packEntry, { rows: "u8", units: "u32" }, packThreads);
   const words = format.bytes / 4;

@@ -1,4 +1,4 @@
-import { type CudaDriver, DriverError, type Handle, type LaunchCommand } from "../../src/device/driver.ts";
+import { type CudaDriver, DriverError, type Handle, type LaunchCommand, type Mark } from "../../src/device/driver.ts";
 import { prepare, runGrid } from "./execute.ts";
 import { Fault, GlobalMemory } from "./memory.ts";
 
@@ -21,7 +21,7 @@ export class InterpretedDriver implements CudaDriver {
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
   /** Bytes that were copied to the host. */
   bytesFromDevice = 0;
-  readonly #pinned = new Map<Handle, Uint8Array>();
+  readonly #pinned = new Map<Handle, Uint8Array<ArrayBuffer>>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
   readonly #modules = new Map<Handle, string>();
@@ -64,6 +64,10 @@ export class InterpretedDriver implements CudaDriver {
 
   readPinned(memory: Handle, offset: number, into: Uint8Array): void {
     into.set(this.#pinned.get(memory)!.subarray(offset, offset + into.length));
+  }
+
+  viewPinned(memory: Handle, bytes: number): Uint8Array<ArrayBuffer> {
+    return this.#pinned.get(memory)!.subarray(0, bytes);
   }
 
   copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
@@ -181,11 +185,21 @@ export class InterpretedDriver implements CudaDriver {
     this.#timers.delete(timer);
   }
 
-  async loadModule(ptx: string): Promise<Handle> {
-    return this.loadModuleSync(ptx);
+  /** Machine code of the interpreter is the text. */
+  async compile(ptx: string): Promise<Uint8Array> {
+    return this.compileSync(ptx);
   }
 
-  loadModuleSync(ptx: string): Handle {
+  compileSync(ptx: string): Uint8Array {
+    return new TextEncoder().encode(ptx);
+  }
+
+  async loadModule(image: string | Uint8Array): Promise<Handle> {
+    return this.loadModuleSync(image);
+  }
+
+  loadModuleSync(image: string | Uint8Array): Handle {
+    const ptx = typeof image === "string" ? image : new TextDecoder().decode(image);
     this.#check();
     const handle = this.#handles++;
     try {
@@ -222,6 +236,10 @@ export class InterpretedDriver implements CudaDriver {
     const handle = this.#handles++;
     this.#kernels.set(handle, { module, ptx, tables });
     return handle;
+  }
+
+  mark(): Mark {
+    return this.#handles++;
   }
 
   async finished(): Promise<void> {

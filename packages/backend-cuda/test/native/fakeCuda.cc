@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace {
@@ -14,19 +16,37 @@ Recording* recording = nullptr;
 std::mutex mutex;
 Recording pending;
 float milliseconds = 0;
-int failure() {
-  const char* text = std::getenv("FAKE_CUDA_FAILURE");
-  return text == nullptr ? 0 : std::atoi(text);
+size_t number(const char* name, size_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : static_cast<size_t>(std::atoll(text));
+}
+// FAKE_CUDA_FAILURE: the error of the first kernel. A context has it from then on, and later ones do not.
+bool hasFailed = false;
+int failure = 0;
+void runKernel() {
+  if (hasFailed) return;
+  failure = static_cast<int>(number("FAKE_CUDA_FAILURE", 0));
+  hasFailed = failure != 0;
 }
 int submit(Work work) {
   const std::lock_guard<std::mutex> lock(mutex);
+  if (failure != 0) return failure;
   (recording != nullptr ? *recording : pending).push_back(work);
   return 0;
 }
-void drain() {
+int drain() {
   const std::lock_guard<std::mutex> lock(mutex);
-  for (const Work& work : pending) work();
+  for (const Work& work : pending) if (failure == 0) work();
   pending.clear();
+  return failure;
+}
+// FAKE_CUDA_MEMORY: bytes of the device.
+std::map<unsigned long long, size_t> allocations;
+size_t total() { return number("FAKE_CUDA_MEMORY", size_t{1} << 40); }
+size_t taken() {
+  size_t sum = 0;
+  for (const auto& allocation : allocations) sum += allocation.second;
+  return sum;
 }
 }  // namespace
 
@@ -47,20 +67,31 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
   *value = attribute == 75 ? (major == nullptr ? 9 : std::atoi(major)) : attribute == 16 ? 132 : 0;
   return 0;
 }
-int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = size_t{1} << 40; return 0; }
+int cuDeviceTotalMem_v2(size_t* bytes, int) { *bytes = total(); return 0; }
 int cuDevicePrimaryCtxRetain(void** context, int) { *context = &recording; return 0; }
-int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
+int cuDevicePrimaryCtxRelease_v2(int) { failure = 0; return 0; }
 int cuCtxSetCurrent(void* context) { return context == &recording ? 0 : 201; }
-int cuMemGetInfo_v2(size_t* free, size_t* total) { *free = 12345; *total = size_t{1} << 40; return 0; }
+int cuMemGetInfo_v2(size_t* free, size_t* all) { *all = total(); *free = total() - taken(); return failure; }
 int cuMemAlloc_v2(Address* address, size_t bytes) {
   if (bytes == 0) return 1;
-  if (bytes > (size_t{1} << 30)) return 2;
+  if (failure != 0) return failure;
+  if (bytes > (size_t{1} << 30) || taken() + bytes > total()) return 2;
   *address = reinterpret_cast<Address>(std::malloc(bytes));
+  allocations[*address] = bytes;
   return 0;
 }
-int cuMemFree_v2(Address address) { drain(); std::free(reinterpret_cast<void*>(address)); return 0; }
-int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) { *pointer = std::malloc(bytes); return 0; }
-int cuMemFreeHost(void* pointer) { drain(); std::free(pointer); return 0; }
+int cuMemFree_v2(Address address) {
+  const int status = drain();
+  if (status == 0 && allocations.erase(address) == 1) std::free(reinterpret_cast<void*>(address));
+  return status;
+}
+// FAKE_CUDA_NO_PINNED: the host has no page-locked memory.
+int cuMemHostAlloc(void** pointer, size_t bytes, unsigned) {
+  if (std::getenv("FAKE_CUDA_NO_PINNED") != nullptr) return 2;
+  *pointer = std::malloc(bytes);
+  return failure;
+}
+int cuMemFreeHost(void* pointer) { const int status = drain(); if (status == 0) std::free(pointer); return status; }
 int cuMemcpyHtoDAsync_v2(Address to, const void* from, size_t bytes, void*) {
   return submit([=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
 }
@@ -81,6 +112,29 @@ int cuModuleLoadDataEx(void** module, const void* text, unsigned count, int* opt
   *module = &recording;
   return 0;
 }
+// Machine code is the text with a word in front of it.
+struct Link { std::string code; char* log; };
+int cuLinkCreate_v2(unsigned count, int* options, void** values, Link** link) {
+  *link = new Link{"", nullptr};
+  for (unsigned i = 0; i < count; i++) if (options[i] == 5) (*link)->log = static_cast<char*>(values[i]);
+  return 0;
+}
+int cuLinkAddData_v2(Link* link, int type, void* data, size_t bytes, const char*, unsigned, int*, void**) {
+  const char* text = static_cast<const char*>(data);
+  if (type != 1 || text[bytes - 1] != '\0') return 1;
+  if (std::strstr(text, "rejected") != nullptr) {
+    std::strcpy(link->log, "line 1: syntax error");
+    return 218;
+  }
+  link->code = std::string("code ") + text;
+  return 0;
+}
+int cuLinkComplete(Link* link, void** code, size_t* bytes) {
+  *code = &link->code[0];
+  *bytes = link->code.size();
+  return 0;
+}
+int cuLinkDestroy(Link* link) { delete link; return 0; }
 int cuModuleUnload(void*) { return 0; }
 int cuModuleGetFunction(void** function, void*, const char* name) { *function = const_cast<char*>("kernel"); return name[0] == '\0' ? 500 : 0; }
 int cuFuncSetAttribute(void*, int, int) { return 0; }
@@ -93,13 +147,14 @@ int cuLaunchKernelEx(const Config* config, void*, void** parameters, void**) {
   const Address from = *static_cast<Address*>(parameters[0]);
   const Address to = *static_cast<Address*>(parameters[1]);
   return submit([=] {
+    runKernel();
     milliseconds += 1;
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), 4);
   });
 }
 int cuStreamCreate(void** stream, unsigned) { *stream = &recording; return 0; }
 int cuStreamDestroy_v2(void*) { return 0; }
-int cuStreamSynchronize(void*) { drain(); return failure(); }
+int cuStreamSynchronize(void*) { return drain(); }
 int cuStreamBeginCapture_v2(void*, int) {
   if (recording != nullptr) return 901;
   recording = new Recording();
@@ -113,7 +168,7 @@ int cuGraphInstantiateWithFlags(void** executable, void* graph, unsigned long lo
 int cuGraphDestroy(void* graph) { delete static_cast<Recording*>(graph); return 0; }
 int cuGraphLaunch(void* executable, void*) {
   for (const Work& work : *static_cast<Recording*>(executable)) submit(work);
-  return 0;
+  return failure;
 }
 int cuGraphExecDestroy(void* executable) { delete static_cast<Recording*>(executable); return 0; }
 int cuEventCreate(void** event, unsigned) { *event = std::calloc(1, sizeof(float)); return 0; }
@@ -127,6 +182,8 @@ int cuEventElapsedTime(float* elapsed, void* from, void* to) {
   *elapsed = *static_cast<float*>(to) - *static_cast<float*>(from);
   return 0;
 }
-int cuEventSynchronize(void*) { drain(); return failure(); }
+int cuEventSynchronize(void*) { return drain(); }
+// FAKE_CUDA_SLOW: work is never over when somebody asks, but only when somebody waits.
+int cuEventQuery(void*) { return std::getenv("FAKE_CUDA_SLOW") != nullptr && !pending.empty() ? 600 : drain(); }
 int cuEventDestroy_v2(void* event) { std::free(event); return 0; }
 }

@@ -6,7 +6,7 @@ import { openNativeDriver } from "../../src/nativeDriver.ts";
 const scenario = process.argv[2];
 
 async function whole(): Promise<object> {
-  const backend = await cuda().open();
+  const backend = await cuda({ kernelCache: false }).open();
   const program = createProgram();
   const x = program.input("x", "f32", [4]);
   const w = program.persistent("w", { dtype: "f16", shape: [3] });
@@ -50,7 +50,7 @@ async function whole(): Promise<object> {
 
 /** The stand-in's kernels take a millisecond each, and nothing else takes any time. */
 async function profile(): Promise<object> {
-  const backend = await cuda().open();
+  const backend = await cuda({ kernelCache: false }).open();
   const program = createProgram();
   const x = program.input("x", "f32", [4]);
   program.output("first", program.element(x, { index: 0 }));
@@ -63,7 +63,7 @@ async function profile(): Promise<object> {
 }
 
 async function withinTheCall(): Promise<object> {
-  const backend = await cuda().open();
+  const backend = await cuda({ kernelCache: false }).open();
   const program = createProgram();
   const x = program.input("x", "f32", [2]);
   program.output("first", program.element(x, { index: 0 }));
@@ -80,13 +80,14 @@ async function withinTheCall(): Promise<object> {
   try {
     run(4);
   } catch (error) {
-    refused = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    refused = textOf(error);
   }
   await later.kept!.ready();
   const peeked = [...later.kept!.dataSync()];
   runs.push(run(5));
   for (const tensor of Object.values(later)) tensor.dispose();
   plan.dispose();
+  await backend.idle();
   const memory = backend.memory();
   await backend.dispose();
   return { runs, refused, peeked, memory };
@@ -100,7 +101,7 @@ async function driverErrors(): Promise<object> {
       await work();
       seen[name] = "no error";
     } catch (error) {
-      seen[name] = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+      seen[name] = textOf(error);
     }
   };
   await attempt("memory", () => driver.alloc(2 ** 40));
@@ -109,6 +110,21 @@ async function driverErrors(): Promise<object> {
   await attempt("module within the call", () => driver.loadModuleSync("rejected"));
   await attempt("kernel within the call", () => driver.kernel(driver.loadModuleSync("fine"), "kernel", 0));
   await attempt("module of a wrong type", () => driver.loadModuleSync(JSON.parse("1")));
+  await attempt("machine code", async () => driver.loadModule(await driver.compile("fine")));
+  await attempt("text without machine code", () => driver.compile("rejected"));
+  await attempt("machine code within the call", () => driver.loadModuleSync(driver.compileSync("fine")));
+  await attempt("text without machine code, within the call", () => driver.compileSync("rejected"));
+  const pinned = driver.allocPinned(16);
+  const view = driver.viewPinned(pinned, 16);
+  driver.writePinned(pinned, 4, Uint8Array.of(1, 2, 3));
+  seen.view = [...view.subarray(3, 8)].slice(1, 4);
+  driver.freePinned(pinned);
+  seen.freedView = view.length;
+  await attempt("polled for", () => driver.finished(driver.mark(), 10));
+  const memory = [driver.alloc(4), driver.alloc(4)] as const;
+  const kernel = driver.kernel(await driver.loadModule("fine"), "kernel", 0);
+  const launch = { grid: [1, 1, 1], block: [32, 1, 1], sharedBytes: 0, isDependent: true, args: memory, spans: [] } as const;
+  driver.launch({ kernel, ...launch });
   await attempt("finished within the call", () => driver.finishedSync());
   await attempt("finished", () => driver.finished());
   await attempt("wrong type", () => driver.free(JSON.parse("1")));
@@ -121,30 +137,103 @@ async function driverErrors(): Promise<object> {
 
 async function open(): Promise<object> {
   try {
-    await cuda().open();
+    await cuda({ kernelCache: false }).open();
     return {};
   } catch (error) {
-    return { error: error instanceof Error ? `${error.name}: ${error.message}` : String(error) };
+    return { error: textOf(error) };
   }
 }
 
-async function lost(): Promise<object> {
-  const backend = await cuda().open();
+/** Loads a weight of 20 MB, which takes several chunks, through a source that writes into given memory. */
+async function load(): Promise<object> {
+  const backend = await cuda({ kernelCache: false }).open();
+  const program = createProgram();
+  const columns = 2 ** 20;
+  const w = program.persistent("w", { dtype: "i32", shape: [5, columns] });
+  program.output("w", w, { to: "device" });
+  const stored = Int32Array.from({ length: 5 * columns }, (_, i) => i);
+  const bytes = new Uint8Array(stored.buffer);
+  let [reading, mostReading] = [0, 0];
+  const progress: number[] = [];
+  try {
+    const plan = await backend.compile(program);
+    const source = {
+      size: bytes.length,
+      read: () => Promise.reject(new Error("expected readInto")),
+      async readInto(target: Uint8Array, offset: number) {
+        mostReading = Math.max(mostReading, ++reading);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        target.set(bytes.subarray(offset, offset + target.length));
+        reading--;
+      },
+    };
+    await plan.load("w", source, { onProgress: (done) => progress.push(done) });
+    const saved = await plan.save("w");
+    plan.dispose();
+    await backend.idle();
+    const memory = backend.memory();
+    await backend.dispose();
+    return { mostReading, progress, isSame: stored.every((value, i) => saved[i] === value), memory };
+  } catch (error) {
+    await backend.idle();
+    return { error: textOf(error), fields: { ...(error as object) }, reading, memory: backend.memory() };
+  }
+}
+
+/** A run on a backend that was opened after the device was lost. */
+async function reopened(): Promise<object> {
+  const { messages } = await lost();
+  const backend = await cuda({ kernelCache: false }).open();
   const program = createProgram();
   program.output("y", program.element(program.input("x", "f32", [1]), { index: 0 }));
   const plan = await backend.compile(program);
-  const messages: string[] = [];
-  for (let i = 0; i < 2; i++) {
-    try {
-      await plan.run({ x: Float32Array.of(1) }).y!.data();
-    } catch (error) {
-      messages.push(error instanceof Error ? `${error.name}: ${error.message}` : String(error));
-    }
+  const values = [...(await plan.run({ x: Float32Array.of(5) }).y!.data())];
+  await backend.dispose();
+  return { messages, values };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+async function lost(): Promise<{ readonly messages: readonly string[] }> {
+  const backend = await cuda({ kernelCache: false }).open();
+  const program = createProgram();
+  program.output("y", program.element(program.input("x", "f32", [1]), { index: 0 }));
+  const plan = await backend.compile(program);
+  // Two that are pending when the device is lost, and a later one.
+  const pending = [1, 2].map((x) => plan.run({ x: Float32Array.of(x) }).y!.data());
+  const messages = (await Promise.allSettled(pending)).map((result) => (result.status === "rejected" ? textOf(result.reason) : "no error"));
+  try {
+    plan.run({ x: Float32Array.of(3) });
+  } catch (error) {
+    messages.push(textOf(error));
   }
   plan.dispose();
   await backend.dispose();
   return { messages };
 }
 
-const scenarios: Readonly<Record<string, () => Promise<object>>> = { whole, profile, withinTheCall, driverErrors, open, lost };
+/** Runs with the machine code of kernels in the folder of the second argument. */
+async function cached(): Promise<object> {
+  const backend = await cuda({ kernelCache: process.argv[3]! }).open();
+  const program = createProgram();
+  program.output("y", program.element(program.input("x", "f32", [1]), { index: 0 }));
+  const plan = await backend.compile(program);
+  const values = [...(await plan.run({ x: Float32Array.of(5) }).y!.data())];
+  await backend.dispose();
+  return { values };
+}
+
+const scenarios: Readonly<Record<string, () => Promise<object>>> = {
+  whole,
+  profile,
+  withinTheCall,
+  driverErrors,
+  open,
+  load,
+  lost,
+  reopened,
+  cached,
+};
 console.log(JSON.stringify(await scenarios[scenario!]!()));

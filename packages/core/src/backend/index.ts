@@ -7,7 +7,7 @@ export { decode, encode } from "../backend/decode.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
 export { LruCache } from "../backend/lruCache.ts";
 export { PendingOutputs } from "../backend/pendingOutputs.ts";
-export { type Chunk, chunksOf, PersistentBuffer } from "../backend/persistentBuffer.ts";
+export { type Chunk, chunksOf, PersistentBuffer, type ReadChunk } from "../backend/persistentBuffer.ts";
 export {
   maxVariants,
   missingPersistents,

@@ -11,6 +11,9 @@ export interface Chunk {
   readonly length: number;
 }
 
+/** Reads a chunk of a source: to `place()` if the source writes into given memory, otherwise to memory of its own. */
+export type ReadChunk = (chunk: Chunk, place: () => Uint8Array | Promise<Uint8Array>) => Promise<Uint8Array>;
+
 /** About how many bytes are read from a source and written at a time, by default. */
 export const chunkBytes: number = 4 * 2 ** 20;
 
@@ -69,17 +72,21 @@ export abstract class PersistentBuffer {
       throw new ShapeError(`load ${name}`, `a source of ${total} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
     signal?.throwIfAborted();
     this.#isLoaded = false;
-    const room = new Room();
-    for (const chunk of this.chunks()) {
-      const { offset, length } = chunk;
-      signal?.throwIfAborted();
-      const target = source.readInto && ((await this.placeOf(chunk)) ?? room.take(length));
-      if (target !== undefined) await source.readInto?.(target, offset, signal);
-      const bytes = target ?? (await this.#read(source, offset, length, signal));
-      if (this.#plans === 0) throw new DisposedError("plan");
-      await this.write(bytes, offset);
-      onProgress?.(offset + length, total);
-    }
+    let done = 0;
+    await this.transfer(
+      async ({ offset, length }, place) => {
+        signal?.throwIfAborted();
+        const target = source.readInto && (await place());
+        if (target !== undefined) await source.readInto?.(target, offset, signal);
+        const bytes = target ?? (await this.#read(source, offset, length, signal));
+        if (this.#plans === 0) throw new DisposedError("plan");
+        return bytes;
+      },
+      (bytes) => {
+        done += bytes;
+        onProgress?.(done, total);
+      },
+    );
     if (total === 0) onProgress?.(0, 0);
     this.#source = this.convertedTo === undefined ? undefined : source;
     this.#isLoaded = true;
@@ -113,6 +120,16 @@ export abstract class PersistentBuffer {
    */
   protected placeOf(_chunk: Chunk): Uint8Array | undefined | Promise<Uint8Array | undefined> {
     return undefined;
+  }
+
+  /** Moves all {@link chunks} from a source to memory, one after the other. `moved` counts their bytes. */
+  protected async transfer(read: ReadChunk, moved: (bytes: number) => void): Promise<void> {
+    const room = new Room();
+    for (const chunk of this.chunks()) {
+      const place = async (): Promise<Uint8Array> => (await this.placeOf(chunk)) ?? room.take(chunk.length);
+      await this.write(await read(chunk, place), chunk.offset);
+      moved(chunk.length);
+    }
   }
 
   /** Writes a chunk of the stored form, which starts `offset` bytes from the start of the stored form. Does not keep it. */

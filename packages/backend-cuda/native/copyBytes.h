@@ -1,0 +1,30 @@
+// Copies between page-locked and other memory of the host.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr size_t kBytesPerThread = size_t{1} << 20;
+constexpr size_t kMaxThreads = 4;
+
+// One thread does not reach the bandwidth of memory, least of all where pages are touched for the first time.
+void CopyBytes(uint8_t* to, const uint8_t* from, size_t bytes) {
+  if (bytes == 0) return;
+  const size_t threads = std::clamp(bytes / kBytesPerThread, size_t{1}, kMaxThreads);
+  // Whole pages, so that no two threads touch the same.
+  const size_t part = ((bytes + threads - 1) / threads + 4095) / 4096 * 4096;
+  std::vector<std::thread> others;
+  for (size_t at = part; at < bytes; at += part) {
+    others.emplace_back([=] { std::memcpy(to + at, from + at, std::min(part, bytes - at)); });
+  }
+  std::memcpy(to, from, std::min(part, bytes));
+  for (std::thread& thread : others) thread.join();
+}
+
+}  // namespace

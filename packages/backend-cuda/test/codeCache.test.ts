@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createProgram } from "@centella/core";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { CodeCache, defaultFolder } from "../src/device/codeCache.ts";
+import { DriverError } from "../src/device/driver.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "kernels-"));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** Runs a program in a new backend, and returns the number of kernels that its driver compiled. */
+async function compiled(mode: "awaited" | "within the call" = "awaited", device: Partial<InterpretedDriver["device"]> = {}): Promise<number> {
+  const driver = Object.assign(new InterpretedDriver(), { refused: 0 });
+  Object.assign(driver, { device: { ...driver.device, ...device } });
+  let count = 0;
+  const { compileSync, loadModuleSync } = driver;
+  driver.compileSync = (ptx) => {
+    count++;
+    return compileSync.call(driver, ptx);
+  };
+  driver.loadModuleSync = (image) => {
+    if (image.length < 20) throw new DriverError(200, "CUDA_ERROR_INVALID_IMAGE", "cuModuleLoadDataEx");
+    return loadModuleSync.call(driver, image);
+  };
+  const backend = new CudaBackend(driver, new CodeCache(join(folder, "kernels"), driver.device));
+  const program = createProgram();
+  program.output("y", program.neg(program.input("x", "f32", [2])));
+  const x = Float32Array.of(1, -2);
+  const y =
+    mode === "awaited"
+      ? await (await backend.compile(program)).run({ x }).y!.data()
+      : backend.compileSync(program).runSync!({ x }).y!;
+  expect([...y]).toEqual([-1, 2]);
+  await backend.dispose();
+  return count;
+}
+
+test("kernels are compiled once for all processes, by either way of calling", async () => {
+  expect(await compiled()).toBe(1);
+  expect(await compiled()).toBe(0);
+  expect(await compiled("within the call")).toBe(0);
+  await rm(join(folder, "kernels"), { recursive: true });
+  expect(await compiled("within the call")).toBe(1);
+  expect(await compiled()).toBe(0);
+});
+
+test("other devices and drivers have code of their own", async () => {
+  expect(await compiled()).toBe(1);
+  expect(await compiled("awaited", { driverVersion: 13000 as never })).toBe(1);
+  expect(await compiled("awaited", { computeCapability: [9, 1] as never })).toBe(1);
+  expect(await compiled()).toBe(0);
+});
+
+test("files that are damaged, or that the driver refuses, are written again", async () => {
+  expect(await compiled()).toBe(1);
+  const [name, ...others] = await readdir(join(folder, "kernels"));
+  expect(others).toEqual([]);
+  const file = join(folder, "kernels", name!);
+  const intact = await readFile(file);
+  const refused = Buffer.from("other code");
+  for (const mode of ["awaited", "within the call"] as const) {
+    for (const content of [
+      intact.subarray(0, intact.length - 1),
+      Buffer.alloc(0),
+      Buffer.concat([createHash("sha256").update(refused).digest(), refused]),
+    ]) {
+      await writeFile(file, content);
+      expect(await compiled(mode)).toBe(1);
+      expect(await readFile(file)).toEqual(intact);
+    }
+  }
+});
+
+test("without a usable folder, kernels are compiled by each process", async () => {
+  await writeFile(join(folder, "kernels"), "a file in place of the folder");
+  expect(await compiled()).toBe(1);
+  expect(await compiled("within the call")).toBe(1);
+});
+
+test("files that were written the longest ago go when the folder is too large", async () => {
+  const { device } = new InterpretedDriver();
+  const code = new Uint8Array(100);
+  const texts = ["a", "b", "c", "d"];
+  for (const [i, text] of texts.entries()) {
+    const before = new Set(await readdir(folder));
+    const cache = new CodeCache(folder, device, 1000);
+    cache.write(text, code);
+    await cache.settled();
+    const [name] = (await readdir(folder)).filter((one) => !before.has(one));
+    await utimes(join(folder, name!), 1000 + i, 1000 + i);
+  }
+  const cache = new CodeCache(folder, device, 600);
+  cache.write("e", code);
+  await cache.settled();
+  const kept = await Promise.all([...texts, "e"].map((text) => cache.read(text)));
+  expect(kept.map((each) => each !== undefined)).toEqual([false, false, false, true, true]);
+});
+
+test("the default folder follows the user's settings", () => {
+  expect(defaultFolder({ XDG_CACHE_HOME: "/cache" })).toBe(join("/cache", "centella", "kernels"));
+  expect(defaultFolder({ LOCALAPPDATA: "/local" })).toBe(join("/local", "centella", "kernels"));
+  expect(defaultFolder({ XDG_CACHE_HOME: "" })).toMatch(/\.cache.centella.kernels$/);
+});
