@@ -38,9 +38,22 @@ function build() {
   const compiler = findCompiler();
   if (compiler === undefined) return say("skipped: no C++ compiler was found (c++, g++, clang++)");
 
-  const platformFlags = process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : ["-ldl", "-pthread"];
+  const platformFlags = process.platform === "darwin" ? ["-undefined", "dynamic_lookup"] : ["-ldl", "-pthread", "-s", "-Wl,--gc-sections"];
   const flags = [
-    ...["-std=c++17", "-O2", "-fPIC", "-shared", "-fno-exceptions", "-fvisibility=hidden", "-Wall", "-Wextra"],
+    // Small rather than fast: it only calls the driver.
+    ...[
+      "-std=c++17",
+      "-Os",
+      "-ffunction-sections",
+      "-fdata-sections",
+      "-fvisibility-inlines-hidden",
+      "-fPIC",
+      "-shared",
+      "-fno-exceptions",
+      "-fvisibility=hidden",
+      "-Wall",
+      "-Wextra",
+    ],
     ...["-DNAPI_VERSION=8", "-DNAPI_DISABLE_CPP_EXCEPTIONS", "-DNODE_ADDON_API_DISABLE_DEPRECATED"],
     // As system headers: their warnings are not ours.
     ...includes.flatMap((directory) => ["-isystem", directory]),

@@ -23,7 +23,10 @@ export interface CudaOptions {
  * @throws {ArgumentError} for an unknown option, or a device that is not a whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {
-  const { device = 0, kernelCache } = checkOptions("cuda", options, { device: whole(0), kernelCache: either(nonEmptyString, oneOf(false)) });
+  const { device = 0, kernelCache } = checkOptions("cuda", options, {
+    device: whole(0),
+    kernelCache: either(nonEmptyString, oneOf(false)),
+  });
   return {
     name: backendName,
     async open() {

@@ -1,5 +1,13 @@
 export { CudaBackend } from "./backend.ts";
 export { type CudaOptions, cuda } from "./cuda.ts";
 export type { PtxCall, PtxKernel } from "./customKernel.ts";
-export { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Mark, type Span } from "./device/driver.ts";
+export {
+  type CudaDriver,
+  type DeviceProperties,
+  DriverError,
+  type Handle,
+  type LaunchCommand,
+  type Mark,
+  type Span,
+} from "./device/driver.ts";
 export { type GeneratedKernel, generatePtx } from "./generatePtx.ts";

@@ -121,7 +121,8 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
     test("no memory, on the device before a load and on the host during one", async () => {
       const before = await scenario("load", { FAKE_CUDA_MEMORY: "20000000" });
       expect(before).toMatchObject({
-        error: "OutOfMemoryError: Fake GPU: expected 20971520 bytes of free memory, got 20000000; use a smaller model, a shorter context or another backend",
+        error:
+          "OutOfMemoryError: Fake GPU: expected 20971520 bytes of free memory, got 20000000; use a smaller model, a shorter context or another backend",
         fields: { requested: 20971520, free: 20000000, device: "Fake GPU" },
         memory: { persistents: 0, arenas: 0, tensors: 0, other: 0 },
       });

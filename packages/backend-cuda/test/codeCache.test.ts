@@ -16,7 +16,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 /** Runs a program in a new backend, and returns the number of kernels that its driver compiled. */
-async function compiled(mode: "awaited" | "within the call" = "awaited", device: Partial<InterpretedDriver["device"]> = {}): Promise<number> {
+async function compiled(
+  mode: "awaited" | "within the call" = "awaited",
+  device: Partial<InterpretedDriver["device"]> = {},
+): Promise<number> {
   const driver = Object.assign(new InterpretedDriver(), { refused: 0 });
   Object.assign(driver, { device: { ...driver.device, ...device } });
   let count = 0;
@@ -34,9 +37,7 @@ async function compiled(mode: "awaited" | "within the call" = "awaited", device:
   program.output("y", program.neg(program.input("x", "f32", [2])));
   const x = Float32Array.of(1, -2);
   const y =
-    mode === "awaited"
-      ? await (await backend.compile(program)).run({ x }).y!.data()
-      : backend.compileSync(program).runSync!({ x }).y!;
+    mode === "awaited" ? await (await backend.compile(program)).run({ x }).y!.data() : backend.compileSync(program).runSync!({ x }).y!;
   expect([...y]).toEqual([-1, 2]);
   await backend.dispose();
   return count;

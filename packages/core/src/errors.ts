@@ -63,18 +63,11 @@ export class OutOfMemoryError extends CentellaError {
   }
 }
 
-/**
- * The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error; the process
- * goes on. Dispose of the backend and open a new one.
- */
+/** The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error. */
 export class DeviceLostError extends CentellaError {
   override name = "DeviceLostError";
-  /** What the device was last given to compute, the newest last, where the backend knows. */
-  readonly lastLaunches: readonly string[];
-  constructor(device: string, reason: string, lastLaunches: readonly string[] = []) {
-    const after = lastLaunches.length === 0 ? "" : ` after ${lastLaunches.join("; then ")}`;
-    super("deviceLost", `${device}: the device was lost: ${reason}${after}; create the backend again and reload the model`);
-    this.lastLaunches = lastLaunches;
+  constructor(device: string, reason: string) {
+    super("deviceLost", `${device}: the device was lost: ${reason}; create the backend again and reload the model`);
   }
 }
 

@@ -269,8 +269,8 @@ export class Device {
 
   #note(error: unknown): void {
     if (this.#lost !== undefined || !isSticky(error)) return;
-    const launches = this.#lastLaunches.map((describe) => describe());
-    this.#lost = new DeviceLostError(this.name, error.message, launches);
+    const launches = this.#lastLaunches.map((describe) => describe()).join("; then ");
+    this.#lost = new DeviceLostError(this.name, launches === "" ? error.message : `${error.message} after ${launches}`);
   }
 
   #failure(error: unknown, requested?: number): unknown {

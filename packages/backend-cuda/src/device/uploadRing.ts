@@ -1,5 +1,4 @@
-import type { Device } from "./device.ts";
-import type { Mark } from "./driver.ts";
+import type { CudaDriver, Mark } from "./driver.ts";
 import type { PinnedBlock } from "./pinnedPool.ts";
 
 /** Chunks of a load that are read, or copied to the device, at the same time. */
@@ -12,14 +11,21 @@ export interface UploadSlot {
   readonly bytes: Uint8Array;
 }
 
+/** The part of a device that a ring uses. */
+interface Uploader {
+  allocPinned(bytes: number): PinnedBlock;
+  call<T>(work: (driver: CudaDriver) => T): T;
+  finished(mark: Mark, pollMicroseconds?: number): Promise<void>;
+}
+
 /** Page-locked blocks that loads fill while the device copies from others. */
 export class UploadRing {
-  readonly #device: Device;
+  readonly #device: Uploader;
   /** Unused slots, in the order in which they were given back, with the mark after their last copy. */
   readonly #free: { readonly slot: UploadSlot; readonly mark: Mark }[] = [];
   #count = 0;
 
-  constructor(device: Device) {
+  constructor(device: Uploader) {
     this.#device = device;
   }
 
