@@ -27,7 +27,7 @@ test("an invalid device number is refused", () => {
 if (!existsSync(addon) || compiler === undefined || process.platform !== "linux") {
   test.skip("the addon over a stand-in for the driver (needs Linux and a C++ compiler)", () => undefined);
 } else {
-  describe("the addon over a stand-in for the driver", () => {
+  describe.concurrent("the addon over a stand-in for the driver", () => {
     let folder = "";
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), "fake-cuda-"));
