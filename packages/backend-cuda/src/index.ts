@@ -10,4 +10,6 @@ export {
   type Mark,
   type Span,
 } from "./device/driver.ts";
+export type { DeviceReading, DeviceReadings } from "./device/readings.ts";
 export { type GeneratedKernel, generatePtx } from "./generatePtx.ts";
+export { readDevices } from "./nativeDriver.ts";

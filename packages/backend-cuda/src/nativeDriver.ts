@@ -1,5 +1,6 @@
 import { UnsupportedError } from "@centella/core";
 import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Mark } from "./device/driver.ts";
+import type { DeviceReadings } from "./device/readings.ts";
 
 /** The addon's class: `native/driver.cc`. */
 interface NativeSession {
@@ -51,6 +52,8 @@ type LaunchSizes = [gridX: number, gridY: number, gridZ: number, blockX: number,
 
 interface Addon {
   readonly Driver: new (ordinal: number) => NativeSession;
+  /** `native/nvml.h` */
+  readings(): DeviceReadings | { readonly unavailable: string };
 }
 
 // Ampere, which the kernels are generated for.
@@ -75,6 +78,14 @@ export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
   return driver;
 }
 
+/** Reads what the NVIDIA devices of this machine report, without opening one. @throws {UnsupportedError} if there is no driver or no device */
+export async function readDevices(): Promise<DeviceReadings> {
+  const readings = (await loadAddon()).readings();
+  if ("unavailable" in readings) throw new UnsupportedError("cuda", readings.unavailable);
+  return readings;
+}
+
+/** The addon of this platform. @throws {UnsupportedError} with the reason if there is none */
 async function loadAddon(): Promise<Addon> {
   const { createRequire } = await import("node:module");
   const { existsSync } = await import("node:fs");

@@ -31,7 +31,9 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
     let folder = "";
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), "fake-cuda-"));
-      await run(compiler, ["-std=c++17", "-shared", "-fPIC", "-O1", here("native/fakeCuda.cc"), "-o", join(folder, "libcuda.so.1")]);
+      const build = (source: string, library: string) =>
+        run(compiler, ["-std=c++17", "-shared", "-fPIC", "-O1", here(`native/${source}`), "-o", join(folder, library)]);
+      await Promise.all([build("fakeCuda.cc", "libcuda.so.1"), build("fakeNvml.cc", "libnvidia-ml.so.1")]);
     });
     afterAll(() => rm(folder, { recursive: true }));
 
@@ -134,6 +136,26 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       const codes = join(folder, "kernels");
       expect(JSON.parse((await start("cached", {}, codes)).stdout)).toEqual({ values: [5] });
       expect((await readdir(codes)).length).toBe(1);
+    });
+
+    test("reads what devices report, and why there is nothing to read", async () => {
+      expect(await scenario("readings")).toEqual({
+        driverVersion: "580.12",
+        devices: [
+          {
+            index: 0,
+            name: "Fake GPU",
+            ...{ usedBytes: 20e9, freeBytes: 60e9, totalBytes: 80e9, utilization: 75, memoryUtilization: 40 },
+            ...{ clockMHz: 1980, memoryClockMHz: 3201, temperatureC: 41, powerW: 83.5 },
+          },
+          { index: 1, name: "Silent GPU" },
+        ],
+      });
+      const errors = [await scenario("readings", { FAKE_NVML_FAILURE: "1" }), await scenario("readings", { FAKE_NVML_NO_DEVICE: "1" })];
+      expect(errors.map(({ error }) => error)).toEqual([
+        "UnsupportedError: cuda: unsupported: NVML does not start (error 9)",
+        "UnsupportedError: cuda: unsupported: the NVIDIA driver finds no device",
+      ]);
     });
 
     test("says why there is no device", async () => {

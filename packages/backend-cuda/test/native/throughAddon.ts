@@ -1,6 +1,6 @@
 // Run in a process of its own, with the stand-in for libcuda.so.1 on the library path. Prints what it saw as JSON.
 import { createProgram } from "@centella/core";
-import { cuda } from "../../src/index.ts";
+import { cuda, readDevices } from "../../src/index.ts";
 import { openNativeDriver } from "../../src/nativeDriver.ts";
 
 const scenario = process.argv[2];
@@ -225,6 +225,14 @@ async function cached(): Promise<object> {
   return { values };
 }
 
+async function readings(): Promise<object> {
+  try {
+    return await readDevices();
+  } catch (error) {
+    return { error: textOf(error) };
+  }
+}
+
 const scenarios: Readonly<Record<string, () => Promise<object>>> = {
   whole,
   profile,
@@ -235,5 +243,6 @@ const scenarios: Readonly<Record<string, () => Promise<object>>> = {
   lost,
   reopened,
   cached,
+  readings,
 };
 console.log(JSON.stringify(await scenarios[scenario!]!()));

@@ -1,0 +1,55 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { centella, expectOneLine } from "./centella.ts";
+
+const run = promisify(execFile);
+const fakeNvml = fileURLToPath(new URL("../../backend-cuda/test/native/fakeNvml.cc", import.meta.url));
+
+const hasCompiler = await run("c++", ["--version"]).then(
+  () => true,
+  () => false,
+);
+
+describe.skipIf(!hasCompiler || process.platform !== "linux")("gpu over a stand-in for NVML (needs Linux and a C++ compiler)", () => {
+  let folder = "";
+  const env = (): Record<string, string> => ({ LD_LIBRARY_PATH: folder });
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "fake-nvml-"));
+    await run("c++", ["-std=c++17", "-shared", "-fPIC", fakeNvml, "-o", join(folder, "libnvidia-ml.so.1")]);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const rows = [
+    " gpu         memory used   busy     clock  memory clock  temperature  power  name",
+    "   0      20 GB of 80 GB   75 %  1980 MHz      3201 MHz        41 °C   84 W  Fake GPU",
+    "   1                   -      -         -             -            -      -  Silent GPU",
+  ];
+
+  test("shows what devices report after the backends", async () => {
+    const { stdout, code } = await centella(["gpu"], { env: env() });
+    expect(stdout).toMatch(/^wasm +cpu: /m);
+    expect(stdout.split("\n").slice(-5)).toEqual(["NVIDIA driver 580.12", ...rows, ""]);
+    expect(code).toBe(0);
+  });
+
+  test("says so where there is no device", async () => {
+    const noDevice = { ...env(), FAKE_NVML_NO_DEVICE: "1" };
+    const { stdout, code } = await centella(["gpu"], { env: noDevice });
+    expect(stdout).toMatch(/\n\nno NVIDIA GPU: the NVIDIA driver finds no device\n$/);
+    expect(code).toBe(0);
+    expectOneLine(await centella(["gpu", "--watch"], { env: noDevice }), "the NVIDIA driver finds no device");
+  });
+
+  test("watches devices until it is interrupted", async () => {
+    const { stdout, code } = await centella(["gpu", "--watch"], { env: env(), interruptAfter: /Silent/ });
+    expect(stdout).toBe(`${rows.join("\n")}\n`);
+    expect(code).toBe(130);
+    const { stdout: json } = await centella(["gpu", "--watch", "--json"], { env: env(), interruptAfter: /\n/ });
+    expect(JSON.parse(json)).toMatchObject({ driverVersion: "580.12", devices: [{ name: "Fake GPU" }, { name: "Silent GPU" }] });
+  });
+});
