@@ -6,6 +6,7 @@ import type {
   DeviceInfo,
   DType,
   Plan,
+  Recovery,
   Tensor,
   TensorSpec,
   TypedArray,
@@ -60,8 +61,8 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
   return {
     name: "webgpu",
     open: async () => {
-      const open = await openDevice(options);
-      return new WebgpuBackend(new DeviceQueue(open), open);
+      const open = (): Promise<OpenDevice> => openDevice(options);
+      return new WebgpuBackend(await open(), open);
     },
     weightBytes: deviceBytes,
   };
@@ -77,11 +78,16 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly memoryModel = "buffers";
   readonly fusion: FusionLimits;
   readonly plans: Set<WebgpuPlan> = new Set();
-  readonly #queue: DeviceQueue;
+  #queue: DeviceQueue;
   readonly #kernels: KernelTable<Kernel>;
+  readonly #open: () => Promise<OpenDevice>;
+  #recovery: Promise<Recovery> | undefined;
 
-  constructor(queue: DeviceQueue, { info, capabilities }: OpenDevice) {
-    this.#queue = queue;
+  /** @param open opens the same device again */
+  constructor(opened: OpenDevice, open: () => Promise<OpenDevice>) {
+    const { info, capabilities } = opened;
+    this.#queue = new DeviceQueue(opened);
+    this.#open = open;
     this.device = info;
     this.fusion = fusionLimits(capabilities);
     this.#kernels = kernelTableFor(capabilities);
@@ -92,11 +98,13 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   get isBusy(): boolean {
-    return !this.#queue.order.isIdle;
+    return this.#recovery !== undefined || !this.#queue.order.isIdle;
   }
 
   async enqueue<T>(work: () => T | Promise<T>): Promise<T> {
-    return await this.#queue.order.post(undefined, work);
+    // Plans that are disposed of are recovered first.
+    if (this.#recovery !== undefined) await this.#recovery.catch(() => undefined);
+    return this.#queue.guard(this.#queue.order.post(undefined, work) as Promise<T>);
   }
 
   requireAlive(): void {
@@ -118,8 +126,10 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
     const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
-    const parts = await withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
-      compileProgram(this.#queue, this.#kernels, lowered, persistents, background),
+    const parts = await this.#queue.guard(
+      withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
+        compileProgram(this.#queue, this.#kernels, lowered, persistents, background),
+      ),
     );
     const plan = new WebgpuPlan(this, this.#queue, parts);
     this.plans.add(plan);
@@ -151,6 +161,13 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     return timeCopies(this.#queue, tensor, count);
   }
 
+  recover(): Promise<Recovery> {
+    this.#recovery ??= this.#recover().finally(() => {
+      this.#recovery = undefined;
+    });
+    return this.#recovery;
+  }
+
   async idle(): Promise<void> {
     await this.#queue.idle();
   }
@@ -163,5 +180,17 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     }
     this.plans.clear();
     this.#queue.dispose();
+  }
+
+  async #recover(): Promise<Recovery> {
+    if (!this.#queue.isLost) {
+      this.requireAlive();
+      return { reset: [] };
+    }
+    const { reopen } = await import("./plan/recovery.ts");
+    this.#queue = await reopen(this.#queue, this.#open, this.#kernels, this.plans);
+    const stateOf = (plan: WebgpuPlan): Recovery["reset"] =>
+      [...plan.persistents.values()].flatMap(({ persistent: { name, init } }) => (init === "zeros" ? [{ plan, name }] : []));
+    return { reset: [...this.plans].flatMap(stateOf) };
   }
 }

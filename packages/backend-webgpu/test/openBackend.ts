@@ -4,18 +4,30 @@ import { useSwiftShader } from "@centella/test-devices";
 import { type WebgpuOptions, webgpu } from "../src/index.ts";
 import { guardedGpu } from "./guardedGpu.ts";
 
-/** A backend for tests and the device behind it, or the reason why there is none. */
-export async function openBackend(): Promise<{ readonly backend: Backend; readonly device: GPUDevice } | string> {
+/** A backend for tests, and what it was opened with. */
+export interface OpenedBackend {
+  readonly backend: Backend;
+  /** The device that the backend opened last. */
+  readonly device: GPUDevice;
+  readonly gpu: GPU;
+}
+
+/** A backend for tests, or the reason why there is none. */
+export async function openBackend(): Promise<OpenedBackend | string> {
   useSwiftShader();
   let device: GPUDevice | undefined;
   try {
-    const gpu = await dawn();
-    const backend = await webgpu({
-      gpu: intercept(gpu, (made) => {
-        device = made;
-      }),
-    }).open();
-    return { backend, device: device! };
+    const gpu = intercept(await dawn(), (made) => {
+      device = made;
+    });
+    const backend = await webgpu({ gpu }).open();
+    return {
+      backend,
+      get device() {
+        return device!;
+      },
+      gpu,
+    };
   } catch (error) {
     if (error instanceof UnsupportedError) return error.reason;
     throw error;

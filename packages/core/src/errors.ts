@@ -66,8 +66,8 @@ export class OutOfMemoryError extends CentellaError {
 /** The device is gone (driver reset, sticky GPU error, `destroy()`). Every pending and later call on it fails with this error. */
 export class DeviceLostError extends CentellaError {
   override name = "DeviceLostError";
-  constructor(device: string, reason: string) {
-    super("deviceLost", `${device}: the device was lost: ${reason}; create the backend again and reload the model`);
+  constructor(device: string, reason: string, fix = "create the backend again and reload the model") {
+    super("deviceLost", `${device}: the device was lost: ${reason}; ${fix}`);
   }
 }
 

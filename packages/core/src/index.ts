@@ -8,6 +8,7 @@ export type {
   Profile,
   ProfiledStep,
   ProfileOptions,
+  Recovery,
   RunOptions,
   TensorSource,
 } from "./backend/backend.ts";

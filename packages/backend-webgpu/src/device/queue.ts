@@ -1,6 +1,7 @@
 import { type ConcreteSpec, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
 import { type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, type Region, readbackUsage, tensorUsage } from "./buffers.ts";
+import type { Capabilities } from "./capabilities.ts";
 import type { OpenDevice } from "./device.ts";
 import { deviceBytes, roundUp } from "./layout.ts";
 import { PipelineCache } from "./pipelines.ts";
@@ -18,7 +19,7 @@ export interface Readback {
 export class DeviceQueue {
   readonly device: GPUDevice;
   readonly name: string;
-  readonly counters: Counters = createCounters();
+  readonly counters: Counters;
   readonly order: SubmissionOrder = new SubmissionOrder();
   readonly pending: PendingWork = new PendingWork();
   readonly pipelines: PipelineCache;
@@ -32,7 +33,9 @@ export class DeviceQueue {
   /** An error that the device raised while no promise was pending. The next call on the device throws it. */
   #unreported: Error | undefined;
 
-  constructor(open: OpenDevice) {
+  /** @param counters those of the lost device, in whose place this one was opened */
+  constructor(open: OpenDevice, counters: Counters = createCounters()) {
+    this.counters = counters;
     const { device, info } = open;
     this.#open = open;
     this.device = device;
@@ -42,11 +45,20 @@ export class DeviceQueue {
     this.tensors = new BufferPool(device, tensorUsage, onRefusal);
     this.uploads = new UploadRing(device, onRefusal);
     this.readbacks = new BufferPool(device, readbackUsage, onRefusal);
-    void device.lost.then(({ message, reason }) => this.#finish(new DeviceLostError(this.name, message || reason)));
+    void device.lost.then(({ message, reason }) => this.#finish(lossOf(this.name, message || reason)));
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
       this.#report(new KernelError("webgpu", "", event.error.message));
     });
+  }
+
+  get isLost(): boolean {
+    return this.#end instanceof DeviceLostError;
+  }
+
+  /** What kernels may use of the device. */
+  get capabilities(): Capabilities {
+    return this.#open.capabilities;
   }
 
   /** @throws {DeviceLostError | DisposedError | KernelError} if the device is gone or raised an error since the last call */
@@ -171,4 +183,8 @@ function arrayOf({ dtype, shape }: ConcreteSpec, mapped: ArrayBuffer, offset: nu
   if (target === undefined) return new type(mapped.slice(offset, offset + bytes));
   new Uint8Array(target.buffer, target.byteOffset, bytes).set(new Uint8Array(mapped, offset, bytes));
   return target;
+}
+
+function lossOf(name: string, reason: string): DeviceLostError {
+  return new DeviceLostError(name, reason, "await backend.recover(), or open the backend again and reload the model");
 }

@@ -41,11 +41,10 @@ export async function compileProgram(
   try {
     checkOutputs(lowered);
     const calls = dispatchesOf(lowered, kernels).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
-    const compiled = Promise.all(
-      calls.map(async ({ step, dispatch, pipeline }) => {
-        pipeline.value = await queue.pipelines.get(step.op.name, dispatch);
-      }),
-    ).then(() => undefined);
+    const pipelines = calls.map(async ({ step, dispatch, pipeline }) => {
+      pipeline.value = await queue.pipelines.get(step.op.name, dispatch);
+    });
+    const compiled = queue.guard(Promise.all(pipelines)).then(() => undefined);
     // The failure reaches what waits for the pipelines.
     compiled.catch(() => undefined);
     if (!background) await compiled;

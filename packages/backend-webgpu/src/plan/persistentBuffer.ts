@@ -12,34 +12,43 @@ const chunkBytes = 16 * 2 ** 20;
 
 /** A persistent in a GPU buffer. */
 export class WebgpuPersistentBuffer extends PersistentBuffer {
-  readonly buffer: GPUBuffer;
   readonly convertedTo: string | undefined;
-  readonly #queue: DeviceQueue;
+  #queue: DeviceQueue;
+  #buffer: GPUBuffer;
   /** Memory that a source was given to fill. */
   #place: MappedMemory | undefined;
 
   private constructor(queue: DeviceQueue, persistent: Persistent, buffer: GPUBuffer) {
     super(persistent);
     this.#queue = queue;
-    this.buffer = buffer;
+    this.#buffer = buffer;
     this.convertedTo = recodedTo(persistent.spec.dtype);
   }
 
   /** @throws {OutOfMemoryError} naming the tensor if the device cannot hold or bind it */
   static async create(queue: DeviceQueue, persistent: Persistent): Promise<WebgpuPersistentBuffer> {
-    const { name, spec } = persistent;
-    const bytes = paddedBytes(deviceBytes(spec));
-    const limit = queue.device.limits.maxStorageBufferBindingSize;
-    if (bytes > limit) {
-      const fix = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor; split it, or use another backend`;
-      throw new OutOfMemoryError(queue.name, bytes, limit, fix);
-    }
-    const buffer = await guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
-    return new WebgpuPersistentBuffer(queue, persistent, buffer);
+    return new WebgpuPersistentBuffer(queue, persistent, await allocate(queue, persistent));
+  }
+
+  /** Moves to a device that was opened in place of a lost one, and fills the new memory. @throws as {@link create}, and as the source */
+  async moveTo(queue: DeviceQueue): Promise<void> {
+    this.#place = undefined;
+    this.#queue = queue;
+    this.#buffer = await allocate(queue, this.persistent);
+    await this.refill();
+  }
+
+  get buffer(): GPUBuffer {
+    return this.#buffer;
   }
 
   get bytes(): number {
     return this.buffer.size;
+  }
+
+  /** The source is read again when the device was lost. */
+  protected override get keepsSource(): boolean {
+    return true;
   }
 
   protected override chunks(): Iterable<Chunk> {
@@ -97,4 +106,14 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
     if (this.#place !== undefined) void this.#queue.uploads.release(this.#place.buffer);
     this.buffer.destroy();
   }
+}
+
+async function allocate(queue: DeviceQueue, { name, spec }: Persistent): Promise<GPUBuffer> {
+  const bytes = paddedBytes(deviceBytes(spec));
+  const limit = queue.device.limits.maxStorageBufferBindingSize;
+  if (bytes > limit) {
+    const fix = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor; split it, or use another backend`;
+    throw new OutOfMemoryError(queue.name, bytes, limit, fix);
+  }
+  return guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
 }

@@ -49,8 +49,8 @@ interface RunTensors {
 
 /** A program on a WebGPU device. */
 export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
-  readonly #parts: PlanParts;
-  readonly #queue: DeviceQueue;
+  #parts: PlanParts;
+  #queue: DeviceQueue;
   readonly #variants = new LruCache<Variant>(maxVariants);
   #isCompiled = false;
 
@@ -58,10 +58,21 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     super(owner, parts.lowered, parts.persistents);
     this.#queue = queue;
     this.#parts = parts;
-    const settle = (): void => {
-      this.#isCompiled = true;
-    };
-    parts.compiled.then(settle, () => undefined);
+    this.#watch(parts);
+  }
+
+  /** Goes on with what was compiled for a device that was opened in place of a lost one. */
+  moveTo(queue: DeviceQueue, parts: PlanParts): void {
+    this.#queue = queue;
+    this.#parts = parts;
+    this.#variants.clear();
+    this.#isCompiled = false;
+    this.#watch(parts);
+  }
+
+  /** What the plan was compiled from. */
+  get source(): Lowered {
+    return this.lowered;
   }
 
   /** Bytes of everything but the persistents: temporaries, constants, uploads. */
@@ -130,6 +141,13 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   protected override free(): void {
     this.#variants.clear();
     for (const buffer of this.#parts.buffers) buffer.destroy();
+  }
+
+  #watch(parts: PlanParts): void {
+    const settle = (): void => {
+      if (this.#parts === parts) this.#isCompiled = true;
+    };
+    parts.compiled.then(settle, () => undefined);
   }
 
   #tensorsOf(inputs: Binding["inputs"]): RunTensors {

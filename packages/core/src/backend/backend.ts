@@ -165,6 +165,12 @@ export interface CompileOptions {
   readonly signal?: AbortSignal;
 }
 
+/** The state that was lost with a device; see {@link Backend.recover}. */
+export interface Recovery {
+  /** Persistents that start as zeros, and hold zeros again. */
+  readonly reset: readonly { readonly plan: Plan; readonly name: string }[];
+}
+
 /** A place to compute. It owns memory and kernels, and knows nothing about models. */
 export interface Backend {
   readonly name: string;
@@ -210,6 +216,13 @@ export interface Backend {
    * microseconds. The driver copies, not a kernel: its rate is the one to hold kernels against. Only for devices with memory of their own.
    */
   timeCopies?(tensor: Tensor, count: number): Promise<number>;
+  /**
+   * Opens the device again after calls failed with a `DeviceLostError`. Plans can be used again: their kernels are compiled, and weights
+   * are loaded from the sources that they were loaded from, which must still be readable. Persistents that start as zeros do so
+   * again. Tensors on the device are gone. Nothing happens if the device was not lost. Absent on backends that cannot do this.
+   * @throws {UnsupportedError} if there is no such device any more; the errors of the sources. The backend can then be recovered later.
+   */
+  recover?(): Promise<Recovery>;
   /** Resolves when all queued work is done. Errors of runs reach the readers of their outputs. */
   idle(): Promise<void>;
   /** Frees everything, including the device. Plans and tensors of the backend cannot be used afterwards. */

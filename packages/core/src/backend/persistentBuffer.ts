@@ -35,7 +35,7 @@ export abstract class PersistentBuffer {
   abstract readonly convertedTo: string | undefined;
   #isLoaded: boolean;
   #plans = 1;
-  /** Source of the stored form that memory holds in another form. */
+  /** Source of the content, where it may be read again. */
   #source: TensorSource | undefined;
 
   constructor(persistent: Persistent) {
@@ -71,7 +71,7 @@ export abstract class PersistentBuffer {
     if (source.size !== total)
       throw new ShapeError(`load ${name}`, `a source of ${total} bytes for ${formatSpec(spec)}`, `${source.size} bytes`);
     signal?.throwIfAborted();
-    this.#isLoaded = false;
+    [this.#isLoaded, this.#source] = [false, undefined];
     let done = 0;
     await this.transfer(
       async ({ offset, length }, place) => {
@@ -88,7 +88,7 @@ export abstract class PersistentBuffer {
       },
     );
     if (total === 0) onProgress?.(0, 0);
-    this.#source = this.convertedTo === undefined ? undefined : source;
+    this.#source = this.keepsSource ? source : undefined;
     this.#isLoaded = true;
   }
 
@@ -107,6 +107,22 @@ export abstract class PersistentBuffer {
     this.clear();
     this.#source = undefined;
     this.#isLoaded = true;
+  }
+
+  /** Fills new memory, after the device was lost with the old one: weights that were loaded from their source, state with zeros. */
+  protected async refill(): Promise<void> {
+    const source = this.#source;
+    if (this.persistent.init === "zeros") this.reset();
+    else if (source !== undefined) {
+      await this.load(source, {}).finally(() => {
+        this.#source = source;
+      });
+    }
+  }
+
+  /** Whether `load` keeps its source: to save it where memory holds another form, or to load it again. */
+  protected get keepsSource(): boolean {
+    return this.convertedTo !== undefined;
   }
 
   /** The chunks in which `load` reads its source. By default of whole blocks and whole 32-bit words. */
