@@ -28,6 +28,26 @@ test.each([1, 4, 1000])("messages of the Harmony format to functions are calls, 
   expect(parts.find(({ type }) => type === "reasoning")).toMatchObject({ text: expect.stringContaining("H") });
 });
 
+test.each([1, 5, 1000])("several messages to functions in one turn are as many calls, in pieces of %d characters", async (size) => {
+  const splitter = (await separationOf("harmony")).createSplitter("");
+  const collector = await collectorOf(namedFormats.harmony);
+  const message = (name: string, args: string) =>
+    `<|channel|>commentary to=functions.${name} json<|message|>${args}<|end|><|start|>assistant`;
+  const text = `${message("f", '{"n": 1}')}${message("f", '{"n": ')}${message("g", "{}")}<|channel|>final<|message|>Done.`;
+  const parts = [];
+  for (let at = 0; at < text.length; at += size) parts.push(...collector.push(splitter.push(text.slice(at, at + size))));
+  parts.push(...collector.push(splitter.flush()), ...collector.flush());
+  expect(collector.finished).toEqual([
+    { id: "call00000", name: "f", arguments: { n: 1 } },
+    { id: "call00002", name: "g", arguments: {} },
+  ]);
+  const calls = parts.flatMap((part) => (part.type === "toolCall" ? [part] : []));
+  expect(calls.filter(({ isFirst }) => isFirst).map(({ index }) => index)).toEqual([0, 1, 2]);
+  expect(calls.filter(({ isLast }) => isLast).map(({ index }) => index)).toEqual([0, 2]);
+  const last = parts.findLastIndex((part) => part.type === "toolCall");
+  expect(parts.findIndex(({ type }) => type === "text")).toBeGreaterThan(last);
+});
+
 test("a call that is cut short or whose arguments are no JSON is not finished", async () => {
   for (const text of ['<tool_call>\n{"name": "f", "arguments": {"a": 1', '<tool_call>\n{"name": "f", "arguments": {a}}\n</tool_call>']) {
     const collector = await collectorOf(namedFormats.hermes);

@@ -43,25 +43,34 @@ export class CallCollector {
 
   push(spans: readonly TextSpan[]): (TextSpan | PlainCallPart)[] {
     return spans.flatMap((span): (TextSpan | PlainCallPart)[] => {
-      if (span.type === "text") return this.#parser.push(span.text).map((piece) => (piece.type === "text" ? piece : this.#part(piece)));
-      const { recipient } = span;
-      if (span.type !== "commentary" || !recipient?.startsWith(recipientOfTools)) return [span];
-      return [this.#message(recipient.slice(recipientOfTools.length), span)];
+      if (span.type === "text") {
+        const ended = this.#endMessage();
+        return [...ended, ...this.#parser.push(span.text).map((piece) => (piece.type === "text" ? piece : this.#part(piece)))];
+      }
+      const { recipient, isFirst } = span;
+      const name =
+        span.type === "commentary" && recipient?.startsWith(recipientOfTools) ? recipient.slice(recipientOfTools.length) : undefined;
+      const ended = name === undefined || isFirst ? this.#endMessage() : [];
+      return [...ended, name === undefined ? span : this.#message(name, span)];
     });
   }
 
   /** Ends the answer. */
   flush(): (TextSpan | PlainCallPart)[] {
     const rest = this.#parser.flush().map((piece) => (piece.type === "text" ? piece : this.#part(piece)));
-    if (this.#open !== undefined && this.#messages > 0) {
-      const last = { type: "toolCall", index: this.#messages - 1, name: this.#open.name, argumentsDelta: "" } as const;
-      const isLast = this.#isWhole();
-      if (isLast) rest.push(this.#part({ ...last, isFirst: false, isLast }));
-    }
-    return rest;
+    return [...rest, ...this.#endMessage()];
   }
 
-  /** A message of the Harmony format to a tool. Its end is that of the answer. */
+  /** Ends a message of the Harmony format to a tool. One that was cut short is no call. */
+  #endMessage(): PlainCallPart[] {
+    if (this.#open === undefined || this.#messages === 0) return [];
+    const last = { type: "toolCall", index: this.#messages - 1, name: this.#open.name, argumentsDelta: "" } as const;
+    if (this.#isWhole()) return [this.#part({ ...last, isFirst: false, isLast: true })];
+    this.#open = undefined;
+    return [];
+  }
+
+  /** A message of the Harmony format to a tool. Its end is the next message, or that of the answer. */
   #message(name: string, { text, isFirst = false }: TextSpan): PlainCallPart {
     if (isFirst) this.#messages++;
     return this.#part({ type: "toolCall", index: this.#messages - 1, name, argumentsDelta: text, isFirst, isLast: false });

@@ -7,6 +7,6 @@ import { NotationReader } from "./notationReader.ts";
 export function notationFamily(syntax: NotationSyntax): ArgumentFamily {
   return {
     createReader: () => new NotationReader(syntax),
-    grammar: (name, schema, { markup }) => ({ grammar: notationGrammar(name, schema, markup, syntax), warnings: [] }),
+    grammar: (name, schema, context) => ({ grammar: notationGrammar(name, schema, context, syntax), warnings: [] }),
   };
 }

@@ -4,7 +4,6 @@ import {
   choice,
   type Expression,
   empty,
-  fromJsonSchema,
   type Grammar,
   type Regular,
   reference,
@@ -13,9 +12,21 @@ import {
   text,
 } from "@centella/grammar";
 import { isRecord } from "@centella/quant/checks";
-import { type Markup, textWithout } from "../../format/markup.ts";
+import { textWithout } from "../../format/markup.ts";
+import { schemaGrammar } from "../../format/schemaGrammar.ts";
 import type { NotationSyntax, ValueType } from "../formats/toolFormat.ts";
-import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf, unsupported } from "./schemaParts.ts";
+import type { ArgumentContext } from "./argumentFamily.ts";
+import {
+  alternativesOf,
+  memberList,
+  type ObjectSchema,
+  propertiesOf,
+  resolved,
+  type SchemaContext,
+  stringsOf,
+  target,
+  unsupported,
+} from "./schemaParts.ts";
 import { typesOfSchema } from "./valueTypes.ts";
 
 /** Quotation mark of Gemma. */
@@ -23,22 +34,22 @@ const gemmaQuote = '<|"|>';
 
 /**
  * The grammar of arguments as keys and values in the notation of Python or Gemma.
- * @throws {UnsupportedError} for a schema that cannot be enforced like this; {GrammarError}
+ * @throws {UnsupportedError} for a schema that cannot be enforced like this; {GrammarError}; the signal's reason
  */
-export function notationGrammar(tool: string, root: ObjectSchema, markup: Markup, syntax: NotationSyntax): Grammar {
-  return new NotationWriter({ tool, root }, markup, syntax).grammar();
+export function notationGrammar(tool: string, root: ObjectSchema, given: ArgumentContext, syntax: NotationSyntax): Grammar {
+  return new NotationWriter({ tool, root }, given, syntax).grammar();
 }
 
 class NotationWriter {
   readonly #context: SchemaContext;
-  readonly #markup: Markup;
+  readonly #given: ArgumentContext;
   readonly #syntax: NotationSyntax;
   readonly #rules: Record<string, Expression> = {};
   readonly #names = new Map<ObjectSchema, string>();
 
-  constructor(context: SchemaContext, markup: Markup, syntax: NotationSyntax) {
+  constructor(context: SchemaContext, given: ArgumentContext, syntax: NotationSyntax) {
     this.#context = context;
-    this.#markup = markup;
+    this.#given = given;
     this.#syntax = syntax;
   }
 
@@ -59,13 +70,14 @@ class NotationWriter {
 
   /** A value, as a rule for each schema, since schemas may contain themselves. */
   #value(given: unknown): Expression {
-    const schema = resolved(given, this.#context);
+    const schema = target(given, this.#context);
     const isAny = Object.keys(schema).length === 0;
     const known = this.#names.get(isAny ? anySchema : schema);
     if (known !== undefined) return reference(known);
     const name = `value${this.#names.size}`;
     this.#names.set(isAny ? anySchema : schema, name);
-    this.#rules[name] = choice([...typesOfSchema(schema)].map((type) => this.#ofType(type, schema)));
+    const alternatives = alternativesOf(schema, this.#context);
+    this.#rules[name] = choice(alternatives.flatMap((each) => [...typesOfSchema(each)].map((type) => this.#ofType(type, each))));
     return reference(name);
   }
 
@@ -79,7 +91,7 @@ class NotationWriter {
       case "boolean":
         return choice([true, false].filter(allows).map((value) => text(this.#word(value))));
       case "number":
-        return fromJsonSchema({ ...schema, type: schema.type === "integer" ? "integer" : "number" }).start;
+        return this.#json(schema, schema.type === "integer" ? "integer" : "number");
       case "string":
         return this.#string(schema);
       case "array":
@@ -96,11 +108,16 @@ class NotationWriter {
 
   #string(schema: ObjectSchema): Expression {
     if (this.#syntax.notation === "gemma") {
-      const quote = this.#markup.item(gemmaQuote);
+      const quote = this.#given.markup.item(gemmaQuote);
       return sequence([quote, and([stringsOf(schema, this.#context), textWithout(gemmaQuote)]), quote]);
     }
     // JSON's strings are Python's as well.
-    return fromJsonSchema({ ...schema, type: "string" }).start;
+    return this.#json(schema, "string");
+  }
+
+  /** JSON's notation of a scalar. */
+  #json(schema: ObjectSchema, type: string): Expression {
+    return schemaGrammar({ ...schema, type }, { signal: this.#given.signal }).start;
   }
 
   #array(schema: ObjectSchema): Expression {

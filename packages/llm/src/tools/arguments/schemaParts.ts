@@ -34,26 +34,15 @@ export interface SchemaContext {
   readonly root: ObjectSchema;
 }
 
-const annotations = [
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "$comment",
-  "type",
-  "enum",
-  "const",
-];
+const annotations = ["title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$comment"];
+const valueKeywords = ["type", "enum", "const"];
 const numberKeywords = ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 const stringKeywords = ["minLength", "maxLength", "pattern", "format"];
 const containerKeywords = ["items", "minItems", "maxItems", "properties", "required", "additionalProperties"];
 const rootKeywords = ["$schema", "$id", "$defs", "definitions"];
-const known = new Set([...annotations, ...numberKeywords, ...stringKeywords, ...containerKeywords, ...rootKeywords]);
+const known = new Set([...annotations, ...valueKeywords, ...numberKeywords, ...stringKeywords, ...containerKeywords, ...rootKeywords]);
 
-/** Most references that lead to one another. */
+/** Most references, and choices of schemas, that lead to one another. */
 const maxReferences = 32;
 
 /**
@@ -61,16 +50,45 @@ const maxReferences = 32;
  * @throws {UnsupportedError} for a reference that leaves the schema, and for keywords that formats without JSON do not enforce
  */
 export function resolved(schema: unknown, context: SchemaContext): ObjectSchema {
+  const found = target(schema, context);
+  const keyword = Object.keys(found).find((key) => !known.has(key));
+  if (keyword !== undefined) throw unsupported(context, JSON.stringify(keyword));
+  return found;
+}
+
+/**
+ * The schemas of which a value must match one: those of `anyOf`, each with the keywords beside it, or the schema itself.
+ * @throws as {@link resolved}
+ */
+export function alternativesOf(schema: unknown, context: SchemaContext, depth = 0): readonly ObjectSchema[] {
+  const found = target(schema, context);
+  if (found.anyOf === undefined) return [resolved(found, context)];
+  const { anyOf, ...rest } = found;
+  if (depth === maxReferences || !Array.isArray(anyOf)) throw unsupported(context, '"anyOf" in a cycle');
+  const shared = Object.entries(rest).filter(([key]) => !annotations.includes(key));
+  return anyOf
+    .filter((each) => each !== false)
+    .flatMap((each) => alternativesOf(each, context, depth + 1))
+    .map((each) => merged(each, shared, context));
+}
+
+/** Both conditions at once, if none of their keywords depends on another. */
+function merged(schema: ObjectSchema, shared: readonly (readonly [key: string, value: unknown])[], context: SchemaContext): ObjectSchema {
+  const clash = shared.find(([key]) => containerKeywords.includes(key) || Object.hasOwn(schema, key));
+  if (clash !== undefined) throw unsupported(context, `"anyOf" beside ${JSON.stringify(clash[0])}`);
+  return shared.length === 0 ? schema : { ...schema, ...Object.fromEntries(shared) };
+}
+
+/** The object that a schema is or refers to. */
+export function target(schema: unknown, context: SchemaContext): ObjectSchema {
   let found = schema;
   for (let i = 0; isRecord(found) && typeof found.$ref === "string"; i++) {
-    if (i === maxReferences || Object.keys(found).some((key) => key !== "$ref" && !annotations.includes(key)))
+    if (i === maxReferences || Object.keys(found).some((key) => key !== "$ref" && ![...annotations, ...valueKeywords].includes(key)))
       throw unsupported(context, `"$ref" beside other keywords`);
     found = atPointer(context, found.$ref);
   }
   if (found === undefined || found === true) return {};
   if (!isRecord(found)) throw unsupported(context, "a schema that no value fits");
-  const keyword = Object.keys(found).find((key) => !known.has(key));
-  if (keyword !== undefined) throw unsupported(context, JSON.stringify(keyword));
   return found;
 }
 

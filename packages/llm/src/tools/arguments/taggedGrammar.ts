@@ -16,7 +16,7 @@ import { anySpace, type Markup, textWithout } from "../../format/markup.ts";
 import { schemaGrammar } from "../../format/schemaGrammar.ts";
 import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
 import type { ArgumentContext } from "./argumentFamily.ts";
-import { memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
+import { alternativesOf, memberList, type ObjectSchema, propertiesOf, resolved, type SchemaContext, stringsOf } from "./schemaParts.ts";
 import { typesOfSchema } from "./valueTypes.ts";
 
 /**
@@ -32,7 +32,7 @@ export function taggedGrammar(tool: string, root: ObjectSchema, { markup, signal
   const isOpen = properties.length === 0 && root.additionalProperties !== false;
   if (isOpen) values.any = { start: anyArguments(markup, syntax), rules: {} };
   for (const [i, [name, schema]] of properties.entries())
-    values[`value${i}`] = valueGrammar(name, resolved(schema, context), { context, markup, signal, syntax });
+    values[`value${i}`] = valueGrammar(name, alternativesOf(schema, context), { context, markup, signal, syntax });
   const { first, next } = syntax;
   const combined = combine(values, (parts) => {
     const members = properties.map(([name, , isRequired], i) => ({
@@ -49,24 +49,26 @@ interface ValueContext extends ArgumentContext {
   readonly syntax: TaggedSyntax;
 }
 
-/** What follows the name of an argument. */
-function valueGrammar(name: string, schema: ObjectSchema, valueContext: ValueContext): Grammar {
+/** What follows the name of an argument, whose value matches one of the schemas. */
+function valueGrammar(name: string, schemas: readonly ObjectSchema[], valueContext: ValueContext): Grammar {
   const { context, markup, syntax } = valueContext;
-  const types = typesOfSchema(schema);
   const close = closeOf(syntax, name);
-  const others = [...types].filter((type) => type !== "string");
-  const grammars: Record<string, Grammar> = {};
+  const typed = schemas.map((schema) => ({ schema, types: [...typesOfSchema(schema)] }));
+  const others = new Set(typed.flatMap(({ types }) => types.filter((type) => type !== "string")));
   // Types that share their markup share their values as well.
-  for (const open of new Set(others.map((type) => syntax.open[type]))) {
-    const own = others.filter((type) => syntax.open[type] === open);
-    grammars[open] = otherValues(schema, own, valueContext);
-  }
-  return combine(grammars, (parts) => {
-    const alternatives = Object.keys(grammars).map((open) => sequence([markup.item(open), parts[open] as Expression, markup.item(close)]));
-    if (types.has("string")) {
-      const same = others.filter((type) => syntax.open[type] === syntax.open.string);
-      const strings = and([stringsOf(schema, context), textWithout(close), ...same.map(notLike)]);
-      alternatives.push(sequence([markup.item(syntax.open.string), strings, markup.item(close)]));
+  const values = typed.flatMap(({ schema, types }) =>
+    [...new Set(types.map((type) => syntax.open[type]))].flatMap((open) => {
+      const own = types.filter((type) => type !== "string" && syntax.open[type] === open);
+      return own.length === 0 ? [] : [{ open, grammar: otherValues(schema, own, valueContext) }];
+    }),
+  );
+  return combine<string>(Object.fromEntries(values.map(({ grammar }, i) => [`${i}`, grammar])), (parts) => {
+    const alternatives = values.map(({ open }, i) => sequence([markup.item(open), parts[i] as Expression, markup.item(close)]));
+    const strings = typed.filter(({ types }) => types.includes("string")).map(({ schema }) => stringsOf(schema, context));
+    if (strings.length > 0) {
+      const same = [...others].filter((type) => syntax.open[type] === syntax.open.string);
+      const texts = and([choice(strings), textWithout(close), ...same.map(notLike)]);
+      alternatives.push(sequence([markup.item(syntax.open.string), texts, markup.item(close)]));
     }
     return choice(alternatives);
   });

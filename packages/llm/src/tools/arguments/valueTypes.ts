@@ -1,14 +1,23 @@
+import { UnsupportedError } from "@centella/core";
 import { isRecord } from "@centella/quant/checks";
 import type { ValueType } from "../formats/toolFormat.ts";
 import type { ArgumentSchema } from "./argumentReader.ts";
+import { alternativesOf } from "./schemaParts.ts";
 
 const all: ReadonlySet<ValueType> = new Set(["string", "number", "boolean", "null", "array", "object"]);
 
-/** Types that the schema of a tool allows for an argument, as far as its `type`, `enum` or `const` says so. */
+/** Types that the schema of a tool allows for an argument, as far as its `type`, `enum`, `const` or `anyOf` says so. */
 export function typesOf(schema: ArgumentSchema, name: string): ReadonlySet<ValueType> {
-  const properties = isRecord(schema) && isRecord(schema.properties) ? schema.properties : {};
-  const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-  return isRecord(property) ? typesOfSchema(property) : all;
+  if (!isRecord(schema) || !isRecord(schema.properties) || !Object.hasOwn(schema.properties, name)) return all;
+  try {
+    const alternatives = alternativesOf(schema.properties[name], { tool: "", root: schema });
+    return new Set(alternatives.flatMap((each) => [...typesOfSchema(each)]));
+  } catch (error) {
+    // Without a constraint, schemas may have keywords that say more of types than can be read from them.
+    if (!(error instanceof UnsupportedError)) throw error;
+    const property = schema.properties[name];
+    return isRecord(property) ? typesOfSchema(property) : all;
+  }
 }
 
 /** Types that a schema allows, as far as its `type`, `enum` or `const` says so. */
