@@ -49,7 +49,7 @@ export type { JsonSchema, SchemaWarning } from "./json/documents.ts";
 export { stringFormat } from "./json/formats.ts";
 export { fromJsonSchema, type JsonSchemaGrammar, type JsonSchemaOptions } from "./json/fromJsonSchema.ts";
 export { fromLark, type LarkGrammar, type LarkOptions } from "./lark/fromLark.ts";
-export { type JsonValue, partialJson } from "./partial/partialJson.ts";
+export { type JsonValue, PartialJson, partialJson } from "./partial/partialJson.ts";
 export { fromRegex, type RegexOptions } from "./regex/fromRegex.ts";
 export { isNever, matches } from "./regular/decide.ts";
 export { type Vocabulary, type VocabularyOptions, vocabulary } from "./vocabulary/vocabulary.ts";

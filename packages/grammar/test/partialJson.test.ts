@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
-import { GrammarError, type JsonValue, partialJson } from "../src/index.ts";
+import { describe, expect, test, vi } from "vitest";
+import { GrammarError, type JsonValue, PartialJson, partialJson } from "../src/index.ts";
 
 /** Whether `later` is `earlier` or what it may grow to. */
 function growsTo(earlier: JsonValue | undefined, later: JsonValue | undefined): boolean {
@@ -140,5 +140,44 @@ describe("partialJson", () => {
     let [value, depth] = [partialJson('[{"a":'.repeat(5e5)), 0];
     for (; typeof value === "object" && value !== null; depth++) value = Array.isArray(value) ? value[0] : value.a;
     expect(depth).toBe(1e6);
+  });
+});
+
+describe("PartialJson", () => {
+  test("gives every beginning its value, however the text is cut, and leaves earlier values alone", () => {
+    const property = fc.property(
+      fc.jsonValue({ maxDepth: 4, stringUnit: "binary" }),
+      fc.constantFrom(undefined, 2),
+      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+      (value, indent, sizes) => {
+        const text = JSON.stringify(value, null, indent);
+        const reader = new PartialJson();
+        const seen: [value: JsonValue | undefined, copy: string | undefined][] = [];
+        for (let at = 0, i = 0; at < text.length; i++) {
+          const size = sizes[i % sizes.length]!;
+          const now = reader.push(text.slice(at, at + size)).value;
+          at = Math.min(text.length, at + size);
+          expect(now, text.slice(0, at)).toEqual(partialJson(text.slice(0, at)));
+          seen.push([now, JSON.stringify(now)]);
+        }
+        for (const [now, copy] of seen) expect(JSON.stringify(now)).toBe(copy);
+      },
+    );
+    fc.assert(property, { seed: 20, numRuns: 300 });
+  });
+
+  test("reads each piece once", () => {
+    const text = `{"a": [${'[1, true, "text"], '.repeat(400)}0], "b": "${"abc \\n".repeat(3000)}"}`;
+    const units = vi.spyOn(RegExp.prototype, "exec");
+    const reader = new PartialJson();
+    for (const character of text) reader.push(character);
+    expect(reader.value).toEqual(JSON.parse(text));
+    expect(units.mock.calls.reduce((sum, [given]) => sum + given.length, 0)).toBeLessThan(30 * text.length);
+    units.mockRestore();
+  });
+
+  test("errors have their place in the whole text", () => {
+    const reader = new PartialJson().push('{"a": 1,\n').push(' "b": ');
+    expect(() => reader.push("?")).toThrow(expect.objectContaining({ code: "GRAMMAR_SYNTAX", line: 2, column: 7 }));
   });
 });

@@ -11,66 +11,110 @@ export type JsonValue = null | boolean | number | string | JsonValue[] | { [key:
  * is the whole text, the digits so far count.
  *
  * A longer beginning of the same text never takes a value back: strings, arrays and objects grow, the remaining values stay. The whole text
- * has the value that `JSON.parse` gives it. The time is linear in the length of the text.
+ * has the value that `JSON.parse` gives it. The time is linear in the length of the text. {@link PartialJson} reads a text that grows.
  *
  * @returns `undefined` while the text has no value yet.
  * @throws GrammarError with code `GRAMMAR_SYNTAX`, line and column if no JSON text begins like this.
  */
 export function partialJson(text: string): JsonValue | undefined {
-  if (typeof text !== "string") throw argumentError("partialJson", "a text", shown(text));
-  const completed = new PrefixScanner(text).complete();
-  return completed === undefined ? undefined : JSON.parse(completed);
+  return new PartialJson().push(text).value;
 }
 
 /** What may come next, white space aside. */
 type Expected = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma or end";
 
-const literals: Readonly<Record<string, string>> = { t: "true", f: "false", n: "null" };
+/** An array or object whose end has not come. `key` is the property whose value comes next. */
+type Container =
+  | { readonly closer: "]"; readonly items: JsonValue[] }
+  | { readonly closer: "}"; readonly members: { [key: string]: JsonValue }; key: string };
+
+const literals: Readonly<Record<string, readonly [word: string, value: JsonValue]>> = {
+  t: ["true", true],
+  f: ["false", false],
+  n: ["null", null],
+};
 const number = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/;
 const numberPrefix = /^-?(?:(?:0|[1-9][0-9]*)(?:\.(?:[0-9]+(?:[eE][+-]?[0-9]*)?)?|[eE][+-]?[0-9]*)?)?$/;
 const numberPart = /[-+.eE0-9]*/y;
 const letters = /[a-z]*/y;
 const whiteSpace = /[ \t\n\r]*/y;
+/** Characters of a string that stand for themselves. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: strings have no control characters
+const plainCharacters = /[^"\\\u0000-\u001f]*/y;
 const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{0,4})?/y;
-const [quote, backslash] = [0x22, 0x5c];
 
-/** Finds the longest part of a beginning of a JSON text that can be completed, and what completes it. */
-class PrefixScanner {
-  /** The closing brackets of the open containers, outermost first. */
-  readonly #closers: string[] = [];
-  #expected: Expected = "value";
-  #position = 0;
-  /** `text` up to `end`, with the closers of `depth` containers, is a JSON text. */
-  #end = 0;
-  #depth = 0;
-  /** Text that stands for what comes after `end`: the rest of a string or literal. */
+/** Reads a JSON text that arrives in pieces, each piece once. The values have the meaning of {@link partialJson}. */
+export class PartialJson {
+  /** What is read, for the places of errors. */
+  #read = "";
+  /** Text that is not read, since it may be the beginning of something longer. */
   #rest = "";
-  readonly #text: string;
+  #position = 0;
+  #expected: Expected = "value";
+  /** Open containers, outermost first. */
+  readonly #open: Container[] = [];
+  /** The whole characters of the string that is open. */
+  #string: string | undefined;
+  /** Half of a character at the end of that string. */
+  #half = "";
+  #isKey = false;
+  /** The value of the whole text, once it has ended. */
+  #value: JsonValue | undefined;
 
-  constructor(text: string) {
-    this.#text = text;
+  /**
+   * Adds text.
+   * @throws GrammarError as {@link partialJson}; the text cannot go on then
+   */
+  push(text: string): this {
+    if (typeof text !== "string") throw argumentError("partialJson", "a text", shown(text));
+    this.#rest += text;
+    this.#position = 0;
+    while (this.#position < this.#rest.length && this.#scan());
+    this.#read += this.#rest.slice(0, this.#position);
+    this.#rest = this.#rest.slice(this.#position);
+    return this;
   }
 
-  complete(): string | undefined {
-    for (this.#skip(whiteSpace); this.#position < this.#text.length; this.#skip(whiteSpace))
-      this.#scanToken(this.#text[this.#position] as string);
-    if (this.#end === 0 && this.#rest === "") return undefined;
-    return this.#text.slice(0, this.#end) + this.#rest + this.#closers.slice(0, this.#depth).reverse().join("");
+  /** The value so far. It has parts in common with earlier ones, so it must not be changed. */
+  get value(): JsonValue | undefined {
+    let value = this.#openValue();
+    if (this.#open.length === 0) return value ?? this.#value;
+    for (let i = this.#open.length - 1; i >= 0; i--) {
+      const container = this.#open[i] as Container;
+      if (container.closer === "]") value = value === undefined ? [...container.items] : [...container.items, value];
+      else value = value === undefined ? { ...container.members } : { ...container.members, [container.key]: value };
+    }
+    return value;
   }
 
-  #scanToken(character: string): void {
+  /** The value that the text breaks off in, containers apart. */
+  #openValue(): JsonValue | undefined {
+    if (this.#string !== undefined) return this.#isKey ? undefined : this.#string;
+    const literal = literals[this.#rest[0] ?? ""];
+    if (literal !== undefined) return literal[1];
+    const digits = this.#open.length === 0 ? number.exec(this.#rest)?.[0] : undefined;
+    return digits === undefined ? undefined : Number(digits);
+  }
+
+  /** Reads on. Returns whether it came further: more text is needed otherwise. */
+  #scan(): boolean {
+    if (this.#string !== undefined) return this.#scanString();
+    this.#match(whiteSpace);
+    const character = this.#rest[this.#position];
+    if (character === undefined) return false;
     const expected = this.#expected;
-    if (character === this.#closers.at(-1) && (expected === "comma or end" || expected.endsWith(`or ${character}`))) this.#close();
-    else if (expected === "comma or end" && character === "," && this.#closers.length > 0)
-      this.#pass(this.#closers.at(-1) === "}" ? "key" : "value");
+    const closer = this.#open.at(-1)?.closer;
+    if (character === closer && (expected === "comma or end" || expected.endsWith(`or ${character}`))) this.#close();
+    else if (expected === "comma or end" && character === "," && closer !== undefined) this.#pass(closer === "}" ? "key" : "value");
     else if (expected === "colon" && character === ":") this.#pass("value");
-    else if (expected.startsWith("key") && character === '"') this.#scanKey();
-    else if (expected.startsWith("value")) this.#scanValue(character);
+    else if (expected.startsWith("key") && character === '"') this.#openString(true);
+    else if (expected.startsWith("value")) return this.#scanValue(character);
     else throw this.#error(this.#expectation(), this.#position);
+    return true;
   }
 
   #expectation(): string {
-    return this.#expected === "comma or end" && this.#closers.length === 0 ? "the end" : this.#expected;
+    return this.#expected === "comma or end" && this.#open.length === 0 ? "the end" : this.#expected;
   }
 
   #pass(expected: Expected): void {
@@ -79,102 +123,112 @@ class PrefixScanner {
   }
 
   #close(): void {
-    this.#closers.pop();
     this.#position++;
-    this.#endValue();
+    const container = this.#open.pop() as Container;
+    this.#add(container.closer === "]" ? container.items : container.members);
   }
 
-  /** Takes note that a value ends here. */
-  #endValue(): void {
+  /** Adds a value that has ended to the innermost container. */
+  #add(value: JsonValue): void {
     this.#expected = "comma or end";
-    [this.#end, this.#depth] = [this.#position, this.#closers.length];
+    const container = this.#open.at(-1);
+    if (container === undefined) this.#value = value;
+    else if (container.closer === "]") container.items.push(value);
+    // A property named __proto__ is one as well.
+    else Object.defineProperty(container.members, container.key, { value, writable: true, enumerable: true, configurable: true });
   }
 
-  #scanValue(character: string): void {
-    if (character === "{") this.#open("}", "key or }");
-    else if (character === "[") this.#open("]", "value or ]");
-    else if (character === '"') this.#scanString();
-    else if (character === "-" || (character >= "0" && character <= "9")) this.#scanNumber();
-    else this.#scanLiteral(character);
+  #scanValue(character: string): boolean {
+    if (character === "{") {
+      this.#open.push({ closer: "}", members: {}, key: "" });
+      this.#pass("key or }");
+    } else if (character === "[") {
+      this.#open.push({ closer: "]", items: [] });
+      this.#pass("value or ]");
+    } else if (character === '"') this.#openString(false);
+    else if (character === "-" || (character >= "0" && character <= "9")) return this.#scanNumber();
+    else return this.#scanLiteral(character);
+    return true;
   }
 
-  #open(closer: string, expected: Expected): void {
-    this.#closers.push(closer);
+  #openString(isKey: boolean): void {
     this.#position++;
-    this.#endValue();
-    this.#expected = expected;
+    this.#string = "";
+    this.#half = "";
+    this.#isKey = isKey;
   }
 
-  #scanKey(): void {
-    this.#skipString();
+  /** Reads on in a string: characters that stand for themselves, and then its end or an escape. */
+  #scanString(): boolean {
+    this.#append(this.#match(plainCharacters));
+    const [start, character] = [this.#position, this.#rest[this.#position]];
+    if (character === undefined) return false;
+    if (character === '"') {
+      this.#endString(this.#string + this.#half);
+      return true;
+    }
+    if (character !== "\\") throw this.#error("an escape for a control character", start);
+    const escaped = this.#match(escapeSequence);
+    if (escaped.length === (escaped[1] === "u" ? 6 : 2)) {
+      this.#append(JSON.parse(`"${escaped}"`));
+      return true;
+    }
+    if (this.#position < this.#rest.length) throw this.#error("an escape of JSON", start);
+    this.#position = start;
+    return false;
+  }
+
+  #append(units: string): void {
+    const text = this.#half + units;
+    this.#half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? "";
+    this.#string += text.slice(0, text.length - this.#half.length);
+  }
+
+  #endString(string: string): void {
+    this.#position++;
+    this.#string = undefined;
+    if (!this.#isKey) {
+      this.#add(string);
+      return;
+    }
+    const container = this.#open.at(-1);
+    if (container?.closer === "}") container.key = string;
     this.#expected = "colon";
   }
 
-  #scanString(): void {
-    const [isClosed, whole] = this.#skipString();
-    [this.#end, this.#depth] = [whole, this.#closers.length];
-    if (!isClosed) this.#rest = '"';
-    this.#expected = "comma or end";
-  }
-
-  /** Passes a string. Returns whether it is closed, and where its last whole character ends. */
-  #skipString(): [isClosed: boolean, whole: number] {
-    let whole = ++this.#position;
-    while (this.#position < this.#text.length) {
-      const unit = this.#scanUnit();
-      if (unit === undefined) break;
-      if (unit === "closed") return [true, this.#position];
-      if (unit < 0xd800 || unit > 0xdbff) whole = this.#position;
-    }
-    this.#position = this.#text.length;
-    return [false, whole];
-  }
-
-  /** Passes a UTF-16 unit of a string or its escape and returns the unit, or `undefined` if the text ends within an escape. */
-  #scanUnit(): number | "closed" | undefined {
-    const [text, position] = [this.#text, this.#position];
-    const unit = text.charCodeAt(this.#position++);
-    if (unit === quote) return "closed";
-    if (unit < 0x20) throw this.#error("an escape for a control character", position);
-    if (unit !== backslash) return unit;
-    escapeSequence.lastIndex = position;
-    const found = escapeSequence.exec(text)?.[0];
-    if (found === undefined || (found.length < (found[1] === "u" ? 6 : 2) && position + found.length < text.length))
-      throw this.#error("an escape of JSON", position);
-    this.#position = position + found.length;
-    if (found[1] !== "u") return found.length === 2 ? unit : undefined;
-    return found.length === 6 ? Number.parseInt(found.slice(2), 16) : undefined;
-  }
-
-  #scanNumber(): void {
+  #scanNumber(): boolean {
     const start = this.#position;
-    this.#skip(numberPart);
-    const found = this.#text.slice(start, this.#position);
-    const complete = number.exec(found)?.[0] ?? "";
-    const isCut = this.#position === this.#text.length;
-    if (isCut ? !numberPrefix.test(found) : complete !== found) throw this.#error("a number of JSON", start);
-    if (!isCut) this.#endValue();
-    else if (this.#closers.length === 0 && complete !== "") this.#end = start + complete.length;
-    this.#expected = "comma or end";
+    const found = this.#match(numberPart);
+    const isCut = this.#position === this.#rest.length;
+    if (isCut ? !numberPrefix.test(found) : number.exec(found)?.[0] !== found) throw this.#error("a number of JSON", start);
+    if (isCut) this.#position = start;
+    else this.#add(Number(found));
+    return !isCut;
   }
 
-  #scanLiteral(character: string): void {
-    const [literal, start] = [literals[character], this.#position];
-    this.#skip(letters);
-    const found = this.#text.slice(start, this.#position);
-    const isCut = this.#position === this.#text.length && literal?.startsWith(found);
-    if (literal === undefined || (found !== literal && !isCut)) throw this.#error(this.#expected, start);
-    this.#endValue();
-    this.#rest = literal.slice(found.length);
+  #scanLiteral(character: string): boolean {
+    const start = this.#position;
+    const found = this.#match(letters);
+    const [word, value] = literals[character] ?? [];
+    if (word !== undefined && value !== undefined && found === word) {
+      this.#add(value);
+      return true;
+    }
+    if (!word?.startsWith(found) || this.#position < this.#rest.length) throw this.#error(this.#expected, start);
+    this.#position = start;
+    return false;
   }
 
-  #skip(pattern: RegExp): void {
+  #match(pattern: RegExp): string {
     pattern.lastIndex = this.#position;
-    this.#position += pattern.exec(this.#text)?.[0].length ?? 0;
+    const found = pattern.exec(this.#rest)?.[0] ?? "";
+    this.#position += found.length;
+    return found;
   }
 
   #error(expected: string, position: number): GrammarError {
-    const got = JSON.stringify(this.#text.slice(position, position + 10));
-    return sourceError("GRAMMAR_SYNTAX", `partialJson: expected ${expected}, got ${got}`, { text: this.#text, index: position });
+    const got = JSON.stringify(this.#rest.slice(position, position + 10));
+    const place = { text: this.#read + this.#rest, index: this.#read.length + position };
+    return sourceError("GRAMMAR_SYNTAX", `partialJson: expected ${expected}, got ${got}`, place);
   }
 }

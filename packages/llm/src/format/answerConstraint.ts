@@ -13,7 +13,7 @@ import { textVocabulary } from "./textVocabulary.ts";
 import { markupOf, withReasoning } from "./withReasoning.ts";
 
 // Re-exported so that answers with values of their beginnings load a single file.
-export { partialJson } from "@centella/grammar";
+export { PartialJson } from "@centella/grammar";
 
 /** What the constraint of an answer depends on. */
 export interface ConstraintContext {

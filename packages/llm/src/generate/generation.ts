@@ -1,4 +1,4 @@
-import type { JsonValue } from "@centella/grammar";
+import type { PartialJson } from "@centella/grammar";
 import type { Sequence } from "../cache/sequence.ts";
 import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
@@ -30,8 +30,8 @@ export interface GenerationContext {
   readonly constraint: AnswerConstraint | undefined;
   /** Finds calls of tools in the answer. */
   readonly calls: CallCollector | undefined;
-  /** Value of the beginning of an answer, if parts report it. */
-  readonly partialValue: ((text: string) => JsonValue | undefined) | undefined;
+  /** Reads the value of the beginning of an answer, if parts report it. */
+  readonly partial: PartialJson | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
   /** See {@link GenerationFinish}. */

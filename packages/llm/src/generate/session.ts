@@ -221,7 +221,7 @@ export class Session {
     const callable = tools?.use.callable.length === 0 ? undefined : tools;
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
-    const partialValue = options.partial ? (await import("../format/answerConstraint.ts")).partialJson : undefined;
+    const partial = options.partial ? new (await import("../format/answerConstraint.ts")).PartialJson() : undefined;
     const generation = new Generation({
       scheduler,
       tokenizer,
@@ -232,7 +232,7 @@ export class Session {
       reasoning,
       constraint,
       calls,
-      partialValue,
+      partial,
       begun,
       startedAt,
       warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],

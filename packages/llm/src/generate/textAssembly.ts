@@ -1,4 +1,4 @@
-import type { JsonValue } from "@centella/grammar";
+import type { PartialJson } from "@centella/grammar";
 import type { Answer } from "../chat/conversation.ts";
 import { promptEndOf, type Separation } from "../chat/reasoning.ts";
 import type { ChosenLogprob } from "../sampling/logprobs.ts";
@@ -20,8 +20,8 @@ export interface AssemblyContext {
   readonly reasoning: Separation | undefined;
   /** Finds calls of tools in the answer. */
   readonly calls: CallCollector | undefined;
-  /** Value of the beginning of an answer, if parts report it. */
-  readonly partialValue: ((text: string) => JsonValue | undefined) | undefined;
+  /** Reads the value of the beginning of an answer, if parts report it. */
+  readonly partial: PartialJson | undefined;
   /** Text of the message that the answer continues. */
   readonly begun: string | undefined;
 }
@@ -40,17 +40,17 @@ export class TextAssembly {
   readonly #stream: TextStream;
   readonly #splitter: TextSplitter | undefined;
   readonly #calls: CallCollector | undefined;
-  readonly #partialValue: AssemblyContext["partialValue"];
+  readonly #partial: AssemblyContext["partial"];
   readonly #history: readonly number[];
   readonly #promptTokens: number;
   readonly #reportsLogprobs: boolean;
   /** Length of the history up to which tokens belong to parts that were yielded. */
   #reported: number;
 
-  constructor({ tokenizer, options, reasoning, calls, partialValue, prompt, begun }: AssemblyContext, history: readonly number[]) {
+  constructor({ tokenizer, options, reasoning, calls, partial, prompt, begun }: AssemblyContext, history: readonly number[]) {
     this.#stops = new StopStrings(options.stop);
     this.#calls = calls;
-    this.#partialValue = partialValue;
+    this.#partial = partial;
     const markup = reasoning?.markup ?? [];
     const shown = [...markup, ...(calls?.markup ?? [])];
     this.#stream = new TextStream(tokenizer, { after: prompt.ids.at(-1), ...(shown.length > 0 && { shown: markupIds(tokenizer, shown) }) });
@@ -116,7 +116,7 @@ export class TextAssembly {
         const begun = isFirst ? undefined : this.commentary.pop();
         this.commentary.push({ text: (begun?.text ?? "") + text, ...to });
       }
-      const partial = type === "text" ? this.#partialValue?.(this.text) : undefined;
+      const partial = type === "text" ? this.#partial?.push(text).value : undefined;
       yield { type, text, ...to, ...this.#tokens(), ...(partial !== undefined && { partial }) };
     }
   }
