@@ -53,5 +53,14 @@ export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
-export { normedElements, normFactors, type StagedRows, stagedNormArgs, stageNorm } from "./stagedNorm.ts";
+export {
+  type NormOperands,
+  normedElements,
+  normFactors,
+  normOperands,
+  rowFactor,
+  type StagedRows,
+  stagedNormArgs,
+  stageNorm,
+} from "./stagedNorm.ts";
 export { type BlockWords, loadUnit, type Unit, unitWeights } from "./units.ts";

@@ -39,26 +39,38 @@ interface Factors {
   store(row: U32, factor: F32): void;
 }
 
-/**
- * Computes what rows are multiplied by before the weight; all lanes of the group may read it afterwards. A group with as many lanes as
- * that of the norm's own kernel returns the same bits.
- */
-export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeeper, store }: Factors): void {
+/** How {@link rowFactor} computes. */
+interface RowFactor {
+  readonly row: U32;
+  /** Whether the group of lanes stores the norm's extra output. Undefined: another launch does. */
+  readonly isKeeper: Bool | undefined;
+  /** Adds up a value of each lane. */
+  readonly add: (own: F32) => F32;
+}
+
+/** What a row is multiplied by before the weight. A group with as many lanes as that of the norm's own kernel returns the same bits. */
+export function rowFactor(scope: GpuScope, norm: AnchoredCall, { row, isKeeper, add }: RowFactor): F32 {
   const { k } = scope;
   const { eps } = norm.params as ParamsOf<"rmsNorm">;
   const dim = dimAt(norm.output, -1);
   const count = scope.extent(dim);
   const length = typeof dim === "number" ? dim : count;
-  const add = groupSum(k);
   const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
+  const first = (i: U32): F32 => {
+    const at = asValue(k, timesPlus(k, row, length, i));
+    const value = elementOf(scope, norm, at);
+    if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
+    return value;
+  };
+  return normFactor(scope, { length, count, eps, first }, add);
+}
+
+/** Computes the factor of each row, see {@link rowFactor}; all lanes of the group may read it afterwards. */
+export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeeper, store }: Factors): void {
+  const { k } = scope;
+  const add = groupSum(k);
   k.forUniform(0, asValue(k, rows), 1, (row) => {
-    const first = (i: U32): F32 => {
-      const at = asValue(k, timesPlus(k, row, length, i));
-      const value = elementOf(scope, norm, at);
-      if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
-      return value;
-    };
-    const factor = normFactor(scope, { length, count, eps, first }, add);
+    const factor = rowFactor(scope, norm, { row, isKeeper, add });
     k.if(k.compare("eq", k.lane(), 0), () => store(row, factor));
   });
   k.sync();
@@ -69,19 +81,29 @@ function elementOf(scope: GpuScope, { prologue }: AnchoredCall, at: U32): F32 {
   return prologue === undefined ? scope.k.load("x", at) : prologue.apply(scope, at);
 }
 
-/** Elements from `first` on of a normed row, given its factor. If their number is a multiple of 4, so are `first` and the row's length. */
-export function normedElements(
+/** Some elements of a row that is to be normed. */
+export interface NormOperands {
+  readonly values: readonly F32[];
+  readonly weights: readonly F32[];
+}
+
+/** Elements from `first` on of a row before it is normed, and their weights. If their number is a multiple of 4, so are `first` and the row's length. */
+export function normOperands(
   scope: GpuScope,
   norm: AnchoredCall,
-  { row, first, count, factor }: { readonly row: U32; readonly first: U32; readonly count: number; readonly factor: F32 },
-): readonly F32[] {
+  { row, first, count }: { readonly row: U32; readonly first: U32; readonly count: number },
+): NormOperands {
   const { k } = scope;
   const at = asValue(k, timesPlus(k, row, scope.extent(dimAt(norm.output, -1)), first));
   const places = (from: U32, step: number): readonly U32[] => Array.from({ length: count / step }, (_, i) => k.add(from, i * step));
   const loaded = (name: string, from: U32): readonly F32[] =>
     count % 4 === 0 ? places(from, 4).flatMap((i) => k.loadVector(name, i)) : places(from, 1).map((i) => k.load(name, i));
   const values = norm.prologue === undefined ? loaded("x", at) : places(at, 1).map((i) => elementOf(scope, norm, i));
-  const weights = loaded("w", first);
+  return { values, weights: loaded("w", first) };
+}
+
+/** Elements of a normed row, given its factor. */
+export function normedElements({ k }: GpuScope, { values, weights }: NormOperands, factor: F32): readonly F32[] {
   return values.map((value, i) => normedElement(k, value, factor, elementAt(weights, i)));
 }
 
@@ -111,7 +133,7 @@ export function stageNorm(scope: GpuScope, norm: AnchoredCall, { rows, most, rou
   k.forUniform(0, asValue(k, rows), 1, (row) => {
     const factor = factors.get(row);
     k.for(k.mul(k.lane(), staged.width), asValue(k, length), k.lanes * staged.width, (first) => {
-      const values = normedElements(scope, norm, { row, first, count: staged.width, factor });
+      const values = normedElements(scope, normOperands(scope, norm, { row, first, count: staged.width }), factor);
       staged.store(asValue(k, timesPlus(k, row, length, first)), values.map(rounded));
     });
   });

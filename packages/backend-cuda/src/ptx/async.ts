@@ -14,7 +14,7 @@ export class AsyncWriter extends CopyWriter {
   fenceBarriers(): void {
     this.require("bulkCopy");
     this.emit("fence.mbarrier_init.release.cluster");
-    this.emit("fence.proxy.async");
+    this.emit("fence.proxy.async.shared::cta");
   }
 
   /** Arrives at a barrier and announces `bytes` of copies for its current phase. */

@@ -58,6 +58,8 @@ export class PtxWriter {
   protected readonly params: readonly string[];
   protected readonly lines: string[] = [];
   protected readonly tables: string[] = [];
+  /** Lines before all others. */
+  readonly #first: string[] = [];
   readonly #counts = new Map<RegType, number>();
   readonly #features = new Set<Feature>();
   #labels = 0;
@@ -114,6 +116,13 @@ export class PtxWriter {
     return new Var(this, register);
   }
 
+  /** A variable that has its initial value on every path, also where flow passes by its first assignment. */
+  outerVariable<T extends RegType>(type: T, initial: number): Var<T> {
+    const register = this.reg(type);
+    this.#first.push(`  mov.${ptxNames[type]} ${register}, ${this.operand(type, initial)};`);
+    return new Var(this, register);
+  }
+
   copy<T extends RegType>(from: Reg<T>): Reg<T> {
     const to = this.reg(typeOf(from)) as Reg<T>;
     this.assign(to, from);
@@ -159,6 +168,7 @@ export class PtxWriter {
       ...(this.sharedBytes === 0 || this.dynamicSharedBytes > 0
         ? []
         : [`  .shared .align ${this.sharedAlignment} .b8 shared[${this.sharedBytes}];`]),
+      ...this.#first,
       ...this.lines,
       "  ret;",
       "}",

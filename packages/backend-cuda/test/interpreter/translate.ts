@@ -216,10 +216,8 @@ function asynchronous({ name, operands, text }: Instruction): string {
       return `m.initBarrier(${address(operands[0])}, ${operand(operands[1]!)});`;
     case "fence.mbarrier_init.release.cluster":
       return "";
-    case "fence.proxy.async":
-      return "m.fenceBarriers(); m.fenceAsyncProxy();";
     case "fence.proxy.async.shared::cta":
-      return "m.fenceAsyncProxy();";
+      return "m.fenceBarriers(); m.fenceAsyncProxy();";
     case "mbarrier.arrive.shared::cta.b64":
       return `m.expectBytes(${address(operands[1])}, 0);`;
     case "cp.async.bulk.global.shared::cta.bulk_group": {

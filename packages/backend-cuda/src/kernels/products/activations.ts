@@ -1,5 +1,15 @@
 import { elementAt } from "@centella/core/backend";
-import { type AnchoredCall, asValue, type Extent, type F32, isBelow, normedElements, normFactors, type U32 } from "@centella/gpu-kernels";
+import {
+  type AnchoredCall,
+  asValue,
+  type Extent,
+  type F32,
+  isBelow,
+  normedElements,
+  normFactors,
+  normOperands,
+  type U32,
+} from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { HalfType } from "../../ptx/matrix.ts";
 import { warpReduce } from "../../ptx/reduce.ts";
@@ -40,10 +50,7 @@ export interface StagedActivations {
 }
 
 /** Activations that a thread rounds at a time. */
-const piece = 8;
-
-/** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
-const maxHeld = 8;
+export const piece = 8;
 
 /** Bytes from one staged row to the next: neighbouring rows are in different banks. */
 export function rowBytes({ padded, columns }: StagingPlan): number {
@@ -66,9 +73,9 @@ export function allocateStaging(k: PtxEmitter, plan: StagingPlan): StagedActivat
 
 /**
  * Rounds rows from `first` on of `[count, depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15, and
- * sums groups of their elements. All threads take part: with one row all of them share it, otherwise a warp takes each row. A barrier must follow.
+ * sums groups of their elements. All threads take part, and each warp takes rows of its own. A barrier must follow.
  */
-export function stageActivations(
+export function stageRows(
   k: PtxEmitter,
   plan: StagingPlan,
   row: RowPieces,
@@ -77,24 +84,6 @@ export function stageActivations(
 ): void {
   const thread = k.thread();
   const { factors } = staged;
-  if (plan.columns === 1) {
-    const from = row(k.constant("u32", 0));
-    const pieces = plan.padded / piece;
-    const perThread = Math.ceil(pieces / k.blockThreads);
-    const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
-    const isHeld = perThread <= maxHeld;
-    const held = isHeld ? places.map(from) : [];
-    const valuesOf = (i: number): readonly F32[] => (isHeld ? elementAt(held, i) : from(elementAt(places, i)));
-    const reduce = k.reducer(["f32"]);
-    const scale = scaleOf(k, plan, () => {
-      const largest = places.map((_, i) => largestOf(k, valuesOf(i))).reduce((a, b) => k.max(a, b));
-      return reduce([largest], ([a], [b]) => [k.max(a, b)])[0];
-    });
-    for (const [i, place] of places.entries())
-      k.if(k.compare("lt", place, pieces), () => put(k, plan, staged, place, k.constant("u32", 0), valuesOf(i), scale?.factor));
-    if (scale !== undefined && factors !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", factors, scale.inverse));
-    return;
-  }
   const last = k.sub(asValue(k, count), 1);
   const lane = k.and(thread, lanes - 1);
   k.for(k.shiftRight(thread, 5), plan.columns, k.blockThreads / lanes, (column) => {
@@ -105,7 +94,7 @@ export function stageActivations(
       k.for(lane, plan.padded / piece, lanes, (place) => largest.set(k.max(largest.get(), largestOf(k, from(place)))));
       return warpReduce(k, [largest.get()] as const, ([a], [b]) => [k.max(a, b)])[0];
     });
-    k.for(lane, plan.padded / piece, lanes, (place) => put(k, plan, staged, place, column, from(place), scale?.factor));
+    k.for(lane, plan.padded / piece, lanes, (place) => put(k, plan, staged, { place, column }, from(place), scale?.factor));
     if (scale !== undefined && factors !== undefined)
       k.if(k.compare("eq", lane, 0), () => k.st("f32", k.sharedAt("f32", factors, column), scale.inverse));
   });
@@ -119,7 +108,7 @@ export function storedRow(k: PtxEmitter, x: string, plan: StagingPlan): RowPiece
   return (row) => {
     const from = k.at("f32", k.pointer(x, "f32"), k.mul(row, plan.depth));
     return (place) =>
-      pieceOf(k, plan, place, () => {
+      numbersWithin(k, plan, place, piece, () => {
         const at = k.atBytes(from, place, 4 * piece);
         return [...k.ldVector("f32", at), ...k.ldVector("f32", at, 4)];
       });
@@ -138,16 +127,22 @@ export function normedRow(
   const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
   normFactors(scope, norm, { rows, isKeeper, store: (row, factor) => k.st("f32", k.sharedAt("f32", factors, row), factor) });
   return (row) => (place) =>
-    pieceOf(k, plan, place, () => {
+    numbersWithin(k, plan, place, piece, () => {
       const factor = k.ld("f32", k.sharedAt("f32", factors, row));
       const first = k.mul(place, piece);
-      return normedElements(scope, norm, { row, first, count: piece, factor });
+      return normedElements(scope, normOperands(scope, norm, { row, first, count: piece }), factor);
     });
 }
 
-/** A piece that `load` reads if it is within the depth. */
-function pieceOf(k: PtxEmitter, { depth, padded }: StagingPlan, place: U32, load: () => readonly F32[]): readonly F32[] {
-  const values = Array.from({ length: piece }, () => k.variable("f32", 0));
+/** What `load` reads of a piece that is within the depth, `count` numbers; zeros past it. */
+export function numbersWithin(
+  k: PtxEmitter,
+  { depth, padded }: StagingPlan,
+  place: U32,
+  count: number,
+  load: () => readonly F32[],
+): readonly F32[] {
+  const values = Array.from({ length: count }, () => k.variable("f32", 0));
   k.if(isBelow(k, place, Math.min(depth, padded) / piece), () => {
     const loaded = load();
     for (const [i, value] of values.entries()) value.set(elementAt(loaded, i));
@@ -155,22 +150,26 @@ function pieceOf(k: PtxEmitter, { depth, padded }: StagingPlan, place: U32, load
   return values.map((value) => value.get());
 }
 
-function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {
+export function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {
   return values.map((value) => k.abs(value)).reduce((a, b) => k.max(a, b));
 }
 
+interface Scale {
+  readonly factor: F32;
+  readonly inverse: F32;
+}
+
 /** The power of two that a row is multiplied by before it is rounded to f16, and its inverse. Undefined for bf16. */
-function scaleOf(k: PtxEmitter, { type }: StagingPlan, largest: () => F32): { readonly factor: F32; readonly inverse: F32 } | undefined {
+export function scaleOf(k: PtxEmitter, { type }: StagingPlan, largest: () => F32): Scale | undefined {
   return type === "bf16" ? undefined : halfScale(k, largest());
 }
 
 /** Rounds and stores a piece of row `column`, and adds it to the sums of its groups with the neighbouring lanes. */
-function put(
+export function put(
   k: PtxEmitter,
   plan: StagingPlan,
   staged: StagedActivations,
-  place: U32,
-  column: U32,
+  { place, column }: { readonly place: U32; readonly column: U32 },
   values: readonly F32[],
   scale: F32 | undefined,
 ): void {

@@ -1,4 +1,4 @@
-import type { U32 } from "@centella/gpu-kernels";
+import { isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
@@ -31,11 +31,12 @@ export class UnitRing {
     const barriers = k.sharedMemory("u64", warps * depth);
     this.#slots = k.sharedAtBytes(slots, k.mul(warp, depth * slotBytes));
     this.#barriers = k.sharedAt("u64", barriers, k.mul(warp, depth));
-    this.#isFirstLane = k.compare("eq", k.and(k.thread(), lanes - 1), 0);
+    const lane = k.and(k.thread(), lanes - 1);
+    this.#isFirstLane = k.compare("eq", lane, 0);
     this.#slot = k.variable("u32", 0);
     this.#parity = k.variable("u32", 0);
-    k.if(this.#isFirstLane, () => {
-      for (let i = 0; i < depth; i++) k.initBarrier(k.sharedAt("u64", this.#barriers, i), 1);
+    k.if(isBelow(k, lane, depth), () => {
+      k.initBarrier(k.sharedAt("u64", this.#barriers, lane), 1);
       k.fenceBarriers();
     });
     k.syncWarp();

@@ -3,7 +3,7 @@ import { isBelow, type SiblingProduct, type SiblingResult, type U32 } from "@cen
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Global, Reg } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
+import { type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
 
 /** A product with a weight in units. */
 export interface UnitProduct {
@@ -18,32 +18,73 @@ export interface UnitResult {
 }
 
 /**
- * The work of a launch. An item is a row tile of a result; items of all results are numbered consecutively, and block b of n takes items b,
- * b + n, and so on. A segment is the units of one of an item's products; the warps of a block take the units of consecutive segments in turn.
+ * The work of a launch. An item is a row tile of a result; items of all results are numbered consecutively, and each block has a range of them,
+ * which it takes in rounds. A segment is the units of one of an item's products. In a round, the segments of the first products of all items
+ * follow each other, then those of the second products; warp w of n takes copies w, w + n, and so on of each of these rows of segments.
  */
 export interface Work {
   readonly results: readonly UnitResult[];
-  /** Units of a segment. */
-  readonly units: number;
+  /** Units that one copy brings and a warp multiplies together, and their number in a segment. */
+  readonly together: number;
+  readonly copies: number;
   readonly products: number;
   readonly items: number;
   readonly blocks: number;
+  /** Most items of a round. */
+  readonly roundItems: number;
 }
 
-export function workOf(results: readonly UnitResult[], multiprocessors: number): Work {
+/** The work of some results, in rounds of at most `roundBytes` of partial sums, of which an item's product has `sumBytes`. */
+export function workOf(
+  results: readonly UnitResult[],
+  multiprocessors: number,
+  { roundBytes, sumBytes, isRow }: { readonly roundBytes: number; readonly sumBytes: number; readonly isRow: boolean },
+): Work {
   const items = results.reduce((sum, result) => sum + tilesOf(result), 0);
   const { products } = elementAt(results, 0);
+  const blocks = Math.min(items, multiprocessors);
+  const { units } = elementAt(products, 0).units;
+  const counts = isRow ? formatsOf({ results }).map((format) => most(format)) : [];
+  const together = counts[0]?.find((count) => units % count === 0 && counts.every((each) => each.includes(count))) ?? 1;
   return {
     results,
-    units: elementAt(products, 0).units.units,
+    together,
+    copies: units / together,
     products: products.length,
     items,
-    blocks: Math.min(items, multiprocessors),
+    blocks,
+    roundItems: Math.max(1, Math.min(Math.ceil(items / blocks), Math.floor(roundBytes / (sumBytes * products.length)))),
   };
+}
+
+/** Numbers of units that a warp may multiply together, from the most: as many as its registers hold well. */
+function most({ scales, planes }: UnitFormat): readonly number[] {
+  if (scales.kind === "none") return [4, 2];
+  return planes[0]?.bits === 4 && planes[1]?.bits !== 2 ? [2] : [];
+}
+
+/** Items of a block. */
+export interface ItemRange {
+  readonly first: U32;
+  readonly end: U32;
+}
+
+/** The items of block `block`: the first blocks have one more where they do not share them evenly. */
+export function itemsOf(k: PtxEmitter, { items, blocks }: Work, block: U32): ItemRange {
+  const [each, more] = [Math.floor(items / blocks), items % blocks];
+  const first = more === 0 ? k.mul(block, each) : k.mad(block, each, k.min(block, more));
+  if (more === 0) return { first, end: k.add(first, each) };
+  return { first, end: k.add(first, k.select(k.compare("lt", block, more), k.constant("u32", each + 1), each)) };
 }
 
 function tilesOf({ products }: UnitResult): number {
   return Math.ceil(elementAt(products, 0).units.rows / unitRows);
+}
+
+/** The formats of all weights, or those of the results' products of number `product`. */
+export function formatsOf({ results }: Pick<Work, "results">, product?: number): readonly UnitFormat[] {
+  const all = results.flatMap(({ products }) => (product === undefined ? products : [elementAt(products, product)]));
+  return [...new Set(all.map(({ units }) => units.format))];
 }
 
 /** Name of the parameter of a product's weight. */
@@ -51,102 +92,122 @@ export function weightName(result: number, product: number): string {
   return `b${result}_${product}`;
 }
 
-/** Runs `body` for the result that an item belongs to, with the item's row tile. */
+/** Runs `body` for the result that an item belongs to, with the item's row tile and the number behind the result's last item. */
 export function inResultOf(
   k: PtxEmitter,
   { results }: Work,
   item: U32,
-  body: (result: UnitResult, index: number, tile: U32) => void,
+  body: (result: UnitResult, index: number, place: { readonly tile: U32; readonly end: number }) => void,
 ): void {
   const from = (index: number, first: number): void => {
     const result = elementAt(results, index);
-    const run = (): void => body(result, index, first === 0 ? item : k.sub(item, first));
     const end = first + tilesOf(result);
+    const run = (): void => body(result, index, { tile: first === 0 ? item : k.sub(item, first), end });
     if (index === results.length - 1) run();
     else k.if(isBelow(k, item, end), run, () => from(index + 1, end));
   };
   from(0, 0);
 }
 
-/** Enumerates the units of a warp through all its segments. */
+/** Enumerates the copies of a warp in all rounds of its block: runs of units that are equally far apart. */
 export class UnitCursor {
   readonly #k: PtxEmitter;
   readonly #work: Work;
+  readonly #warp: U32;
   readonly #warps: number;
-  readonly #item: Var<"u32">;
+  readonly #end: U32;
+  /** First item of the round. */
+  readonly #round: Var<"u32">;
   readonly #product: Var<"u32">;
-  readonly #unit: Var<"u32">;
+  /** First item of the next run. */
+  readonly #item: Var<"u32">;
   readonly #address: Var<"u64">;
+  /** Copies of the run that are left. */
+  readonly #left: Var<"u32">;
+  /** Bytes of a copy of the run, if not those of all runs. */
   readonly #bytes: Var<"u32"> | number;
 
-  constructor(k: PtxEmitter, work: Work, { block, warp, warps }: { readonly block: U32; readonly warp: U32; readonly warps: number }) {
+  /** `warps` is a power of two. */
+  constructor(
+    k: PtxEmitter,
+    work: Work,
+    { items, warp, warps }: { readonly items: ItemRange; readonly warp: U32; readonly warps: number },
+  ) {
     this.#k = k;
     this.#work = work;
+    this.#warp = warp;
     this.#warps = warps;
-    this.#item = k.variable("u32", block);
+    this.#end = items.end;
+    this.#round = k.variable("u32", items.first);
     this.#product = k.variable("u32", 0);
-    this.#unit = k.variable("u32", warp);
+    this.#item = k.variable("u32", items.first);
     this.#address = k.variable("u64", 0);
-    const sizes = new Set(work.results.flatMap(({ products }) => products.map(({ units }) => units.format.bytes)));
+    this.#left = k.variable("u32", 0);
+    const sizes = new Set(formatsOf(work).map(({ bytes }) => bytes * work.together));
     this.#bytes = sizes.size === 1 ? elementAt([...sizes], 0) : k.variable("u32", 0);
     this.#enter();
   }
 
-  /** Runs `use` with the next unit, if there is one, and goes on. */
+  /** Runs `use` with the next units that are copied together, if there are any, and goes on. */
   next(use: (unit: Global<"u32">, bytes: U32 | number) => void): void {
     const k = this.#k;
-    k.if(isBelow(k, this.#item.get(), this.#work.items), () => {
+    k.if(k.compare("ne", this.#left.get(), 0), () => {
       const bytes = typeof this.#bytes === "number" ? this.#bytes : this.#bytes.get();
-      use(globalAt(this.#address.get()), bytes);
-      this.#unit.set(k.add(this.#unit.get(), this.#warps));
-      const unit = this.#address.get();
+      const unit = globalAt(this.#address.get());
+      use(unit, bytes);
       this.#address.set(
-        typeof bytes === "number" ? k.add(unit, bytes * this.#warps) : addressOf(k.atBytes(globalAt(unit), bytes, this.#warps)),
+        addressOf(typeof bytes === "number" ? k.at("u32", unit, (bytes * this.#warps) / 4) : k.atBytes(unit, bytes, this.#warps)),
       );
-      k.if(k.compare("ge", this.#unit.get(), this.#work.units), () => this.#enter());
+      this.#left.set(k.sub(this.#left.get(), 1));
+      k.if(k.compare("eq", this.#left.get(), 0), () => this.#enter());
     });
   }
 
-  /** Goes to the first unit that is in a segment, and finds its address. */
+  /** Goes to the next run that has copies of the warp. */
   #enter(): void {
     const k = this.#k;
-    const { units, products, items, blocks } = this.#work;
+    const { copies, products, roundItems } = this.#work;
     k.while(
-      () => k.and(k.compare("ge", this.#unit.get(), units), isBelow(k, this.#item.get(), items)),
+      () => k.and(k.compare("eq", this.#left.get(), 0), k.compare("lt", this.#round.get(), this.#end)),
       () => {
-        this.#unit.set(k.sub(this.#unit.get(), units));
-        const next = (): void => this.#item.set(k.add(this.#item.get(), blocks));
-        if (products === 1) return next();
-        this.#product.set(k.add(this.#product.get(), 1));
-        k.if(k.compare("eq", this.#product.get(), products), () => {
-          this.#product.set(0);
-          next();
+        const [round, item] = [this.#round.get(), this.#item.get()];
+        const roundEnd = k.min(k.add(round, roundItems), this.#end);
+        inResultOf(k, this.#work, item, (result, index, { tile, end }) => {
+          const itemsEnd = k.min(roundEnd, end);
+          const first = k.and(k.sub(this.#warp, k.mul(k.sub(item, round), copies)), this.#warps - 1);
+          const count = k.mul(k.sub(itemsEnd, item), copies);
+          // Of `count` copies, the ones from `first` on that are the warp's.
+          this.#left.set(k.shiftRight(k.sub(k.add(k.max(count, first), this.#warps - 1), first), Math.log2(this.#warps)));
+          this.#locate(result, index, k.mad(tile, copies, first));
+          this.#item.set(itemsEnd);
+        });
+        k.if(k.compare("eq", this.#item.get(), roundEnd), () => {
+          this.#item.set(round);
+          this.#product.set(k.add(this.#product.get(), 1));
+          k.if(k.compare("eq", this.#product.get(), products), () => {
+            this.#product.set(0);
+            this.#round.set(roundEnd);
+            this.#item.set(roundEnd);
+          });
         });
       },
     );
-    k.if(isBelow(k, this.#item.get(), items), () => this.#locate());
   }
 
-  #locate(): void {
+  /** Starts a run at copy `copy` of a result's weight. */
+  #locate({ products }: UnitResult, index: number, copy: U32): void {
     const k = this.#k;
-    inResultOf(k, this.#work, this.#item.get(), ({ products }, index, tile) => {
-      const number = k.mad(tile, this.#work.units, this.#unit.get());
-      const at = (product: number): void => {
-        const { bytes } = elementAt(products, product).units.format;
-        this.#address.set(addressOf(k.atBytes(k.pointer(weightName(index, product), "u32"), number, bytes)));
+    const product = this.#product.get();
+    const from = (number: number): void => {
+      const at = (): void => {
+        const bytes = elementAt(products, number).units.format.bytes * this.#work.together;
+        this.#address.set(addressOf(k.atBytes(k.pointer(weightName(index, number), "u32"), copy, bytes)));
         if (typeof this.#bytes !== "number") this.#bytes.set(bytes);
       };
-      const from = (product: number): void => {
-        if (product === products.length - 1) at(product);
-        else
-          k.if(
-            k.compare("eq", this.#product.get(), product),
-            () => at(product),
-            () => from(product + 1),
-          );
-      };
-      from(0);
-    });
+      if (number === products.length - 1) at();
+      else k.if(k.compare("eq", product, number), at, () => from(number + 1));
+    };
+    from(0);
   }
 }
 

@@ -6,7 +6,7 @@ import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
 import type { Scope } from "../shared/kernel.ts";
 import { rowBytes, type StagedActivations, type StagingPlan, type SumKind } from "./activations.ts";
-import { codeOffsets, type Lane, type LoadedUnit } from "./unitDecoder.ts";
+import { codeOffsets, type Lane, type LoadedUnit, loadUnit } from "./unitDecoder.ts";
 
 /** Rows of activations that one matrix product takes. */
 export const tileColumns = 8;
@@ -17,7 +17,7 @@ export function halfType({ dtype }: UnitFormat): HalfType {
 }
 
 /** The sums of activations that make up for a format's offsets, and those that its minima are multiplied with. */
-function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
+export function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
   const { scales, groupSize } = format;
   if (scales.kind === "none") return { offset: undefined, total: undefined };
   const { low, high } = codeOffsets(format);
@@ -35,8 +35,26 @@ function keyOf({ groupSize, low, high }: SumKind): string {
   return `${groupSize} ${low} ${high}`;
 }
 
-/** Up to eight rows of activations: the columns of a matrix product. */
-export class Tile {
+/** The memory of the staged sums of a kind. */
+export function sumsStaged(staged: StagedActivations, plan: StagingPlan, kind: SumKind | undefined): Shared<"f32"> {
+  const from = kind && staged.sums[plan.sums.findIndex((each) => keyOf(each) === keyOf(kind))];
+  return from ?? missing("a sum of activations");
+}
+
+/** Rows of activations that are multiplied together, and the sums that a lane keeps of their products with a segment. */
+export interface ColumnTile {
+  /** Sums of a lane. */
+  readonly sumCount: number;
+  /** Reads a lane's part of the unit at `unit`. Tiles of a launch read the same. */
+  load(format: UnitFormat, unit: Shared<"u32">): LoadedUnit;
+  /** Adds a unit's products to the sums. `unit` is its number in the segment. */
+  multiply(format: UnitFormat, loaded: LoadedUnit, unit: U32, sums: readonly Var<"f32">[]): void;
+  /** Stores the results of the tile: 16 rows of weights, column after column. */
+  store(to: Shared<"f32">, sums: readonly Var<"f32">[]): void;
+}
+
+/** Up to eight rows of activations: the columns of a matrix product. One row is for weights without scales. */
+export class Tile implements ColumnTile {
   readonly #scope: Scope;
   readonly #plan: StagingPlan;
   readonly #staged: StagedActivations;
@@ -46,7 +64,7 @@ export class Tile {
   /** The first of the two columns of the lane's results. */
   readonly #column: U32;
   /** Elements of a matrix product that are results. */
-  readonly kept: readonly (0 | 1 | 2 | 3)[];
+  readonly #kept: readonly (0 | 1 | 2 | 3)[];
 
   constructor(
     { k, ...scope }: Scope,
@@ -60,7 +78,7 @@ export class Tile {
     this.#lane = lane;
     const { columns } = plan;
     const first = number * tileColumns;
-    this.kept = columns === 1 ? [0, 2] : [0, 1, 2, 3];
+    this.#kept = columns === 1 ? [0, 2] : [0, 1, 2, 3];
     const part = k.shiftLeft(lane.part, 4);
     // Columns past the last one repeat it.
     const column = k.min(k.add(lane.row, first), columns - 1);
@@ -68,7 +86,14 @@ export class Tile {
     this.#column = k.add(k.shiftLeft(lane.part, 1), first);
   }
 
-  /** Adds a unit's products to the sums. */
+  get sumCount(): number {
+    return this.#kept.length;
+  }
+
+  load(format: UnitFormat, unit: Shared<"u32">): LoadedUnit {
+    return loadUnit(this.#scope.k, format, unit, this.#lane);
+  }
+
   multiply(format: UnitFormat, loaded: LoadedUnit, unit: U32, sums: readonly Var<"f32">[]): void {
     const { k } = this.#scope;
     const { width, groupSize } = format;
@@ -82,7 +107,7 @@ export class Tile {
     let plain: SumFragment | undefined;
     const addGroup = (group: number, products: SumFragment): void => {
       const [scale, minimum] = [loaded.scale(group), loaded.minimum?.(group)];
-      for (const [i, element] of this.kept.entries()) {
+      for (const [i, element] of this.#kept.entries()) {
         const high = element >> 1;
         scaled[i] = accumulate(k, scaled[i], elementAt(scale, high), products[element]);
         if (minimum !== undefined) lowered[i] = accumulate(k, lowered[i], elementAt(minimum, high), totals(group)[element]);
@@ -103,7 +128,7 @@ export class Tile {
         addGroup(2 * pair + 1, k.multiplyMatrices(type, second, [b2, b3], offsets(2 * pair + 1)));
       }
     }
-    for (const [i, element] of this.kept.entries()) {
+    for (const [i, element] of this.#kept.entries()) {
       const sum = elementAt(sums, i);
       if (plain !== undefined) sum.set(plain[element]);
       for (const [part, steps] of [
@@ -119,26 +144,18 @@ export class Tile {
   /** The sums as a fragment. With one column, the other elements are not results. */
   #fragment(sums: readonly Var<"f32">[]): SumFragment {
     const values = sums.map((sum) => sum.get());
-    const at = (element: number): F32 => elementAt(values, this.kept.length === 2 ? element >> 1 : element);
+    const at = (element: number): F32 => elementAt(values, this.#kept.length === 2 ? element >> 1 : element);
     return [at(0), at(1), at(2), at(3)];
   }
 
   /** The staged sums of a unit's groups, as fragments with the same number in both rows. */
   #sums(kind: SumKind | undefined, { width }: UnitFormat, unit: U32): (group: number) => SumFragment {
     const { k } = this.#scope;
-    const { columns, sums } = this.#plan;
-    const index = kind === undefined ? -1 : sums.findIndex((each) => keyOf(each) === keyOf(kind));
-    const from = this.#staged.sums[index];
-    if (kind === undefined || from === undefined) return () => missing("a sum of activations");
+    const { columns } = this.#plan;
+    if (kind === undefined) return () => missing("a sum of activations");
+    const from = sumsStaged(this.#staged, this.#plan, kind);
     const groups = width / kind.groupSize;
     const start = k.sharedAt("f32", from, k.mul(unit, groups * columns));
-    if (columns === 1) {
-      const values = Array.from({ length: groups / 4 }, (_, i) => k.ldVector("f32", start, 4 * i)).flat();
-      return (group) => {
-        const value = elementAt(values, group);
-        return [value, value, value, value];
-      };
-    }
     const own = k.sharedAt("f32", start, k.min(this.#column, columns - 2));
     const pairs = Array.from({ length: groups }, (_, group) => k.ldVector("f32", own, group * columns, 2));
     return (group) => {
@@ -147,13 +164,12 @@ export class Tile {
     };
   }
 
-  /** Stores the results of the tile. */
   store(to: Shared<"f32">, sums: readonly Var<"f32">[]): void {
     const { k } = this.#scope;
     const { columns } = this.#plan;
     k.if(k.compare("lt", this.#column, columns), () => {
       const own = k.sharedAt("f32", to, k.mad(this.#column, unitRows, this.#lane.row));
-      for (const [i, element] of this.kept.entries())
+      for (const [i, element] of this.#kept.entries())
         k.st("f32", own, elementAt(sums, i).get(), (element & 1) * unitRows + (element >> 1) * (unitRows / 2));
     });
   }

@@ -46,12 +46,17 @@ export function codeOffsets({ planes, zero }: UnitFormat): CodeOffsets {
 
 /** Reads a lane's part of the unit at `unit`. */
 export function loadUnit(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, lane: Lane): LoadedUnit {
+  return { ...loadCodes(k, format, unit, lane), ...loadScales(k, format, unit, lane.row) };
+}
+
+/** Reads a lane's codes of the unit at `unit`. */
+export function loadCodes(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, lane: Lane): Pick<LoadedUnit, "fragment"> {
   const own: Shared<"u32"> = k.sharedAtBytes(unit, k.shiftLeft(lane.lane, 4));
   const words = format.planes.map(({ bits, offset }) => {
     const vectors = (bits * format.width) / 256;
     return Array.from({ length: vectors }, (_, i) => k.ldVector("u32", own, offset / 4 + 128 * i)).flat();
   });
-  return { fragment: (chunk) => fragmentOf(k, format.planes, words, chunk), ...loadScales(k, format, unit, lane.row) };
+  return { fragment: (chunk) => fragmentOf(k, format.planes, words, chunk) };
 }
 
 /** The halves of a chunk. `words` are the lane's words of each plane, see `placeOf`. */

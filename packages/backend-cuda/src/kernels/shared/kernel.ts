@@ -147,13 +147,14 @@ export function launch(
   if (dependentLaunch) {
     // The next launch would take multiprocessors from blocks that do not fit at once.
     if (blocks <= multiprocessors * maxEarlyBlocks) k.launchDependents();
-    if (!waitsInBody) k.waitForEarlierLaunches();
   }
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
     for (const name of symbolic) values.set(name, k.ld("u32", dims, entryOf(call.slots, name)));
   }
+  // No launch writes dims: they are read meanwhile.
+  if (dependentLaunch && !waitsInBody) k.waitForEarlierLaunches();
   const extent = (dim: Dim): Extent => (typeof dim === "number" ? dim : entryOf(values, dim.name));
   body({
     k,

@@ -1,0 +1,102 @@
+import { elementAt } from "@centella/core/backend";
+import { type AnchoredCall, type F32, type NormOperands, normedElements, normOperands, rowFactor, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../ptx/emitter.ts";
+import type { Scope } from "../shared/kernel.ts";
+import { largestOf, numbersWithin, piece, put, type StagedActivations, type StagingPlan, scaleOf } from "./activations.ts";
+
+/** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
+const maxHeld = 8;
+
+/** More than the relative difference between the largest magnitude and the bound that {@link normedPieces} takes for it. */
+const boundSlack = 1 + 2 ** -20;
+
+/** One row, whose pieces the threads of a block read. `P` is a piece before it has its values. */
+export interface RowSource<P> {
+  read(place: U32): P;
+  /** The largest magnitude of a piece's values; before {@link ReducedRow.valuesOf}. */
+  magnitude(piece: P): F32;
+  /** All threads take part. `largest` is the largest magnitude of the thread's pieces. */
+  reduce(largest: () => F32): ReducedRow<P>;
+}
+
+interface ReducedRow<P> {
+  /** Largest magnitude of the row, or little more. */
+  readonly largest: () => F32;
+  readonly valuesOf: (piece: P) => readonly F32[];
+}
+
+/** The row of a tensor that has one. */
+export function storedPieces(k: PtxEmitter, x: string, plan: StagingPlan): RowSource<readonly F32[]> {
+  const from = k.pointer(x, "f32");
+  const reduce = k.reducer(["f32"]);
+  return {
+    read: (place) =>
+      within(k, plan, place, piece, () => {
+        const at = k.atBytes(from, place, 4 * piece);
+        return [...k.ldVector("f32", at), ...k.ldVector("f32", at, 4)];
+      }),
+    magnitude: (values) => largestOf(k, values),
+    reduce: (largest) => ({ largest: () => reduce([largest()], ([a], [b]) => [k.max(a, b)])[0], valuesOf: (values) => values }),
+  };
+}
+
+/** A row that a norm computes. The first launch of several stores the norm's extra output. */
+export function normedPieces(scope: Scope, norm: AnchoredCall, plan: StagingPlan, isFirst: boolean): RowSource<NormOperands> {
+  const { k } = scope;
+  const row = k.constant("u32", 0);
+  const reduce = k.reducer(["f32", "f32"]);
+  return {
+    read(place) {
+      const operands = within(k, plan, place, 2 * piece, () => {
+        const { values, weights } = normOperands(scope, norm, { row, first: k.mul(place, piece), count: piece });
+        return [...values, ...weights];
+      });
+      return { values: operands.slice(0, piece), weights: operands.slice(piece) };
+    },
+    magnitude: ({ values, weights }) =>
+      largestOf(
+        k,
+        values.map((value, i) => k.mul(value, elementAt(weights, i))),
+      ),
+    reduce(ownLargest) {
+      const own = ownLargest();
+      let largest = own;
+      const add = (square: F32): F32 => {
+        const [sum, most] = reduce([square, own], ([a, b], [c, d]) => [k.add(a, c), k.max(b, d)]);
+        largest = most;
+        return sum;
+      };
+      const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
+      const factor = rowFactor(scope, norm, { row, isKeeper, add });
+      return {
+        largest: () => k.mul(k.mul(largest, factor), boundSlack),
+        valuesOf: (operands) => normedElements(scope, operands, factor),
+      };
+    },
+  };
+}
+
+/** Rounds, scales and sums up one row as `stageRows` does several. All threads share it. A barrier must follow. */
+export function stageRow<P>(k: PtxEmitter, plan: StagingPlan, source: RowSource<P>, staged: StagedActivations): void {
+  const thread = k.thread();
+  const pieces = plan.padded / piece;
+  const perThread = Math.ceil(pieces / k.blockThreads);
+  const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
+  // All loads are under way before the first one is used.
+  const held = perThread <= maxHeld ? places.map((place) => source.read(place)) : undefined;
+  const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i));
+  const { largest, valuesOf } = source.reduce(() => places.map((_, i) => source.magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
+  const scale = scaleOf(k, plan, largest);
+  for (const [i, place] of places.entries()) {
+    const round = (): void => put(k, plan, staged, { place, column: k.constant("u32", 0) }, valuesOf(pieceOf(i)), scale?.factor);
+    if ((i + 1) * k.blockThreads <= pieces) round();
+    else k.if(k.compare("lt", place, pieces), round);
+  }
+  const { factors } = staged;
+  if (scale !== undefined && factors !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", factors, scale.inverse));
+}
+
+/** What `load` reads of a piece, `count` numbers; zeros past the depth. */
+function within(k: PtxEmitter, plan: StagingPlan, place: U32, count: number, load: () => readonly F32[]): readonly F32[] {
+  return plan.depth % (piece * k.blockThreads) === 0 ? load() : numbersWithin(k, plan, place, count, load);
+}
