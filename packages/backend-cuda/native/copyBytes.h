@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr size_t kBytesPerThread = size_t{1} << 20;
+constexpr size_t kBytesPerThread = size_t{1} << 19;
 constexpr size_t kMaxThreads = 4;
 
 // One thread does not reach the bandwidth of memory, least of all where pages are touched for the first time.

@@ -32,6 +32,7 @@ import type { CodeCache } from "./device/codeCache.ts";
 import { Device } from "./device/device.ts";
 import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
+import { copyOf } from "./device/hostArrays.ts";
 import { fusion, kernelTable } from "./kernels/index.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
@@ -111,13 +112,13 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
     checkData("tensor", spec, data);
     const device = this.#device;
     const isStored = recodedTo(spec.dtype) === undefined;
-    const resident = isStored ? data.slice() : onDevice(spec, data);
+    const resident = isStored ? copyOf(data) : onDevice(spec, data);
     const memory = device.alloc(deviceBytes(spec), "tensors");
     const written = device.queue.enqueue(() => {
       device.counters.uploads++;
       return writeThrough(device, memory, 0, bytesOf(resident));
     });
-    const stored = isStored ? {} : { stored: data.slice() };
+    const stored = isStored ? {} : { stored: copyOf(data) };
     return new Tensor(spec, new DeviceStorage(device, spec, memory, { queued: written, ready: written, ...stored }));
   }
 

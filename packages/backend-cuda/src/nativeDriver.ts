@@ -1,5 +1,6 @@
 import { UnsupportedError } from "@centella/core";
 import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Mark } from "./device/driver.ts";
+import { describeOpening } from "./device/errors.ts";
 import type { DeviceReadings } from "./device/readings.ts";
 
 /** The addon's class: `native/driver.cc`. */
@@ -67,7 +68,7 @@ export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
     session = new Driver(ordinal);
   } catch (error) {
     if (error instanceof Error && "unavailable" in error) throw new UnsupportedError("cuda", String(error.unavailable));
-    throw asDriverError(error);
+    throw describeOpening(asDriverError(error));
   }
   const driver = new NativeDriver(session);
   const { name, computeCapability } = driver.device;

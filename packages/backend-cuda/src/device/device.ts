@@ -1,8 +1,8 @@
-import { DeviceLostError, DisposedError } from "@centella/core";
+import { type DeviceLostError, DisposedError } from "@centella/core";
 import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
-import { describeFailure, describeModuleFailure, isSticky } from "./errors.ts";
+import { describeFailure, describeModuleFailure, deviceLost, isSticky } from "./errors.ts";
 import { ModuleCache } from "./modules.ts";
 import { type PinnedBlock, PinnedPool } from "./pinnedPool.ts";
 import { UploadRing } from "./uploadRing.ts";
@@ -270,7 +270,7 @@ export class Device {
   #note(error: unknown): void {
     if (this.#lost !== undefined || !isSticky(error)) return;
     const launches = this.#lastLaunches.map((describe) => describe()).join("; then ");
-    this.#lost = new DeviceLostError(this.name, launches === "" ? error.message : `${error.message} after ${launches}`);
+    this.#lost = deviceLost(error, this.name, launches);
   }
 
   #failure(error: unknown, requested?: number): unknown {

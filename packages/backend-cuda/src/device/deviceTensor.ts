@@ -2,6 +2,7 @@ import { type ConcreteSpec, DisposedError, type Tensor, type TypedArray } from "
 import { formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import { recodedTo, toDevice } from "@centella/gpu-kernels";
 import { type Allocation, type Device, maxPollMicroseconds } from "./device.ts";
+import { copyOf, unfilled } from "./hostArrays.ts";
 
 /** Larger copies take longer than the caller's thread polls. */
 const maxPolledBytes = 2 ** 20;
@@ -56,7 +57,7 @@ export class DeviceStorage implements TensorStorage {
       await this.queued;
       if (this.#stored !== undefined) {
         await this.#ready;
-        return this.#stored.slice();
+        return copyOf(this.#stored);
       }
       const [bytes] = await Promise.all([readBack(this.owner, this.allocation), this.#ready]);
       return new (typedArrayOf(this.#spec.dtype))(bytes.buffer);
@@ -111,7 +112,7 @@ export function readAllocation(device: Device, { address, bytes }: Allocation): 
       if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
       device.counters.readbacks++;
       await device.finished(undefined, bytes <= maxPolledBytes ? maxPollMicroseconds : 0);
-      const data = new Uint8Array(bytes);
+      const data = unfilled(bytes);
       if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
       return data;
     } finally {
@@ -123,7 +124,7 @@ export function readAllocation(device: Device, { address, bytes }: Allocation): 
 
 /** The same within the call; while nothing is under way. */
 export function readBackSync(device: Device, { address, bytes }: Pick<Allocation, "address" | "bytes">): Uint8Array<ArrayBuffer> {
-  const data = new Uint8Array(bytes);
+  const data = unfilled(bytes);
   if (bytes === 0) return data;
   const pinned = device.allocPinned(bytes);
   try {

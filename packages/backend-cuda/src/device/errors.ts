@@ -1,7 +1,10 @@
-import { CentellaError, DeviceLostError, KernelError, OutOfMemoryError } from "@centella/core";
+import { CentellaError, DeviceLostError, KernelError, OutOfMemoryError, UnsupportedError } from "@centella/core";
 import { DriverError } from "./driver.ts";
 
 const outOfMemory = 2;
+
+/** CUDA refuses every call of a process after a fault of one of its kernels, also on new contexts. */
+const newProcess = "CUDA computes again in a new process";
 
 /** Errors after which a CUDA context answers every call with the same error: memory faults, traps, hardware errors, a gone context. */
 const sticky: ReadonlySet<number> = new Set([
@@ -13,6 +16,18 @@ const compilation: ReadonlySet<number> = new Set([200, 209, 218, 221, 222, 223, 
 
 export function isSticky(error: unknown): error is DriverError {
   return error instanceof DriverError && sticky.has(error.status);
+}
+
+/** The error of a device that `error` has ended. `launches` says what it was last given to compute. */
+export function deviceLost({ message }: DriverError, device: string, launches: string): DeviceLostError {
+  return new DeviceLostError(device, launches === "" ? message : `${message} after ${launches}`, newProcess);
+}
+
+/** The error of a device that cannot be opened. Others are used where an earlier kernel's fault has ended CUDA in this process. */
+export function describeOpening(error: unknown): unknown {
+  return isSticky(error)
+    ? new UnsupportedError("cuda", `${error.message}: an earlier kernel of this process failed; ${newProcess}`)
+    : error;
 }
 
 /** Whether the driver refused a module's text or code. */
@@ -28,7 +43,7 @@ export function describeFailure(
 ): unknown {
   if (!(error instanceof DriverError)) return error;
   if (error.status === outOfMemory) return new OutOfMemoryError(device, context.requested ?? 0, context.free);
-  if (sticky.has(error.status)) return new DeviceLostError(device, error.message);
+  if (sticky.has(error.status)) return deviceLost(error, device, "");
   return new CentellaError("cuda", `${device}: ${error.message}`, { cause: error });
 }
 

@@ -21,6 +21,7 @@ import { recodedTo } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
 import { DeviceStorage, onDevice, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
+import { copyOf } from "../device/hostArrays.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { addPersistents } from "./persistents.ts";
@@ -142,7 +143,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.countSteps();
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, to }, i) => {
-        if (to === "host") return [name, elementAt(results, hostOutputs++).slice()];
+        if (to === "host") return [name, elementAt(results, hostOutputs++)];
         const spec = elementAt(extents.outputs, i);
         const { buffer } = readBackSync(this.#device, { address: this.#outputAddress(variant.plan, name), bytes: byteLength(spec) });
         return [name, new (typedArrayOf(spec.dtype))(buffer)];
@@ -229,7 +230,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     results: Promise<readonly TypedArray[]>,
     onDevice?: { readonly memory: ReadonlyMap<string, Allocation>; readonly queued: Promise<unknown> },
   ): Record<string, Tensor> {
-    const host = new PendingOutputs(results);
+    const host = new PendingOutputs(results, copyOf);
     const tensors: Record<string, Tensor> = {};
     let hostOutputs = 0;
     for (let i = 0; i < outputs.length; i++) {

@@ -3,6 +3,7 @@ import type { Binding } from "@centella/core/backend";
 import { recodedTo } from "@centella/gpu-kernels";
 import type { Device } from "../device/device.ts";
 import { type DeviceStorage, onDevice, storageOn } from "../device/deviceTensor.ts";
+import { copyOf } from "../device/hostArrays.ts";
 import type { StagedRun } from "./variantRunner.ts";
 
 /** Inputs of a run: on the host in resident form, or to be fetched; and on the device. */
@@ -54,5 +55,5 @@ function contentOf(spec: ConcreteSpec, { device, storage }: Tensor): TypedArray 
 
 /** An input's resident form as a copy of its own: the caller may change the array before the run starts. */
 function copied(spec: ConcreteSpec, data: TypedArray): TypedArray {
-  return recodedTo(spec.dtype) === undefined ? data.slice() : onDevice(spec, data);
+  return recodedTo(spec.dtype) === undefined ? copyOf(data) : onDevice(spec, data);
 }

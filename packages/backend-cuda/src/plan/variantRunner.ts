@@ -3,6 +3,7 @@ import { byteLength, elementAt, entryOf, type StepTime, typedArrayOf } from "@ce
 import { type Device, maxPollMicroseconds } from "../device/device.ts";
 import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
+import { unfilled } from "../device/hostArrays.ts";
 import type { PinnedBlock } from "../device/pinnedPool.ts";
 import { UploadStaging } from "./uploadStaging.ts";
 import type { Place, VariantPlan } from "./variant.ts";
@@ -208,14 +209,19 @@ export class VariantRunner {
     }
   }
 
-  /** Returns the host outputs of a run that is over. */
+  /** Returns the host outputs of a run that is over, each as an array of its own. */
   #read({ readback }: Instance, { hostOutputs }: RunExtents): readonly TypedArray[] {
-    const bytes = this.#results ?? new Uint8Array(readback?.bytes ?? 0);
-    if (readback !== undefined) this.#device.driver.readPinned(readback.handle, 0, bytes);
+    const { driver } = this.#device;
+    const small = this.#results;
+    if (small !== undefined && readback !== undefined) driver.readPinned(readback.handle, 0, small);
     return hostOutputs.map((spec, i) => {
       const type = typedArrayOf(spec.dtype);
-      const view = new type(bytes.buffer, elementAt(this.#hostOutputs, i).offset, byteLength(spec) / type.BYTES_PER_ELEMENT);
-      return this.#results === undefined ? view : view.slice();
+      const { offset } = elementAt(this.#hostOutputs, i);
+      const bytes = byteLength(spec);
+      if (small !== undefined) return new type(small.buffer, offset, bytes / type.BYTES_PER_ELEMENT).slice();
+      const large = unfilled(bytes);
+      if (readback !== undefined) driver.readPinned(readback.handle, offset, large);
+      return new type(large.buffer);
     });
   }
 

@@ -1,5 +1,5 @@
 // Run in a process of its own, with the stand-in for libcuda.so.1 on the library path. Prints what it saw as JSON.
-import { createProgram } from "@centella/core";
+import { createProgram, createRuntime, reference } from "@centella/core";
 import { cuda, readDevices } from "../../src/index.ts";
 import { openNativeDriver } from "../../src/nativeDriver.ts";
 
@@ -180,16 +180,15 @@ async function load(): Promise<object> {
   }
 }
 
-/** A run on a backend that was opened after the device was lost. */
-async function reopened(): Promise<object> {
+/** What follows a loss: another runtime, and the reason why it has no CUDA. */
+async function afterLoss(): Promise<object> {
   const { messages } = await lost();
-  const backend = await cuda({ kernelCache: false }).open();
-  const program = createProgram();
-  program.output("y", program.element(program.input("x", "f32", [1]), { index: 0 }));
-  const plan = await backend.compile(program);
-  const values = [...(await plan.run({ x: Float32Array.of(5) }).y!.data())];
-  await backend.dispose();
-  return { messages, values };
+  const runtime = await createRuntime({ backends: [cuda({ kernelCache: false }), reference()] });
+  const y = await runtime.neg(runtime.tensor(Float32Array.of(5), [1]));
+  const values = [...(await y.data())];
+  const { unavailable } = runtime.candidates[0]!;
+  await runtime.dispose();
+  return { messages, values, unavailable };
 }
 
 function textOf(error: unknown): string {
@@ -241,7 +240,7 @@ const scenarios: Readonly<Record<string, () => Promise<object>>> = {
   open,
   load,
   lost,
-  reopened,
+  afterLoss,
   cached,
   readings,
 };

@@ -13,11 +13,14 @@ interface PendingTensorOptions {
 /** Arrays that a run is still to compute and to bring to host memory, in stored form. */
 export class PendingOutputs {
   readonly promise: Promise<readonly TypedArray[]>;
+  readonly copy: (array: TypedArray) => TypedArray;
   /** Undefined until the run is over. */
   arrays: readonly TypedArray[] | undefined;
 
-  constructor(promise: Promise<readonly TypedArray[]>) {
+  /** `copy` makes the arrays that readers own. */
+  constructor(promise: Promise<readonly TypedArray[]>, copy: (array: TypedArray) => TypedArray = (array) => array.slice()) {
     this.promise = promise;
+    this.copy = copy;
     promise.then(
       (arrays) => {
         this.arrays = arrays;
@@ -51,7 +54,7 @@ class PendingStorage implements TensorStorage {
   }
 
   read(): Promise<TypedArray> {
-    return this.#outputs.promise.then((arrays) => elementAt(arrays, this.#index).slice());
+    return this.#outputs.promise.then((arrays) => this.#outputs.copy(elementAt(arrays, this.#index)));
   }
 
   peek(): TypedArray | undefined {
