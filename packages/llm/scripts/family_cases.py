@@ -283,3 +283,11 @@ CASES += [
     Case("granitehybrid-moe", "granitehybrid", {**MAMBA2, **GRANITE, "rope.scaling.finetuned": True, "expert_count": 5, "expert_used_count": 2, "expert_shared_feed_forward_length": 20}, CONVOLVED, layers=3, kv_heads=[0, 2, 0]),
     Case("falcon-h1", "falcon-h1", {**MAMBA2, "attention.key_length": 8, "attention.value_length": 8}, ["ssm_conv1d.bias"]),
 ]
+KINDS = {**MAMBA2, "feed_forward_length": [0, 0, 48, 0]}
+CASES += [
+    Case("arctic", "arctic", {"expert_count": 5, "expert_used_count": 2}),
+    Case("smallthinker", "smallthinker", {**EXPERTS, "expert_gating_func": 2}),
+    Case("smallthinker-windowed", "smallthinker", {**EXPERTS, "expert_gating_func": 1, **WINDOWED}, layers=5),
+    Case("nemotron_h", "nemotron_h", {**KINDS, "attention.key_length": 8, "attention.value_length": 8}, ["/blk.0.ssm_conv1d.bias", "/blk.3.ssm_conv1d.bias"], norm="layer", layers=4, kv_heads=[0, 2, 0, 0]),
+    Case("nemotron_h_moe", "nemotron_h_moe", {**KINDS, "attention.key_length": 8, "attention.value_length": 8, "expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_shared_feed_forward_length": 40, "expert_shared_count": 1, "expert_weights_norm": True, "expert_weights_scale": 2.5}, ["/blk.0.ssm_conv1d.bias", "/blk.3.ssm_conv1d.bias"], norm="layer", layers=4, kv_heads=[0, 2, 0, 0]),
+]

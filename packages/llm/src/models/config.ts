@@ -19,8 +19,12 @@ export interface ModelConfig extends ModelShape {
 export interface ConfigOptions {
   /** Default "rms". */
   readonly norm?: "rms" | "layer" | undefined;
+  /** The kind of norms under whose key the file has the epsilon. Default: `norm`. */
+  readonly epsilonOf?: "rms" | "layer";
   /** Whether tokens see those after them, as in BERT: the model embeds texts. */
   readonly isEncoder?: boolean;
+  /** Width of the feed-forward layers. Default: what the file says of all layers. */
+  readonly feedForwardLength?: number;
   /** Whether layers to which the file gives no key-value heads have a recurrent state instead of a cache. */
   readonly isHybrid?: boolean;
 }
@@ -30,13 +34,14 @@ export interface ConfigOptions {
  * Required keys that the caller has read before are reported together with these.
  * @throws {ModelError} naming every missing key at once; {UnsupportedError} for metadata that this version does not compute
  */
-export function readConfig(file: MetadataReader, { norm = "rms", isEncoder = false, isHybrid = false }: ConfigOptions = {}): ModelConfig {
+export function readConfig(file: MetadataReader, options: ConfigOptions = {}): ModelConfig {
+  const { norm = "rms", isEncoder = false, isHybrid = false } = options;
   const contextLength = file.requiredTokens("context_length");
   const embeddingLength = file.requiredSize("embedding_length");
   const { layers, guessingBlocks } = readBlocks(file);
-  const feedForwardLength = file.requiredWidth("feed_forward_length");
+  const feedForwardLength = options.feedForwardLength ?? file.requiredWidth("feed_forward_length");
   const heads = file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
-  const epsilon = readEpsilon(file, norm);
+  const epsilon = readEpsilon(file, options.epsilonOf ?? norm);
   file.finish();
   if (file.bool("attention.causal") === false && !isEncoder) {
     throw new UnsupportedError(

@@ -2,7 +2,7 @@ import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 
 /** `act(gate) · up`, or `act(up)` without a gate; or a family's own function of both. */
-export type Activation = "silu" | "gelu" | "squaredRelu" | GatedActivation;
+export type Activation = "silu" | "gelu" | "relu" | "squaredRelu" | GatedActivation;
 
 export type GatedActivation = (m: ModelBuilder, gate: Value, up: Value) => Value;
 
@@ -20,6 +20,8 @@ function activate(m: ModelBuilder, activation: Exclude<Activation, GatedActivati
       return program.silu(x);
     case "gelu":
       return m.isGeluRounded ? halfRounded(m, program.gelu(halfRounded(m, x))) : program.gelu(x);
+    case "relu":
+      return program.relu(x);
     case "squaredRelu": {
       const y = program.relu(x);
       return program.mul(y, y);

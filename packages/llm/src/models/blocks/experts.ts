@@ -62,10 +62,15 @@ export function readExperts(
   return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared };
 }
 
+export interface ExpertsCall extends FeedForwardOptions {
+  /** What the choice of experts depends on, `[n, d]`. Default: `x`. */
+  readonly routed?: Value | undefined;
+}
+
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
-export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: FeedForwardOptions = {}): Value {
+export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: ExpertsCall = {}): Value {
   const { program } = layer.model;
-  const { ids, factors } = route(layer, x, config); // [n, k]
+  const { ids, factors } = route(layer, options.routed ?? x, config); // [n, k]
   const inner = expertActivations(layer, x, ids, config, options); // [n, k, f]
   const outputs = expertLinear(layer, "ffn_down_exps", inner, ids, layer.model.config.embeddingLength, config, options); // [n, k, d]
   const weighted = program.mul(outputs, program.reshape(factors, { shape: [rowsOf(x), config.used, 1] }));
@@ -144,7 +149,8 @@ function sharedExpert(layer: Layer, x: Value, kind: "plain" | "gated", { activat
   const d = model.config.embeddingLength;
   const f = weights.shape("ffn_up_shexp.weight")?.[0] ?? d;
   const project = (name: string, y: Value, rows: number): Value => projectFeedForward(layer, name, y, { rows }, scales);
-  const inner = activated(model, activation, project("ffn_gate_shexp", x, f), project("ffn_up_shexp", x, f));
+  const gated = weights.has("ffn_gate_shexp.weight") ? project("ffn_gate_shexp", x, f) : undefined;
+  const inner = activated(model, activation, gated, project("ffn_up_shexp", x, f));
   const y = project("ffn_down_shexp", inner, d);
   if (kind === "plain") return y;
   const gate = model.linear(x, weights.matrix("ffn_gate_inp_shexp.weight", [1, d])); // [n, 1]

@@ -4,8 +4,8 @@ import type { ExpertsOptions } from "./experts.ts";
 import type { FeedForwardOptions } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
 
-/** A layer's feed-forward part: `[n, d] -> [n, d]`. */
-export type FeedForward = (layer: Layer, x: Value) => Value;
+/** A layer's feed-forward part: `x [n, d] -> [n, d]`. Experts are chosen by `routed [n, d]`, by default `x`. */
+export type FeedForward = (layer: Layer, x: Value, routed?: Value) => Value;
 
 export interface MixedFeedForward {
   readonly feedForward?: FeedForwardOptions;
@@ -32,9 +32,9 @@ export async function openFeedForward(
 ): Promise<FeedForward> {
   const moe = rule && file.size("expert_count") !== undefined ? await import("./experts.ts") : undefined;
   const config = rule && moe?.readExperts(file, rule);
-  return (layer, x) => {
+  return (layer, x, routed) => {
     if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, options);
-    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, options);
+    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, { ...options, routed });
     throw new UnsupportedError(
       `${file.architecture} with experts`,
       `this family is computed without experts, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,

@@ -13,18 +13,22 @@ export interface WindowOptions {
   readonly period: number;
   /** Tokens if the file names none; without it such files have no windows. */
   readonly fallback?: number;
+  /** Tokens, regardless of what the file names. */
+  readonly tokens?: number;
+  /** Whether the layers without a window are the first of each period, not the last. */
+  readonly isFirst?: boolean;
 }
 
-export function readWindow(file: MetadataReader, { period, fallback = 0 }: WindowOptions): SlidingWindow {
-  const tokens = file.tokens("attention.sliding_window") ?? fallback;
-  const has = tokens === 0 ? () => false : readPattern(file, period);
+export function readWindow(file: MetadataReader, { period, fallback = 0, isFirst = false, ...options }: WindowOptions): SlidingWindow {
+  const tokens = options.tokens ?? file.tokens("attention.sliding_window") ?? fallback;
+  const has = tokens === 0 ? () => false : readPattern(file, period, isFirst);
   return { tokens, at: (layer) => (has(layer) ? tokens : 0) };
 }
 
 /** Which layers have a window: as listed by the file, or all but each n-th. */
-function readPattern(file: MetadataReader, fallback: number): (layer: number) => boolean {
+function readPattern(file: MetadataReader, fallback: number, isFirst: boolean): (layer: number) => boolean {
   const listed = file.flags("attention.sliding_window_pattern");
   if (typeof listed === "object") return (layer) => listed[layer] === true;
   const period = listed ?? fallback;
-  return period === 0 ? () => true : (layer) => layer % period < period - 1;
+  return period === 0 ? () => true : (layer) => layer % period !== (isFirst ? 0 : period - 1);
 }
