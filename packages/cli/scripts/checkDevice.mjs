@@ -1,6 +1,7 @@
 // Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
 //   node packages/cli/scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
-// Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full.
+// Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full. --texts N is the number of texts
+// under random schemas (default 1000), --only-texts leaves out all other checks.
 import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,7 +16,10 @@ import { loadModel } from "@centella/llm";
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
 const models = fileURLToPath(new URL("../../model-fable/models/", import.meta.url));
-const { values: options, positionals: names } = parseArgs({ options: { log: { type: "string" } }, allowPositionals: true });
+const { values: options, positionals: names } = parseArgs({
+  options: { log: { type: "string" }, texts: { type: "string", default: "1000" }, "only-texts": { type: "boolean", default: false } },
+  allowPositionals: true,
+});
 let failures = 0;
 
 for (const name of names) await checkBackend(name, factories[name]);
@@ -29,6 +33,12 @@ async function checkBackend(name, factory) {
     return;
   }
   console.log(`\n${name}: ${backend.device.name}`);
+  if (!options["only-texts"]) await checkComputing(name, runtime, backend);
+  await checkTexts(name, runtime);
+  await runtime.dispose();
+}
+
+async function checkComputing(name, runtime, backend) {
   await checkConformance(name, backend);
   if (backend.syncAvailable) await checkSync(name, runtime, backend);
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
@@ -39,7 +49,6 @@ async function checkBackend(name, factory) {
   }
   await checkFamilies(name, runtime);
   await timeDecode(name, runtime);
-  await runtime.dispose();
 }
 
 async function checkConformance(name, backend) {
@@ -148,6 +157,35 @@ async function checkFamilies(name, runtime) {
           floats(golden.logits ?? golden.mean),
         );
         return { ok: error < 1e-3, message: `relative error ${error.toExponential(2)}` };
+      } finally {
+        await model.dispose();
+      }
+    });
+  }
+}
+
+/** Texts of the embedded models under random schemas at temperature 2. A packed workspace may lack the schemas. */
+async function checkTexts(name, runtime) {
+  const schemas = new URL("../../llm/test/randomSchemas.ts", import.meta.url);
+  if (!existsSync(schemas)) {
+    console.log(`skip ${name} texts under schemas: ${fileURLToPath(schemas)} is not here`);
+    return;
+  }
+  const { invalidTexts } = await import(schemas.href);
+  const files = ["fable-tiny-q8_0.gguf", "fable-q4_k_m.gguf"];
+  for (const [i, file] of files.entries()) {
+    await check(name, `texts under schemas, ${file}`, async () => {
+      const model = await loadModel(join(models, file), { runtime, contextLength: 512, sequences: 16 });
+      try {
+        const start = performance.now();
+        const count = Math.ceil(Number(options.texts) / files.length);
+        const prompt = [...model.tokenizer.encode("Once upon a time")];
+        const invalid = await invalidTexts(model, { count, from: i * count, atATime: 16, ids: prompt });
+        const seconds = ((performance.now() - start) / 1000).toFixed(1);
+        return {
+          ok: invalid.length === 0,
+          message: `${count - invalid.length} of ${count} texts valid in ${seconds} s ${invalid.slice(0, 3).join("; ")}`,
+        };
       } finally {
         await model.dispose();
       }
