@@ -291,3 +291,4 @@ CASES += [
     Case("nemotron_h", "nemotron_h", {**KINDS, "attention.key_length": 8, "attention.value_length": 8}, ["/blk.0.ssm_conv1d.bias", "/blk.3.ssm_conv1d.bias"], norm="layer", layers=4, kv_heads=[0, 2, 0, 0]),
     Case("nemotron_h_moe", "nemotron_h_moe", {**KINDS, "attention.key_length": 8, "attention.value_length": 8, "expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_shared_feed_forward_length": 40, "expert_shared_count": 1, "expert_weights_norm": True, "expert_weights_scale": 2.5}, ["/blk.0.ssm_conv1d.bias", "/blk.3.ssm_conv1d.bias"], norm="layer", layers=4, kv_heads=[0, 2, 0, 0]),
 ]
+CASES += [Case("qwen", "qwen", tensors=["attn_qkv.bias"], kv_heads=4)]

@@ -84,6 +84,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   phimoe: variant("phimoe"),
   plamo: variant("plamo"),
   plamo3: variant("plamo3"),
+  qwen: variant("qwen"),
   qwen2: variant("qwen2"),
   qwen2moe: variant("qwen2moe"),
   qwen2vl: variant("qwen2vl"),

@@ -14,6 +14,8 @@ import { readConfig } from "./config.ts";
  */
 export interface TransformerTraits extends MixedFeedForward {
   readonly norm?: "layer" | undefined;
+  /** Width of the feed-forward layers, if it is not what the file says. */
+  readonly feedForwardLength?: number;
   /** Rotary positions; without a type nothing is rotated. */
   readonly ropeType?: RopeType | undefined;
   /** Sliding windows of some layers, where the file has any. */
@@ -46,7 +48,7 @@ export interface TransformerTraits extends MixedFeedForward {
 
 /** The model of a file whose family is a variant of Llama. */
 export async function transformer(file: MetadataReader, traits: TransformerTraits): Promise<ModelDescription> {
-  const config = readConfig(file, { norm: traits.norm });
+  const config = readConfig(file, traits);
   const rope = traits.ropeType && readRope(file, traits.ropeType, config);
   const windows = traits.window && readWindow(file, traits.window);
   const attend = attention(traits, rope, (layer) => windows?.at(layer) ?? 0);

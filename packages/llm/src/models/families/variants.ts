@@ -123,6 +123,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   phimoe: () => ({ ropeType: "neox", experts: { normalize: true } }),
   /** PLaMo 13B: both parts of a layer read its normed input. */
   plamo: () => ({ ropeType: "neox", isParallel: true }),
+  /** Qwen 1: files state twice the width of the feed-forward layers. */
+  qwen: (file) => ({ ropeType: "neox", feedForwardLength: file.requiredWidth("feed_forward_length") / 2 }),
   /** Qwen 1.5, 2 and 2.5: biases on queries, keys and values. */
   qwen2: () => ({ ropeType: "neox" }),
   /** Qwen 1.5 and 2, mixtures of experts. */
