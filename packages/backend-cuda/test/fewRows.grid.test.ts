@@ -1,43 +1,16 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type DType, type Plan, type Value } from "@centella/core";
+import { createProgram, type Plan, type Value } from "@centella/core";
 import { isFullGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+import { expectProducts, productsOf } from "./productBounds.ts";
 import { sourceOf } from "./sources.ts";
 
 const half = { transposeB: true, activations: "half" } as const;
 
-type Products = readonly { readonly value: number; readonly magnitude: number }[];
-
-/** Row by row products of `x [rows, depth]` and `w [columns, depth]`, and the sums of their terms' magnitudes. */
-function productsOf(
-  x: Float32Array,
-  w: ArrayLike<number>,
-  depth: number,
-): readonly { readonly value: number; readonly magnitude: number }[] {
-  const [rows, columns] = [x.length / depth, w.length / depth];
-  return Array.from({ length: rows * columns }, (_, i) => {
-    const [row, column] = [Math.floor(i / columns) * depth, (i % columns) * depth];
-    let [value, magnitude] = [0, 0];
-    for (let k = 0; k < depth; k++) {
-      const term = x[row + k]! * w[column + k]!;
-      value += term;
-      magnitude += Math.abs(term);
-    }
-    return { value, magnitude };
-  });
-}
-
-/** @throws unless the results are as exact as operands in f16 (bf16) make them */
-function expectProducts(got: ArrayLike<number>, x: Float32Array, w: ArrayLike<number>, depth: number, dtype: DType, slack = 1e-30): void {
-  const bound = dtype === "bf16" ? 2 ** -7 : 2 ** -10;
-  const want = productsOf(x, w, depth);
-  expect(got.length).toBe(want.length);
-  for (const [i, { value, magnitude }] of want.entries())
-    expect(Math.abs(got[i]! - value), `element ${i}`).toBeLessThanOrEqual(bound * magnitude + slack);
-}
+type Products = ReturnType<typeof productsOf>;
 
 async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
   const backend = new CudaBackend(new InterpretedDriver());

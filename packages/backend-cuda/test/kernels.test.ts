@@ -4,6 +4,7 @@ import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { kernelTable } from "../src/kernels/index.ts";
+import { hopper } from "../src/kernels/shared/gpu.ts";
 import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
@@ -45,6 +46,11 @@ test("products of one tensor are one launch for few rows, and read a tensor that
   const rounded = ["round_q8_K", "round_f16", "round_q8_0"];
   // On tensor cores: results of one product each, by the width of their units, and the result of two products.
   const few = ["matmulFew_q4_K_q8_0", "matmulFew_f16", "matmulFew_q4_K_q6_K"];
+  const many = [
+    ["decodeUnits_q4_K_q8_0", "matmulMany_f16"],
+    ["decodeUnits_f16", "matmulMany_f16"],
+    ["decodeUnits_q4_K_q6_K", "matmulMany_f16"],
+  ].flatMap((each) => ["roundRows_f16", ...each]);
   // With ggml's activations, exact ones, and halves.
   expect(entries).toEqual([
     [1, ...rounded, "matmulSiblings"],
@@ -58,7 +64,7 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [9, ...few],
     [512, ...rounded, ...tiled],
     [512, ...tiled],
-    [512, ...few],
+    [512, ...many],
   ]);
 });
 
@@ -71,11 +77,28 @@ test("more rows than a block stages take more blocks of the same text", () => {
     );
     return launches.map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
   };
-  const [eight, many] = [launchAt(8), launchAt(512)];
+  const [eight, most] = [launchAt(8), launchAt(32)];
   // Four rows of 14336 halves fit.
   expect(eight).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 2 * 132 }]);
-  expect(many).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 128 * 132 }]);
-  expect(launchAt(256)[0]?.ptx).toBe(many[0]?.ptx);
+  expect(most).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 8 * 132 }]);
+  expect(launchAt(16)[0]?.ptx).toBe(most[0]?.ptx);
+  expect(launchAt(33).map(({ entry, blocks }) => [entry, blocks])).toEqual([
+    ["roundRows_f16", 128],
+    ["decodeUnits_q4_K", 132],
+    ["matmulMany_f16", 32],
+  ]);
+});
+
+test("weights of many columns are decoded in parts", () => {
+  const launchAt = (gpu = hopper) => {
+    const weight = { dtype: "q4_0", shape: [100_000, 4096] } as const;
+    const each = call("matmul", [f32(256, 4096), weight], { transposeB: true, activations: "half" });
+    return launchesOf(each, gpu).map(({ entry }) => entry);
+  };
+  const part = ["decodeUnits_q4_0", "matmulMany_f16"];
+  expect(launchAt()).toEqual(["roundRows_f16", ...part, ...part, ...part, ...part]);
+  // Without products of warpgroups.
+  expect(launchAt({ ...hopper, target: "sm_90" })).toEqual(["matmulFew_q4_0"]);
 });
 
 test("only launches whose blocks fit at once let the next one start early", () => {
@@ -96,7 +119,7 @@ test("a norm, its rounding and its products are one launch for few rows, and lau
     [8, "rmsNorm_fused", "matmulFew_q4_K"],
   ]);
   expect(many![0]).toEqual([512, "rmsNorm", "round_q8_K", "matmulTiled_q4_K_nt_fused", "matmulTiled_q4_K_nt_fused"]);
-  expect(many![3]).toEqual([512, "rmsNorm_fused", "matmulFew_q4_K"]);
+  expect(many![3]).toEqual([512, "rmsNorm_fused", "roundRows_f16", "decodeUnits_q4_K", "matmulMany_f16"]);
 });
 
 test("elementwise calls around a norm, a softmax or a reduction are part of its launches", () => {

@@ -12,9 +12,11 @@ import {
 } from "@centella/gpu-kernels";
 import { launchOf } from "../ptx/gpuKernel.ts";
 import { type FewRowsProducts, fewRowsLaunches } from "./products/fewRows.ts";
+import { manyRowsLaunches } from "./products/manyRows/manyRows.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
+import { Scratch } from "./shared/scratch.ts";
 import { siblingProducts, storedRows } from "./shared/siblingProducts.ts";
 
 /** Most rows of `a` for which columns are computed for all rows at once; beyond, both operands are read in tiles. */
@@ -29,12 +31,18 @@ function productLaunches(call: KernelCall, params: ParamsOf<"matmul">): readonly
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
   const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
   const type = roundingOf(b, params);
-  const few = transposeA || call.unitsOf(1) === undefined ? undefined : fewRowsLaunches(call, singleProduct(call, a, b, params));
-  if (few !== undefined) return few;
+  const inUnits =
+    transposeA || call.unitsOf(1) === undefined ? undefined : unitLaunches(call, singleProduct(call, a, b, params), new Scratch());
+  if (inUnits !== undefined) return inUnits;
   if (type === undefined) return [multiply(call, given)];
   const rounded = new Scratch().take(call, a);
   const aShape = transposeA ? [...a.shape.slice(0, -2), ...a.shape.slice(-2).toReversed()] : a.shape;
   return [roundingLaunch(call, a, type, transposeA, rounded), multiply(call, { ...given, a: rounded, aShape, transposeA: false })];
+}
+
+/** Launches on tensor cores, if weights are in units and operands may be rounded to halves. */
+function unitLaunches(call: KernelCall, products: Omit<FewRowsProducts, "norm">, scratch: Scratch): readonly Launch[] | undefined {
+  return manyRowsLaunches(call, products, scratch) ?? fewRowsLaunches(call, products);
 }
 
 /** The call as products of its first input. */
@@ -86,8 +94,8 @@ export function siblingLaunches(call: KernelCall, siblings: Siblings, norm?: Nor
     before.push(roundingLaunch(call, a, type, false, rounded, from));
     return rounded;
   });
-  const few = fewRowsLaunches(call, { depth, results, from });
-  if (few !== undefined) return [...before, ...few];
+  const inUnits = unitLaunches(call, { depth, results, from }, scratch);
+  if (inUnits !== undefined) return [...before, ...inUnits];
   if (rows <= maxVectorRows) return [...before, siblingProducts(call, depth, results, storedRows(depth, operandsOf))];
   const left = ({ left: index }: SiblingProduct): Parameter => operandsOf[index] ?? from;
   const products = results.flatMap((result) => resultLaunches(call, a, result, left, scratch));
@@ -134,17 +142,4 @@ function resultLaunches(
     const own = target === undefined ? { ...given, y, epilogue: last, earlier } : { ...given, y: target };
     return tiledProduct({ ...call, inputs: [a, weight, ...call.inputs], output }, own);
   });
-}
-
-/** Hands out scratch memory of a call. */
-class Scratch {
-  #bytes = 0;
-
-  /** Memory for a tensor of f32. */
-  take(call: KernelCall, { shape }: TensorSpec): Parameter {
-    const bytes = 4 * bucketElements(call, shape);
-    const offset = this.#bytes;
-    this.#bytes += Math.ceil(bytes / 256) * 256;
-    return { kind: "scratch", bytes, ...(offset > 0 && { offset }) };
-  }
 }

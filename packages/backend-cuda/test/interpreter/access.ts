@@ -312,15 +312,16 @@ export class Access {
   #checkAsyncRead(address: number, bytes: number, threads: readonly number[]): void {
     if (address + bytes > this.shared.size) throw new Fault(`${this.#who()}: read of ${bytes} bytes at ${address} of ${this.shared.size}`);
     const { writer, written } = this.shared;
+    const who = this.#who();
     for (let i = address >> 1; i < (address + bytes) >> 1; i++) {
-      if (written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of shared memory`);
+      if (written[i] === 0) throw new Fault(`${who}: read of unwritten byte ${2 * i} of shared memory`);
       for (const thread of threads) {
-        this.#barriers.checkRead(i, thread, this.#who());
+        this.#barriers.checkRead(i, thread, who);
         if (this.#meets("shared", writer[i]!, this.#stamps.of(thread)))
-          throw new Fault(`${this.#who()}: race: byte ${2 * i} of shared memory was written by another thread`);
+          throw new Fault(`${who}: race: byte ${2 * i} of shared memory was written by another thread`);
       }
       if (this.#unfenced[i]! > (this.#fenced.get(threadOf(writer[i]!)) ?? 0))
-        throw new Fault(`${this.#who()}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
+        throw new Fault(`${who}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
     }
   }
 

@@ -36,6 +36,9 @@ export interface StagingPlan {
   readonly sums: readonly SumKind[];
 }
 
+/** Weights of a row, and the same with the zeros that follow them. */
+export type RowLengths = Pick<StagingPlan, "depth" | "padded">;
+
 /** Staged activations in shared memory. */
 export interface StagedActivations {
   /**
@@ -104,7 +107,7 @@ export function stageRows(
 type RowPieces = (row: U32) => (place: U32) => readonly F32[];
 
 /** Rows in memory. */
-export function storedRow(k: PtxEmitter, x: string, plan: StagingPlan): RowPieces {
+export function storedRow(k: PtxEmitter, x: string, plan: RowLengths): RowPieces {
   return (row) => {
     const from = k.at("f32", k.pointer(x, "f32"), k.mul(row, plan.depth));
     return (place) =>
@@ -137,7 +140,7 @@ export function normedRow(
 /** What `load` reads of a piece that is within the depth, `count` numbers; zeros past it. */
 export function numbersWithin(
   k: PtxEmitter,
-  { depth, padded }: StagingPlan,
+  { depth, padded }: RowLengths,
   place: U32,
   count: number,
   load: () => readonly F32[],
@@ -150,6 +153,7 @@ export function numbersWithin(
   return values.map((value) => value.get());
 }
 
+/** The largest magnitude. */
 export function largestOf(k: PtxEmitter, values: readonly F32[]): F32 {
   return values.map((value) => k.abs(value)).reduce((a, b) => k.max(a, b));
 }
@@ -160,7 +164,7 @@ interface Scale {
 }
 
 /** The power of two that a row is multiplied by before it is rounded to f16, and its inverse. Undefined for bf16. */
-export function scaleOf(k: PtxEmitter, { type }: StagingPlan, largest: () => F32): Scale | undefined {
+export function scaleOf(k: PtxEmitter, { type }: Pick<StagingPlan, "type">, largest: () => F32): Scale | undefined {
   return type === "bf16" ? undefined : halfScale(k, largest());
 }
 

@@ -17,7 +17,7 @@ import { allocateStaging, normedRow, type StagingPlan, stagedBytes, stageRows, s
 import { UnitRing } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
-import { formatsOf, itemsOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
+import { formatsOf, itemsOf, kindsOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
 import { halfType, sumsOf } from "./tile.ts";
 import type { Lane } from "./unitDecoder.ts";
 
@@ -70,15 +70,9 @@ export function fewRowsLaunches(call: KernelCall, products: FewRowsProducts): re
   const { depth, results, norm } = products;
   const rows = bucketElements(call, elementAt(results, 0).shape.slice(0, -1));
   if (call.gpu.target === "sm_80" || rows === 0) return undefined;
-  const found = results.map((result) => unitResult(call, result));
-  const kinds = new Map<string, UnitResult[]>();
-  for (const result of found) {
-    if (result === undefined) return undefined;
-    const { format } = elementAt(result.products, 0).units;
-    const key = `${halfType(format)} ${format.width} ${result.products.length}`;
-    kinds.set(key, [...(kinds.get(key) ?? []), result]);
-  }
-  const shapes = [...kinds.values()].map((each) => {
+  const kinds = kindsOf(call, results);
+  if (kinds === undefined) return undefined;
+  const shapes = kinds.map((each) => {
     const fitting = columnsOf(rows).map((columns) => shapeOf(call, depth, { rows, columns }, each));
     return fitting.find((shape) => shape !== undefined && (norm === undefined || shape.rowGroups === 1));
   });
@@ -90,21 +84,6 @@ function columnsOf(rows: number): readonly number[] {
   if (rows === 1) return [1];
   const even = 2 * Math.ceil(rows / 2);
   return [...new Set(columnCounts.map((count) => Math.min(count, even)))];
-}
-
-function unitResult(call: KernelCall, result: SiblingResult): UnitResult | undefined {
-  const products = result.products.flatMap((product) => {
-    const units = call.unitsOf(product.input);
-    const isHalf = product.params.activations === "half" && product.weight.shape.length === 2;
-    return units === undefined || !isHalf ? [] : [{ product, units }];
-  });
-  const [first] = products;
-  if (first === undefined || products.length < result.products.length) return undefined;
-  const isUniform = products.every(
-    ({ units: { format, units, rows } }) =>
-      halfType(format) === halfType(first.units.format) && units === first.units.units && rows === first.units.rows,
-  );
-  return isUniform ? { result, products } : undefined;
 }
 
 function shapeOf(

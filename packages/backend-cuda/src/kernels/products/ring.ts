@@ -1,14 +1,19 @@
 import { isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
-import type { Shared } from "../../ptx/types.ts";
+import type { Global, Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { lanes } from "../shared/product.ts";
-import type { UnitCursor } from "./segments.ts";
+
+/** The units that a warp takes, one after the other. */
+interface UnitSource {
+  /** Runs `use` with the next unit, if there is one, and goes on. */
+  next(use: (unit: Global<"u32">, bytes: U32 | number) => void): void;
+}
 
 /** A warp's own ring of slots in shared memory, which copies of its units fill ahead of their use. */
 export class UnitRing {
   readonly #k: PtxEmitter;
-  readonly #cursor: UnitCursor;
+  readonly #cursor: UnitSource;
   readonly #depth: number;
   readonly #slotBytes: number;
   readonly #slots: Shared<"u32">;
@@ -20,7 +25,7 @@ export class UnitRing {
   /** Starts the first copies. `warps` warps have a ring of `depth` slots each. */
   constructor(
     k: PtxEmitter,
-    cursor: UnitCursor,
+    cursor: UnitSource,
     { depth, slotBytes, warp, warps }: { readonly depth: number; readonly slotBytes: number; readonly warp: U32; readonly warps: number },
   ) {
     this.#k = k;

@@ -5,7 +5,7 @@ import type { Scope } from "../shared/kernel.ts";
 import { largestOf, numbersWithin, piece, put, type StagedActivations, type StagingPlan, scaleOf } from "./activations.ts";
 
 /** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
-const maxHeld = 8;
+export const maxHeld = 8;
 
 /** More than the relative difference between the largest magnitude and the bound that {@link normedPieces} takes for it. */
 const boundSlack = 1 + 2 ** -20;

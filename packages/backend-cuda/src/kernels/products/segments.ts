@@ -4,6 +4,8 @@ import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Global, Reg } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
+import type { KernelCall } from "../shared/kernel.ts";
+import { halfType } from "./tile.ts";
 
 /** A product with a weight in units. */
 export interface UnitProduct {
@@ -15,6 +17,37 @@ export interface UnitProduct {
 export interface UnitResult {
   readonly result: SiblingResult;
   readonly products: readonly UnitProduct[];
+}
+
+/**
+ * Results by kind: those of a kind have weights of one half type and width, and the same number of products. Undefined if a product is of no
+ * kind: its weight is not a matrix in units, or its operands must not be rounded to halves.
+ */
+export function kindsOf(call: KernelCall, results: readonly SiblingResult[]): readonly (readonly UnitResult[])[] | undefined {
+  const kinds = new Map<string, UnitResult[]>();
+  for (const result of results) {
+    const found = unitResult(call, result);
+    if (found === undefined) return undefined;
+    const { format } = elementAt(found.products, 0).units;
+    const key = `${halfType(format)} ${format.width} ${found.products.length}`;
+    kinds.set(key, [...(kinds.get(key) ?? []), found]);
+  }
+  return [...kinds.values()];
+}
+
+function unitResult(call: KernelCall, result: SiblingResult): UnitResult | undefined {
+  const products = result.products.flatMap((product) => {
+    const units = call.unitsOf(product.input);
+    const isHalf = product.params.activations === "half" && product.weight.shape.length === 2;
+    return units === undefined || !isHalf ? [] : [{ product, units }];
+  });
+  const [first] = products;
+  if (first === undefined || products.length < result.products.length) return undefined;
+  const isUniform = products.every(
+    ({ units: { format, units, rows } }) =>
+      halfType(format) === halfType(first.units.format) && units === first.units.units && rows === first.units.rows,
+  );
+  return isUniform ? { result, products } : undefined;
 }
 
 /**

@@ -1,0 +1,58 @@
+import { elementAt } from "@centella/core/backend";
+import { isBelow, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../../ptx/emitter.ts";
+import { fixed } from "../../shared/kernel.ts";
+import type { UnitResult } from "../segments.ts";
+
+/** The columns of all results of a launch side by side, those of each result from a multiple of a tile's columns on. */
+export interface Columns {
+  readonly results: readonly UnitResult[];
+  /** Products of each result. */
+  readonly products: number;
+  /** Columns of a result that a block computes at a time. */
+  readonly perTile: number;
+  /** First tile of each result, and the number of tiles. */
+  readonly tiles: readonly number[];
+  /** Tiles of this launch. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** The columns of results, in parts whose weights are at most `maxColumns` columns. */
+export function columnsOf(results: readonly UnitResult[], perTile: number, maxColumns: number): readonly Columns[] {
+  const tiles = [0];
+  for (const { result } of results) tiles.push(elementAt(tiles, tiles.length - 1) + Math.ceil(fixed(result.shape.at(-1)) / perTile));
+  const total = elementAt(tiles, results.length);
+  const { products } = elementAt(results, 0);
+  const parts = Math.ceil((total * perTile * products.length) / maxColumns);
+  const perPart = Math.ceil(total / parts);
+  return Array.from({ length: Math.ceil(total / perPart) }, (_, part): Columns => {
+    const first = part * perPart;
+    return { results, products: products.length, perTile, tiles, first, end: Math.min(total, first + perPart) };
+  });
+}
+
+/** Rows of the weights' panels: the columns of each product. */
+export function panelRows({ first, end, perTile }: Columns): number {
+  return (end - first) * perTile;
+}
+
+/** Runs `body` for the result that tile `tile` belongs to, with the number of the tile among the result's. */
+export function inResultOfTile(
+  k: PtxEmitter,
+  { results, tiles, first, end }: Columns,
+  tile: U32,
+  body: (result: UnitResult, index: number, own: U32) => void,
+): void {
+  const present = results.flatMap((result, index) => {
+    const [from, to] = [elementAt(tiles, index), elementAt(tiles, index + 1)];
+    return to > first && from < end ? [{ result, index, from, to }] : [];
+  });
+  const run = (place: number): void => {
+    const { result, index, from, to } = elementAt(present, place);
+    const here = (): void => body(result, index, from === 0 ? tile : k.sub(tile, from));
+    if (place === present.length - 1) here();
+    else k.if(isBelow(k, tile, to), here, () => run(place + 1));
+  };
+  run(0);
+}

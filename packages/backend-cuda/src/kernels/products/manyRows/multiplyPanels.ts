@@ -1,0 +1,347 @@
+import { asValue, type Extent, type F32, isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../../ptx/emitter.ts";
+import type { HalfType } from "../../../ptx/matrix.ts";
+import type { Elem, Shared } from "../../../ptx/types.ts";
+import type { MatrixDescriptor, WarpgroupSums } from "../../../ptx/warpgroup.ts";
+import type { Var } from "../../../ptx/writer.ts";
+import {
+  type Argument,
+  epilogueArgs,
+  fixed,
+  type KernelCall,
+  type Launch,
+  launch,
+  type Parameter,
+  type Scope,
+} from "../../shared/kernel.ts";
+import { lanes } from "../../shared/product.ts";
+import type { UnitResult } from "../segments.ts";
+import { type Columns, inResultOfTile, panelRows } from "./columns.ts";
+import { type PanelMatrix, panelDepth, panelRowBytes } from "./panels.ts";
+
+/** Rows and columns of products of a tile, the rows in two parts of 64. */
+export const tileRows = 128;
+export const tileWidth = 128;
+const parts = 2;
+
+const warpgroup = 128;
+/** Warpgroups that multiply, a tile each at a time. While one stores its results, the other one multiplies. */
+const multipliers = 2;
+/** With a warpgroup that starts copies. */
+const threads = (1 + multipliers) * warpgroup;
+
+const stageBytes = (tileRows + tileWidth) * panelRowBytes;
+const stages = 6;
+
+/** Row tiles that share columns: blocks that run at the same time read the same panels. */
+const rowsPerGroup = 8;
+
+/** Registers of the threads that copy, and of those that multiply. */
+const copyRegisters = 40;
+const multiplyRegisters = 232;
+
+/** Rows of a part of a tile that a warp has. */
+const warpRows = 16;
+
+/** Columns of products, from a multiple of 8 on, whose epilogues' loads are under way together. */
+const columnsInFlight = 32;
+
+export interface PanelOperands {
+  readonly type: HalfType;
+  readonly a: PanelMatrix;
+  readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b: Parameter };
+}
+
+/**
+ * Multiplies activations in panels with columns' weights in panels. Each block takes every n-th tile of all results. One warpgroup fills a ring of
+ * stages with bulk copies, 64 places of the depth each. The two others take the block's tiles in turn.
+ */
+export function multiplyPanels(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
+  const { results } = columns;
+  const { type, a, places } = operands;
+  const args = Object.fromEntries<Argument>([
+    ...Object.entries(places),
+    ...results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
+  ]);
+  const blocks = Math.min(call.gpu.multiprocessors, (a.rows / tileRows) * (columns.end - columns.first));
+  return launch(call, `matmulMany_${type}`, { threads, blocks, args }, (scope) => {
+    const { k } = scope;
+    k.blocksPerMultiprocessor = 1;
+    const kernel = new PanelKernel(scope, columns, operands, { blocks, rows: productOf(k, scope.extents(lead)) });
+    k.if(
+      k.compare("lt", k.thread(), warpgroup),
+      () => kernel.copy(),
+      () => kernel.multiply(),
+    );
+  });
+}
+
+/** Place of a tile: its first row, and the number of its tile of columns among those of all results. */
+interface TilePlace {
+  readonly row: U32;
+  readonly tile: U32;
+}
+
+class PanelKernel {
+  readonly #scope: Scope;
+  readonly #columns: Columns;
+  readonly #operands: PanelOperands;
+  readonly #blocks: number;
+  readonly #rows: Extent;
+  readonly #rowTiles: U32;
+  readonly #ring: StageRing;
+  /** For each warpgroup that multiplies: complete when the other one has multiplied its tile. */
+  readonly #turns: Shared<"u64">;
+
+  constructor(
+    scope: Scope,
+    columns: Columns,
+    operands: PanelOperands,
+    { blocks, rows }: { readonly blocks: number; readonly rows: Extent },
+  ) {
+    const { k } = scope;
+    this.#scope = scope;
+    this.#columns = columns;
+    this.#operands = operands;
+    this.#blocks = blocks;
+    this.#rows = rows;
+    this.#rowTiles = k.shiftRight(k.add(asValue(k, rows), tileRows - 1), Math.log2(tileRows));
+    this.#ring = new StageRing(k);
+    this.#turns = k.sharedMemory("u64", multipliers);
+    k.if(k.compare("eq", k.thread(), 0), () => {
+      for (let turn = 0; turn < multipliers; turn++) k.initBarrier(k.sharedAt("u64", this.#turns, turn), 1);
+      this.#ring.init();
+      k.fenceBarriers();
+    });
+    k.sync();
+  }
+
+  /** Fills the ring. One thread starts the copies. */
+  copy(): void {
+    const { k } = this.#scope;
+    const { a } = this.#operands;
+    const { products, perTile } = this.#columns;
+    const rows = panelRows(this.#columns);
+    k.setRegisters("decrease", copyRegisters);
+    k.if(k.compare("eq", k.thread(), 0), () => {
+      const place = this.#ring.place();
+      this.#forEachTile(k.block(), this.#blocks, ({ row, tile }) => {
+        const column = k.mul(k.sub(tile, this.#columns.first), perTile);
+        k.for(0, a.panels, 1, (panel) => {
+          this.#ring.fill(place, (stage, copy) => {
+            copy(stage, k.atBytes(k.pointer("a", "u32"), k.mad(panel, a.rows, row), panelRowBytes), tileRows * panelRowBytes);
+            for (let j = 0; j < products; j++) {
+              const from = k.mad(k.add(panel, j * a.panels), rows, column);
+              const to = k.sharedAtBytes<"u32">(stage, (tileRows + j * perTile) * panelRowBytes);
+              copy(to, k.atBytes(k.pointer("b", "u32"), from, panelRowBytes), perTile * panelRowBytes);
+            }
+          });
+        });
+      });
+    });
+  }
+
+  /** Multiplies what the ring brings for every other tile of the block, and stores the results. */
+  multiply(): void {
+    const { k } = this.#scope;
+    const { a } = this.#operands;
+    k.setRegisters("increase", multiplyRegisters);
+    const sums = Array.from({ length: parts }, () => k.warpgroupSums(tileWidth));
+    const place = this.#ring.place();
+    const turn = k.sub(k.shiftRight(k.thread(), 7), 1);
+    k.if(k.compare("eq", turn, 1), () => this.#ring.skip(place, a.panels));
+    const parity = k.variable("u32", k.xor(turn, 1));
+    this.#forEachTile(k.mad(turn, this.#blocks, k.block()), multipliers * this.#blocks, ({ row, tile }) => {
+      // A barrier of the ring is at most one phase ahead of a thread that waits for it.
+      k.waitBarrier(k.sharedAt("u64", this.#turns, turn), parity.get());
+      parity.set(k.xor(parity.get(), 1));
+      this.#multiplyTile(sums, place, k.sharedAt("u64", this.#turns, k.xor(turn, 1)));
+      // Those of the other warpgroup's tile.
+      this.#ring.skip(place, a.panels);
+      this.#finish(sums, row, tile);
+    });
+  }
+
+  /** Multiplies a tile, and arrives at `next` when all of its stages are full. */
+  #multiplyTile(sums: readonly WarpgroupSums[], place: RingPlace, next: Shared<"u64">): void {
+    const { k } = this.#scope;
+    const { type, a } = this.#operands;
+    const previous = k.variable("u32", 0);
+    const isFirst = k.compare("eq", k.and(k.thread(), warpgroup - 1), 0);
+    k.for(0, a.panels, 1, (panel) => {
+      const { stage, number } = this.#ring.wait(place);
+      k.fenceProducts();
+      for (let step = 0; step < panelDepth / 16; step++) {
+        const adds = step === 0 ? k.compare("ne", panel, 0) : k.compare("ge", panel, 0);
+        const rowsFrom = (row: number): MatrixDescriptor => k.matrixDescriptor(k.sharedAtBytes(stage, row * panelRowBytes + 32 * step));
+        const right = rowsFrom(tileRows);
+        for (const [part, each] of sums.entries()) k.multiplyWarpgroup(type, each, rowsFrom((tileRows / parts) * part), right, { adds });
+      }
+      k.commitProducts();
+      // The products of this stage stay under way.
+      k.waitProducts(1);
+      k.if(k.and(isFirst, k.compare("ne", panel, 0)), () => this.#ring.release(previous.get()));
+      previous.set(number);
+    });
+    k.if(isFirst, () => k.arriveBarrier(next));
+    k.waitProducts(0);
+    k.if(isFirst, () => this.#ring.release(previous.get()));
+  }
+
+  /** Runs `body` for every `step`-th tile from `start` on. Tiles of up to {@link rowsPerGroup} rows of tiles follow each other column by column. */
+  #forEachTile(start: U32, step: number, body: (place: TilePlace) => void): void {
+    const { k } = this.#scope;
+    const { first, end } = this.#columns;
+    const wide = end - first;
+    const all = k.mul(this.#rowTiles, wide);
+    k.for(start, all, step, (number) => {
+      const group = k.quotient(number, wide * rowsPerGroup);
+      const rest = k.sub(number, k.mul(group, wide * rowsPerGroup));
+      const from = k.mul(group, rowsPerGroup);
+      const high = k.min(k.sub(this.#rowTiles, from), rowsPerGroup);
+      const column = k.quotient(rest, high);
+      const row = k.add(from, k.sub(rest, k.mul(column, high)));
+      body({ row: k.mul(row, tileRows), tile: k.add(column, first) });
+    });
+  }
+
+  /** Stores a tile's results. A lane has pairs of columns of two rows of each part. */
+  #finish(sums: readonly WarpgroupSums[], row: U32, tile: U32): void {
+    const { k } = this.#scope;
+    const { perTile } = this.#columns;
+    const lane = k.and(k.thread(), lanes - 1);
+    const warp = k.and(k.shiftRight(k.thread(), 5), 3);
+    const own = k.add(k.mad(warp, warpRows, k.shiftRight(lane, 2)), row);
+    const last = k.sub(asValue(k, this.#rows), 1);
+    inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
+      const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(lane, 3), 1));
+      for (const [part, each] of sums.entries()) {
+        const lines = [0, 8].map((down) => k.add(own, (tileRows / parts) * part + down));
+        // Rows past the last one repeat it and are not stored: loads need no branches.
+        const rows = lines.map((line): ResultRow => {
+          const safe = k.min(line, last);
+          return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), safe)) };
+        });
+        for (let from = 0; from < perTile; from += columnsInFlight / this.#columns.products)
+          this.#storeColumns({ result, index }, each, { rows, column, from });
+      }
+    });
+  }
+
+  /** Stores a lane's columns of two rows. Columns past the last one repeat it. */
+  #storeColumns(
+    { result: { result }, index }: { readonly result: UnitResult; readonly index: number },
+    sums: WarpgroupSums,
+    { rows, column: first, from }: { readonly rows: readonly ResultRow[]; readonly column: U32; readonly from: number },
+  ): void {
+    const { k } = this.#scope;
+    const { products, perTile } = this.#columns;
+    const n = fixed(result.shape.at(-1));
+    const isWhole = n % perTile === 0;
+    const stores = rows.flatMap(({ line, safe, factor }, high) => {
+      const start = k.mul(safe, n);
+      return Array.from({ length: columnsInFlight / products / 4 }, (_, i) => {
+        // Of each eight columns, two are the lane's.
+        const within = from + 8 * (i >> 1);
+        const column = k.add(first, within + (i & 1));
+        const at = k.add(start, isWhole ? column : k.min(column, n - 1));
+        const terms = Array.from({ length: products }, (_, j) => k.mul(sums.get((j * perTile + within) / 2 + 2 * high + (i & 1)), factor));
+        return { line, column, at, value: result.epilogue.apply(this.#scope, at, terms) };
+      });
+    });
+    for (const { line, column, at, value } of stores) {
+      const isRow = isBelow(k, line, this.#rows);
+      k.if(isWhole ? isRow : k.and(isRow, isBelow(k, column, n)), () => k.store(`y${index}`, at, value));
+    }
+  }
+}
+
+/** A row of a result that a lane stores a part of. */
+interface ResultRow {
+  readonly line: U32;
+  /** The row, or the run's last one if the row is past it. */
+  readonly safe: U32;
+  readonly factor: F32;
+}
+
+/** Where a thread is in the ring. */
+interface RingPlace {
+  readonly stage: Var<"u32">;
+  readonly parity: Var<"u32">;
+}
+
+/** Starts a copy to a stage. */
+type StartCopy = (to: Shared<Elem>, from: Parameters<PtxEmitter["copyBulk"]>[1], bytes: number) => void;
+
+/** Stages in shared memory that one thread fills and one warpgroup uses. */
+class StageRing {
+  readonly #k: PtxEmitter;
+  readonly #memory: Shared<"u32">;
+  readonly #full: Shared<"u64">;
+  readonly #empty: Shared<"u64">;
+
+  constructor(k: PtxEmitter) {
+    this.#k = k;
+    this.#memory = k.sharedMemory("u32", (stages * stageBytes) / 4, 1024);
+    this.#full = k.sharedMemory("u64", stages);
+    this.#empty = k.sharedMemory("u64", stages);
+  }
+
+  /** Initialises the barriers, in one thread. A fence must follow. */
+  init(): void {
+    for (const barriers of [this.#full, this.#empty])
+      for (let stage = 0; stage < stages; stage++) this.#k.initBarrier(this.#k.sharedAt("u64", barriers, stage), 1);
+  }
+
+  /** The beginning of the ring, for a thread that goes around it. */
+  place(): RingPlace {
+    return { stage: this.#k.variable("u32", 0), parity: this.#k.variable("u32", 0) };
+  }
+
+  /** Waits for a free stage and starts the copies of `copies` to it. */
+  fill(place: RingPlace, copies: (stage: Shared<"u32">, copy: StartCopy) => void): void {
+    const k = this.#k;
+    const number = place.stage.get();
+    k.waitBarrier(k.sharedAt("u64", this.#empty, number), k.xor(place.parity.get(), 1));
+    const barrier = k.sharedAt("u64", this.#full, number);
+    k.expectBytes(barrier, stageBytes);
+    copies(this.#at(number), (to, from, bytes) => k.copyBulk(to, from, bytes, barrier));
+    this.#advance(place);
+  }
+
+  /** Waits for the next stage. */
+  wait(place: RingPlace): { readonly stage: Shared<"u32">; readonly number: U32 } {
+    const k = this.#k;
+    const number = place.stage.get();
+    k.waitBarrier(k.sharedAt("u64", this.#full, number), place.parity.get());
+    this.#advance(place);
+    return { stage: this.#at(number), number };
+  }
+
+  /** Goes `count` stages on. */
+  skip({ stage, parity }: RingPlace, count: number): void {
+    const k = this.#k;
+    const next = k.add(stage.get(), count % stages);
+    const isOver = k.compare("ge", next, stages);
+    const turns = Math.floor(count / stages) & 1;
+    parity.set(k.xor(parity.get(), k.select(isOver, k.constant("u32", 1 - turns), turns)));
+    stage.set(k.select(isOver, k.sub(next, stages), next));
+  }
+
+  /** Hands a stage back, in one thread of the warpgroup that used it. */
+  release(number: U32): void {
+    this.#k.arriveBarrier(this.#k.sharedAt("u64", this.#empty, number));
+  }
+
+  #at(number: U32): Shared<"u32"> {
+    return this.#k.sharedAtBytes(this.#memory, this.#k.mul(number, stageBytes));
+  }
+
+  #advance({ stage, parity }: RingPlace): void {
+    const k = this.#k;
+    const next = k.add(stage.get(), 1);
+    const isOver = k.compare("eq", next, stages);
+    parity.set(k.select(isOver, k.xor(parity.get(), 1), parity.get()));
+    stage.set(k.select(isOver, k.constant("u32", 0), next));
+  }
+}

@@ -1,0 +1,31 @@
+import type { U32 } from "@centella/gpu-kernels";
+import type { PtxBuilder } from "../../../ptx/builder.ts";
+
+/**
+ * Operands of {@link multiplyPanels} are matrices of halves in panels of 64 places of the depth: [panel][row][64]. Rows are a multiple of 8.
+ * Piece c of 8 halves of row r is at place `c ^ (r % 8)` of the row. So any rows of a panel, from a multiple of 8 on, are one bulk copy whose image in
+ * shared memory is what products of warpgroups read.
+ */
+export const panelDepth = 64;
+
+/** Bytes of a row of a panel. */
+export const panelRowBytes: number = 2 * panelDepth;
+
+export interface PanelMatrix {
+  /** With rows past the last one, which are finite numbers. */
+  readonly rows: number;
+  readonly panels: number;
+}
+
+export function panelBytes({ rows, panels }: PanelMatrix): number {
+  return panels * rows * panelRowBytes;
+}
+
+export function panelsOf(depth: number): number {
+  return Math.ceil(depth / panelDepth);
+}
+
+/** Byte of a row of a panel at which piece `piece`, 0 to 7, starts. */
+export function pieceOffset(k: PtxBuilder, row: U32, piece: U32): U32 {
+  return k.shiftLeft(k.xor(piece, k.and(row, 7)), 4);
+}

@@ -1,0 +1,97 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { createProgram, type Plan, type Value } from "@centella/core";
+import { isFullGrid } from "@centella/test-devices";
+import { expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { generatePtx } from "../src/index.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+import { expectProducts, productsOf } from "./productBounds.ts";
+import { sourceOf } from "./sources.ts";
+
+const half = { transposeB: true, activations: "half" } as const;
+
+async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
+  const backend = new CudaBackend(new InterpretedDriver());
+  return { backend, plan: await backend.compile(program) };
+}
+
+// 3 multiprocessors, whose warpgroups have several tiles of the larger shape, each deeper than the ring. The smaller one has parts of tiles, of panels and of units.
+const larger = { columns: 300, depth: 512, rowCounts: [257] };
+const smaller = { columns: 19, depth: 288, rowCounts: [65, 130] };
+const grid = (["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const).flatMap((dtype) =>
+  [larger, smaller].map(({ columns, depth, rowCounts }) => ({
+    dtype,
+    columns,
+    depth: dtype.endsWith("_K") ? 256 * Math.ceil(depth / 512) : depth,
+    rowCounts,
+  })),
+);
+const sample: typeof grid = [
+  { dtype: "f16", ...larger },
+  { dtype: "q4_K", columns: 19, depth: 256, rowCounts: [65] },
+];
+// The full grid runs them.
+if (!isFullGrid) test.skip("many rows by weights of other types (not in the sample)", () => undefined);
+
+test.each(isFullGrid ? grid : sample)(
+  "$rowCounts rows by a $dtype weight of $columns x $depth",
+  { timeout: 60_000 },
+  async ({ dtype, columns, depth, rowCounts }) => {
+    const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 512), depth]);
+    program.output("y", program.matmul(x, program.persistent("w", spec), half));
+    const { plan, backend } = await compiled(program);
+    await plan.load("w", sourceOf(stored));
+    for (const rows of rowCounts) {
+      const values = uniform(rows, rows * depth);
+      expectProducts(await plan.run({ x: values }).y!.data(), values, decoded, depth, dtype);
+    }
+    await backend.dispose();
+  },
+);
+
+test("products of one tensor are multiplied together, with their epilogues", async () => {
+  const depth = 256;
+  const rows = 70;
+  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: ["q4_K", 40] } as const;
+  const contents = Object.entries(weights).map(([name, [dtype, n]]) => ({ name, ...contentsOf({ dtype, shape: [n, depth] }, n) }));
+  const program = createProgram();
+  const rowCount = program.dim("T", 128);
+  const x = program.input("x", "f32", [rowCount, depth]);
+  const [q, k, v, gate, up] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
+    Value,
+    Value,
+    Value,
+    Value,
+    Value,
+  ];
+  program.output("q", q);
+  program.output("k", program.add(k, program.input("bias", "f32", [19])));
+  program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
+  program.output("h", program.mul(program.silu(gate), up));
+  const one = ["roundRows_f16", "decodeUnits_q4_K_q8_0_q6_K", "matmulMany_f16"];
+  expect(generatePtx(program).map(({ entry }) => entry)).toEqual([...one, "roundRows_f16", "decodeUnits_q5_K_q4_K", "matmulMany_f16"]);
+  const { plan, backend } = await compiled(program);
+  for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
+  const values = uniform(rows, rows * depth);
+  const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
+  const outputs = plan.run({ x: values, bias, residual });
+  const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
+  const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
+  const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
+  for (const { name, decoded, spec } of contents.slice(0, 3))
+    expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
+  const [g, u] = contents.slice(3).map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [
+    ReturnType<typeof productsOf>,
+    ReturnType<typeof productsOf>,
+  ];
+  for (const [i, y] of h.entries()) {
+    const { value: a, magnitude: wide } = g[i]!;
+    const { value: b, magnitude } = u[i]!;
+    const silu = a / (1 + Math.exp(-a));
+    const bound = 2 ** -10 * (1.1 * wide * Math.abs(b) + Math.abs(silu) * magnitude + wide * magnitude * 2 ** -9);
+    if (!(Math.abs(y - silu * b) <= bound)) expect.fail(`element ${i}: ${y}, expected ${silu * b}`);
+  }
+  await backend.dispose();
+});
