@@ -20,7 +20,7 @@ async function compiled(program: ReturnType<typeof createProgram>): Promise<{ re
 const types = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const;
 
 // Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole, and several groups of 16.
-const rowCounts = [1, 2, 3, 8, 11, 37];
+const rowCounts = [1, 2, 3, 8, 11, 29];
 
 const sample = ["f16", "q8_0", "q4_K"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
@@ -36,7 +36,7 @@ describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) =>
   ])("%i x %i", { timeout: 60_000 }, async (columns, depth) => {
     const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
     const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 64), depth]);
+    const x = program.input("x", "f32", [program.dim("T", 32), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
     expect(generatePtx(program).map(({ entry }) => entry)).toEqual([`matmulFew_${dtype}`]);
     const { plan, backend } = await compiled(program);
