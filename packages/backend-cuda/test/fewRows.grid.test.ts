@@ -1,9 +1,12 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type Plan, type Value } from "@centella/core";
+import { createProgram, type DType, type Plan, type Value } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
+import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { isFullGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
+import { unitFormat } from "../src/weights/unitFormat.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { expectProducts, productsOf } from "./productBounds.ts";
 import { sourceOf } from "./sources.ts";
@@ -17,12 +20,14 @@ async function compiled(program: ReturnType<typeof createProgram>): Promise<{ re
   return { backend, plan: await backend.compile(program) };
 }
 
-const types = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const;
+const types = Object.keys(ggmlTypes)
+  .filter(isGgmlType)
+  .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
 
 // Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole, and several groups of 16.
 const rowCounts = [1, 2, 3, 8, 11, 29];
 
-const sample = ["f16", "q8_0", "q4_K"] as const;
+const sample = ["f16", "q8_0", "q4_K", "iq2_xs"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
 // The full grid runs them.
 if (!isFullGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
@@ -31,7 +36,7 @@ describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) =>
   // 3 multiprocessors: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
   test.each([
     [64, 2304],
-    [19, dtype.endsWith("_K") ? 256 : 288],
+    [19, layoutOf(dtype).elements > 32 ? 256 : 288],
     [144, 768],
   ])("%i x %i", { timeout: 60_000 }, async (columns, depth) => {
     const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
@@ -139,6 +144,15 @@ test.each([
   ["q8_0", 1.5],
   ["q4_0", 1.4],
   ["f16", 1],
+  ["q1_0", 1.8],
+  ["q2_0", 1.6],
+  ["q2_K", 3.2],
+  ["q3_K", 2.9],
+  ["iq4_nl", 2.8],
+  ["iq4_xs", 3],
+  ["iq2_xs", 3.4],
+  ["mxfp4", 3.2],
+  ["nvfp4", 4],
 ] as const)("%s takes at most %d instructions per weight", (dtype, budget) => {
   const program = createProgram();
   const x = program.input("x", "f32", [1, 4096]);

@@ -1,5 +1,7 @@
 import { contentsOf } from "@centella/conformance";
 import { createProgram, type DType } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
+import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { bytesOf } from "../src/device/deviceTensor.ts";
@@ -7,20 +9,26 @@ import { placeOf, unitFormat, unitMatrix, unitRows } from "../src/weights/unitFo
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { sourceOf } from "./sources.ts";
 
-const types = ["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const;
+const types = Object.keys(ggmlTypes)
+  .filter(isGgmlType)
+  .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
 
-test.each([1, 2, 4, 8, 16] as const)("codes of %i bits have places of their own", (bits) => {
-  const width = bits === 16 ? 64 : 256;
-  const taken = new Set<number>();
-  for (let row = 0; row < unitRows; row++) {
-    for (let k = 0; k < width; k++) {
-      const { word, bit } = placeOf(bits, row, k);
-      for (let i = 0; i < bits; i++) taken.add(32 * word + bit + i);
+test.each([{ bits: 1 }, { bits: 2 }, { bits: 4 }, { bits: 4, isInOrder: true }, { bits: 8 }, { bits: 16 }] as const)(
+  "codes of %o have places of their own",
+  (plane) => {
+    const { bits } = plane;
+    const width = bits === 16 ? 64 : 256;
+    const taken = new Set<number>();
+    for (let row = 0; row < unitRows; row++) {
+      for (let k = 0; k < width; k++) {
+        const { word, bit } = placeOf(plane, row, k);
+        for (let i = 0; i < bits; i++) taken.add(32 * word + bit + i);
+      }
     }
-  }
-  expect(taken.size).toBe(unitRows * width * bits);
-  expect(Math.max(...taken)).toBe(unitRows * width * bits - 1);
-});
+    expect(taken.size).toBe(unitRows * width * bits);
+    expect(Math.max(...taken)).toBe(unitRows * width * bits - 1);
+  },
+);
 
 test("units are whole multiples of 128 bytes, with no more padding than that takes", () => {
   const sizes = types.map((dtype) => [dtype, unitFormat(dtype)?.bytes]);
@@ -32,17 +40,34 @@ test("units are whole multiples of 128 bytes, with no more padding than that tak
     q5_0: 2816,
     q5_1: 3072,
     q8_0: 4352,
+    q2_K: 1408,
+    q3_K: 1920,
     q4_K: 2304,
     q5_K: 2816,
     q6_K: 3456,
+    iq1_s: 2304,
+    iq1_m: 2432,
+    iq2_xxs: 2304,
+    iq2_xs: 2432,
+    iq2_s: 2432,
+    iq3_xxs: 2304,
+    iq3_s: 2304,
+    iq4_nl: 2304,
+    iq4_xs: 2304,
+    tq1_0: 1280,
+    tq2_0: 1280,
+    mxfp4: 2176,
+    nvfp4: 2304,
+    q1_0: 768,
+    q2_0: 1280,
   });
   expect(unitMatrix("q4_K", [28672, 4096])?.bytes).toBe((28672 / 16) * 16 * 2304);
   expect(unitFormat("f32")).toBeUndefined();
-  expect(unitFormat("iq2_xs")).toBeUndefined();
+  expect(unitFormat("q8_K")).toBeUndefined();
 });
 
 describe.each(types)("a %s matrix in units", (dtype: DType) => {
-  const isSuper = dtype.endsWith("_K");
+  const isSuper = layoutOf(dtype).elements > 32;
   // Whole tiles and units, and parts of both.
   test.each([
     [32, 512],

@@ -49,7 +49,7 @@ export class CudaPersistentBuffer extends PersistentBuffer {
     return 0;
   }
 
-  /** Queues the copy of a chunk from page-locked memory, whose bytes are `staged`. */
+  /** Queues the copy of a chunk, which is in the form that the device reads, from page-locked memory whose bytes are `staged`. */
   protected async copyIn({ offset, length }: Chunk, pinned: Handle, _staged: Uint8Array): Promise<void> {
     if (length > 0) this.device.call((driver) => driver.copyToDevice(this.allocation.address + BigInt(offset), pinned, length));
   }
@@ -57,9 +57,18 @@ export class CudaPersistentBuffer extends PersistentBuffer {
   /** Writes a chunk of a type that is recoded. */
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
     const { dtype } = this.persistent.spec;
-    const { elements, bytes } = layoutOf(dtype);
-    const to = deviceBytes({ dtype, shape: [(offset / bytes) * elements] });
-    await writeThrough(this.device, this.allocation, to, toDevice(dtype, chunk));
+    const { elements, bytes: blockBytes } = layoutOf(dtype);
+    const form = toDevice(dtype, chunk);
+    const to = { offset: deviceBytes({ dtype, shape: [(offset / blockBytes) * elements] }), length: form.length };
+    const header = this.headerBytes;
+    await this.device.uploads.forEach(
+      [to],
+      () => header + form.length,
+      (_to, { block, bytes }) => {
+        bytes.set(form, header);
+        return this.copyIn(to, block.handle, bytes);
+      },
+    );
   }
 
   protected override async read(): Promise<TypedArray> {

@@ -8,7 +8,7 @@ import { packEntry, packHeaderBytes, packKernel, packThreads } from "../weights/
 import { type UnitMatrix, unitRows } from "../weights/unitFormat.ts";
 import { CudaPersistentBuffer } from "./persistentBuffer.ts";
 
-/** A weight matrix in device memory, in units. Stored rows are packed on the device, chunk by chunk. */
+/** A weight matrix in device memory, in units. Rows, recoded if their type wants it, are packed on the device, chunk by chunk. */
 export class UnitPersistentBuffer extends CudaPersistentBuffer {
   override readonly units: UnitMatrix;
   /** Whether it holds zeros, which are no units that a stored form could be read from. */
@@ -21,7 +21,7 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
 
   /** Whole row tiles. */
   protected override chunks(): Iterable<Chunk> {
-    return chunksOf(this.storedBytes, unitRows * this.#rowBytes);
+    return chunksOf(this.storedBytes, (unitRows * this.storedBytes) / this.units.rows);
   }
 
   protected override get headerBytes(): number {
@@ -31,9 +31,10 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
   protected override async copyIn({ offset, length }: Chunk, pinned: Handle, staged: Uint8Array): Promise<void> {
     const { device, units } = this;
     const { format } = units;
-    const rows = length / this.#rowBytes;
+    const rowBytes = storedRowBytes(format, units.columns);
+    const rows = length / rowBytes;
     const tiles = Math.ceil(rows / unitRows);
-    const firstTile = offset / this.#rowBytes / unitRows;
+    const firstTile = offset / rowBytes / unitRows;
     const tileBytes = units.units * format.bytes;
     const bytes = packHeaderBytes + length;
     new DataView(staged.buffer, staged.byteOffset).setUint32(0, rows, true);
@@ -75,9 +76,5 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
   protected override clear(): void {
     super.clear();
     this.#isCleared = true;
-  }
-
-  get #rowBytes(): number {
-    return storedRowBytes(this.units.format, this.units.columns);
   }
 }

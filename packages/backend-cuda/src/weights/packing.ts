@@ -1,5 +1,6 @@
 import { elementAt, isQuantized } from "@centella/core/backend";
-import { blockLayout, type NumberLayout } from "@centella/quant";
+import { deviceBlock } from "@centella/gpu-kernels";
+import type { NumberLayout } from "@centella/quant";
 import { placeOf, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
 /** Bits of a unit that are a copy of bits of the stored rows. */
@@ -64,10 +65,10 @@ function createPacking(format: UnitFormat): Packing {
   return { starts, copies, flips, rowBytes: storedRowBytes(format, format.width) };
 }
 
-/** Bytes of `weights` weights of a row in stored form. */
+/** Bytes of `weights` weights of a row in the blocks that units are packed from. */
 export function storedRowBytes({ dtype }: UnitFormat, weights: number): number {
   if (!isQuantized(dtype)) return 2 * weights;
-  const { blockElements, blockBytes } = blockLayout(dtype);
+  const { blockElements, blockBytes } = deviceBlock(dtype);
   return (weights / blockElements) * blockBytes;
 }
 
@@ -102,8 +103,9 @@ function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
   for (let row = 0; row < unitRows; row++) {
     for (let k = 0; k < width; k++) {
       const source = stored === undefined ? bytesAt(2 * k) : numberOf(stored.codes, k);
-      for (const { bits, from, offset } of planes) {
-        const place = placeOf(bits, row, k);
+      for (const plane of planes) {
+        const { bits, from, offset } = plane;
+        const place = placeOf(plane, row, k);
         copy(offset / 4 + place.word, place.bit, row, source, from, bits);
         flip(offset / 4 + place.word, place.bit, stored?.codes.flip ?? 0, from, bits);
       }
@@ -112,13 +114,19 @@ function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
     const half = (offset: number, index: number, byte: number): void =>
       copy(offset / 4 + (index >> 1), 16 * (index & 1), row, bytesAt(byte), 0, 16);
     for (let group = 0; group < groups; group++) {
+      const block = Math.floor((group * groupSize) / stored.codes.count) * blockBytes;
       if (scales.kind === "halves") {
-        half(scales.d, row * groups + group, group * blockBytes + stored.d!);
-        if (scales.m !== undefined) half(scales.m, row * groups + group, group * blockBytes + stored.dmin!);
+        half(scales.d, row * groups + group, block + stored.d!);
+        if (scales.m !== undefined) half(scales.m, row * groups + group, block + stored.dmin!);
       } else if (scales.kind === "bytes") {
         const word = (scales.scales + row * groups + group) >> 2;
         copy(word, 8 * (group & 3), row, numberOf(stored.scales!, group), 0, 8);
         flip(word, 8 * (group & 3), stored.scales!.flip ?? 0, 0, 8);
+      } else if (scales.kind === "nibbles") {
+        const word = (scales.scales + row * groups + group) >> 2;
+        [stored.scales!, stored.minima!].forEach((layout, which) => {
+          copy(word, 8 * (group & 3) + 4 * which, row, numberOf(layout, group), 0, 4);
+        });
       } else {
         // The word of low bits has four groups in the lower nibbles of its bytes and four in the upper ones.
         const [byte, upper] = [group & 3, group >> 2];
@@ -129,8 +137,8 @@ function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
         });
       }
     }
-    if (scales.kind === "bytes") half(scales.d, 2 * (row & 7) + (row >> 3), stored.d!);
-    if (scales.kind === "sixBits") {
+    if (scales.kind === "bytes" && scales.d !== undefined) half(scales.d, 2 * (row & 7) + (row >> 3), stored.d!);
+    if (scales.kind === "nibbles" || scales.kind === "sixBits") {
       half(scales.d, 2 * row, stored.d!);
       half(scales.d, 2 * row + 1, stored.dmin!);
     }

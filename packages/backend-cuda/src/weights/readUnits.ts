@@ -2,6 +2,7 @@ import { elementAt } from "@centella/core/backend";
 import { asValue, divide, type Extent, type F32, type U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../ptx/builder.ts";
 import type { Global, Reg } from "../ptx/types.ts";
+import { scaleOfByte, times } from "./scales.ts";
 import { type CodePlane, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
 /** A place in a unit: the row, and a weight of it. */
@@ -32,14 +33,21 @@ export function loadUnitWeights(k: PtxBuilder, matrix: UnitMatrix, from: Global<
     format.planes.map((plane) => k.shiftLeft(codeIn(k, unit, plane, place, element), plane.from)).reduce((code, bits) => k.or(code, bits)),
   );
   const { scale, minimum } = groupScale(k, matrix, unit, place);
+  const levels = format.levels === undefined ? undefined : k.table("f32", format.levels);
   return codes.map((code) => {
-    const level = k.convert("f32", k.sub(k.bitcast("i32", code), format.zero));
+    const level = levels === undefined ? k.sub(k.convert("f32", code), format.zero) : k.ld("f32", k.at("f32", levels, code));
     return minimum === undefined ? k.mul(scale, level) : k.add(k.mul(scale, level), minimum);
   });
 }
 
 /** The bits in a plane of the code of a weight: the one with the place's chunk and lane, and number `element` of these four. See `placeOf`. */
-function codeIn(k: PtxBuilder, unit: Global<"u32">, { bits, offset }: CodePlane, { row, weight }: Place, element: U32): U32 {
+function codeIn(
+  k: PtxBuilder,
+  unit: Global<"u32">,
+  { bits, offset, isInOrder = false }: CodePlane,
+  { row, weight }: Place,
+  element: U32,
+): U32 {
   const lane = k.mad(k.and(row, 7), 4, k.and(k.shiftRight(weight, 2), 3));
   const high = k.shiftRight(row, 3);
   const chunk = k.shiftRight(weight, 4);
@@ -53,7 +61,7 @@ function codeIn(k: PtxBuilder, unit: Global<"u32">, { bits, offset }: CodePlane,
       case 8:
         return [k.mad(chunk, 2, high), k.shiftLeft(element, 3)];
       case 4:
-        return [k.mad(pair, 2, high), within];
+        return [k.mad(pair, 2, high), isInOrder ? k.add(k.shiftLeft(element, 2), k.shiftLeft(odd, 4)) : within];
       case 2:
         return [pair, k.mad(high, 2, within)];
       case 1:
@@ -81,13 +89,20 @@ function groupScale(
     case "none":
       return { scale: k.constant("f32", 1) };
     case "halves": {
-      const scale = halfAt(scales.d, inRow);
+      const scale = times(k, halfAt(scales.d, inRow), scales.factor);
       return scales.m === undefined ? { scale } : { scale, minimum: halfAt(scales.m, inRow) };
     }
     case "bytes": {
-      const steps = k.sub(k.bitcast("i32", k.ldByte(k.atBytes(unit, inRow, 1), scales.scales)), scales.zero);
+      const scale = scaleOfByte(k, scales, k.ldByte(k.atBytes(unit, inRow, 1), scales.scales));
+      if (scales.d === undefined) return { scale };
       const d = halfAt(scales.d, k.mad(k.and(row, 7), 2, k.shiftRight(row, 3)));
-      return { scale: k.mul(d, k.convert("f32", steps)) };
+      return { scale: k.mul(times(k, d, scales.factor), scale) };
+    }
+    case "nibbles": {
+      const byte = k.ldByte(k.atBytes(unit, inRow, 1), scales.scales);
+      const [d, dmin] = [halfAt(scales.d, k.shiftLeft(row, 1)), halfAt(scales.d, k.add(k.shiftLeft(row, 1), 1))];
+      const float = (bits: U32): F32 => k.convert("f32", bits);
+      return { scale: k.mul(d, float(k.and(byte, 15))), minimum: k.neg(k.mul(dmin, float(k.shiftRight(byte, 4)))) };
     }
     case "sixBits": {
       const bits = (which: number): F32 => {

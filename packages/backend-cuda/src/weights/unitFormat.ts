@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
-import { blockLayout, type PlaneLayout, planeLayout } from "@centella/quant";
+import { entryOf, isQuantized } from "@centella/core/backend";
+import { type BlockType, type NumberLayout, type PlaneLayout, planeLayout, recodedForm } from "@centella/quant";
 
 /** Rows of a unit: those of the left matrix of `mma.m16n8k16`. */
 export const unitRows = 16;
@@ -9,6 +9,8 @@ export const unitRows = 16;
 export interface CodePlane {
   readonly bits: 1 | 2 | 4 | 8 | 16;
   readonly from: number;
+  /** Whether words have the codes of neighbouring weights next to each other, for look-ups. */
+  readonly isInOrder?: boolean;
   /** Byte of the unit at which it starts. */
   readonly offset: number;
 }
@@ -17,12 +19,24 @@ export interface CodePlane {
 export type UnitScales =
   /** Weights are stored as they are. */
   | { readonly kind: "none" }
-  /** `d * code + m`: an f16 `d` per row and group, and an f16 `m` where the type has it. */
-  | { readonly kind: "halves"; readonly d: number; readonly m?: number }
-  /** `d * (scale - zero) * code`: a byte per row and group, and an f16 `d` per row. */
-  | { readonly kind: "bytes"; readonly scales: number; readonly zero: number; readonly d: number }
-  /** `d * scale * code - dmin * min`: six bits each per row and group, and two f16 per row. */
+  /** `factor * d * level + m`: an f16 `d` per row and group, and an f16 `m` where the type has it. */
+  | { readonly kind: "halves"; readonly d: number; readonly m?: number; readonly factor: number }
+  | ByteScales
+  /** `d * scale * level - dmin * min`: four bits each per row and group, in one byte, and two f16 per row. */
+  | { readonly kind: "nibbles"; readonly scales: number; readonly d: number }
+  /** The same with six bits each. */
   | { readonly kind: "sixBits"; readonly low: number; readonly high: number; readonly d: number };
+
+/** `factor * d * scale * level`: a byte per row and group, and an f16 `d` per row where the type has it. */
+export interface ByteScales {
+  readonly kind: "bytes";
+  readonly scales: number;
+  /** Floats that the bytes are; otherwise the scale is the byte less `zero`. See {@link PlaneLayout}. */
+  readonly floats: PlaneLayout["scaleFloats"];
+  readonly zero: number;
+  readonly d: number | undefined;
+  readonly factor: number;
+}
 
 /**
  * The form of a weight matrix on the device: units of 16 rows x `width` weights, [row tile][unit of the row]. The codes are in the order in
@@ -37,15 +51,26 @@ export interface UnitFormat {
   /** Weights that share a scale. */
   readonly groupSize: 16 | 32;
   readonly planes: readonly CodePlane[];
-  /** A code less this is the weight in steps of its group. */
+  /** Whole numbers that codes stand for, from -128 to 127. */
+  readonly levels: readonly number[] | undefined;
+  /** A weight's level is its code less this, unless there are {@link levels}. */
   readonly zero: number;
   readonly scales: UnitScales;
   readonly bytes: number;
-  /** How the stored type is split. Undefined for f16 and bf16. */
+  /** How the blocks are split that units are packed from. Undefined for f16 and bf16. */
   readonly stored: PlaneLayout | undefined;
 }
 
-const planesOfBits: Readonly<Record<number, readonly CodePlane["bits"][]>> = { 4: [4], 5: [4, 1], 6: [4, 2], 8: [8] };
+/** Bits of the planes of codes, by the bits of the codes. */
+const planesOfBits: ReadonlyMap<number, readonly CodePlane["bits"][]> = new Map([
+  [1, [1]],
+  [2, [2]],
+  [3, [2, 1]],
+  [4, [4]],
+  [5, [4, 1]],
+  [6, [4, 2]],
+  [8, [8]],
+]);
 
 const formats = new Map<DType, UnitFormat | undefined>();
 
@@ -58,43 +83,57 @@ export function unitFormat(dtype: DType): UnitFormat | undefined {
 function createFormat(dtype: DType): UnitFormat | undefined {
   if (dtype === "f16" || dtype === "bf16") {
     const planes: readonly CodePlane[] = [{ bits: 16, from: 0, offset: 0 }];
-    const plain = { dtype, width: 64, groupSize: 32, planes, zero: 0, scales: { kind: "none" } } as const;
+    const plain = { dtype, width: 64, groupSize: 32, planes, levels: undefined, zero: 0, scales: { kind: "none" } } as const;
     return { ...plain, bytes: 2048, stored: undefined };
   }
-  const stored = isQuantized(dtype) ? planeLayout(dtype) : undefined;
-  const bits = stored === undefined ? undefined : planesOfBits[stored.codeBits];
-  if (stored === undefined || bits === undefined || stored.levels !== undefined || !isQuantized(dtype)) return undefined;
-  const { groupSize, codeOffset: zero = 0 } = stored;
-  if (groupSize !== 16 && groupSize !== 32) return undefined;
+  const stored = isQuantized(dtype) ? (recodedForm(dtype)?.layout ?? planeLayout(dtype)) : undefined;
+  return stored === undefined ? undefined : formatOf(dtype as BlockType, stored);
+}
+
+function formatOf(dtype: BlockType, stored: PlaneLayout): UnitFormat {
   const width = 256;
+  // Groups of more weights have their scale several times.
+  const groupSize = stored.groupSize === 16 ? 16 : 32;
+  const { levels, zero, step } = levelsOf(stored);
   let end = 0;
   const take = (bytes: number): number => {
     end += bytes;
     return end - bytes;
   };
-  const groups = width / groupSize;
   let from = 0;
-  const planes = bits.map((each): CodePlane => {
-    const plane = { bits: each, from, offset: take((unitRows * width * each) / 8) };
-    from += each;
+  const planes = entryOf(planesOfBits, stored.codeBits).map((bits): CodePlane => {
+    const plane = { bits, from, offset: take((unitRows * width * bits) / 8), isInOrder: levels !== undefined };
+    from += bits;
     return plane;
   });
-  const scales = scalesOf(stored, blockLayout(dtype).blockElements, groups, take);
-  if (scales === undefined) return undefined;
-  return { dtype, width, groupSize, planes, zero, scales, bytes: Math.ceil(end / 128) * 128, stored };
+  const scales = scalesOf({ ...stored, factor: (stored.factor ?? 1) * step }, width / groupSize, take);
+  return { dtype, width, groupSize, planes, levels, zero, scales, bytes: Math.ceil(end / 128) * 128, stored };
 }
 
-function scalesOf(stored: PlaneLayout, blockElements: number, groups: number, take: (bytes: number) => number): UnitScales | undefined {
-  const { scales, scaleOffset = 0, minima, d, dmin, groupSize } = stored;
-  if (d === undefined) return undefined;
+/** The levels of codes: `step` times those of a list, or times the code less `zero`. */
+function levelsOf({ levels, codeOffset = 0 }: PlaneLayout): Pick<UnitFormat, "levels" | "zero"> & { readonly step: number } {
+  if (levels === undefined) return { levels, zero: codeOffset, step: 1 };
+  const [first = 0, second = 0] = levels;
+  // Two levels are evenly spaced.
+  return levels.length === 2 ? { levels: undefined, zero: -first / (second - first), step: second - first } : { levels, zero: 0, step: 1 };
+}
+
+function scalesOf(stored: PlaneLayout, groups: number, take: (bytes: number) => number): UnitScales {
+  const { scales, scaleOffset: zero = 0, scaleFloats: floats, minima, d, dmin, factor = 1 } = stored;
   if (scales === undefined) {
-    if (blockElements !== groupSize) return undefined;
-    const halves = { kind: "halves", d: take(2 * unitRows * groups) } as const;
+    const halves = { kind: "halves", d: take(2 * unitRows * groups), factor } as const;
     return dmin === undefined ? halves : { ...halves, m: take(2 * unitRows * groups) };
   }
-  if (minima === undefined) return { kind: "bytes", scales: take(unitRows * groups), zero: scaleOffset, d: take(2 * unitRows) };
-  if (groups !== 8) return undefined;
+  if (minima === undefined) {
+    const bytes = { kind: "bytes", scales: take(unitRows * groups), floats, zero, factor } as const;
+    return { ...bytes, d: d === undefined ? undefined : take(2 * unitRows) };
+  }
+  if (bitsOf(scales) === 4) return { kind: "nibbles", scales: take(unitRows * groups), d: take(4 * unitRows) };
   return { kind: "sixBits", low: take(unitRows * groups), high: take((unitRows * groups) / 2), d: take(4 * unitRows) };
+}
+
+function bitsOf({ pieces }: NumberLayout): number {
+  return pieces(0).reduce((sum, { bits }) => sum + bits, 0);
 }
 
 /** A weight matrix in units. */
@@ -126,26 +165,27 @@ interface CodePlace {
 }
 
 /**
- * The place of the code of row `row` and weight `k` of a unit in a plane of `bits` bits. Words of a lane are stored four by four: 32 lanes, then the
- * next four words of each. A pair of chunks shares words of 1, 2 and 4 bits.
+ * The place of the code of row `row` and weight `k` of a unit in a plane. Words of a lane are stored four by four: 32 lanes, then the next four
+ * words of each. A pair of chunks shares words of 1, 2 and 4 bits.
  */
-export function placeOf(bits: CodePlane["bits"], row: number, k: number): CodePlace {
+export function placeOf({ bits, isInOrder = false }: Pick<CodePlane, "bits" | "isInOrder">, row: number, k: number): CodePlace {
   const [lane, high] = [(row & 7) * 4 + ((k >> 2) & 3), row >> 3];
   const [chunk, element] = [k >> 4, k & 3];
   const [pair, odd] = [chunk >> 1, chunk & 1];
   // Neighbouring weights are 16 bits apart: a word masked is a pair of small numbers.
-  const within = 16 * (element & 1);
+  const apart = 16 * (element & 1);
+  const within = apart + 4 * (element >> 1) + 8 * odd;
   const word = (own: number): number => (own >> 2) * 128 + lane * 4 + (own & 3);
   switch (bits) {
     case 16:
-      return { word: word(4 * chunk + 2 * (element >> 1) + high), bit: within };
+      return { word: word(4 * chunk + 2 * (element >> 1) + high), bit: apart };
     case 8:
       return { word: word(2 * chunk + high), bit: 8 * element };
     case 4:
-      return { word: word(2 * pair + high), bit: within + 4 * (element >> 1) + 8 * odd };
+      return { word: word(2 * pair + high), bit: isInOrder ? 4 * element + 16 * odd : within };
     case 2:
-      return { word: word(pair), bit: within + 4 * (element >> 1) + 8 * odd + 2 * high };
+      return { word: word(pair), bit: within + 2 * high };
     case 1:
-      return { word: word(pair >> 1), bit: within + 4 * (element >> 1) + 8 * odd + 2 * (pair & 1) + high };
+      return { word: word(pair >> 1), bit: within + 2 * (pair & 1) + high };
   }
 }

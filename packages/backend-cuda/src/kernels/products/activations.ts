@@ -42,8 +42,8 @@ export type RowLengths = Pick<StagingPlan, "depth" | "padded">;
 /** Staged activations in shared memory. */
 export interface StagedActivations {
   /**
-   * Halves of each row, {@link rowBytes} apart. Of 32 consecutive ones, 16 j + 4 t + e is at place 8 t + 4 j + e: what a lane multiplies
-   * is 16 bytes.
+   * Halves of each row, {@link rowBytes} apart. Half `16 j + 4 t + e` of each 32 is at place `8 t + 4 j + e`, so that a lane reads its part
+   * as 16 bytes.
    */
   readonly rows: Shared<"u32">;
   /** Sums of each kind: group after group, the rows side by side. */

@@ -21,7 +21,7 @@ export function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefi
   const { scales, groupSize } = format;
   if (scales.kind === "none") return { offset: undefined, total: undefined };
   const { low, high } = codeOffsets(format);
-  const hasMinima = scales.kind === "sixBits" || (scales.kind === "halves" && scales.m !== undefined);
+  const hasMinima = scales.kind === "nibbles" || scales.kind === "sixBits" || (scales.kind === "halves" && scales.m !== undefined);
   return { offset: { groupSize, low: -low, high: -high }, total: hasMinima ? { groupSize, low: 1, high: 1 } : undefined };
 }
 

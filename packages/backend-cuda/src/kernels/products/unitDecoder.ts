@@ -3,7 +3,9 @@ import type { F32, U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import type { LeftFragment } from "../../ptx/matrix.ts";
 import type { Shared } from "../../ptx/types.ts";
-import type { CodePlane, UnitFormat } from "../../weights/unitFormat.ts";
+import { scalesOfWord, shifted, times } from "../../weights/scales.ts";
+import { type CodePlane, placeOf, type UnitFormat } from "../../weights/unitFormat.ts";
+import { levelBias, levelReader } from "./levels.ts";
 
 /** A lane's place in its warp: `lane = 4 * row + part`. */
 export interface Lane {
@@ -13,8 +15,8 @@ export interface Lane {
 }
 
 /**
- * What codes are before they are scaled: f16 numbers of a larger power of two, whose last bits are the code. Of each four weights, the first
- * two have the offset `low` and the others `high`, less the code's zero.
+ * Offsets of codes before they are scaled. Codes are the last bits of f16 numbers of a larger power of two. The first two of each four
+ * weights have the offset `low` and the remaining two `high`; both include the code's zero.
  */
 export interface CodeOffsets {
   readonly low: number;
@@ -39,7 +41,8 @@ export interface LoadedUnit {
 const lowMagic = 0x64006400;
 const highMagic = 0x54005400;
 
-export function codeOffsets({ planes, zero }: UnitFormat): CodeOffsets {
+export function codeOffsets({ planes, zero, levels }: UnitFormat): CodeOffsets {
+  if (levels !== undefined) return { low: 1024 + levelBias, high: 1024 + levelBias };
   const isBytes = planes[0]?.bits === 8;
   return { low: 1024 + zero, high: (isBytes ? 1024 : 64) + zero };
 }
@@ -56,77 +59,106 @@ export function loadCodes(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">
     const vectors = (bits * format.width) / 256;
     return Array.from({ length: vectors }, (_, i) => k.ldVector("u32", own, offset / 4 + 128 * i)).flat();
   });
-  return { fragment: (chunk) => fragmentOf(k, format.planes, words, chunk) };
+  return { fragment: fragmentReader(k, format, words) };
 }
 
-/** The halves of a chunk. `words` are the lane's words of each plane, see `placeOf`. */
-function fragmentOf(k: PtxBuilder, planes: readonly CodePlane[], words: readonly (readonly U32[])[], chunk: number): LeftFragment {
-  const [first = [], second = []] = words;
-  const bits = planes[0]?.bits;
-  if (bits === 16) return mapTuple([0, 1, 2, 3] as const, (i) => elementAt(first, 4 * chunk + i));
-  const [pair, odd] = [chunk >> 1, chunk & 1];
-  const rows = [0, 1].map((high): readonly [low: U32, high: U32] => {
-    if (bits === 8) {
-      const word = elementAt(first, 2 * chunk + high);
-      return [k.pickBytes(word, lowMagic, 0x5150), k.pickBytes(word, lowMagic, 0x5352)];
-    }
-    const nibbles = shifted(k, elementAt(first, 2 * pair + high), 8 * odd);
-    const [low, upper] = [k.maskOr(nibbles, 0x000f000f, lowMagic), k.maskOr(nibbles, 0x00f000f0, highMagic)];
-    const more = planes[1];
-    if (more === undefined) return [low, upper];
-    // The bits above the nibble, moved to bits 4 and 8.
-    const isPairs = more.bits === 2;
-    const at = isPairs ? 8 * odd + 2 * high : 8 * odd + 2 * (pair & 1) + high;
-    const extra = shifted(k, elementAt(second, isPairs ? pair : pair >> 1), at - 4);
-    const mask = isPairs ? 0x00300030 : 0x00100010;
-    return [k.maskOr(extra, mask, low), k.maskOr(extra, mask * 16, upper)];
-  });
-  const [upperRow, lowerRow] = rows as [readonly [U32, U32], readonly [U32, U32]];
+/** Reads the halves of chunks. `words` are the lane's words of each plane, see `placeOf`. */
+function fragmentReader(k: PtxBuilder, { planes, levels }: UnitFormat, words: readonly (readonly U32[])[]): LoadedUnit["fragment"] {
+  const [first = []] = words;
+  if (levels !== undefined) {
+    const lookUp = levelReader(k, levels);
+    const found: ReturnType<typeof lookUp>[] = [];
+    const bytesOf = (word: number): ReturnType<typeof lookUp> => (found[word] ??= lookUp(elementAt(first, word)));
+    return (chunk) => fragmentOf((high) => pairsOfBytes(k, bytesOf(2 * (chunk >> 1) + high)[(chunk & 1) as 0 | 1]));
+  }
+  switch (planes[0]?.bits) {
+    case 16:
+      return (chunk) => mapTuple([0, 1, 2, 3] as const, (i) => elementAt(first, 4 * chunk + i));
+    case 8:
+      return (chunk) => fragmentOf((high) => pairsOfBytes(k, elementAt(first, 2 * chunk + high)));
+    default:
+      return (chunk) => fragmentOf((high) => pairsOfPlanes(k, planes, words, { chunk, high }));
+  }
+}
+
+/** Four halves of a row: the first two and the other two. */
+type Pairs = readonly [low: U32, high: U32];
+
+function fragmentOf(pairs: (high: 0 | 1) => Pairs): LeftFragment {
+  const [upperRow, lowerRow] = both(pairs);
   return [upperRow[0], lowerRow[0], upperRow[1], lowerRow[1]];
 }
 
-/** A word with its bits moved down by `bits`, or up by `-bits`. */
-function shifted(k: PtxBuilder, word: U32, bits: number): U32 {
-  if (bits === 0) return word;
-  return bits > 0 ? k.shiftRight(word, bits) : k.shiftLeft(word, -bits);
+function pairsOfBytes(k: PtxBuilder, word: U32): Pairs {
+  return [k.pickBytes(word, lowMagic, 0x5150), k.pickBytes(word, lowMagic, 0x5352)];
 }
 
-function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, row: U32): Omit<LoadedUnit, "fragment"> {
+/** Puts the bits of each plane into the last bits of larger numbers. */
+function pairsOfPlanes(
+  k: PtxBuilder,
+  planes: readonly CodePlane[],
+  words: readonly (readonly U32[])[],
+  { chunk, high }: { readonly chunk: number; readonly high: 0 | 1 },
+): Pairs {
+  const parts = planes.map((plane, i) => {
+    const { word, bit } = placeOf(plane, 8 * high, 16 * chunk);
+    // Lane 0 has words 0 to 3, 128 to 131, and so on.
+    const own = elementAt(elementAt(words, i), (word >> 7) * 4 + (word & 3));
+    return { bits: shifted(k, own, bit - plane.from), mask: ((2 ** plane.bits - 1) << plane.from) * 0x00010001 };
+  });
+  const joined = (magic: number, shift: number): U32 => {
+    const [first, ...more] = parts;
+    const start = k.maskOr(elementAt(parts, 0).bits, (first?.mask ?? 0) << shift, magic);
+    return more.reduce((word, { bits, mask }) => k.maskOr(bits, mask << shift, word), start);
+  };
+  return [joined(lowMagic, 0), joined(highMagic, 4)];
+}
+
+function loadScales(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, row: U32): Omit<LoadedUnit, "fragment"> {
+  const { scales } = format;
   const rowAt = (offset: number, words: number): Shared<"u32"> => k.sharedAt("u32", unit, k.add(k.mul(row, words), offset / 4));
-  const both = <T>(read: (which: 0 | 1) => T): readonly [T, T] => [read(0), read(1)];
   switch (scales.kind) {
     case "none":
       return { scale: () => both(() => k.constant("f32", 1)), minimum: undefined, steps: undefined };
     case "halves": {
       // Eight halves of a row are 16 bytes.
-      const halvesFrom = (offset: number): ((group: number) => PerRow) => {
+      const halvesFrom = (offset: number, factor: number): LoadedUnit["scale"] => {
         const from = rowAt(offset, 4);
         const words = both((which) => k.ldVector("u32", from, 32 * which));
         const pairs = new Map<number, readonly [readonly [F32, F32], readonly [F32, F32]]>();
         return (group) => {
           const pair = pairs.get(group >> 1) ?? both((which) => k.halfPair(elementAt(words[which], group >> 1)));
           pairs.set(group >> 1, pair);
-          return both((which) => elementAt(pair[which], group & 1));
+          return both((which) => times(k, elementAt(pair[which], group & 1), factor));
         };
       };
-      return { scale: halvesFrom(scales.d), minimum: scales.m === undefined ? undefined : halvesFrom(scales.m), steps: undefined };
+      const minimum = scales.m === undefined ? undefined : halvesFrom(scales.m, 1);
+      return { scale: halvesFrom(scales.d, scales.factor), minimum, steps: undefined };
     }
     case "bytes": {
+      const count = format.width / format.groupSize === 16 ? 4 : 2;
+      const from = rowAt(scales.scales, count);
+      const words = both((which) => k.ldVector("u32", from, 8 * count * which, count).map((word) => scalesOfWord(k, scales, word)));
+      const scale: LoadedUnit["scale"] = (group) => both((which) => elementAt(words[which], group >> 2)(group & 3));
+      if (scales.d === undefined) return { scale, minimum: undefined, steps: undefined };
+      const d = k.halfPair(k.ld("u32", rowAt(scales.d, 1)));
+      return { scale, minimum: undefined, steps: { scale: both((which) => times(k, d[which], scales.factor)), minimum: undefined } };
+    }
+    case "nibbles": {
       const from = rowAt(scales.scales, 4);
       const words = both((which) => k.ldVector("u32", from, 32 * which));
-      const scale = k.halfPair(k.ld("u32", rowAt(scales.d, 1)));
-      return {
-        scale: (group) => both((which) => k.byteToFloat(elementAt(words[which], group >> 2), group & 3, scales.zero)),
-        minimum: undefined,
-        steps: { scale, minimum: undefined },
+      const numbers = (number: 0 | 1): LoadedUnit["scale"] => {
+        const bytes = both((which) => words[which].map((word) => k.and(shifted(k, word, 4 * number), 0x0f0f0f0f)));
+        return (group) => both((which) => k.byteToFloat(elementAt(bytes[which], group >> 2), group & 3));
       };
+      return { scale: numbers(0), minimum: numbers(1), steps: stepPairs(k, rowAt(scales.d, 1)) };
     }
     case "sixBits": {
-      const [lowFrom, highFrom, stepsFrom] = [rowAt(scales.low, 2), rowAt(scales.high, 1), rowAt(scales.d, 1)];
+      const [lowFrom, highFrom] = [rowAt(scales.low, 2), rowAt(scales.high, 1)];
       const bytes = both((which) => {
         const low = k.ldVector("u32", lowFrom, 16 * which, 2);
         const high = k.ld("u32", highFrom, 8 * which);
-        // Of scales and of minima: four groups in the bytes of a word, then four more.
+        // Scales, then minima; each is four groups in the bytes of a word, then four more.
         return both((number) =>
           both((upper) => {
             const nibbles = k.and(shifted(k, elementAt(low, number), 4 * upper), 0x0f0f0f0f);
@@ -135,15 +167,21 @@ function loadScales(k: PtxBuilder, { scales }: UnitFormat, unit: Shared<"u32">, 
         );
       });
       const numbers =
-        (number: 0 | 1) =>
-        (group: number): PerRow =>
+        (number: 0 | 1): LoadedUnit["scale"] =>
+        (group) =>
           both((which) => k.byteToFloat(elementAt(bytes[which][number], group >> 2), group & 3));
-      const steps = both((which) => k.halfPair(k.ld("u32", stepsFrom, 8 * which)));
-      return {
-        scale: numbers(0),
-        minimum: numbers(1),
-        steps: { scale: both((which) => steps[which][0]), minimum: both((which) => k.neg(steps[which][1])) },
-      };
+      return { scale: numbers(0), minimum: numbers(1), steps: stepPairs(k, rowAt(scales.d, 1)) };
     }
   }
+}
+
+/** Rows g and g + 8 of a lane. */
+export function both<T>(read: (which: 0 | 1) => T): readonly [T, T] {
+  return [read(0), read(1)];
+}
+
+/** The steps of scales and of minima, two halves of each row. */
+export function stepPairs(k: PtxBuilder, from: Shared<"u32">): LoadedUnit["steps"] {
+  const steps = both((which) => k.halfPair(k.ld("u32", from, 8 * which)));
+  return { scale: both((which) => steps[which][0]), minimum: both((which) => k.neg(steps[which][1])) };
 }
