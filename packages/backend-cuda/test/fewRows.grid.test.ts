@@ -25,7 +25,7 @@ const types = Object.keys(ggmlTypes)
   .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
 
 // Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole, and several groups of 16.
-const rowCounts = [1, 2, 3, 8, 11, 29];
+const rowCounts = [1, 2, 3, 8, 17, 29];
 
 const sample = ["f16", "q8_0", "q4_K", "iq2_xs"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
