@@ -301,13 +301,13 @@ describe("weights", () => {
 
   test("of block types whose weights share codes are recoded with a warning, and saved as they were", async () => {
     const program = createProgram();
-    const w = program.persistent("w", { dtype: "iq2_xxs", shape: [1, 256] });
+    const w = program.persistent("w", { dtype: "iq2_xxs", shape: [16, 256] });
     program.output("y", program.matmul(program.input("x", "f32", [1, 256]), w, { transposeB: true }));
     const plan = await backend.compile(program);
     expect(plan.warnings).toEqual([
-      "cuda: 1 weight of iq2_xxs held as 4-bit codes, having no kernel of its own: 144 bytes in place of 66 bytes",
+      "cuda: 1 weight of iq2_xxs held as 4-bit codes, having no kernel of its own: 2.25 KiB in place of 1.03 KiB",
     ]);
-    const stored = Uint8Array.from({ length: 66 }, (_, i) => (i === 0 ? 0 : i === 1 ? 0x3c : i));
+    const stored = Uint8Array.from({ length: 16 * 66 }, (_, i) => (i % 66 === 0 ? 0 : i % 66 === 1 ? 0x3c : i & 255));
     await plan.load("w", sourceOf(stored));
     expect(await plan.save("w")).toEqual(stored);
   });

@@ -2,7 +2,7 @@ import type { TypedArray } from "@centella/core";
 import { type Chunk, layoutOf, type Persistent, PersistentBuffer, type ReadChunk, typedArrayOf } from "@centella/core/backend";
 import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
-import { readAllocation, writeThrough } from "../device/deviceTensor.ts";
+import { readAllocation } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 

@@ -45,14 +45,15 @@ const rounded16: readonly OpCase<"matmul">[] = (["f16", "bf16"] as const).flatMa
 ]);
 
 const halfTypes = ["f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "q4_K", "q5_K", "q6_K", "iq4_xs", "iq2_xs"] as const;
+const otherHalfTypes = blockTypes.filter((type) => !halfTypes.some((half) => half === type));
 
 /**
  * Operands that a backend may round to f16 or bf16: weights of all kinds, at numbers of rows around those that kernels take at once, and rows that
  * f16 cannot hold.
  */
 const half: readonly OpCase<"matmul">[] = [
-  ...halfTypes.flatMap((dtype) =>
-    [1, 2, 8, 17, 64, 65].map(
+  ...[...halfTypes, ...otherHalfTypes].flatMap((dtype, i) =>
+    (i < halfTypes.length ? [1, 2, 8, 17, 64, 65] : [1, 65]).map(
       (rows): OpCase<"matmul"> => ({
         name: `${dtype} weight, ${rows} x 512, half activations`,
         inputs: [f32(rows, 512), { ...tensor(dtype, 19, 512), as: "persistent" }],
