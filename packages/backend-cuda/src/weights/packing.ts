@@ -1,6 +1,6 @@
 import { elementAt, isQuantized } from "@centella/core/backend";
 import { deviceBlock } from "@centella/gpu-kernels";
-import type { NumberLayout } from "@centella/quant";
+import type { NumberLayout, PlaneLayout } from "@centella/quant";
 import { placeOf, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
 /** Bits of a unit that are a copy of bits of the stored rows. */
@@ -75,75 +75,101 @@ export function storedRowBytes({ dtype }: UnitFormat, weights: number): number {
 /** A number of a row: where its bits are in the row's stored form, from its low bits up. */
 type Source = readonly { readonly byte: number; readonly shift: number; readonly bits: number }[];
 
-function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
-  const { planes, width, groupSize, scales, stored } = format;
-  const copies: Copy[] = [];
-  /** Copies bits `from` to `from + bits - 1` of a number to a word. */
-  const copy = (word: number, bit: number, row: number, source: Source, from: number, bits: number): void => {
+/** Collects copies, and bits that are flipped. */
+class CopyList {
+  readonly copies: Copy[] = [];
+  readonly #flips: Uint32Array;
+
+  constructor(flips: Uint32Array) {
+    this.#flips = flips;
+  }
+
+  /** Copies bits `from` to `from + bits - 1` of a number of row `row` to bits `bit` on of a word. */
+  add(word: number, bit: number, row: number, source: Source, from: number, bits: number): void {
     let low = 0;
     for (const piece of source) {
       const [first, end] = [Math.max(from, low), Math.min(from + bits, low + piece.bits)];
       if (first < end) {
-        copies.push({ word, to: bit + first - from, row, byte: piece.byte, shift: piece.shift + first - low, bits: end - first });
+        const [to, shift] = [bit + first - from, piece.shift + first - low];
+        this.copies.push({ word, to, row, byte: piece.byte, shift, bits: end - first });
       }
       low += piece.bits;
     }
-  };
-  const flip = (word: number, bit: number, value: number, from: number, bits: number): void => {
-    flips[word] = (elementAt(flips, word) ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
-  };
-  const blockBytes = storedRowBytes(format, stored?.codes.count ?? 1);
+  }
+
+  /** Copies the f16 at a byte to half `index` of those from byte `offset` of the unit on. */
+  addHalf(offset: number, index: number, row: number, byte: number): void {
+    this.add(offset / 4 + (index >> 1), 16 * (index & 1), row, bytesAt(byte), 0, 16);
+  }
+
+  /** Flips bits of a word: bits `from` to `from + bits - 1` of `value`. */
+  flip(word: number, bit: number, value: number, from: number, bits: number): void {
+    this.#flips[word] = (elementAt(this.#flips, word) ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
+  }
+}
+
+/** The two bytes from `byte` on. */
+function bytesAt(byte: number): Source {
+  return [0, 1].map((i) => ({ byte: byte + i, shift: 0, bits: 8 }));
+}
+
+function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
+  const { planes, width, stored } = format;
+  const list = new CopyList(flips);
   const numberOf = (layout: NumberLayout, index: number): Source => {
-    const block = Math.floor(index / layout.count) * blockBytes;
+    const block = Math.floor(index / layout.count) * storedRowBytes(format, stored?.codes.count ?? 0);
     return layout.pieces(index % layout.count).map(({ at, shift, bits }) => ({ byte: block + at, shift, bits }));
   };
-  const bytesAt = (byte: number): Source => [0, 1].map((i) => ({ byte: byte + i, shift: 0, bits: 8 }));
-  const groups = width / groupSize;
-
   for (let row = 0; row < unitRows; row++) {
     for (let k = 0; k < width; k++) {
       const source = stored === undefined ? bytesAt(2 * k) : numberOf(stored.codes, k);
       for (const plane of planes) {
         const { bits, from, offset } = plane;
         const place = placeOf(plane, row, k);
-        copy(offset / 4 + place.word, place.bit, row, source, from, bits);
-        flip(offset / 4 + place.word, place.bit, stored?.codes.flip ?? 0, from, bits);
+        list.add(offset / 4 + place.word, place.bit, row, source, from, bits);
+        list.flip(offset / 4 + place.word, place.bit, stored?.codes.flip ?? 0, from, bits);
       }
     }
-    if (stored === undefined || scales.kind === "none") continue;
-    const half = (offset: number, index: number, byte: number): void =>
-      copy(offset / 4 + (index >> 1), 16 * (index & 1), row, bytesAt(byte), 0, 16);
-    for (let group = 0; group < groups; group++) {
-      const block = Math.floor((group * groupSize) / stored.codes.count) * blockBytes;
-      if (scales.kind === "halves") {
-        half(scales.d, row * groups + group, block + stored.d!);
-        if (scales.m !== undefined) half(scales.m, row * groups + group, block + stored.dmin!);
-      } else if (scales.kind === "bytes") {
-        const word = (scales.scales + row * groups + group) >> 2;
-        copy(word, 8 * (group & 3), row, numberOf(stored.scales!, group), 0, 8);
-        flip(word, 8 * (group & 3), stored.scales!.flip ?? 0, 0, 8);
-      } else if (scales.kind === "nibbles") {
-        const word = (scales.scales + row * groups + group) >> 2;
-        [stored.scales!, stored.minima!].forEach((layout, which) => {
-          copy(word, 8 * (group & 3) + 4 * which, row, numberOf(layout, group), 0, 4);
-        });
-      } else {
-        // The word of low bits has four groups in the lower nibbles of its bytes and four in the upper ones.
-        const [byte, upper] = [group & 3, group >> 2];
-        [stored.scales!, stored.minima!].forEach((layout, which) => {
-          const source = numberOf(layout, group);
-          copy(scales.low / 4 + 2 * row + which, 8 * byte + 4 * upper, row, source, 0, 4);
-          copy(scales.high / 4 + row, 8 * byte + 4 * which + 2 * upper, row, source, 4, 2);
-        });
+    if (stored !== undefined) addScales(list, format, stored, row, numberOf);
+  }
+  return list.copies;
+}
+
+/** Adds the copies of a row's scales, minima and halves. */
+function addScales(
+  list: CopyList,
+  format: UnitFormat,
+  { scales: stored, minima, d, dmin, codes }: PlaneLayout,
+  row: number,
+  numberOf: (layout: NumberLayout, index: number) => Source,
+): void {
+  const { width, groupSize, scales } = format;
+  const groups = width / groupSize;
+  const numbers = [stored, minima].filter((layout) => layout !== undefined);
+  for (let group = 0; group < groups; group++) {
+    const [byte, upper] = [group & 3, group >> 2];
+    if (scales.kind === "halves") {
+      const block = Math.floor((group * groupSize) / codes.count) * storedRowBytes(format, codes.count);
+      list.addHalf(scales.d, row * groups + group, row, block + (d ?? 0));
+      if (scales.m !== undefined) list.addHalf(scales.m, row * groups + group, row, block + (dmin ?? 0));
+    } else if (scales.kind === "sixBits") {
+      // The word of low bits has four groups in the lower nibbles of its bytes and four in the upper ones.
+      for (const [which, layout] of numbers.entries()) {
+        const source = numberOf(layout, group);
+        list.add(scales.low / 4 + 2 * row + which, 8 * byte + 4 * upper, row, source, 0, 4);
+        list.add(scales.high / 4 + row, 8 * byte + 4 * which + 2 * upper, row, source, 4, 2);
       }
-    }
-    if (scales.kind === "bytes" && scales.d !== undefined) half(scales.d, 2 * (row & 7) + (row >> 3), stored.d!);
-    if (scales.kind === "nibbles" || scales.kind === "sixBits") {
-      half(scales.d, 2 * row, stored.d!);
-      half(scales.d, 2 * row + 1, stored.dmin!);
+    } else if (scales.kind !== "none") {
+      const word = (scales.scales + row * groups + group) >> 2;
+      for (const [which, layout] of numbers.entries()) list.add(word, 8 * byte + 4 * which, row, numberOf(layout, group), 0, 8);
+      list.flip(word, 8 * byte, stored?.flip ?? 0, 0, 8);
     }
   }
-  return copies;
+  if (scales.kind === "bytes" && scales.d !== undefined) list.addHalf(scales.d, 2 * (row & 7) + (row >> 3), row, d ?? 0);
+  if (scales.kind === "nibbles" || scales.kind === "sixBits") {
+    list.addHalf(scales.d, 2 * row, row, d ?? 0);
+    list.addHalf(scales.d, 2 * row + 1, row, dmin ?? 0);
+  }
 }
 
 /** Rebuilds stored rows from units, bit for bit. */
