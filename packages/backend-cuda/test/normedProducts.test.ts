@@ -20,7 +20,7 @@ async function results(
 ): Promise<{ readonly steps: number; readonly data: readonly TypedArray[] }> {
   const { depth, columns, dtype, activations } = form;
   const program = createProgram();
-  const T = program.dim("T", 8);
+  const T = program.dim("T", 64);
   const [x, y] = ["x", "y"].map((name) => program.input(name, "f32", [T, depth]));
   const sum = program.add(x!, y!);
   const norm = program.rmsNorm(sum, program.input("w", "f32", [depth]), { eps: 1e-5 });
@@ -45,6 +45,7 @@ test.each<readonly [string, Form, readonly number[]]>([
   ["f16 weights in units", { depth: 256, columns: [33, 16], dtype: "f16", activations: "half" }, [1, 3, 8]],
   ["q4_K weights in units", { depth: 512, columns: [33, 16], dtype: "q4_K", activations: "half" }, [1, 2, 4]],
   ["q8_0 weights in units, a long row", { depth: 4096, columns: [20], dtype: "q8_0", activations: "half" }, [1, 2]],
+  ["many rows", { depth: 512, columns: [33, 16], dtype: "q8_0", activations: "half" }, [35]],
   ["f16 weights", { depth: 256, columns: [33, 5], dtype: "f16", activations: "f32" }, [1, 3, 8]],
   ["q8_0 weights, activations rounded to q8_0", { depth: 96, columns: [9, 7], dtype: "q8_0", activations: "ggml" }, [1, 2]],
   ["q4_K weights, activations rounded to q8_K", { depth: 512, columns: [9, 7, 4], dtype: "q4_K", activations: "ggml" }, [1, 4]],

@@ -11,7 +11,7 @@ import {
   type Siblings,
 } from "@centella/gpu-kernels";
 import { launchOf } from "../ptx/gpuKernel.ts";
-import { type FewRowsProducts, fewRowsLaunches } from "./products/fewRows.ts";
+import { fewRowsLaunches, type UnitProducts } from "./products/fewRows.ts";
 import { manyRowsLaunches } from "./products/manyRows/manyRows.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
@@ -41,12 +41,12 @@ function productLaunches(call: KernelCall, params: ParamsOf<"matmul">): readonly
 }
 
 /** Launches on tensor cores, if weights are in units and operands may be rounded to halves. */
-function unitLaunches(call: KernelCall, products: Omit<FewRowsProducts, "norm">, scratch: Scratch): readonly Launch[] | undefined {
+function unitLaunches(call: KernelCall, products: Omit<UnitProducts, "norm">, scratch: Scratch): readonly Launch[] | undefined {
   return manyRowsLaunches(call, products, scratch) ?? fewRowsLaunches(call, products);
 }
 
 /** The call as products of its first input. */
-function singleProduct({ output, epilogue }: KernelCall, a: TensorSpec, b: TensorSpec, params: ParamsOf<"matmul">): FewRowsProducts {
+function singleProduct({ output, epilogue }: KernelCall, a: TensorSpec, b: TensorSpec, params: ParamsOf<"matmul">): UnitProducts {
   const plain: Epilogue = { args: {}, apply: (_scope, _index, results) => elementAt(results, 0) };
   const product: SiblingProduct = { left: 0, input: 1, weight: b, params, output };
   const result = { epilogue: epilogue ?? plain, products: [product], y: { kind: "output" }, shape: output.shape } as const;
@@ -86,6 +86,10 @@ export function siblingLaunches(call: KernelCall, siblings: Siblings, norm?: Nor
       return [siblingProducts(call, depth, results, normedRows(call, norm.call, siblings))];
   }
   const scratch = new Scratch();
+  if (norm !== undefined && lefts.length === 1) {
+    const normed = manyRowsLaunches(call, { depth, results, norm: norm.call }, scratch);
+    if (normed !== undefined) return normed;
+  }
   const from = norm === undefined ? input(0) : scratch.take(call, a);
   const before: Launch[] = norm === undefined ? [] : [...norm.launches(from)];
   const operandsOf = lefts.map((type): Parameter => {

@@ -52,7 +52,7 @@ interface Shape {
 }
 
 /** Products of one tensor that a launch computes. */
-export interface FewRowsProducts {
+export interface UnitProducts {
   /** Extent of the tensor's last axis. */
   readonly depth: number;
   readonly results: readonly SiblingResult[];
@@ -66,7 +66,7 @@ export interface FewRowsProducts {
  * Launches of products with weights in units, fast for few rows of activations; undefined if one of the products is of another kind, or if a norm
  * has more rows than a block stages.
  */
-export function fewRowsLaunches(call: KernelCall, products: FewRowsProducts): readonly Launch[] | undefined {
+export function fewRowsLaunches(call: KernelCall, products: UnitProducts): readonly Launch[] | undefined {
   const { depth, results, norm } = products;
   const rows = bucketElements(call, elementAt(results, 0).shape.slice(0, -1));
   if (call.gpu.target === "sm_80" || rows === 0) return undefined;
@@ -112,7 +112,7 @@ function shapeOf(
   return { rowGroups: Math.ceil(rows / columns), staging, work, depth: slots, slotBytes };
 }
 
-function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewRowsProducts, isFirst: boolean): Launch {
+function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: UnitProducts, isFirst: boolean): Launch {
   const { rowGroups, work, staging, depth, slotBytes } = shape;
   const args = Object.fromEntries<Argument>([
     ...(norm === undefined ? [["a", from] as const] : Object.entries(argumentsOf(call, stagedNormArgs(norm)))),
@@ -151,7 +151,10 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: FewR
       rounds.loadEarly();
       if (staging.columns === 1) {
         if (norm === undefined) stageRow(k, staging, storedPieces(k, "a", staging), staged);
-        else stageRow(k, staging, normedPieces(scope, norm, staging, isFirst), staged);
+        else {
+          const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
+          stageRow(k, staging, normedPieces(scope, norm, staging, { row: k.constant("u32", 0), isKeeper }), staged);
+        }
       } else {
         const row = norm === undefined ? storedRow(k, "a", staging) : normedRow(scope, norm, staging, { rows, isFirst });
         stageRows(k, staging, row, { first: firstRow, count: rows }, staged);

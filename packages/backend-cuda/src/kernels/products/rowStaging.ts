@@ -1,8 +1,17 @@
 import { elementAt } from "@centella/core/backend";
-import { type AnchoredCall, type F32, type NormOperands, normedElements, normOperands, rowFactor, type U32 } from "@centella/gpu-kernels";
+import {
+  type AnchoredCall,
+  type Bool,
+  type F32,
+  type NormOperands,
+  normedElements,
+  normOperands,
+  rowFactor,
+  type U32,
+} from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { largestOf, numbersWithin, piece, put, type StagedActivations, type StagingPlan, scaleOf } from "./activations.ts";
+import { largestOf, numbersWithin, piece, put, type RowLengths, type StagedActivations, type StagingPlan, scaleOf } from "./activations.ts";
 
 /** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
 export const maxHeld = 8;
@@ -25,9 +34,10 @@ interface ReducedRow<P> {
   readonly valuesOf: (piece: P) => readonly F32[];
 }
 
-/** The row of a tensor that has one. */
-export function storedPieces(k: PtxEmitter, x: string, plan: StagingPlan): RowSource<readonly F32[]> {
-  const from = k.pointer(x, "f32");
+/** A row of a tensor; by default its first. */
+export function storedPieces(k: PtxEmitter, x: string, plan: RowLengths, row?: U32): RowSource<readonly F32[]> {
+  const start = k.pointer(x, "f32");
+  const from = row === undefined ? start : k.at("f32", start, k.mul(row, plan.depth));
   const reduce = k.reducer(["f32"]);
   return {
     read: (place) =>
@@ -40,10 +50,14 @@ export function storedPieces(k: PtxEmitter, x: string, plan: StagingPlan): RowSo
   };
 }
 
-/** A row that a norm computes. The first launch of several stores the norm's extra output. */
-export function normedPieces(scope: Scope, norm: AnchoredCall, plan: StagingPlan, isFirst: boolean): RowSource<NormOperands> {
+/** A row that a norm computes. Blocks for which `isKeeper` holds store the norm's extra output. */
+export function normedPieces(
+  scope: Scope,
+  norm: AnchoredCall,
+  plan: RowLengths,
+  { row, isKeeper }: { readonly row: U32; readonly isKeeper: Bool | undefined },
+): RowSource<NormOperands> {
   const { k } = scope;
-  const row = k.constant("u32", 0);
   const reduce = k.reducer(["f32", "f32"]);
   return {
     read(place) {
@@ -66,7 +80,6 @@ export function normedPieces(scope: Scope, norm: AnchoredCall, plan: StagingPlan
         largest = most;
         return sum;
       };
-      const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
       const factor = rowFactor(scope, norm, { row, isKeeper, add });
       return {
         largest: () => k.mul(k.mul(largest, factor), boundSlack),
@@ -97,6 +110,6 @@ export function stageRow<P>(k: PtxEmitter, plan: StagingPlan, source: RowSource<
 }
 
 /** What `load` reads of a piece, `count` numbers; zeros past the depth. */
-function within(k: PtxEmitter, plan: StagingPlan, place: U32, count: number, load: () => readonly F32[]): readonly F32[] {
+function within(k: PtxEmitter, plan: RowLengths, place: U32, count: number, load: () => readonly F32[]): readonly F32[] {
   return plan.depth % (piece * k.blockThreads) === 0 ? load() : numbersWithin(k, plan, place, count, load);
 }

@@ -2,13 +2,13 @@ import { elementAt } from "@centella/core/backend";
 import type { HalfType } from "../../../ptx/matrix.ts";
 import { bucketElements, input, type KernelCall, type Launch } from "../../shared/kernel.ts";
 import type { Scratch } from "../../shared/scratch.ts";
-import type { FewRowsProducts } from "../fewRows.ts";
+import type { UnitProducts } from "../fewRows.ts";
 import { kindsOf, type UnitResult } from "../segments.ts";
 import { halfType } from "../tile.ts";
 import { type Columns, columnsOf, panelRows } from "./columns.ts";
 import { codeScale, decodeUnits } from "./decodeUnits.ts";
-import { multiplyPanels, tileRows, tileWidth } from "./multiplyPanels.ts";
-import { panelBytes, panelsOf } from "./panels.ts";
+import { multiplyPanels, tileWidth } from "./multiplyPanels.ts";
+import { panelBytes, panelsOf, tileRows } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
 
 /**
@@ -20,36 +20,33 @@ const minRows = 33;
 /** Most bytes of decoded weights at a time. */
 const maxPanelBytes = 2 ** 28;
 
-/** Products of rows in memory. */
-type ManyRowsProducts = Omit<FewRowsProducts, "norm">;
-
 /**
  * Launches of products with weights in units, fast for many rows of activations; undefined for few rows, for devices without products of
  * warpgroups, or if one of the products is of another kind. Activations and weights become halves in panels, which warpgroups multiply.
  */
 export function manyRowsLaunches(
   call: KernelCall,
-  { depth, results, from = input(0) }: ManyRowsProducts,
+  { depth, results, from = input(0), norm }: UnitProducts,
   scratch: Scratch,
 ): readonly Launch[] | undefined {
   const lead = elementAt(results, 0).shape.slice(0, -1);
   const rows = bucketElements(call, lead);
   const kinds = rows < minRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
   if (kinds === undefined) return undefined;
-  const a = { rows: tileRows * Math.ceil(rows / tileRows), panels: 0 };
-  const factors = scratch.takeBytes(4 * a.rows);
   const shapes = kinds.map(shapeOf);
-  const panels = Math.max(...shapes.map(({ panels }) => panels));
-  const left = scratch.takeBytes(panelBytes({ ...a, panels }));
-  const right = scratch.takeBytes(
-    Math.max(...shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes({ rows: part.products * panelRows(part), panels })))),
-  );
-  return shapes.flatMap(({ type, weightScale, parts, panels }) => {
-    const matrix = { ...a, panels };
-    const places = { a: left, factors, b: right };
-    const rounding = roundRows(call, { from, lead, depth }, { type, matrix, tileRows, weightScale }, { panels: left, factors });
-    const operands = { type, a: matrix, places };
-    return [rounding, ...parts.flatMap((part) => [decodeUnits(call, part, right), multiplyPanels(call, part, operands, lead)])];
+  const allRows = tileRows * Math.ceil(rows / tileRows);
+  const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
+  const places = {
+    a: scratch.takeBytes(Math.max(...shapes.map(({ panels }) => panelBytes(allRows, panels)))),
+    b: scratch.takeBytes(Math.max(...columnBytes)),
+    factors: scratch.takeBytes(4 * allRows),
+  };
+  return shapes.flatMap(({ type, weightScale, parts, panels }, i) => {
+    const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels, weightScale };
+    return [
+      roundRows(call, rounding, { panels: places.a, factors: places.factors }),
+      ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiplyPanels(call, part, { type, panels, places }, lead)]),
+    ];
   });
 }
 
@@ -66,7 +63,7 @@ function shapeOf(results: readonly UnitResult[]): Shape {
   const { products } = elementAt(results, 0);
   const { format, units } = elementAt(products, 0).units;
   const panels = panelsOf(units * format.width);
-  const maxColumns = maxPanelBytes / panelBytes({ rows: 1, panels });
+  const maxColumns = maxPanelBytes / panelBytes(1, panels);
   const parts = columnsOf(results, tileWidth / products.length, maxColumns);
   return { type: halfType(format), weightScale: format.scales.kind === "none" ? 1 : codeScale, parts, panels };
 }

@@ -17,10 +17,9 @@ import {
 import { lanes } from "../../shared/product.ts";
 import type { UnitResult } from "../segments.ts";
 import { type Columns, inResultOfTile, panelRows } from "./columns.ts";
-import { type PanelMatrix, panelDepth, panelRowBytes } from "./panels.ts";
+import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 
-/** Rows and columns of products of a tile, the rows in two parts of 64. */
-export const tileRows = 128;
+/** Columns of products of a tile. Its rows are multiplied in two parts of 64. */
 export const tileWidth = 128;
 const parts = 2;
 
@@ -48,7 +47,7 @@ const columnsInFlight = 32;
 
 export interface PanelOperands {
   readonly type: HalfType;
-  readonly a: PanelMatrix;
+  readonly panels: number;
   readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b: Parameter };
 }
 
@@ -58,12 +57,13 @@ export interface PanelOperands {
  */
 export function multiplyPanels(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
   const { results } = columns;
-  const { type, a, places } = operands;
+  const { type, places } = operands;
   const args = Object.fromEntries<Argument>([
     ...Object.entries(places),
     ...results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
   ]);
-  const blocks = Math.min(call.gpu.multiprocessors, (a.rows / tileRows) * (columns.end - columns.first));
+  // Texts do not depend on the most rows of a run: with few of them, blocks may have no tile.
+  const blocks = call.gpu.multiprocessors;
   return launch(call, `matmulMany_${type}`, { threads, blocks, args }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
@@ -119,19 +119,20 @@ class PanelKernel {
   /** Fills the ring. One thread starts the copies. */
   copy(): void {
     const { k } = this.#scope;
-    const { a } = this.#operands;
+    const { panels } = this.#operands;
     const { products, perTile } = this.#columns;
     const rows = panelRows(this.#columns);
+    const allRows = k.mul(this.#rowTiles, tileRows);
     k.setRegisters("decrease", copyRegisters);
     k.if(k.compare("eq", k.thread(), 0), () => {
       const place = this.#ring.place();
       this.#forEachTile(k.block(), this.#blocks, ({ row, tile }) => {
         const column = k.mul(k.sub(tile, this.#columns.first), perTile);
-        k.for(0, a.panels, 1, (panel) => {
+        k.for(0, panels, 1, (panel) => {
           this.#ring.fill(place, (stage, copy) => {
-            copy(stage, k.atBytes(k.pointer("a", "u32"), k.mad(panel, a.rows, row), panelRowBytes), tileRows * panelRowBytes);
+            copy(stage, k.atBytes(k.pointer("a", "u32"), k.mad(panel, allRows, row), panelRowBytes), tileRows * panelRowBytes);
             for (let j = 0; j < products; j++) {
-              const from = k.mad(k.add(panel, j * a.panels), rows, column);
+              const from = k.mad(k.add(panel, j * panels), rows, column);
               const to = k.sharedAtBytes<"u32">(stage, (tileRows + j * perTile) * panelRowBytes);
               copy(to, k.atBytes(k.pointer("b", "u32"), from, panelRowBytes), perTile * panelRowBytes);
             }
@@ -144,12 +145,12 @@ class PanelKernel {
   /** Multiplies what the ring brings for every other tile of the block, and stores the results. */
   multiply(): void {
     const { k } = this.#scope;
-    const { a } = this.#operands;
+    const { panels } = this.#operands;
     k.setRegisters("increase", multiplyRegisters);
     const sums = Array.from({ length: parts }, () => k.warpgroupSums(tileWidth));
     const place = this.#ring.place();
     const turn = k.sub(k.shiftRight(k.thread(), 7), 1);
-    k.if(k.compare("eq", turn, 1), () => this.#ring.skip(place, a.panels));
+    k.if(k.compare("eq", turn, 1), () => this.#ring.skip(place, panels));
     const parity = k.variable("u32", k.xor(turn, 1));
     this.#forEachTile(k.mad(turn, this.#blocks, k.block()), multipliers * this.#blocks, ({ row, tile }) => {
       // A barrier of the ring is at most one phase ahead of a thread that waits for it.
@@ -157,7 +158,7 @@ class PanelKernel {
       parity.set(k.xor(parity.get(), 1));
       this.#multiplyTile(sums, place, k.sharedAt("u64", this.#turns, k.xor(turn, 1)));
       // Those of the other warpgroup's tile.
-      this.#ring.skip(place, a.panels);
+      this.#ring.skip(place, panels);
       this.#finish(sums, row, tile);
     });
   }
@@ -165,10 +166,10 @@ class PanelKernel {
   /** Multiplies a tile, and arrives at `next` when all of its stages are full. */
   #multiplyTile(sums: readonly WarpgroupSums[], place: RingPlace, next: Shared<"u64">): void {
     const { k } = this.#scope;
-    const { type, a } = this.#operands;
+    const { type, panels } = this.#operands;
     const previous = k.variable("u32", 0);
     const isFirst = k.compare("eq", k.and(k.thread(), warpgroup - 1), 0);
-    k.for(0, a.panels, 1, (panel) => {
+    k.for(0, panels, 1, (panel) => {
       const { stage, number } = this.#ring.wait(place);
       k.fenceProducts();
       for (let step = 0; step < panelDepth / 16; step++) {

@@ -11,13 +11,15 @@ export const panelDepth = 64;
 /** Bytes of a row of a panel. */
 export const panelRowBytes: number = 2 * panelDepth;
 
-export interface PanelMatrix {
-  /** With rows past the last one, which are finite numbers. */
-  readonly rows: number;
-  readonly panels: number;
+/** Rows of activations of a tile. */
+export const tileRows = 128;
+
+/** Rows of activations' panels: those of a run and rows of zeros after them. Texts do not depend on the most rows of a run. */
+export function wholeTiles(k: PtxBuilder, rows: U32): U32 {
+  return k.and(k.add(rows, tileRows - 1), -tileRows >>> 0);
 }
 
-export function panelBytes({ rows, panels }: PanelMatrix): number {
+export function panelBytes(rows: number, panels: number): number {
   return panels * rows * panelRowBytes;
 }
 

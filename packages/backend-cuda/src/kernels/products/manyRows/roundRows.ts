@@ -1,10 +1,34 @@
 import { elementAt } from "@centella/core/backend";
-import { isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
+import { type AnchoredCall, asValue, isBelow, product as productOf, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
 import type { HalfType } from "../../../ptx/matrix.ts";
-import { defaultThreads, type KernelCall, type Launch, launch, type Parameter } from "../../shared/kernel.ts";
-import { largestOf, piece, scaleOf, storedRow } from "../activations.ts";
-import { maxHeld } from "../rowStaging.ts";
-import { type PanelMatrix, panelDepth, panelRowBytes, pieceOffset } from "./panels.ts";
+import {
+  type Argument,
+  argumentsOf,
+  bucketElements,
+  defaultThreads,
+  type KernelCall,
+  type Launch,
+  launch,
+  type Parameter,
+} from "../../shared/kernel.ts";
+import { piece, scaleOf } from "../activations.ts";
+import { maxHeld, normedPieces, type RowSource, storedPieces } from "../rowStaging.ts";
+import { panelDepth, panelRowBytes, pieceOffset, tileRows, wholeTiles } from "./panels.ts";
+
+/** Rows of activations, and how they are rounded. */
+export interface RowsToRound {
+  /** Where rows `[..., depth]` are. */
+  readonly from: Parameter;
+  readonly lead: KernelCall["output"]["shape"];
+  readonly depth: number;
+  /** Computes the rows instead. */
+  readonly norm: AnchoredCall | undefined;
+  /** Whether this is the first launch that norms the rows: it stores the norm's extra output. */
+  readonly isFirst: boolean;
+  readonly type: HalfType;
+  readonly panels: number;
+  readonly weightScale: number;
+}
 
 /** Where rounded rows go. */
 interface RoundedRows {
@@ -14,49 +38,51 @@ interface RoundedRows {
 }
 
 /**
- * Rounds rows of activations `[..., depth]`, scaled by a power of two so that the largest magnitude of each is just below 2^15. A block takes a row. Rows
- * past the last one, up to a multiple of `tileRows`, become zeros. Results are `weightScale` times too large before they are multiplied with the factor.
+ * Rounds rows of activations, scaled by a power of two so that the largest magnitude of each is just below 2^15. A block takes a row. Rows past the
+ * last one, up to whole tiles, become zeros. Results are `weightScale` times too large before they are multiplied with the factor.
  */
-export function roundRows(
-  call: KernelCall,
-  { from, lead, depth }: { readonly from: Parameter; readonly lead: KernelCall["output"]["shape"]; readonly depth: number },
-  { type, matrix, tileRows, weightScale }: { type: HalfType; matrix: PanelMatrix; tileRows: number; weightScale: number },
-  to: RoundedRows,
-): Launch {
-  const pieces = (matrix.panels * panelDepth) / piece;
+export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRows): Launch {
+  const { from, lead, depth, norm, isFirst, type, panels: panelCount, weightScale } = rounding;
+  const pieces = (panelCount * panelDepth) / piece;
   const perThread = Math.ceil(pieces / defaultThreads);
-  const args = { a: from, panels: to.panels, factors: to.factors };
-  return launch(call, `roundRows_${type}`, { blocks: matrix.rows, args }, (scope) => {
+  const source: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
+  const blocks = tileRows * Math.ceil(bucketElements(call, lead) / tileRows);
+  const entry = `roundRows_${type}${norm === undefined ? "" : "_normed"}`;
+  return launch(call, entry, { blocks, args: { ...source, panels: to.panels, factors: to.factors } }, (scope) => {
     const { k } = scope;
     const [row, thread] = [k.block(), k.thread()];
-    const rows = productOf(k, scope.extents(lead));
+    const rows = asValue(k, productOf(k, scope.extents(lead)));
+    const allRows = wholeTiles(k, rows);
     const panels = k.pointer("panels", "u32");
     const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
-    const store = (place: U32, words: readonly U32[]): void =>
-      k.if(k.compare("lt", place, pieces), () => {
-        const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), matrix.rows, row), panelRowBytes);
-        k.stVector("u32", k.atBytes(start, pieceOffset(k, row, k.and(place, 7)), 1), words);
+    const store = (place: U32, words: readonly U32[]): void => {
+      const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
+      k.stVector("u32", k.atBytes(start, pieceOffset(k, row, k.and(place, 7)), 1), words);
+    };
+    const forEachPlace = (body: (place: U32, i: number) => void): void =>
+      places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
+    const round = <P>({ read, magnitude, reduce }: RowSource<P>): void => {
+      // All loads are under way before the first one is used.
+      const held = perThread <= maxHeld ? places.map(read) : undefined;
+      const pieceOf = (i: number): P => held?.[i] ?? read(elementAt(places, i));
+      const { largest, valuesOf } = reduce(() => places.map((_, i) => magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
+      const scale = scaleOf(k, { type }, largest);
+      forEachPlace((place, i) => {
+        const values = valuesOf(pieceOf(i)).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
+        const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
+        store(place, pairs);
       });
-    const round = (): void => {
-      const load = storedRow(k, "a", { depth, padded: pieces * piece })(row);
-      const held = perThread <= maxHeld ? places.map(load) : undefined;
-      const valuesOf = (i: number) => held?.[i] ?? load(elementAt(places, i));
-      const reduce = k.reducer(["f32"]);
-      const scale = scaleOf(k, { type }, () => {
-        const largest = places.map((_, i) => largestOf(k, valuesOf(i))).reduce((a, b) => k.max(a, b));
-        return reduce([largest], ([a], [b]) => [k.max(a, b)])[0];
-      });
-      for (const [i, place] of places.entries()) {
-        const values = valuesOf(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
-        const words = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
-        store(place, words);
-      }
       const factor = scale === undefined ? k.constant("f32", 1 / weightScale) : k.mul(scale.inverse, 1 / weightScale);
       k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
     };
-    const zero = k.constant("u32", 0);
-    const clear = (): void => places.forEach((place) => void store(place, [zero, zero, zero, zero]));
-    const end = typeof rows === "number" ? tileRows * Math.ceil(rows / tileRows) : k.and(k.add(rows, tileRows - 1), -tileRows >>> 0);
-    k.ifUniform(isBelow(k, row, rows), round, () => k.ifUniform(isBelow(k, row, end), clear));
+    const lengths = { depth, padded: pieces * piece };
+    const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;
+    const roundOwn = (): void =>
+      norm === undefined ? round(storedPieces(k, "a", lengths, row)) : round(normedPieces(scope, norm, lengths, { row, isKeeper }));
+    const clear = (): void => {
+      const zero = k.constant("u32", 0);
+      forEachPlace((place) => store(place, [zero, zero, zero, zero]));
+    };
+    k.ifUniform(isBelow(k, row, rows), roundOwn, () => k.ifUniform(isBelow(k, row, allRows), clear));
   });
 }
