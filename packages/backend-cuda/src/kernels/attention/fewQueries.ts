@@ -19,8 +19,14 @@ import { TileSlots, TileStream } from "./tileStream.ts";
 
 const warps = 8;
 
-/** Fewest positions of a block: for fewer, the merge of the blocks' parts costs more than they save. */
-const minPart = 256;
+/** Positions up to which one block takes all of them: a merge of parts costs more than it saves. */
+const wholePart = 512;
+
+/** Fewest positions of a block, a tile for each warp. */
+const minPart = warps * tileRows;
+
+/** Elements of a key and a value up to which a multiprocessor has room for two blocks. */
+const maxOfTwo = 128;
 
 /**
  * For few tokens of a sequence. A block takes a token, the heads that read the same head of the cache, and a part of the positions. Its warps take
@@ -35,11 +41,12 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks;
   const [maxBlocks] = bucketShape(call, blockTable.shape.slice(1)) as [number];
   const mostParts = Math.ceil((maxBlocks * params.blockSize) / minPart);
-  const parts = Math.max(1, Math.min(Math.floor(gpu.multiprocessors / items), mostParts));
+  const perMultiprocessor = keyWidth + sizes.valueWidth <= maxOfTwo ? 2 : 1;
+  const parts = Math.max(1, Math.min(Math.floor((perMultiprocessor * gpu.multiprocessors) / items), mostParts));
   const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
   return launch(call, `attentionFew_${cache.dtype}`, { threads: warps * lanes, blocks: items * parts, args }, (scope) => {
     const { k } = scope;
-    k.blocksPerMultiprocessor = 1;
+    k.blocksPerMultiprocessor = perMultiprocessor;
     const [token, kvHead, headBlock, part] = unflatten(k, k.block(), [0, kvHeads, headBlocks, parts]).map((each) => asValue(k, each)) as [
       U32,
       U32,
@@ -59,11 +66,14 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const rowOf = (row: U32): QueryRow => ({ ...query, token, head: k.min(k.add(firstHead, row), k.sub(blockEnd, 1)) });
         const pieces = { keys: keyPieces(keyWidth, false), values: valuePieces(sizes.valueWidth) };
         const rows = [rowOf(place.row), rowOf(k.add(place.row, tileRows / 2))];
-        const tile = new QueryTile(scope, { params, sizes }, { lane: place, rows }, pieces);
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
-        const stream = new TileStream(scope, { slots, rows: new CacheRows(scope, cache.dtype, sizes, kvHead), pieces, sizes, lane: place });
-        stream.addTo(tile, { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows });
+        const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
+        const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, kvHead), pieces, sizes, lane: place };
+        // Keys and values are under way while the query is read.
+        const stream = new TileStream(scope, source, tiles);
+        const tile = new QueryTile(scope, { params, sizes }, { lane: place, rows }, pieces);
+        stream.addTo(tile);
         const outputRow = k.mad(token, heads, firstHead);
         const rowCount = k.min(k.sub(blockEnd, firstHead), blockHeads);
         const hasSinks = inputs[6] !== undefined;
@@ -90,7 +100,7 @@ function partOf({ k }: Scope, { low, high }: TokenQuery, part: U32, parts: numbe
   const start = k.and(low, -tileRows >>> 0);
   const count = k.sub(k.max(high, start), start);
   const even = k.and(k.add(k.quotient(k.add(count, parts - 1), parts), tileRows - 1), -tileRows >>> 0);
-  const size = k.max(even, minPart);
+  const size = k.select(k.compare("gt", count, wholePart), k.max(even, minPart), wholePart);
   const used = k.max(k.quotient(k.sub(k.add(count, size), 1), size), 1);
   const first = k.mad(part, size, start);
   return { parts: used, first, end: k.min(k.max(high, start), k.add(first, size)) };

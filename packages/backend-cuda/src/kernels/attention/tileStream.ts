@@ -90,63 +90,76 @@ interface Source {
 /** Per row and piece, words that were read. */
 type Words = readonly (readonly (readonly U32[])[])[];
 
+/** Tiles of a warp: those at every `step`-th position from `first` to before `end`. */
+interface TileRange {
+  readonly first: U32;
+  readonly end: U32;
+  readonly step: number;
+}
+
+/** What a lane has read ahead. */
+interface Ahead {
+  readonly keys: WordVariables;
+  readonly values: WordVariables;
+  /** Per column of the lane, 1 if its position is in the cache. */
+  readonly stored: readonly Var<"u32">[];
+}
+
 /** The keys and values of a warp's tiles, each read while the one before it is used. */
 export class TileStream {
   readonly #scope: Scope;
   readonly #source: Source;
-  readonly #isAhead: boolean;
+  readonly #range: TileRange;
+  readonly #ahead: Ahead | undefined;
 
-  constructor(scope: Scope, source: Source) {
+  /** Starts to read the first tile. */
+  constructor(scope: Scope, source: Source, range: TileRange) {
+    const { k } = scope;
+    const { pieces, rows, sizes } = source;
     this.#scope = scope;
     this.#source = source;
-    const { keyWidth, valueWidth } = source.sizes;
-    this.#isAhead = keyWidth + valueWidth <= maxAhead && source.rows.areHalves;
+    this.#range = range;
+    if (sizes.keyWidth + sizes.valueWidth > maxAhead || !rows.areHalves) return;
+    const stored = Array.from({ length: 4 }, () => k.variable("u32", 0));
+    const ahead = { keys: wordVariables(k, 2, pieces.keys), values: wordVariables(k, 4, pieces.values), stored };
+    this.#ahead = ahead;
+    const { slots } = source;
+    k.if(k.compare("lt", range.first, range.end), () => {
+      slots.lookUp(range.first);
+      const slot = slots.get(range.first);
+      ahead.keys.set(this.#keys(slot));
+      this.#readValues(slot, ahead);
+      slots.lookUp(k.add(range.first, range.step));
+    });
   }
 
-  /** Adds every `step`-th position's tile from `first` to before `end` to a tile of queries. */
-  addTo(tile: QueryTile, range: { readonly first: U32; readonly end: U32; readonly step: number }): void {
-    if (this.#isAhead) this.#addAhead(tile, range);
-    else this.#addEach(tile, range);
+  /** Adds the tiles to a tile of queries. */
+  addTo(tile: QueryTile): void {
+    if (this.#ahead === undefined) this.#addEach(tile);
+    else this.#addAhead(tile, this.#ahead);
   }
 
-  #addAhead(tile: QueryTile, { first, end, step }: { readonly first: U32; readonly end: U32; readonly step: number }): void {
+  #addAhead(tile: QueryTile, ahead: Ahead): void {
     const { k } = this.#scope;
     const { slots, pieces } = this.#source;
-    const keys = this.#variables(2, pieces.keys);
-    const values = this.#variables(4, pieces.values);
-    const stored = Array.from({ length: 4 }, () => k.variable("u32", 0));
-    const keepStored = (slot: TileSlot): void => {
-      for (const [column, each] of stored.entries()) each.set(k.select(slot.isStored(column), k.constant("u32", 1), 0));
-    };
+    const { first, end, step } = this.#range;
     const now = k.variable("u32", first);
-    k.if(k.compare("lt", first, end), () => {
-      slots.lookUp(first);
-      const slot = slots.get(first);
-      keys.set(this.#keys(slot));
-      values.set(this.#values(slot));
-      keepStored(slot);
-      slots.lookUp(k.add(first, step));
-    });
     k.while(
       () => k.compare("lt", now.get(), end),
       () => {
         const [position, next] = [now.get(), k.add(now.get(), step)];
-        const products = this.#products(tile, (row, piece) => elementAt(elementAt(keys.get(), row), piece));
+        const products = this.#products(tile, (row, piece) => elementAt(elementAt(ahead.keys.get(), row), piece));
         const hasNext = k.compare("lt", next, end);
-        k.if(hasNext, () => keys.set(this.#keys(slots.get(next))));
-        const isStored = stored.map((each) => k.compare("ne", each.get(), 0));
+        k.if(hasNext, () => ahead.keys.set(this.#keys(slots.get(next))));
+        const isStored = ahead.stored.map((each) => k.compare("ne", each.get(), 0));
         tile.weigh(products, { first: position, isStored: (column) => elementAt(isStored, column) });
-        const loaded = values.get();
-        for (const piece of pieces.values.keys())
-          this.#addValues(
-            tile,
-            piece,
-            loaded.map((row) => elementAt(row, piece)),
-          );
+        const loaded = ahead.values.get();
+        for (const piece of pieces.values.keys()) {
+          const rows = loaded.map((row) => elementAt(row, piece));
+          this.#addValues(tile, piece, rows);
+        }
         k.if(hasNext, () => {
-          const slot = slots.get(next);
-          values.set(this.#values(slot));
-          keepStored(slot);
+          this.#readValues(slots.get(next), ahead);
           slots.lookUp(k.add(next, step));
         });
         now.set(next);
@@ -154,8 +167,15 @@ export class TileStream {
     );
   }
 
-  #addEach(tile: QueryTile, { first, end, step }: { readonly first: U32; readonly end: U32; readonly step: number }): void {
+  #readValues(slot: TileSlot, ahead: Ahead): void {
     const { k } = this.#scope;
+    ahead.values.set(this.#values(slot));
+    for (const [column, each] of ahead.stored.entries()) each.set(k.select(slot.isStored(column), k.constant("u32", 1), 0));
+  }
+
+  #addEach(tile: QueryTile): void {
+    const { k } = this.#scope;
+    const { first, end, step } = this.#range;
     const { slots, rows, pieces, lane, sizes } = this.#source;
     k.for(first, end, step, (position) => {
       slots.lookUp(position);
@@ -200,19 +220,22 @@ export class TileStream {
     const fragments: readonly RightFragment[] = valueFragments(this.#scope.k, rows, elementAt(this.#source.pieces.values, piece).count);
     tile.addValues(0, piece, fragments);
   }
+}
 
-  #variables(rows: number, pieces: readonly Piece[]): { get(): Words; set(words: Words): void } {
-    const { k } = this.#scope;
-    const all = Array.from({ length: rows }, () =>
-      pieces.map(({ count }) => Array.from({ length: count / 2 }, () => k.variable("u32", 0))),
-    );
-    return {
-      get: () => all.map((row) => row.map((piece) => piece.map((word) => word.get()))),
-      set(words) {
-        for (const [i, row] of all.entries())
-          for (const [j, piece] of row.entries())
-            for (const [n, word] of piece.entries()) word.set(elementAt(elementAt(elementAt(words, i), j), n));
-      },
-    };
-  }
+/** Variables for the words of some rows. */
+interface WordVariables {
+  get(): Words;
+  set(words: Words): void;
+}
+
+function wordVariables(k: Scope["k"], rows: number, pieces: readonly Piece[]): WordVariables {
+  const all = Array.from({ length: rows }, () => pieces.map(({ count }) => Array.from({ length: count / 2 }, () => k.variable("u32", 0))));
+  return {
+    get: () => all.map((row) => row.map((piece) => piece.map((word) => word.get()))),
+    set(words) {
+      for (const [i, row] of all.entries())
+        for (const [j, piece] of row.entries())
+          for (const [n, word] of piece.entries()) word.set(elementAt(elementAt(elementAt(words, i), j), n));
+    },
+  };
 }
