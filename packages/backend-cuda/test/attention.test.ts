@@ -134,12 +134,23 @@ describe("few tokens of a sequence", () => {
 });
 
 const many: readonly Run[] = [{ tokens: [65], lengths: [65] }];
+/** Tokens of several blocks, at the end of a text of several stages. */
+const long: readonly Run[] = [{ tokens: [40], lengths: [300] }];
 /** Sequences whose tokens share blocks. */
 const mixed: readonly Run[] = [{ tokens: [19, 1, 0, 13], lengths: [40, 80, 0, 13] }];
 
 describe("many tokens of a sequence", () => {
   test("one sequence", async () => {
     for (const difference of await differences(plain, many)) expect(difference).toBeLessThan(limit);
+  });
+
+  test.each<readonly [string, Partial<Form>]>([
+    ["heads of 64", { keyWidth: 64, valueWidth: 64 }],
+    ["heads of 128 and 64, a window and sinks", { keyWidth: 128, valueWidth: 64, hasSinks: true, params: { window: 150 } }],
+    ["heads of 64 and 128, growing scores, ALiBi", { keyWidth: 64, valueWidth: 128, params: { scale: 3, alibi: 8 } }],
+  ])("warpgroups: %s", async (_name, form) => {
+    for (const runs of [long, mixed])
+      for (const difference of await differences({ ...plain, ...form }, runs)) expect(difference).toBeLessThan(limit);
   });
 
   test.each(forms)("several sequences: %s", async (_name, form) => {

@@ -50,7 +50,7 @@ export class Access {
     this.#barriers = new CopyBarriers(this.shared);
     this.#asyncReads = new AsyncReads(sharedBytes);
     this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
-    this.#groups = new CopyGroups(this.shared);
+    this.#groups = new CopyGroups();
     this.#releases = counts ? new BlockReleases(global.releases) : undefined;
     this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
   }
@@ -64,7 +64,6 @@ export class Access {
     this.#stamps.passBarrier();
     this.#barriers.showAll();
     this.#asyncReads.passBarrier();
-    this.#groups.showAll();
   }
 
   /** Called when all of `members` have reached a barrier of their own. */
@@ -89,10 +88,7 @@ export class Access {
     const [region, offset] = this.#locate(space, address, bytes, true);
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
       this.#checkWrite(space, region, i);
-      region.written[i] = 1;
-      region.writer[i] = this.#stamp(space);
-      if (space === "shared") this.#unfenced[i] = this.#fences + 1;
-      if (space === "global") this.#releases?.wrote(region, i, this.#moment);
+      this.#wrote(space, region, i);
     }
     return [region.view, offset];
   }
@@ -188,16 +184,23 @@ export class Access {
     if (to + bytes > this.shared.size) throw new Fault(`${who}: a copy of ${bytes} bytes to byte ${to} of ${this.shared.size}`);
     this.read("shared", barrier, 8);
     this.events++;
-    this.#barriers.start(barrier, { to, data: this.#copied(to, from, bytes) }, who);
+    const data = this.#source(from, bytes);
+    this.#checkTarget(to, bytes);
+    this.#barriers.start(barrier, { to, data }, who);
   }
 
-  /** Starts a copy of 16 bytes. It lands when its thread waits for its group. */
-  copyPiece(to: number, from: number, bytes: number): void {
+  /** Starts a copy of 16 bytes, of which `read` are read. It lands when its thread waits for its group. */
+  copyPiece(to: number, from: number, bytes: number, read: number = bytes): void {
     if (bytes !== 16 || to % 16 !== 0 || from % 16 !== 0)
       throw new Fault(`${this.#who()}: a copy of ${bytes} bytes to ${to}: expected 16 at multiples of 16`);
-    this.#checkReach(from, bytes, false);
     if (to + bytes > this.shared.size) throw new Fault(`${this.#who()}: a copy to byte ${to} of ${this.shared.size}`);
-    this.#groups.start(to, this.#copied(to, from, bytes), this.thread);
+    const data = new Uint8Array(bytes);
+    if (read > 0) {
+      this.#checkReach(from, read, false);
+      data.set(this.#source(from, read));
+    }
+    this.#checkTarget(to, bytes);
+    this.#groups.start({ to, data }, this.thread);
   }
 
   commitCopies(): void {
@@ -205,7 +208,17 @@ export class Access {
   }
 
   waitCopies(pending: number): void {
-    this.#groups.wait(pending, this.thread);
+    for (const { to, data } of this.#groups.wait(pending, this.thread)) {
+      this.shared.bytes.set(data, to);
+      for (let i = to >> 1; i < (to + data.length) >> 1; i++) this.#wrote("shared", this.shared, i);
+    }
+  }
+
+  #wrote(space: Space, region: Region, i: number): void {
+    region.written[i] = 1;
+    region.writer[i] = this.#stamp(space);
+    if (space === "shared") this.#unfenced[i] = this.#fences + 1;
+    else this.#releases?.wrote(region, i, this.#moment);
   }
 
   /** Adds to a number in global memory, and returns the number before. Releases and acquires at the scope of the device. */
@@ -218,8 +231,8 @@ export class Access {
     return before;
   }
 
-  /** The content of a copy, after the checks of both ends. */
-  #copied(to: number, from: number, bytes: number): Uint8Array {
+  /** The content of a copy from global memory. */
+  #source(from: number, bytes: number): Uint8Array {
     const who = this.#who();
     const source = this.#global.region(from, bytes, who);
     const start = from - source.base;
@@ -229,11 +242,15 @@ export class Access {
       if (this.#meets("global", source.writer[i]!, this.#stamp("global")))
         throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
     }
+    return source.bytes.slice(start, start + bytes);
+  }
+
+  /** @throws {Fault} if a copy to shared memory may not start */
+  #checkTarget(to: number, bytes: number): void {
     for (let i = to >> 1; i < (to + bytes) >> 1; i++) {
       this.#checkWrite("shared", this.shared, i);
       this.#unfenced[i] = 0;
     }
-    return source.bytes.slice(start, start + bytes);
   }
 
   /** Whether the barrier has completed the phase of this parity. What was copied in it may then be read by this thread. */
@@ -266,7 +283,7 @@ export class Access {
   #checkRead(space: Space, region: Region, i: number): void {
     if (space === "shared") {
       this.#barriers.checkRead(i, this.thread, this.#who());
-      this.#groups.checkRead(i, this.thread, this.#who());
+      this.#groups.check(i, this.#who());
     } else this.#checkEarly(region, i);
     const stamp = this.#stamp(space);
     if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
@@ -279,7 +296,7 @@ export class Access {
     if (space === "shared") {
       this.#barriers.checkWrite(i, this.#who());
       this.#asyncReads.checkWrite(i, this.thread, this.#who());
-      this.#groups.checkWrite(i, this.#who());
+      this.#groups.check(i, this.#who());
     } else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
     const stamp = this.#stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
@@ -315,6 +332,7 @@ export class Access {
     const who = this.#who();
     for (let i = address >> 1; i < (address + bytes) >> 1; i++) {
       if (written[i] === 0) throw new Fault(`${who}: read of unwritten byte ${2 * i} of shared memory`);
+      this.#groups.check(i, who);
       for (const thread of threads) {
         this.#barriers.checkRead(i, thread, who);
         if (this.#meets("shared", writer[i]!, this.#stamps.of(thread)))

@@ -207,7 +207,7 @@ function asynchronous({ name, operands, text }: Instruction): string {
   const address = (item: string | undefined): string => target(item?.slice(1, -1) ?? "");
   switch (name) {
     case "cp.async.cg.shared.global":
-      return `m.copyPiece(${address(operands[0])}, ${address(operands[1])}, ${operand(operands[2]!)});`;
+      return `m.copyPiece(${address(operands[0])}, ${address(operands[1])}, ${operands.slice(2).map(operand).join(", ")});`;
     case "cp.async.commit_group":
       return "m.commitCopies();";
     case "cp.async.wait_group":

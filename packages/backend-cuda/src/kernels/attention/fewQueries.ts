@@ -14,7 +14,8 @@ import {
   tileRows,
   tokenQuery,
 } from "./problem.ts";
-import { type QueryRow, QueryTile } from "./queryTile.ts";
+import { QueryTile } from "./queryTile.ts";
+import type { QueryRow } from "./softmax.ts";
 import { TileSlots, TileStream } from "./tileStream.ts";
 
 const warps = 8;

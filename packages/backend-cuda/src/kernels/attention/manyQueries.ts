@@ -1,13 +1,15 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type Bool, type F32, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
+import { asValue, type Bool, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { Lane } from "../products/unitDecoder.ts";
 import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { KeyStages } from "./keyStages.ts";
 import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows, tokenQuery } from "./problem.ts";
-import { type QueryRow, QueryTile } from "./queryTile.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows } from "./problem.ts";
+import { outputShare, type QueryBlock, queryRow, type TileRow, type Tokens } from "./queryBlock.ts";
+import { QueryTile } from "./queryTile.ts";
+import { takesWarpgroups, warpgroupQueries, warpgroupRows, warpgroupThreads } from "./warpgroupQueries.ts";
 
 /** The sizes of a block, by the width of a head. */
 interface BlockShape {
@@ -32,13 +34,15 @@ export function manyQueries(call: AttentionCall, params: AttentionParams, sizes:
   const [q, cache, , , , seqLens] = call.inputs;
   const { kvHeads, blockHeads, headBlocks } = sizes;
   const shape = blockShapeOf(sizes);
-  const blockTokens = Math.floor((shape.warps * shape.warpTiles * tileRows) / blockHeads);
+  const isForWarpgroups = takesWarpgroups(call, params, sizes);
+  const rows = isForWarpgroups ? warpgroupRows : shape.warps * shape.warpTiles * tileRows;
+  const blockTokens = Math.floor(rows / blockHeads);
   const tokenBlocks = Math.ceil(bucketElements(call, q.shape.slice(0, 1)) / blockTokens);
   const [sequences] = bucketShape(call, seqLens.shape) as [number];
   // Any token may be the first one of a sequence's.
   const starts = sequences <= 1 ? 1 : blockTokens;
   const options = {
-    threads: shape.warps * lanes,
+    threads: isForWarpgroups ? warpgroupThreads : shape.warps * lanes,
     blocks: tokenBlocks * starts * kvHeads * headBlocks,
     args: attentionArgs(call),
   };
@@ -51,17 +55,15 @@ export function manyQueries(call: AttentionCall, params: AttentionParams, sizes:
     const end = k.min(k.add(firstOfBlock, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
     const first = k.add(firstOfBlock, start);
     k.ifUniform(k.compare("lt", first, end), () => {
-      const run = (tokens: Tokens): void => new ManyQueries(scope, call, { params, sizes, shape }, { tokens, kvHead, headBlock }).run();
+      const run = (tokens: Tokens): void => {
+        const block = { tokens, kvHead, headBlock };
+        if (isForWarpgroups) warpgroupQueries(scope, call, { params, sizes }, block);
+        else new ManyQueries(scope, call, { params, sizes, shape }, block).run();
+      };
       if (starts === 1) run({ first, end });
       else k.ifUniform(startsSequence(scope, first, start), () => run({ first, end: endOfSequence(scope, first, end, blockTokens) }));
     });
   });
-}
-
-/** Tokens from `first` to before `end`. */
-interface Tokens {
-  readonly first: U32;
-  readonly end: U32;
 }
 
 function startsSequence({ k }: Scope, token: U32, start: U32): Bool {
@@ -100,18 +102,13 @@ interface SeenRange {
   readonly allHigh: U32;
 }
 
-interface TileRow extends QueryRow {
-  /** Whether the row's result is wanted; rows past the last one repeat it. */
-  readonly exists: Bool;
-}
-
 const most = 2 ** 31 - 1;
 
 class ManyQueries {
   readonly #scope: Scope;
   readonly #call: AttentionCall;
   readonly #form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly shape: BlockShape };
-  readonly #block: { readonly tokens: Tokens; readonly kvHead: U32; readonly headBlock: U32 };
+  readonly #block: QueryBlock;
   readonly #lane: Lane;
   readonly #warp: U32;
 
@@ -119,7 +116,7 @@ class ManyQueries {
     scope: Scope,
     call: AttentionCall,
     form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly shape: BlockShape },
-    block: { readonly tokens: Tokens; readonly kvHead: U32; readonly headBlock: U32 },
+    block: QueryBlock,
   ) {
     const { k } = scope;
     this.#scope = scope;
@@ -157,14 +154,8 @@ class ManyQueries {
   #rowOf(tile: number, half: number): TileRow {
     const { k } = this.#scope;
     const { params, sizes, shape } = this.#form;
-    const { tokens, kvHead, headBlock } = this.#block;
     const row = k.add(k.mad(this.#warp, shape.warpTiles * tileRows, this.#lane.row), tile * tileRows + (half * tileRows) / 2);
-    const token = k.add(tokens.first, k.quotient(row, sizes.blockHeads));
-    const member = k.mad(headBlock, tileRows, k.remainder(row, sizes.blockHeads));
-    const exists = k.both(k.compare("lt", token, tokens.end), k.compare("lt", member, sizes.group));
-    const own = k.min(token, k.sub(tokens.end, 1));
-    const head = k.mad(kvHead, sizes.group, k.min(member, sizes.group - 1));
-    return { ...tokenQuery(this.#scope, this.#call, params, own), token: own, head, exists };
+    return queryRow(this.#scope, this.#call, { params, sizes }, this.#block, row);
   }
 
   #seenByWarp(rows: readonly TileRow[]): SeenRange {
@@ -238,8 +229,7 @@ class ManyQueries {
     const { k } = this.#scope;
     const { heads, valueWidth } = this.#form.sizes;
     for (const [r, { token, head, exists }] of rows.entries()) {
-      const { maximum, total } = tile.finish(r);
-      const share = this.#shareOf(head, maximum, total);
+      const share = outputShare(this.#scope, this.#call.inputs[6] !== undefined, head, tile.finish(r));
       k.if(exists, () => {
         const to = k.mul(k.mad(token, heads, head), valueWidth);
         for (const { first, values } of tile.outputs(r)) {
@@ -250,16 +240,5 @@ class ManyQueries {
         }
       });
     }
-  }
-
-  /** What a row's sums are multiplied by. */
-  #shareOf(head: U32, maximum: F32, total: F32): F32 {
-    const { k } = this.#scope;
-    const one = k.constant("f32", 1);
-    if (this.#call.inputs[6] === undefined) return k.select(k.compare("eq", total, 0), k.constant("f32", 0), k.div(one, total));
-    const sink = k.mul(k.load("sinks", head), Math.LOG2E);
-    const largest = k.max(maximum, sink);
-    const kept = k.exp2(k.sub(maximum, largest));
-    return k.div(kept, k.fma(total, kept, k.exp2(k.sub(sink, largest))));
   }
 }

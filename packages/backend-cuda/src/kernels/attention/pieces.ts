@@ -73,10 +73,11 @@ export class CacheRows {
     return this.#dtype === "f16";
   }
 
-  /** Where element `from` of a slot's row is. Only for rows of halves. */
-  at(slot: U32, from: U32): Global<"u32"> {
+  /** Where element `from` of the row `down` slots after a slot is. Only for rows of halves. */
+  at(slot: U32, from: U32, down = 0): Global<"u32"> {
     const k = this.#k;
-    return k.atBytes(k.pointer("cache", "u32"), k.add(k.mad(slot, this.#rowElements, this.#head), from), 2);
+    const first = k.atBytes<"u32">(k.pointer("cache", "u32"), k.add(k.mad(slot, this.#rowElements, this.#head), from), 2);
+    return down === 0 ? first : k.at("u32", first, (down * this.#rowElements) / 2);
   }
 
   /** Reads pieces of a slot's row, `from` elements after its start. `index` is the lane's part or row. */

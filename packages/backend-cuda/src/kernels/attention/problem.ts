@@ -13,8 +13,9 @@ export const tileRows = 16;
 /** Most elements of a key and a value: the registers of a lane hold its part of a query and of an output. */
 const maxElements = 384;
 
-/** Tokens for each sequence from which on tokens of a sequence are taken together. */
-const promptTokens = 8;
+/** Tokens from which on those of a sequence are taken together: in all, and for each sequence. */
+const promptTokens = 16;
+const promptTokensPerSequence = 8;
 
 /** The sizes of a call for the kernels on tensor cores. */
 export interface AttentionSizes {
@@ -49,7 +50,7 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
     group,
     blockHeads: Math.min(group, tileRows),
     headBlocks,
-    isPrompt: tokens >= promptTokens * Math.max(1, sequences),
+    isPrompt: tokens >= Math.max(promptTokens, promptTokensPerSequence * sequences),
   };
 }
 

@@ -1,0 +1,165 @@
+import { elementAt } from "@centella/core/backend";
+import type { Bool, F32, U32 } from "@centella/gpu-kernels";
+import type { SumFragment } from "../../ptx/matrix.ts";
+import type { Var } from "../../ptx/writer.ts";
+import type { Scope } from "../shared/kernel.ts";
+import { type AttentionParams, type AttentionSizes, slopeOf, type TokenQuery } from "./problem.ts";
+
+/** Below every score, and finite: its difference to a score that does not count is one, not NaN. */
+const noMaximum = -1e30;
+
+/** Scores may exceed the maximum that weights are relative to by this power of two, before the outputs are scaled again. */
+const slack = 8;
+
+/** A head of a token: one row of a tile. */
+export interface QueryRow extends TokenQuery {
+  readonly token: U32;
+  readonly head: U32;
+}
+
+/** What the lane keeps of one of its two rows. */
+interface RowState {
+  /** Turns products into scores, as powers of two; with a soft cap into the exponent of its tanh. */
+  readonly factor: F32;
+  readonly slope: F32 | undefined;
+  readonly position: F32 | undefined;
+  readonly low: U32;
+  /** Positions that the row sees from `low` on. */
+  readonly seen: U32;
+  readonly maximum: Var<"f32">;
+  /** Sum of the weights of the lane's columns. */
+  readonly total: Var<"f32">;
+}
+
+/** Positions whose scores are added to a tile. */
+export interface ScoredPositions {
+  readonly first: U32;
+  /** Whether every row sees all of them, and all are stored; the same in all lanes. By default that is not known. */
+  readonly isWhole?: Bool;
+  /** Whether the lane's column is in the cache, for columns 2t, 2t + 1, 2t + 8, 2t + 9 and so on. */
+  isStored(column: number): Bool;
+}
+
+/** The softmaxes of sixteen rows of queries over positions that are added one after the other. A lane keeps two of the rows. */
+export class RowSoftmaxes {
+  readonly #scope: Scope;
+  readonly #params: AttentionParams;
+  /** The lane's part of a row of scores: it has columns 2 * part and 2 * part + 1 of each eight. */
+  readonly #part: U32;
+  readonly #rows: readonly RowState[];
+
+  /** `inverses`: what products with the rows' queries are multiplied by. */
+  constructor(
+    scope: Scope,
+    { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
+    part: U32,
+    rows: readonly (QueryRow & { readonly inverse: F32 })[],
+  ) {
+    this.#scope = scope;
+    this.#params = params;
+    this.#part = part;
+    this.#rows = rows.map((row) => this.#stateOf(row, sizes));
+  }
+
+  #stateOf(row: QueryRow & { readonly inverse: F32 }, { heads }: AttentionSizes): RowState {
+    const { k } = this.#scope;
+    const { scale, softcap } = this.#params;
+    const slope = slopeOf(this.#scope, this.#params, heads, row.head);
+    return {
+      factor: k.mul(row.inverse, scale * Math.LOG2E * (softcap === 0 ? 1 : 2 / softcap)),
+      slope: slope && k.mul(slope, Math.LOG2E),
+      position: slope && k.convert("f32", row.position),
+      low: row.low,
+      seen: k.sub(k.max(row.high, row.low), row.low),
+      maximum: k.variable("f32", noMaximum),
+      total: k.variable("f32", 0),
+    };
+  }
+
+  /**
+   * Turns products with the keys of `positions`, eight after eight, into weights relative to a maximum. When the maximum of row `r` rises,
+   * `scaleOutputs` gets the factor by which earlier weights become less. All lanes of the warp must take part.
+   */
+  weigh(
+    products: readonly SumFragment[],
+    positions: ScoredPositions,
+    scaleOutputs: (r: number, factor: F32) => void,
+  ): readonly SumFragment[] {
+    const { k } = this.#scope;
+    const own = k.mad(this.#part, 2, positions.first);
+    const weights = this.#rows.map((row, r) => {
+      const rowProducts = products.flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)]);
+      const scores = this.#scores(row, rowProducts, own, positions);
+      const largest = scores.reduce((a, b) => k.max(a, b));
+      this.#raiseMaximum(row, largest, (factor) => scaleOutputs(r, factor));
+      const maximum = row.maximum.get();
+      const exponentials = scores.map((score) => k.exp2(k.sub(score, maximum)));
+      row.total.set(exponentials.reduce((a, b) => k.add(a, b), row.total.get()));
+      return exponentials;
+    });
+    const [first, second] = [elementAt(weights, 0), elementAt(weights, 1)];
+    return products.map((_, i) => [
+      elementAt(first, 2 * i),
+      elementAt(first, 2 * i + 1),
+      elementAt(second, 2 * i),
+      elementAt(second, 2 * i + 1),
+    ]);
+  }
+
+  /** Scores of a row in the lane's columns, as powers of two; minus infinity where it does not see the position. */
+  #scores(row: RowState, products: readonly F32[], own: U32, { isWhole, isStored }: ScoredPositions): readonly F32[] {
+    const { k } = this.#scope;
+    const distance = row.position && k.sub(k.convert("f32", own), row.position);
+    const scores = products.map((product, column) => this.#score(row, product, distance && k.add(distance, offsetOf(column))));
+    const fromLow = k.sub(own, row.low);
+    const masked = (column: number): F32 => {
+      const isSeen = k.compare("lt", k.add(fromLow, offsetOf(column)), row.seen);
+      return k.select(k.both(isSeen, isStored(column)), elementAt(scores, column), k.constant("f32", Number.NEGATIVE_INFINITY));
+    };
+    if (isWhole === undefined) return scores.map((_, column) => masked(column));
+    const variables = scores.map((score) => k.variable("f32", score));
+    k.if(k.not(isWhole), () => {
+      for (const [column, each] of variables.entries()) each.set(masked(column));
+    });
+    return variables.map((each) => each.get());
+  }
+
+  #score(row: RowState, product: F32, distance: F32 | undefined): F32 {
+    const { k } = this.#scope;
+    const { softcap } = this.#params;
+    let score = k.mul(product, row.factor);
+    if (softcap !== 0) {
+      // softcap * tanh(x) = softcap - softcap * 2 / (e^2x + 1)
+      const share = k.exp2(k.sub(k.constant("f32", 1), k.log2(k.add(k.exp2(score), 1))));
+      score = k.fma(share, -softcap * Math.LOG2E, k.constant("f32", softcap * Math.LOG2E));
+    }
+    return row.slope === undefined || distance === undefined ? score : k.fma(row.slope, distance, score);
+  }
+
+  /** Makes a row's weights relative to a larger maximum, if a score exceeds the present one by much. */
+  #raiseMaximum({ maximum, total }: RowState, largest: F32, scaleOutputs: (factor: F32) => void): void {
+    const { k } = this.#scope;
+    const withNext = k.max(largest, k.shuffleXor(largest, 1));
+    const top = k.max(withNext, k.shuffleXor(withNext, 2));
+    const before = maximum.get();
+    k.if(k.compare("gt", top, k.add(before, slack)), () => {
+      const kept = k.exp2(k.sub(before, top));
+      maximum.set(top);
+      total.set(k.mul(total.get(), kept));
+      scaleOutputs(kept);
+    });
+  }
+
+  /** The maximum and the sum of weights of the lane's row `r`, 0 or 1. All lanes of the warp must take part. */
+  finish(r: number): { readonly maximum: F32; readonly total: F32 } {
+    const { k } = this.#scope;
+    const { maximum, total } = elementAt(this.#rows, r);
+    const withNext = k.add(total.get(), k.shuffleXor(total.get(), 1));
+    return { maximum: maximum.get(), total: k.add(withNext, k.shuffleXor(withNext, 2)) };
+  }
+}
+
+/** Positions from the lane's first column to a column of it. */
+function offsetOf(column: number): number {
+  return 8 * (column >> 1) + (column & 1);
+}
