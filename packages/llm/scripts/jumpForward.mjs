@@ -42,7 +42,7 @@ function answer(schema, text) {
   }
   const ids = [...tokenizer.encode(text, { addSpecial: false })];
   if (constraint.allowed(ids).length < ids.length) return;
-  const drafter = constraint.drafter({ forces: true, lookup: undefined });
+  const drafter = constraint.drafter({ forces: true, lookup: undefined, sequences: () => 1 });
   total.answers++;
   total.tokens += ids.length;
   for (let at = 0; at < ids.length; ) {

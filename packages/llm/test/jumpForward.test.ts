@@ -1,8 +1,8 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
 import { describe, expect, test } from "vitest";
-import { forcedTokens } from "../src/format/forcedTokens.ts";
-import { FormatDrafts } from "../src/format/formatDrafts.ts";
+import { forcedTokens, spelling } from "../src/format/forcedTokens.ts";
+import { FormatDrafts, type NextTokens } from "../src/format/formatDrafts.ts";
 import { controlBytes } from "../src/format/markup.ts";
 import { type GenerateOptions, type GenerationFinish, loadModel, type Model } from "../src/index.ts";
 import { createTokenizer } from "../src/tokenizer/createTokenizer.ts";
@@ -134,20 +134,80 @@ describe("forced bytes are cut as the tokenizer cuts them", () => {
   });
 });
 
-test("drafts of forced text that are rejected become rare, and certain tokens are drafted anyway", () => {
-  const next = { forced: () => [1, 2, 3], allowed: (ids: readonly number[]) => ids, certain: (ids: readonly number[]) => ids.slice(0, 1) };
-  const drafts = new FormatDrafts(next, { forces: true, lookup: undefined });
-  let whole = 0;
+/** Bytes `1, 2, 3, …` are forced, and the tokenizer cuts them into these tokens. */
+function forcing(bytes: () => readonly number[]): NextTokens {
+  return {
+    forced: () => Uint8Array.from(bytes()),
+    cut: (all) => [...all],
+    spelling: (ids, all) => ids.filter((id, i) => id === 10 * all[i]!),
+    allowed: (ids) => ids,
+    certain: (ids) => ids.slice(0, 1),
+  };
+}
+
+test("drafts of forced text that are rejected become shorter and rare", () => {
+  let turn = 0;
+  const next = { ...forcing(() => [1, 2, turn++]), certain: () => [] };
+  const drafts = new FormatDrafts(next, { forces: true, lookup: undefined, sequences: () => 1 });
+  const lengths: number[] = [];
   for (let i = 0; i < 60; i++) {
-    const draft = drafts.draft([0], 8);
-    if (draft.length === 3) {
-      whole++;
-      drafts.adapt(3, 0);
-    } else {
-      expect(draft).toEqual([1]);
-      drafts.adapt(1, 1);
-    }
+    const { length } = drafts.draft([0], 8);
+    lengths.push(length);
+    if (length > 0) drafts.adapt(length, 0);
   }
-  expect(whole).toBeLessThan(10);
-  expect(whole).toBeGreaterThan(2);
+  const tried = lengths.filter((length) => length > 0);
+  expect(tried[0]).toBe(3);
+  expect(Math.max(...tried.slice(1))).toBe(1);
+  expect(tried.length).toBeGreaterThan(3);
+  expect(tried.length).toBeLessThan(10);
+});
+
+test("certain tokens are drafted even where drafts are rejected", () => {
+  const next = { ...forcing(() => [1, 2, 3]), certain: (ids: readonly number[]) => ids.slice(0, 2) };
+  const drafts = new FormatDrafts(next, { forces: true, lookup: undefined, sequences: () => 1 });
+  expect(drafts.draft([0], 8)).toEqual([1, 2, 3]);
+  drafts.adapt(3, 0);
+  expect(drafts.draft([0], 8)).toEqual([1, 2]);
+});
+
+test("text that was forced before is drafted as the model cut it then", () => {
+  const drafts = new FormatDrafts(
+    forcing(() => [1, 2]),
+    { forces: true, lookup: undefined, sequences: () => 1 },
+  );
+  expect(drafts.draft([7], 8)).toEqual([1, 2]);
+  drafts.adapt(2, 1);
+  expect(drafts.draft([7, 10, 20, 8], 8)).toEqual([10, 20]);
+  drafts.adapt(2, 2);
+  expect(drafts.draft([7, 10, 20, 8, 10, 20, 9, 9], 1)).toEqual([10]);
+});
+
+test("sequences that share a run draft fewer tokens", () => {
+  const lengths = [1, 2, 3, 4, 5, 100].map((sequences) => {
+    const drafts = new FormatDrafts(
+      forcing(() => [1, 2, 3, 4, 5, 6, 7, 8, 9]),
+      { forces: true, lookup: undefined, sequences: () => sequences },
+    );
+    return drafts.draft([0], 20).length;
+  });
+  // One token is certain.
+  expect(lengths).toEqual([7, 3, 1, 1, 1, 1]);
+});
+
+test("tokens that spell a beginning of forced bytes", () => {
+  const words = ["a", "b", "ab", "<x>", "</s>"];
+  const tokenizer = createTokenizer(
+    fakeMetadata({
+      "tokenizer.ggml.model": "gpt2",
+      "tokenizer.ggml.pre": "gpt-2",
+      "tokenizer.ggml.tokens": words,
+      "tokenizer.ggml.merges": ["a b"],
+      "tokenizer.ggml.token_type": [1, 1, 1, 3, 3],
+      "tokenizer.ggml.eos_token_id": 4,
+    }),
+  );
+  const bytes = Uint8Array.of(0x61, 0x62, ...controlBytes(3), 0x61);
+  expect(spelling(tokenizer, [2, 3, 0], bytes)).toEqual([2, 3, 0]);
+  expect(spelling(tokenizer, [0, 1, 3, 2], bytes)).toEqual([0, 1, 3]);
+  expect(spelling(tokenizer, [0, 0], bytes)).toEqual([0]);
 });

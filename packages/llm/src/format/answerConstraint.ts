@@ -6,7 +6,7 @@ import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { TurnTools } from "../tools/turnTools.ts";
 import { type AnswerFormat, checkFormat } from "./answerFormat.ts";
 import { answerGrammar } from "./answerGrammar.ts";
-import { forcedTokens } from "./forcedTokens.ts";
+import { forcedTokens, spelling } from "./forcedTokens.ts";
 import { type DraftSources, FormatDrafts, type NextTokens } from "./formatDrafts.ts";
 import { Markup } from "./markup.ts";
 import { textVocabulary } from "./textVocabulary.ts";
@@ -158,8 +158,16 @@ export class AnswerConstraint implements NextTokens {
     return masks;
   }
 
-  forced(last: number): readonly number[] {
-    return this.#spaced === undefined ? this.allowed(forcedTokens(this.#tokenizer, this.#matcher.forced(), last)) : [];
+  forced(): Uint8Array {
+    return this.#spaced === undefined ? this.#matcher.forced() : new Uint8Array(0);
+  }
+
+  cut(bytes: Uint8Array, last: number): readonly number[] {
+    return this.allowed(forcedTokens(this.#tokenizer, bytes, last));
+  }
+
+  spelling(ids: readonly number[], bytes: Uint8Array): readonly number[] {
+    return this.allowed(spelling(this.#tokenizer, ids, bytes));
   }
 
   allowed(ids: readonly number[]): readonly number[] {

@@ -23,6 +23,17 @@ export function forcedTokens(tokenizer: Tokenizer, forced: Uint8Array, last: num
   return ids;
 }
 
+/** As many of the tokens as spell a beginning of bytes of a grammar. */
+export function spelling(tokenizer: Tokenizer, ids: readonly number[], bytes: Uint8Array): readonly number[] {
+  let at = 0;
+  const end = ids.findIndex((id) => {
+    const spelled = bytes[at] === controlByte ? controlBytes(id) : tokenizer.tokenBytes(id);
+    at += spelled.length;
+    return at > bytes.length || spelled.some((byte, i) => byte !== bytes[at - spelled.length + i]);
+  });
+  return end < 0 ? ids : ids.slice(0, end);
+}
+
 /** The whole characters of bytes that begin with one; undefined if they do not. */
 function decoded(bytes: Uint8Array): string | undefined {
   try {

@@ -5,33 +5,48 @@ export interface DraftSources {
   /** Whether to draft the tokens of forced text. */
   readonly forces: boolean;
   readonly lookup: Drafter | undefined;
+  /** Number of sequences that share a run. */
+  readonly sequences: () => number;
 }
 
 /** What a format says about the tokens that come next. */
 export interface NextTokens {
-  /** The tokens of the text that must come next. @param last the last token of the text */
-  forced(last: number): readonly number[];
+  /** The bytes that must come next. */
+  forced(): Uint8Array;
+  /** The tokens into which the tokenizer cuts forced bytes. @param last the token before them */
+  cut(bytes: Uint8Array, last: number): readonly number[];
+  /** As many of the tokens as spell a beginning of the bytes. */
+  spelling(ids: readonly number[], bytes: Uint8Array): readonly number[];
   /** As many of the tokens as the format allows after one another. */
   allowed(ids: readonly number[]): readonly number[];
   /** As many of the forced tokens as are the only ones that the format allows in their places. */
   certain(ids: readonly number[]): readonly number[];
 }
 
+const noBytes = new Uint8Array(0);
+const firstLength = 8;
+/** Rows up to which a run takes little longer than with one. Drafts beyond them save runs but no time. */
+const cheapRows = 8;
 /** Most drafts of forced text that are passed over after one that was rejected. */
 const longestPause = 63;
 
 /**
  * Drafts the tokens of text that a format forces, else those of prompt lookup that the format allows. Which text comes next is certain, but a
- * model may cut it into other tokens than the tokenizer. One that does is asked less and less often.
+ * model may cut it into other tokens than the tokenizer. What was forced before is cut as it was then. A model that rejects drafts all the same
+ * is asked less and less often.
  */
 export class FormatDrafts implements Drafter {
   readonly #next: NextTokens;
   readonly #sources: DraftSources;
   /** What the last draft was made of. */
   #kind: "forced" | "certain" | "lookup" = "lookup";
+  /** Most tokens of a draft: more after drafts that were accepted, fewer after those that were not. */
+  #length = firstLength;
   /** Drafts to pass over after the next rejection, and now. */
   #pause = 0;
   #left = 0;
+  /** Where forced bytes began in the text when they were forced last. */
+  readonly #places = new Map<string, number>();
 
   constructor(next: NextTokens, sources: DraftSources) {
     this.#next = next;
@@ -39,7 +54,7 @@ export class FormatDrafts implements Drafter {
   }
 
   draft(history: readonly number[], room: number): readonly number[] {
-    const forced = this.#forced(history.at(-1) as number).slice(0, room);
+    const forced = this.#forced(history).slice(0, room);
     if (forced.length > 0) return forced;
     this.#kind = "lookup";
     return this.#next.allowed(this.#sources.lookup?.draft(history, room) ?? []);
@@ -48,6 +63,7 @@ export class FormatDrafts implements Drafter {
   adapt(drafted: number, accepted: number): void {
     if (this.#kind === "lookup") this.#sources.lookup?.adapt(drafted, accepted);
     if (this.#kind !== "forced") return;
+    this.#length = accepted === drafted ? Math.max(this.#length, 2 * drafted) : accepted + 1;
     if (accepted === drafted) this.#pause = 0;
     else if (accepted === 0) {
       this.#pause = Math.min(2 * this.#pause + 1, longestPause);
@@ -55,12 +71,18 @@ export class FormatDrafts implements Drafter {
     }
   }
 
-  #forced(last: number): readonly number[] {
-    if (!this.#sources.forces) return [];
-    const forced = this.#next.forced(last);
+  #forced(history: readonly number[]): readonly number[] {
+    const bytes = this.#sources.forces ? this.#next.forced() : noBytes;
+    if (bytes.length === 0) return [];
+    const key = bytes.join();
+    const place = this.#places.get(key);
+    this.#places.set(key, history.length);
+    const again = place === undefined ? [] : this.#next.spelling(history.slice(place, place + bytes.length), bytes);
+    const forced = again.length > 0 ? again : this.#next.cut(bytes, history.at(-1) as number);
     this.#kind = "forced";
-    if (forced.length === 0 || this.#left === 0) return forced;
-    this.#left--;
+    const length = Math.min(this.#length, Math.floor(cheapRows / this.#sources.sequences()) - 1);
+    if (this.#left === 0 && length > 0) return forced.slice(0, length);
+    if (this.#left > 0) this.#left--;
     this.#kind = "certain";
     return this.#next.certain(forced);
   }

@@ -125,10 +125,12 @@ export class Generation {
 
   /** Drafts tokens that the format forces, or that the text repeats. */
   async #drafter(): Promise<Drafter | undefined> {
-    const { options, constraint } = this.#context;
+    const { options, constraint, scheduler } = this.#context;
     const { promptLookup, jumpForward } = options;
     const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    return constraint === undefined ? lookup : constraint.drafter({ forces: jumpForward, lookup });
+    return constraint === undefined
+      ? lookup
+      : constraint.drafter({ forces: jumpForward, lookup, sequences: () => scheduler.sequencesInRun });
   }
 
   /** Tokens are chosen on the device, unless an option needs their logits. */

@@ -44,6 +44,7 @@ export class Scheduler {
   #waiting: Request[] = [];
   /** Submitted runs, oldest first. */
   readonly #running: RunningBatch[] = [];
+  #sequencesInRun = 1;
   #isSettling = false;
   #isYielding = false;
   /** Requests that the last run finished and whose callers may ask for the next token at once. */
@@ -99,6 +100,11 @@ export class Scheduler {
     if (!sequence.isParked) return;
     const ids = await sequence.unpark(signal);
     await this.#add({ sequence, ids, options: { rows: "none", signal }, output: { kind: "values", values: new Float32Array(0) } });
+  }
+
+  /** Number of sequences that shared the last run. */
+  get sequencesInRun(): number {
+    return this.#sequencesInRun;
   }
 
   /** Refuses further work. Requests that have not started reject with a `DisposedError`. */
@@ -205,6 +211,7 @@ export class Scheduler {
   #submit(slices: readonly Slice[]): void {
     try {
       this.#running.push(submit(this.#plan, slices, this.#inputs));
+      this.#sequencesInRun = slices.length;
     } catch (error) {
       this.#fail(slices, error);
     }
