@@ -47,6 +47,7 @@ export {
   mostElements,
   type Prologue,
 } from "./kernel.ts";
+export { moeMatmul } from "./kernels/moeMatmul.ts";
 export { normLanes } from "./kernels/rmsNorm.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
 export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";

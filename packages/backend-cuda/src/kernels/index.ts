@@ -5,6 +5,7 @@ import { kernelFrom } from "../ptx/gpuKernel.ts";
 import { attention } from "./attention.ts";
 import { fusedKernel } from "./fused.ts";
 import { matmul } from "./matmul.ts";
+import { moeMatmul } from "./moeMatmul.ts";
 import { customKernel } from "./shared/custom.ts";
 import type { Kernel, KernelOf } from "./shared/kernel.ts";
 
@@ -14,6 +15,8 @@ const own = {
   attention,
   // Few rows on tensor cores, with weights in units that bulk copies bring; otherwise loads of 16 bytes, a warp per column.
   matmul,
+  // The same for the rows of experts.
+  moeMatmul,
 } satisfies { readonly [N in OpName]?: KernelOf<N> };
 
 /** Kernels count elements in 32 bits. */

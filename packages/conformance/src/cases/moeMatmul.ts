@@ -1,5 +1,6 @@
+import type { DType } from "@centella/core";
 import { moeMatmulGoldens } from "../goldens/moeMatmul.ts";
-import { blockTypes, f32, halfProducts, i32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
+import { bfloatProducts, blockTypes, f32, halfProducts, i32, type OpCase, type OpCases, type Tolerance, tensor } from "../opCases.ts";
 
 /** As in `matmul`: ggml multiplies the minima of q4_1 and q5_1 by sums of activations that it stores as f16. */
 const storedSums: Tolerance = { rtol: 1e-5, atol: 0.03 };
@@ -14,6 +15,22 @@ const quantized: readonly OpCase<"moeMatmul">[] = blockTypes.flatMap((type) =>
     }),
   ),
 );
+
+/** Operands that a backend may round to f16 or bf16. */
+const halved = (rows: number, types: readonly DType[]): readonly OpCase<"moeMatmul">[] =>
+  types.map((dtype) => ({
+    name: `${dtype} experts of ${rows} rows, half activations`,
+    inputs: [
+      f32(23, 256),
+      { ...tensor(dtype, 4, rows, 256), as: "persistent" },
+      i32(
+        [23, 1],
+        Array.from({ length: 23 }, (_, t) => t % 3),
+      ),
+    ],
+    params: { activations: "half" },
+    tolerance: dtype === "bf16" ? bfloatProducts : halfProducts,
+  }));
 
 export const moeMatmul: OpCases<"moeMatmul"> = {
   // f32 sums of up to 512 products of size 1, in any order; weights of block types reach 2.
@@ -70,19 +87,9 @@ export const moeMatmul: OpCases<"moeMatmul"> = {
       params: { activations: "ggml" },
     },
     ...quantized,
-    ...(["f16", "q4_K", "q8_0"] as const).map((dtype) => ({
-      name: `${dtype} experts, half activations`,
-      inputs: [
-        f32(23, 256),
-        { ...tensor(dtype, 4, 13, 256), as: "persistent" as const },
-        i32(
-          [23, 1],
-          Array.from({ length: 23 }, (_, t) => t % 3),
-        ),
-      ],
-      params: { activations: "half" as const },
-      tolerance: halfProducts,
-    })),
+    ...halved(13, ["f16", "q4_K", "q8_0"]),
+    // Whole row tiles.
+    ...halved(48, ["bf16", ...blockTypes]),
     ...(["f32", "ggml"] as const).map((activations) => ({
       name: `more tokens than experts, ${activations} activations`,
       inputs: [

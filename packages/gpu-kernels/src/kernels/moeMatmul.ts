@@ -10,6 +10,7 @@ const lanes = 64;
 /** Rows of an expert that a group multiplies by one vector, which it reads once. */
 const rowsPerGroup = 4;
 
+/** Products with experts: a group of lanes reads four rows of an expert, weight by weight. */
 export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
   unsupported: ([, experts], { activations }) =>
     activations === "ggml" && isQuantized(experts.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,

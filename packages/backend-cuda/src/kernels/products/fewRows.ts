@@ -1,5 +1,6 @@
 import { elementAt } from "@centella/core/backend";
-import { type AnchoredCall, isBelow, product as productOf, type SiblingResult, stagedNormArgs } from "@centella/gpu-kernels";
+import { type AnchoredCall, isBelow, product as productOf, type SiblingResult, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../ptx/emitter.ts";
 import {
   type Argument,
   argumentsOf,
@@ -21,7 +22,7 @@ import { formatsOf, itemsOf, kindsOf, UnitCursor, type UnitResult, type Work, we
 import { halfType, sumsOf } from "./tile.ts";
 import type { Lane } from "./unitDecoder.ts";
 
-const threads = warps * lanes;
+export const threads: number = warps * lanes;
 
 /** Rows of activations that a block stages, from the most. More rows take more blocks, which read the weights again. */
 const columnCounts = [16, 8, 4, 2];
@@ -38,10 +39,10 @@ const roundBytes = 16 * 1024;
  * multiprocessors would otherwise share the others in pairs.
  */
 const allOfShared = 224 * 1024;
-const overHalfOfShared = 116 * 1024;
+export const overHalfOfShared: number = 116 * 1024;
 
 /** The sizes of a launch. */
-interface Shape {
+export interface Shape {
   /** Groups of rows, each with blocks of its own. */
   readonly rowGroups: number;
   readonly staging: StagingPlan;
@@ -73,7 +74,7 @@ export function fewRowsLaunches(call: KernelCall, products: UnitProducts): reado
   const kinds = kindsOf(call, results);
   if (kinds === undefined) return undefined;
   const shapes = kinds.map((each) => {
-    const fitting = columnsOf(rows).map((columns) => shapeOf(call, depth, { rows, columns }, each));
+    const fitting = columnsOf(rows).map((columns) => shapeOf(call.gpu.multiprocessors, depth, { rows, columns }, each));
     return fitting.find((shape) => shape !== undefined && (norm === undefined || shape.rowGroups === 1));
   });
   return shapes.every((shape) => shape !== undefined) ? shapes.map((shape, i) => fewRows(call, shape, products, i === 0)) : undefined;
@@ -86,14 +87,15 @@ function columnsOf(rows: number): readonly number[] {
   return [...new Set(columnCounts.map((count) => Math.min(count, even)))];
 }
 
-function shapeOf(
-  call: KernelCall,
+/** The sizes of a launch for rows of activations of which a block stages `columns`; undefined if they do not fit into shared memory. */
+export function shapeOf(
+  multiprocessors: number,
   depth: number,
   { rows, columns }: { readonly rows: number; readonly columns: number },
   results: readonly UnitResult[],
 ): Shape | undefined {
   const sumBytes = partialBytes(columns);
-  const work = workOf(results, call.gpu.multiprocessors, { roundBytes, sumBytes, isRow: columns === 1 });
+  const work = workOf(results, multiprocessors, { roundBytes, sumBytes, isRow: columns === 1 });
   const formats = formatsOf(work);
   const format = elementAt(formats, 0);
   const staging: StagingPlan = {
@@ -136,10 +138,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
     const firstRow = isAlone ? k.constant("u32", 0) : k.mul(k.quotient(k.block(), work.blocks), staging.columns);
     const wait = (): void => waitForEarlier(scope, call);
     const multiply = (): void => {
-      const thread = k.thread();
-      const lane = k.and(thread, lanes - 1);
-      const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
-      const warp = k.shiftRight(thread, 5);
+      const { place, warp } = placeOfThread(k);
       const items = itemsOf(k, work, block);
       const cursor = new UnitCursor(k, work, { items, warp, warps });
       const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
@@ -167,4 +166,11 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
     if (isAlone) multiply();
     else k.ifUniform(isBelow(k, firstRow, rows), multiply, wait);
   });
+}
+
+/** A thread's place in its warp, and the number of the warp. */
+export function placeOfThread(k: PtxEmitter): { readonly place: Lane; readonly warp: U32 } {
+  const thread = k.thread();
+  const lane = k.and(thread, lanes - 1);
+  return { place: { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) }, warp: k.shiftRight(thread, 5) };
 }

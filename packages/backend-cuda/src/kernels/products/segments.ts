@@ -149,6 +149,7 @@ export class UnitCursor {
   readonly #warp: U32;
   readonly #warps: number;
   readonly #end: U32;
+  readonly #firstCopy: U32 | undefined;
   /** First item of the round. */
   readonly #round: Var<"u32">;
   readonly #product: Var<"u32">;
@@ -160,17 +161,18 @@ export class UnitCursor {
   /** Bytes of a copy of the run, if not those of all runs. */
   readonly #bytes: Var<"u32"> | number;
 
-  /** `warps` is a power of two. */
+  /** `warps` is a power of two. Weights start with copy `firstCopy`, by default the first one. */
   constructor(
     k: PtxEmitter,
     work: Work,
-    { items, warp, warps }: { readonly items: ItemRange; readonly warp: U32; readonly warps: number },
+    { items, warp, warps, firstCopy }: { readonly items: ItemRange; readonly warp: U32; readonly warps: number; readonly firstCopy?: U32 },
   ) {
     this.#k = k;
     this.#work = work;
     this.#warp = warp;
     this.#warps = warps;
     this.#end = items.end;
+    this.#firstCopy = firstCopy;
     this.#round = k.variable("u32", items.first);
     this.#product = k.variable("u32", 0);
     this.#item = k.variable("u32", items.first);
@@ -227,9 +229,10 @@ export class UnitCursor {
     );
   }
 
-  /** Starts a run at copy `copy` of a result's weight. */
-  #locate({ products }: UnitResult, index: number, copy: U32): void {
+  /** Starts a run at a copy of a result's weight. */
+  #locate({ products }: UnitResult, index: number, within: U32): void {
     const k = this.#k;
+    const copy = this.#firstCopy === undefined ? within : k.add(within, this.#firstCopy);
     const product = this.#product.get();
     const from = (number: number): void => {
       const at = (): void => {
