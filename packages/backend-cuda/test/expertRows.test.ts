@@ -1,5 +1,6 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { createProgram, type ProgramGraph } from "@centella/core";
+import { createProgram } from "@centella/core";
+import type { ProgramGraph } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
