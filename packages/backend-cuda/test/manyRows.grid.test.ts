@@ -1,9 +1,12 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type Plan, type Value } from "@centella/core";
+import { createProgram, type DType, type Plan, type Value } from "@centella/core";
+import { layoutOf } from "@centella/core/backend";
+import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { isFullGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
+import { unitFormat } from "../src/weights/unitFormat.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { expectProducts, productsOf } from "./productBounds.ts";
 import { sourceOf } from "./sources.ts";
@@ -18,11 +21,14 @@ async function compiled(program: ReturnType<typeof createProgram>): Promise<{ re
 // 3 multiprocessors, whose warpgroups have several tiles of the larger shape, each deeper than the ring. The smaller one has parts of tiles, of panels and of units.
 const larger = { columns: 300, depth: 512, rowCounts: [257] };
 const smaller = { columns: 19, depth: 288, rowCounts: [65, 130] };
-const grid = (["f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0", "q4_K", "q5_K", "q6_K"] as const).flatMap((dtype) =>
+const types = Object.keys(ggmlTypes)
+  .filter(isGgmlType)
+  .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
+const grid = types.flatMap((dtype) =>
   [larger, smaller].map(({ columns, depth, rowCounts }) => ({
     dtype,
     columns,
-    depth: dtype.endsWith("_K") ? 256 * Math.ceil(depth / 512) : depth,
+    depth: layoutOf(dtype).elements > 32 ? 256 * Math.ceil(depth / 512) : depth,
     rowCounts,
   })),
 );

@@ -4,7 +4,7 @@ import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
 import { type UnitFormat, unitRows } from "../../../weights/unitFormat.ts";
-import { type Argument, type KernelCall, type Launch, launch, type Parameter } from "../../shared/kernel.ts";
+import { type Argument, type KernelCall, type Launch, launch, type Parameter, waitForEarlier } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
@@ -39,7 +39,8 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
   ]);
   const entry = `decodeUnits_${[...new Set(formats.map(({ dtype }) => dtype))].join("_")}`;
   const blocks = Math.min(call.gpu.multiprocessors, Math.ceil(work.total / warps));
-  return launch(call, entry, { threads: warps * lanes, blocks, args }, ({ k }) => {
+  return launch(call, entry, { threads: warps * lanes, blocks, args, waitsInBody: true }, (scope) => {
+    const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
@@ -48,6 +49,8 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
     const first = k.mad(k.block(), warps, warp);
     const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
     const ring = new UnitRing(k, new DecodeCursor(k, work, first, blocks * warps), { depth: ringDepth, slotBytes, warp, warps });
+    // Copies of weights are under way while earlier launches end, which may read the panels.
+    waitForEarlier(scope, call);
     const stages = new PanelStages(k, place, warp, elementAt(formats, 0).width / panelDepth);
     const at = k.variable("u32", first);
     k.while(

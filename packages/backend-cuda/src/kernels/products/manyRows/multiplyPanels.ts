@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { HalfType } from "../../../ptx/matrix.ts";
@@ -13,6 +14,7 @@ import {
   launch,
   type Parameter,
   type Scope,
+  waitForEarlier,
 } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import type { UnitResult } from "../segments.ts";
@@ -64,10 +66,11 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   ]);
   // Texts do not depend on the most rows of a run: with few of them, blocks may have no tile.
   const blocks = call.gpu.multiprocessors;
-  return launch(call, `matmulMany_${type}`, { threads, blocks, args }, (scope) => {
+  return launch(call, `matmulMany_${type}`, { threads, blocks, args, waitsInBody: true }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const kernel = new PanelKernel(scope, columns, operands, { blocks, rows: productOf(k, scope.extents(lead)) });
+    waitForEarlier(scope, call);
     k.if(
       k.compare("lt", k.thread(), warpgroup),
       () => kernel.copy(),
@@ -156,10 +159,11 @@ class PanelKernel {
       // A barrier of the ring is at most one phase ahead of a thread that waits for it.
       k.waitBarrier(k.sharedAt("u64", this.#turns, turn), parity.get());
       parity.set(k.xor(parity.get(), 1));
+      const rows = sums.map((_, part) => this.#rowsOf(k.add(row, (tileRows / parts) * part)));
       this.#multiplyTile(sums, place, k.sharedAt("u64", this.#turns, k.xor(turn, 1)));
       // Those of the other warpgroup's tile.
       this.#ring.skip(place, panels);
-      this.#finish(sums, row, tile);
+      this.#finish(sums, rows, tile);
     });
   }
 
@@ -206,26 +210,29 @@ class PanelKernel {
     });
   }
 
-  /** Stores a tile's results. A lane has pairs of columns of two rows of each part. */
-  #finish(sums: readonly WarpgroupSums[], row: U32, tile: U32): void {
+  /** The lane's two rows of a part of a tile. Rows past the last one repeat it and are not stored: loads need no branches. */
+  #rowsOf(first: U32): readonly ResultRow[] {
     const { k } = this.#scope;
-    const { perTile } = this.#columns;
     const lane = k.and(k.thread(), lanes - 1);
     const warp = k.and(k.shiftRight(k.thread(), 5), 3);
-    const own = k.add(k.mad(warp, warpRows, k.shiftRight(lane, 2)), row);
+    const own = k.add(k.mad(warp, warpRows, k.shiftRight(lane, 2)), first);
     const last = k.sub(asValue(k, this.#rows), 1);
+    return [0, 8].map((down) => {
+      const line = k.add(own, down);
+      const safe = k.min(line, last);
+      return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), safe)) };
+    });
+  }
+
+  /** Stores a tile's results. A lane has pairs of columns of two rows of each part. */
+  #finish(sums: readonly WarpgroupSums[], rows: readonly (readonly ResultRow[])[], tile: U32): void {
+    const { k } = this.#scope;
+    const { perTile, products } = this.#columns;
     inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
-      const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(lane, 3), 1));
-      for (const [part, each] of sums.entries()) {
-        const lines = [0, 8].map((down) => k.add(own, (tileRows / parts) * part + down));
-        // Rows past the last one repeat it and are not stored: loads need no branches.
-        const rows = lines.map((line): ResultRow => {
-          const safe = k.min(line, last);
-          return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), safe)) };
-        });
-        for (let from = 0; from < perTile; from += columnsInFlight / this.#columns.products)
-          this.#storeColumns({ result, index }, each, { rows, column, from });
-      }
+      const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(k.thread(), 3), 1));
+      for (const [part, each] of sums.entries())
+        for (let from = 0; from < perTile; from += columnsInFlight / products)
+          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, from });
     });
   }
 
