@@ -121,7 +121,7 @@ const limit = 4e-3;
 /** Lengths within a part, across tiles and parts, and of sequences that share a run; a query that sees nothing. */
 const few: readonly Run[] = [
   { tokens: [1], lengths: [1] },
-  { tokens: [1], lengths: [900] },
+  { tokens: [1], lengths: [1300] },
   { tokens: [2, 1, 1], lengths: [17, 530, 33] },
   { tokens: [1, 1], lengths: [0, 20] },
 ];

@@ -20,9 +20,9 @@ interface BlockShape {
   readonly positions: number;
 }
 
-function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes): BlockShape {
+function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes, { softcap, alibi }: AttentionParams): BlockShape {
   const width = keyWidth + valueWidth;
-  if (width <= 128) return { warps: 4, warpTiles: 2, positions: 64 };
+  if (width <= 128 && softcap === 0 && alibi === 0) return { warps: 4, warpTiles: 2, positions: 64 };
   return { warps: 8, warpTiles: 1, positions: width <= 256 ? 64 : 32 };
 }
 
@@ -33,7 +33,7 @@ function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes): BlockShape {
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const [q, cache, , , , seqLens] = call.inputs;
   const { kvHeads, blockHeads, headBlocks } = sizes;
-  const shape = blockShapeOf(sizes);
+  const shape = blockShapeOf(sizes, params);
   const isForWarpgroups = takesWarpgroups(call, params, sizes);
   const rows = isForWarpgroups ? warpgroupRows : shape.warps * shape.warpTiles * tileRows;
   const blockTokens = Math.floor(rows / blockHeads);

@@ -90,11 +90,12 @@ export class RowSoftmaxes {
     const weights = this.#rows.map((row, r) => {
       const rowProducts = products.flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)]);
       const scores = this.#scores(row, rowProducts, own, positions);
-      const largest = scores.reduce((a, b) => k.max(a, b));
-      this.#raiseMaximum(row, largest, (factor) => scaleOutputs(r, factor));
-      const maximum = row.maximum.get();
-      const exponentials = scores.map((score) => k.exp2(k.sub(score, maximum)));
-      row.total.set(exponentials.reduce((a, b) => k.add(a, b), row.total.get()));
+      const largest = reduced(scores, (a, b) => k.max(a, b));
+      this.#raiseMaximum(row, this.#isLinear ? k.mul(largest, row.factor) : largest, (factor) => scaleOutputs(r, factor));
+      const below = k.neg(row.maximum.get());
+      const exponentials = scores.map((score) => k.exp2(this.#isLinear ? k.fma(score, row.factor, below) : k.add(score, below)));
+      const sum = reduced(exponentials, (a, b) => k.add(a, b));
+      row.total.set(k.add(row.total.get(), sum));
       return exponentials;
     });
     const [first, second] = [elementAt(weights, 0), elementAt(weights, 1)];
@@ -106,7 +107,15 @@ export class RowSoftmaxes {
     ]);
   }
 
-  /** Scores of a row in the lane's columns, as powers of two; minus infinity where it does not see the position. */
+  /** Whether scores are the products times a positive factor, which then is applied together with the maximum. */
+  get #isLinear(): boolean {
+    const { scale, softcap, alibi } = this.#params;
+    return scale > 0 && softcap === 0 && alibi === 0;
+  }
+
+  /**
+   * Scores of a row in the lane's columns, as powers of two, or products if scores are linear; minus infinity where it does not see the position.
+   */
   #scores(row: RowState, products: readonly F32[], own: U32, { isWhole, isStored }: ScoredPositions): readonly F32[] {
     const { k } = this.#scope;
     const distance = row.position && k.sub(k.convert("f32", own), row.position);
@@ -125,6 +134,7 @@ export class RowSoftmaxes {
   }
 
   #score(row: RowState, product: F32, distance: F32 | undefined): F32 {
+    if (this.#isLinear) return product;
     const { k } = this.#scope;
     const { softcap } = this.#params;
     let score = k.mul(product, row.factor);
@@ -157,6 +167,12 @@ export class RowSoftmaxes {
     const withNext = k.add(total.get(), k.shuffleXor(total.get(), 1));
     return { maximum: maximum.get(), total: k.add(withNext, k.shuffleXor(withNext, 2)) };
   }
+}
+
+/** Combines values in four chains: shorter than one chain, with few partial results at a time. */
+function reduced(values: readonly F32[], combine: (a: F32, b: F32) => F32): F32 {
+  const chains = Array.from({ length: Math.min(4, values.length) }, (_, i) => values.filter((_, j) => j % 4 === i).reduce(combine));
+  return chains.reduce(combine);
 }
 
 /** Positions from the lane's first column to a column of it. */

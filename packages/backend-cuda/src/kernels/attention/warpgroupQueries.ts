@@ -23,12 +23,17 @@ export const warpgroupThreads: number = (consumers + 1) * warpgroupLanes;
 export const warpgroupRows: number = consumers * 64;
 
 /** Whether warpgroups take a call: halves, whole rows of swizzled pieces, and blocks of the cache that cover a stage. */
-export function takesWarpgroups({ inputs: [, cache], gpu }: AttentionCall, { blockSize }: AttentionParams, sizes: AttentionSizes): boolean {
-  const { keyWidth, valueWidth } = sizes;
+export function takesWarpgroups(
+  { inputs: [, cache], gpu }: AttentionCall,
+  { blockSize, softcap, alibi }: AttentionParams,
+  { keyWidth, valueWidth }: AttentionSizes,
+): boolean {
   const isWhole = [keyWidth, valueWidth].every((width) => width === 64 || width === 128);
   const [slots] = cache.shape;
   const isTiled = blockSize % blockPositions === 0 && typeof slots === "number" && slots % blockSize === 0;
-  return gpu.target === "sm_90a" && cache.dtype === "f16" && isWhole && isTiled;
+  // Both together take more registers than there are.
+  const isSimple = softcap === 0 || alibi === 0;
+  return gpu.target === "sm_90a" && cache.dtype === "f16" && isWhole && isTiled && isSimple;
 }
 
 /**
