@@ -86,8 +86,9 @@ function createFormat(dtype: DType): UnitFormat | undefined {
     const plain = { dtype, width: 64, groupSize: 32, planes, levels: undefined, zero: 0, scales: { kind: "none" } } as const;
     return { ...plain, bytes: 2048, stored: undefined };
   }
-  const stored = isQuantized(dtype) ? (recodedForm(dtype)?.layout ?? planeLayout(dtype)) : undefined;
-  return stored === undefined ? undefined : formatOf(dtype as BlockType, stored);
+  if (!isQuantized(dtype)) return undefined;
+  const stored = recodedForm(dtype)?.layout ?? planeLayout(dtype);
+  return stored && formatOf(dtype, stored);
 }
 
 function formatOf(dtype: BlockType, stored: PlaneLayout): UnitFormat {

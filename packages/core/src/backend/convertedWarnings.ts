@@ -11,7 +11,7 @@ interface HeldWeight {
   readonly convertedTo: string | undefined;
 }
 
-/** One warning for each dtype whose weights are converted when they are loaded, with the form ("f32") and what it costs. */
+/** One warning for each dtype whose weights are converted when they are loaded, with the form ("4-bit codes") and what it costs. */
 export function convertedWarnings(backend: string, weights: Iterable<HeldWeight>): readonly string[] {
   const byType = new Map<DType, { count: number; stored: number; held: number; form: string }>();
   for (const { persistent, storedBytes, bytes, convertedTo: form } of weights) {

@@ -31,7 +31,7 @@ export abstract class PersistentBuffer {
   readonly persistent: Persistent;
   /** Bytes of memory. */
   abstract readonly bytes: number;
-  /** Form of the weight's values in memory ("f32") where no kernel reads its stored form, otherwise undefined. */
+  /** Form of the weight in memory ("4-bit codes") where no kernel reads its stored form, otherwise undefined. */
   abstract readonly convertedTo: string | undefined;
   #isLoaded: boolean;
   #plans = 1;

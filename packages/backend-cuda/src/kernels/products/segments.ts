@@ -211,7 +211,7 @@ export class UnitCursor {
           const itemsEnd = k.min(roundEnd, end);
           const first = k.and(k.sub(this.#warp, k.mul(k.sub(item, round), copies)), this.#warps - 1);
           const count = k.mul(k.sub(itemsEnd, item), copies);
-          // Of `count` copies, the ones from `first` on that are the warp's.
+          // Every `warps`-th of the `count` copies is the warp's, from `first` on.
           this.#left.set(k.shiftRight(k.sub(k.add(k.max(count, first), this.#warps - 1), first), Math.log2(this.#warps)));
           this.#locate(result, index, k.mad(tile, copies, first));
           this.#item.set(itemsEnd);

@@ -102,14 +102,14 @@ function pairsOfPlanes(
 ): Pairs {
   const parts = planes.map((plane, i) => {
     const { word, bit } = placeOf(plane, 8 * high, 16 * chunk);
-    // Lane 0 has words 0 to 3, 128 to 131, and so on.
+    // Word `w` of lane 0 is its own word `4 * (w >> 7) + (w & 3)`: each lane has four words of every 128.
     const own = elementAt(elementAt(words, i), (word >> 7) * 4 + (word & 3));
     return { bits: shifted(k, own, bit - plane.from), mask: ((2 ** plane.bits - 1) << plane.from) * 0x00010001 };
   });
   const joined = (magic: number, shift: number): U32 => {
-    const [first, ...more] = parts;
-    const start = k.maskOr(elementAt(parts, 0).bits, (first?.mask ?? 0) << shift, magic);
-    return more.reduce((word, { bits, mask }) => k.maskOr(bits, mask << shift, word), start);
+    const { bits, mask } = elementAt(parts, 0);
+    const first = k.maskOr(bits, mask << shift, magic);
+    return parts.slice(1).reduce((word, part) => k.maskOr(part.bits, part.mask << shift, word), first);
   };
   return [joined(lowMagic, 0), joined(highMagic, 4)];
 }

@@ -249,7 +249,7 @@ class PanelKernel {
     const stores = rows.flatMap(({ line, safe, factor }, high) => {
       const start = k.mul(safe, n);
       return Array.from({ length: columnsInFlight / products / 4 }, (_, i) => {
-        // Of each eight columns, two are the lane's.
+        // A lane has two of each eight columns.
         const within = from + 8 * (i >> 1);
         const column = k.add(first, within + (i & 1));
         const at = k.add(start, isWhole ? column : k.min(column, n - 1));
