@@ -1,8 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { createProgram } from "@centella/core";
 import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
+import { generatePtx } from "../src/index.ts";
 import { kernelTable } from "../src/kernels/index.ts";
 import { hopper } from "../src/kernels/shared/gpu.ts";
 import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
@@ -90,6 +92,16 @@ test("more rows than a block stages take more blocks of the same text", () => {
   // Decoding and multiplying have one text for any number of rows.
   const textsAt = (rows: number) => launchAt(rows).map(({ ptx }) => ptx);
   expect(textsAt(512).slice(1)).toEqual(textsAt(33).slice(1));
+});
+
+test("results of three products are multiplied few rows at a time", () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [128, 256]);
+  const [a, b, c] = ["a", "b", "c"].map((name) =>
+    program.matmul(x, program.persistent(name, { dtype: "q8_0", shape: [64, 256] }), { transposeB: true, activations: "half" }),
+  );
+  program.output("y", program.add(program.mul(a!, b!), c!));
+  expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["matmulFew_q8_0"]);
 });
 
 test("weights of many columns are decoded in parts", () => {

@@ -136,7 +136,7 @@ describe("products of a warpgroup", () => {
 });
 
 /** Sums of a ring's slots, which copies fill for another warpgroup to multiply: `wrong` leaves out what keeps a slot until it was read. */
-function ring(k: PtxEmitter, wrong?: "arrival" | "wait of products"): void {
+function ring(k: PtxEmitter, wrong?: "wait for a free slot" | "right barrier" | "wait of products"): void {
   const tile = k.sharedMemory("u32", 64 * 32, 1024);
   const [full, empty] = [k.sharedMemory("u64", 1), k.sharedMemory("u64", 1)];
   const thread = k.thread();
@@ -152,7 +152,9 @@ function ring(k: PtxEmitter, wrong?: "arrival" | "wait of products"): void {
     k.setRegisters("decrease", 40);
     k.if(k.compare("eq", thread, 0), () =>
       k.for(0, turns, 1, (i) => {
-        if (wrong !== "arrival") k.waitBarrier(empty, k.xor(k.and(i, 1), 1));
+        // The copy has landed, but it may not have been multiplied: the other warpgroup misses a phase.
+        if (wrong === "right barrier") k.waitBarrier(full, k.xor(k.and(i, 1), 1));
+        else if (wrong === undefined || wrong === "wait of products") k.waitBarrier(empty, k.xor(k.and(i, 1), 1));
         k.expectBytes(full, 8192);
         k.copyBulk(tile, k.pointer("x", "f32"), 8192, full);
       }),
@@ -189,7 +191,8 @@ describe("a ring between warpgroups", () => {
   });
 
   test.each([
-    ["arrival", /an arrival more than the barrier expects/],
+    ["wait for a free slot", /an arrival more than the barrier expects/],
+    ["right barrier", /a wait for copies that never end/],
     ["wait of products", /while a product of threads 128 to 255 reads there/],
   ] as const)("without the %s", async (wrong, message) => {
     await expect(runOn(content, (k) => ring(k, wrong), ringOptions)).rejects.toThrow(message);

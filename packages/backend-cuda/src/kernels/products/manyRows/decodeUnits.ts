@@ -1,5 +1,5 @@
 import { elementAt } from "@centella/core/backend";
-import { isBelow, type U32 } from "@centella/gpu-kernels";
+import { type F32, isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
@@ -8,7 +8,7 @@ import { type Argument, type KernelCall, type Launch, launch, type Parameter, wa
 import { lanes } from "../../shared/product.ts";
 import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
-import { codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
+import { both, codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
 import { type Columns, inResultOfTile, panelRows } from "./columns.ts";
 import { panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
 
@@ -219,7 +219,6 @@ function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit): (chun
   if (format.scales.kind === "none") return words;
   const { low, high } = codeOffsets(format);
   const { steps } = loaded;
-  const both = <T>(of: (row: 0 | 1) => T): readonly [T, T] => [of(0), of(1)];
   const stepScale = both((row) => (steps === undefined ? k.constant("f32", codeScale) : k.mul(steps.scale[row], codeScale)));
   const stepMinimum = both((row) => (steps?.minimum === undefined ? k.constant("f32", codeScale) : k.mul(steps.minimum[row], codeScale)));
   const groups = new Map<number, readonly [GroupScale, GroupScale]>();
@@ -241,11 +240,12 @@ function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit): (chun
     return both((row) => {
       const { scale, offsets, minimum } = found[row];
       return codes[row].map((word, pair) => {
-        const [a, b] = k.halfPair(word).map((code) => {
+        const weightOf = (code: F32): F32 => {
           const weight = k.fma(code, scale, elementAt(offsets, pair));
           return minimum === undefined ? weight : k.add(weight, minimum);
-        }) as [typeof scale, typeof scale];
-        return k.roundPair("f16", a, b);
+        };
+        const [first, second] = k.halfPair(word);
+        return k.roundPair("f16", weightOf(first), weightOf(second));
       });
     });
   };
@@ -253,7 +253,8 @@ function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit): (chun
 
 /** How codes with their offsets become weights. */
 interface GroupScale {
-  readonly scale: PerRow[0];
-  readonly offsets: PerRow;
-  readonly minimum: PerRow[0] | undefined;
+  readonly scale: F32;
+  /** What takes away the offsets of the first two weights of each four, and of the other two. */
+  readonly offsets: readonly [F32, F32];
+  readonly minimum: F32 | undefined;
 }

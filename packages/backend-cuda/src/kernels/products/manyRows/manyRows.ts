@@ -17,6 +17,9 @@ import { roundRows } from "./roundRows.ts";
  */
 const minRows = 33;
 
+/** Numbers of products of a result that share a tile. */
+const productCounts: readonly number[] = [1, 2, 4];
+
 /** Most bytes of decoded weights at a time. */
 const maxPanelBytes = 2 ** 28;
 
@@ -32,7 +35,7 @@ export function manyRowsLaunches(
   const lead = elementAt(results, 0).shape.slice(0, -1);
   const rows = bucketElements(call, lead);
   const kinds = rows < minRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
-  if (kinds === undefined) return undefined;
+  if (kinds === undefined || !results.every(({ products }) => productCounts.includes(products.length))) return undefined;
   const shapes = kinds.map(shapeOf);
   const allRows = tileRows * Math.ceil(rows / tileRows);
   const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
