@@ -2,7 +2,7 @@ import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime, UnsupportedError } from "@centella/core";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type AnswerFormat, type GenerateOptions, GrammarError, loadModel, type Model } from "../src/index.ts";
+import { type AnswerFormat, type GenerateOptions, type GenerationFinish, GrammarError, loadModel, type Model } from "../src/index.ts";
 import { tiny } from "./modelFiles.ts";
 
 const greedy = { temperature: 0 } as const;
@@ -82,6 +82,28 @@ test("a text that is cut short is not complete and has no value", async () => {
   expect(await complete({ regex: "a" }, { ...greedy, maxTokens: 1 })).toMatchObject({ text: "a", reason: "length", complete: true });
   const free = await model.createSession().complete({ ids: once }, { ...greedy, maxTokens: 3 });
   expect(free).not.toHaveProperty("complete");
+});
+
+test("an answer that was cut short goes on where it was cut", async () => {
+  const format = { schema: schemas.person };
+  const begin = [{ role: "user", content: "Who?" }];
+  for (const maxTokens of [1, 4, 9]) {
+    const cut = await model.createSession().complete(begin, { temperature: 2, seed: 5, format, maxTokens });
+    expect(cut.complete).toBe(false);
+    const session = model.createSession();
+    const partials: unknown[] = [];
+    let finish: GenerationFinish | undefined;
+    const open = [...begin, { role: "assistant", content: cut.text }];
+    for await (const part of session.generate(open, { temperature: 2, seed: 6, format, partial: true })) {
+      if (part.type === "text") partials.push(part.partial);
+      if (part.type === "finish") finish = part;
+    }
+    const text = cut.text + finish!.text;
+    expect(finish).toMatchObject({ reason: "eos", complete: true, value: JSON.parse(text) });
+    expect(new Ajv2020().compile(schemas.person)(finish!.value), text).toBe(true);
+    expect(partials.at(-1)).toEqual(finish!.value);
+    expect(session.messages.at(-1)?.content).toBe(text);
+  }
 });
 
 test("a greedy text that matches anyway is the same", async () => {
@@ -165,7 +187,7 @@ describe("errors reach the caller before anything is generated", () => {
     await expect(run).rejects.toThrow(/format: expected "json" or an object with one of/);
   });
 
-  test("types of validation libraries and continued answers are refused", async () => {
+  test("types of validation libraries without JSON Schemas, and answers that continue another text, are refused", async () => {
     const session = model.createSession();
     const type = { "~standard": { version: 1 } };
     await expect(session.complete("a", { format: { schema: type } })).rejects.toThrow(UnsupportedError);
@@ -173,7 +195,12 @@ describe("errors reach the caller before anything is generated", () => {
       { role: "user", content: "a" },
       { role: "assistant", content: "b" },
     ];
-    await expect(session.complete(continued, { format: "json" })).rejects.toThrow(/continues a message/);
+    await expect(session.complete(continued, { format: "json" })).rejects.toThrow(
+      /format: expected a message to continue that begins like/,
+    );
+    const thought = [continued[0]!, { role: "assistant", content: "<think>1" }];
+    const reasoning = { open: "<think>", close: "</think>" };
+    await expect(session.complete(thought, { format: "json", reasoning })).rejects.toThrow(/continues a message/);
   });
 });
 

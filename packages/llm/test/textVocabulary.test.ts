@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { AnswerConstraint } from "../src/format/answerConstraint.ts";
 import { createTokenizer } from "../src/tokenizer/createTokenizer.ts";
 import { TextStream } from "../src/tokenizer/textStream.ts";
+import type { Tokenizer } from "../src/tokenizer/tokenizer.ts";
 import { describedBy } from "./vocabularies.ts";
 
 const goldens = JSON.parse(readFileSync(new URL("fixtures/tokenizers.json", import.meta.url), "utf8")) as Record<
@@ -12,18 +13,17 @@ const goldens = JSON.parse(readFileSync(new URL("fixtures/tokenizers.json", impo
   { readonly metadata: Readonly<Record<string, unknown>> }
 >;
 
-/** Ids of tokens that a constraint allows, chosen at random until the text ends. */
-function randomText(constraint: AnswerConstraint, vocabSize: number, isEnd: (id: number) => boolean, next: () => number): number[] {
-  const ids: number[] = [];
+/** Appends tokens that a constraint allows to `ids`, chosen at random. Returns whether the text has ended. */
+function extend(ids: number[], constraint: AnswerConstraint, tokenizer: Tokenizer, next: () => number): boolean {
   while (ids.length < 60) {
-    const masked = constraint.masked(new Float32Array(vocabSize));
+    const masked = constraint.masked(new Float32Array(tokenizer.vocabSize));
     const allowed = [...masked.keys()].filter((id) => masked[id] === 0);
     const id = allowed[Math.floor(next() * allowed.length)]!;
-    if (isEnd(id)) return ids;
+    if (tokenizer.isEndOfGeneration(id)) return true;
     constraint.accept(id);
     ids.push(id);
   }
-  return [];
+  return false;
 }
 
 describe.each(Object.entries(goldens))("vocabulary %s", (_, { metadata }) => {
@@ -39,15 +39,14 @@ describe.each(Object.entries(goldens))("vocabulary %s", (_, { metadata }) => {
     let count = 0;
     for (let i = 0; i < 60; i++) {
       const constraint = new AnswerConstraint({ regex: " {0,2}[a-zé ]{1,6}[.]?" }, context);
-      let ids: number[];
+      const ids: number[] = [];
       try {
-        ids = randomText(constraint, tokenizer.vocabSize, (id) => tokenizer.isEndOfGeneration(id), next);
+        if (!extend(ids, constraint, tokenizer, next)) continue;
       } catch (error) {
         // These small vocabularies have no token for some bytes.
-        expect(error).toMatchObject({ name: GrammarError.name, code: "GRAMMAR_DEAD_END" });
+        expect(error).toMatchObject({ name: GrammarError.name, code: "GRAMMAR_DEAD_END", text: tokenizer.decode(ids) });
         continue;
       }
-      if (ids.length === 0) continue;
       const stream = new TextStream(tokenizer);
       const text = ids.map((id) => stream.push(id)).join("") + stream.flush();
       expect(text).toMatch(/^ {0,2}[a-zé ]{1,6}[.]?$/);

@@ -1,5 +1,6 @@
-import { UnsupportedError } from "@centella/core";
+import { ArgumentError, UnsupportedError } from "@centella/core";
 import { combine, compile, type Grammar, GrammarError, type Matcher, sequence } from "@centella/grammar";
+import { describe } from "@centella/quant/checks";
 import { promptEndOf, type ReasoningFormat } from "../chat/reasoning.ts";
 import type { Drafter } from "../generate/promptLookup.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -47,6 +48,8 @@ export class AnswerConstraint implements NextTokens {
   #matcher: Matcher;
   /** At a place where a text loses its first space: the matcher of texts that begin with one. */
   #spaced: Matcher | undefined;
+  /** Text of the message that the answer continues. */
+  readonly #begun: string;
   readonly #allowed: Uint32Array;
   readonly #ids: number[] = [];
   /** Keywords of a schema that have no effect. */
@@ -54,19 +57,27 @@ export class AnswerConstraint implements NextTokens {
   #masked = new Float32Array(0);
 
   /**
-   * @throws {ArgumentError} if the format has another shape; {GrammarError} if it is malformed or cannot be enforced; {UnsupportedError} for
-   *   answers that continue a message, if no token ends a text, and for tools whose arguments cannot be enforced; the signal's reason
+   * @throws {ArgumentError} if the format has another shape, or if the message that the answer continues does not begin like a text of the
+   *   format; {GrammarError} if it is malformed or cannot be enforced; {UnsupportedError} if no token ends a text, for tools whose arguments
+   *   cannot be enforced, and for messages to continue that have thoughts or tools; the signal's reason
    */
   constructor(format: AnswerFormat | undefined, { tokenizer, promptIds, reasoning, begun, tools, signal }: ConstraintContext) {
     const what = format === undefined ? "tools" : "format";
     if (format !== undefined) checkFormat(format);
     if (tokenizer.endOfGenerationIds.length === 0) throw new UnsupportedError(what, "the vocabulary has no token that ends a text");
-    if (begun !== undefined) throw new UnsupportedError(what, "the answer continues a message; end the conversation with another role");
+    const hasThoughts = reasoning === "harmony" || (reasoning !== undefined && markupOf(reasoning).some((tag) => begun?.includes(tag)));
+    if (begun !== undefined && (tools !== undefined || hasThoughts))
+      throw new UnsupportedError(
+        what,
+        "the answer continues a message, which only answers without tools and reasoning can; end the conversation with another role",
+      );
     const markup = new Markup(tokenizer);
     const answer = format && answerGrammar(format, signal);
     const turn = tools?.grammar(answer?.grammar, markup, signal) ?? (answer as NonNullable<typeof answer>);
     const promptEnd = promptEndOf(tokenizer, promptIds, markupOf(reasoning));
-    const whole = withReasoning(turn.grammar, reasoning, { promptEnd, markup, isHarmonyWhole: tools?.format.name === "harmony" });
+    // A message that has begun has no thought before it.
+    const thoughts = begun === undefined ? reasoning : undefined;
+    const whole = withReasoning(turn.grammar, thoughts, { promptEnd, markup, isHarmonyWhole: tools?.format.name === "harmony" });
     const vocabulary = textVocabulary(tokenizer, markup.controlIds);
     const matcher = (of: Grammar): Matcher => compile(of, vocabulary, signal === undefined ? {} : { signal }).matcher();
     this.#tokenizer = tokenizer;
@@ -75,9 +86,13 @@ export class AnswerConstraint implements NextTokens {
     this.#matcher = matcher(whole);
     const opened = tools?.format.opened;
     if (opened !== undefined) this.#matcher.acceptBytes(new TextEncoder().encode(opened));
+    this.#begun = begun ?? "";
+    if (!this.#matcher.acceptBytes(new TextEncoder().encode(this.#begun)))
+      throw new ArgumentError("format", "a message to continue that begins like a text of the format", describe(begun));
     const last = promptIds.at(-1);
     const losesSpace = tokenizer.addSpacePrefix && (last === undefined || tokenizer.isTextBoundary(last));
-    if (losesSpace && opened === undefined) this.#spaced = matcher(combine({ whole }, (parts) => sequence([" ", parts.whole])));
+    if (losesSpace && opened === undefined && this.#begun === "")
+      this.#spaced = matcher(combine({ whole }, (parts) => sequence([" ", parts.whole])));
     this.#allowed = new Uint32Array(vocabulary.maskWords);
     this.warnings = [...(answer?.warnings ?? []), ...(tools === undefined ? [] : turn.warnings)];
   }
@@ -104,17 +119,18 @@ export class AnswerConstraint implements NextTokens {
   }
 
   /**
-   * @param answer the text without the reasoning
+   * @param answer the text without the reasoning, after that of the message that it continues
    * @param hasEnded whether the model ended the text. A text that was ended otherwise, such as the number 12 that might have become 123, is
    *   complete only if nothing can follow.
    */
   outcome(answer: string, hasEnded: boolean): FormatOutcome | undefined {
     if (this.#format === undefined || this.#answer === undefined) return undefined;
     const matcher = this.#answer.fork();
-    const matches = matcher.acceptBytes(new TextEncoder().encode(answer)) && matcher.isComplete;
+    const text = this.#begun + answer;
+    const matches = matcher.acceptBytes(new TextEncoder().encode(text)) && matcher.isComplete;
     const complete = matches && (hasEnded || !this.#canGoOn(matcher));
     const isJson = this.#format === "json" || "schema" in this.#format;
-    return complete && isJson ? { complete, value: JSON.parse(answer) } : { complete };
+    return complete && isJson ? { complete, value: JSON.parse(text) } : { complete };
   }
 
   #canGoOn(matcher: Matcher): boolean {

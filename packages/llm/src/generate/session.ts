@@ -222,6 +222,7 @@ export class Session {
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
     const partial = options.partial ? new (await import("../format/answerConstraint.ts")).PartialJson() : undefined;
+    if (begun !== undefined) partial?.push(begun);
     const generation = new Generation({
       scheduler,
       tokenizer,
