@@ -32,6 +32,8 @@ const plain: Form = {
 interface Run {
   readonly tokens: readonly number[];
   readonly lengths: readonly number[];
+  /** Positions of each sequence whose blocks are in the cache. Default: all. */
+  readonly stored?: number;
 }
 
 /** Runs attention on the interpreter and on the reference; returns the largest difference of each run, NaN for a NaN. */
@@ -62,13 +64,14 @@ async function differences(
   program.output("y", program.attention(...inputs, { ...options, ...further }));
   const plan = await backend.compile(program);
   const found: number[] = [];
-  for (const { tokens, lengths } of runs) {
+  for (const { tokens, lengths, stored: inCache = Number.POSITIVE_INFINITY } of runs) {
     const seqOf = Int32Array.from(tokens.flatMap((count, sequence) => new Array<number>(count).fill(sequence)));
     const positions = Int32Array.from(tokens.flatMap((count, s) => Array.from({ length: count }, (_, i) => lengths[s]! - count + i)));
     const q = uniform(seqOf.length, seqOf.length * heads * keyWidth);
     // Blocks from the last one to the first one.
     const blockTable = Int32Array.from({ length: lengths.length * maxBlocks }, (_, i) => lengths.length * maxBlocks - 1 - i);
-    const y = plan.run({ q, positions, seqOf, blockTable, seqLens: Int32Array.from(lengths) }).y!;
+    const given = blockTable.map((block, i) => ((i % maxBlocks) * blockSize < inCache ? block : 100_000));
+    const y = plan.run({ q, positions, seqOf, blockTable: given, seqLens: Int32Array.from(lengths) }).y!;
     const got = await y.data();
     const tensor = <D extends Float32Array | Int32Array>(data: D, ...shape: readonly number[]) => ({
       spec: { dtype: data instanceof Int32Array ? ("i32" as const) : ("f32" as const), shape },
@@ -83,7 +86,10 @@ async function differences(
         tensor(positions, seqOf.length),
         tensor(seqOf, seqOf.length),
         tensor(blockTable, lengths.length, maxBlocks),
-        tensor(Int32Array.from(lengths), lengths.length),
+        tensor(
+          Int32Array.from(lengths, (length) => Math.min(length, inCache)),
+          lengths.length,
+        ),
         sinks && tensor(sinks, heads),
       ],
       completeParams(ops.attention, options) as ParamsOf<"attention">,
@@ -156,4 +162,15 @@ describe("many tokens of a sequence", () => {
   test.each(forms)("several sequences: %s", async (_name, form) => {
     for (const difference of await differences({ ...plain, ...form }, mixed)) expect(difference).toBeLessThan(limit);
   });
+});
+
+// Positions without a slot in the cache are not seen.
+test.each<readonly [string, Partial<Form>, Run]>([
+  ["one token", {}, { tokens: [1], lengths: [100], stored: 64 }],
+  ["one token, blocks that are no multiple of a tile", { blockSize: 20 }, { tokens: [1], lengths: [100], stored: 60 }],
+  ["many tokens", {}, { tokens: [33], lengths: [100], stored: 64 }],
+  ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [200], stored: 64 }],
+])("blocks beyond the cache: %s", async (_name, form, run) => {
+  const [difference] = await differences({ ...plain, ...form, params: { causal: false } }, [run]);
+  expect(difference).toBeLessThan(limit);
 });

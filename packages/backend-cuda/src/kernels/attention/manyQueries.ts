@@ -102,7 +102,8 @@ interface SeenRange {
   readonly allHigh: U32;
 }
 
-const most = 2 ** 31 - 1;
+/** A position after all others. */
+const noPosition = 2 ** 31 - 1;
 
 class ManyQueries {
   readonly #scope: Scope;
@@ -164,7 +165,7 @@ class ManyQueries {
       const own = rows.map(of).reduce((a, b) => (which === "min" ? k.min(a, b) : k.max(a, b)));
       return extreme(k, which, own, 4);
     };
-    const none = k.constant("u32", most);
+    const none = k.constant("u32", noPosition);
     const seesAny = ({ low, high, exists }: TileRow): Bool => k.both(exists, k.compare("lt", low, high));
     return {
       low: range("min", (row) => k.select(seesAny(row), row.low, none)),

@@ -5,9 +5,7 @@ import type { NamedArguments, Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { type AttentionSizes, tileRows } from "./problem.ts";
 import type { QueryTile } from "./queryTile.ts";
-
-/** A maximum below that of every part with positions. */
-const noMaximum = -1e30;
+import { noMaximum } from "./softmax.ts";
 
 /** Parts that a thread reads together. */
 const partsInFlight = 8;

@@ -68,7 +68,7 @@ export class CacheRows {
     this.#head = k.mul(kvHead, width);
   }
 
-  /** Whether rows are read as they are stored. */
+  /** Whether rows are read without conversion. */
   get areHalves(): boolean {
     return this.#dtype === "f16";
   }

@@ -6,7 +6,7 @@ import type { Scope } from "../shared/kernel.ts";
 import { type AttentionParams, type AttentionSizes, slopeOf, type TokenQuery } from "./problem.ts";
 
 /** Below every score, and finite: its difference to a score that does not count is one, not NaN. */
-const noMaximum = -1e30;
+export const noMaximum = -1e30;
 
 /** Scores may exceed the maximum that weights are relative to by this power of two, before the outputs are scaled again. */
 const slack = 8;
