@@ -76,6 +76,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly runsInFlight = 4;
   readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "buffers";
+  recoveries = 0;
   readonly fusion: FusionLimits;
   readonly plans: Set<WebgpuPlan> = new Set();
   #queue: DeviceQueue;
@@ -189,6 +190,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     }
     const { reopen } = await import("./plan/recovery.ts");
     this.#queue = await reopen(this.#queue, this.#open, this.#kernels, this.plans);
+    this.recoveries++;
     const stateOf = (plan: WebgpuPlan): Recovery["reset"] =>
       [...plan.persistents.values()].flatMap(({ persistent: { name, init } }) => (init === "zeros" ? [{ plan, name }] : []));
     return { reset: [...this.plans].flatMap(stateOf) };

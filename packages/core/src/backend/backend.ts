@@ -223,6 +223,8 @@ export interface Backend {
    * @throws {UnsupportedError} if there is no such device any more; the errors of the sources. The backend can then be recovered later.
    */
   recover?(): Promise<Recovery>;
+  /** Number of times that {@link recover} has opened the device again. */
+  readonly recoveries?: number;
   /** Resolves when all queued work is done. Errors of runs reach the readers of their outputs. */
   idle(): Promise<void>;
   /** Frees everything, including the device. Plans and tensors of the backend cannot be used afterwards. */

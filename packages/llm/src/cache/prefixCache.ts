@@ -118,6 +118,11 @@ export class PrefixCache {
     }
   }
 
+  /** Forgets all blocks. They must be unused. */
+  clear(): void {
+    for (const block of this.#root.children) this.#drop(block);
+  }
+
   /** Takes a free place in the cache: `preferred`, which follows the parent's, if it is free. */
   #takeIndex(preferred: number, kept: Block | undefined): number {
     if (this.#free.size === 0) this.#evict(kept);

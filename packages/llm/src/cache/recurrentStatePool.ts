@@ -65,6 +65,11 @@ export class RecurrentStatePool {
     return row;
   }
 
+  /** Forgets all states. They must be unused. */
+  clear(): void {
+    for (const row of this.#rows) row.ids = undefined;
+  }
+
   /** Gives a row back. Its state stays cached. */
   release(row: StateRow): void {
     row.isBusy = false;

@@ -7,6 +7,8 @@ export interface SequenceCache {
   readonly prefixCache: PrefixCache;
   /** Undefined unless the model is recurrent. */
   readonly recurrentStates: RecurrentStatePool | undefined;
+  /** Empties the cache and parks all sequences if the device was opened again since the last call: its memory is zeros. */
+  check(): void;
   /** Waits until a parked sequence may be used again. @throws {DisposedError}; the signal's reason */
   readmit(signal: AbortSignal | undefined): Promise<void>;
 }
@@ -127,6 +129,11 @@ export class Sequence {
   /** Makes everything that is written from now on private to the sequence's scope, because it comes from outside and may be forged. */
   distrust(): void {
     this.#setScope(this.#scope);
+  }
+
+  /** Parks the sequence, as all others, if the device was opened again since it was used last. */
+  checkCache(): void {
+    this.#cache.check();
   }
 
   /** Releases the blocks. They stay cached until their memory is needed. */

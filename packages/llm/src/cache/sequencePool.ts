@@ -36,12 +36,26 @@ export class SequencePool {
   readonly #permits: Semaphore;
   /** Sequences whose streams are not being read, oldest first, with the time of the last read (`performance.now()`). */
   readonly #paused = new Map<Sequence, number>();
+  readonly #inUse = new Set<Sequence>();
+  readonly #recoveries: () => number;
+  /** {@link #recoveries} when the cache was empty last because of them. */
+  #recovered = 0;
   #watch: ReturnType<typeof setInterval> | undefined;
 
-  /** @param copier needed for recurrent models */
-  constructor({ sequences, blocks, maxWaiting }: PoolSizes, copier?: StateCopier) {
+  /**
+   * @param copier needed for recurrent models
+   * @param recoveries number of times that the device was lost, with the cache, and opened again
+   */
+  constructor({ sequences, blocks, maxWaiting }: PoolSizes, copier?: StateCopier, recoveries: () => number = () => 0) {
     const recurrentStates = copier && new RecurrentStatePool(sequences * stateRowsPerSequence, copier);
-    this.#cache = { prefixCache: new PrefixCache(sequences * blocks), recurrentStates, readmit: (signal) => this.#enter(signal, true) };
+    this.#cache = {
+      prefixCache: new PrefixCache(sequences * blocks),
+      recurrentStates,
+      check: () => this.#check(),
+      readmit: (signal) => this.#enter(signal, true),
+    };
+    this.#recoveries = recoveries;
+    this.#recovered = recoveries();
     this.#permits = new Semaphore(sequences, maxWaiting, fullQueue);
   }
 
@@ -51,8 +65,10 @@ export class SequencePool {
    */
   async acquire(owner: object, prefix: readonly number[] = [], { scope, signal }: AcquireOptions = {}): Promise<Sequence> {
     await this.#enter(signal);
+    this.#check();
     const sequence = new Sequence(this.#cache, owner, scope);
     sequence.restart(prefix);
+    this.#inUse.add(sequence);
     return sequence;
   }
 
@@ -71,6 +87,7 @@ export class SequencePool {
   /** Gives a sequence back. Its tokens stay cached. */
   release(sequence: Sequence): void {
     this.#paused.delete(sequence);
+    this.#inUse.delete(sequence);
     if (sequence.isParked) return;
     sequence.release();
     this.#permits.release();
@@ -100,6 +117,15 @@ export class SequencePool {
   /** Rejects all waiting and all later requests. */
   dispose(): void {
     this.#permits.close(new DisposedError("model"));
+  }
+
+  #check(): void {
+    const recoveries = this.#recoveries();
+    if (recoveries === this.#recovered) return;
+    this.#recovered = recoveries;
+    for (const sequence of this.#inUse) if (!sequence.isParked) this.#park(sequence);
+    this.#cache.prefixCache.clear();
+    this.#cache.recurrentStates?.clear();
   }
 
   async #enter(signal: AbortSignal | undefined, isAdmitted = false): Promise<void> {

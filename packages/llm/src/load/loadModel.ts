@@ -106,7 +106,7 @@ function createSchedulers(
 ): Pick<ModelParts, "scheduler" | "openEmbeddingScheduler"> {
   const { vocabSize, embeddingLength, isEncoder, states } = description.config;
   const { backend } = plan.selection;
-  const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0 };
+  const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
   const scheduler = new Scheduler(plan, backend, { ...common, ...(isEncoder ? hiddenStates : logits) });

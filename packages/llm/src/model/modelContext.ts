@@ -88,7 +88,8 @@ export class ModelContext {
     this.#metadata = metadata;
     this.#ChatTemplate = ChatTemplate;
     this.maxWaiting = maxWaiting;
-    this.pool = new SequencePool({ sequences, blocks: blocksOf(scheduler.contextLength), maxWaiting }, stateTransfer);
+    const sizes = { sequences, blocks: blocksOf(scheduler.contextLength), maxWaiting };
+    this.pool = new SequencePool(sizes, stateTransfer, () => scheduler.recoveries);
     this.#tokenizer = tokenizer;
   }
 

@@ -1,4 +1,4 @@
-import { type Backend, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
+import { type Backend, DeviceLostError, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
 import type { Sequence } from "../cache/sequence.ts";
 import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
@@ -13,6 +13,8 @@ const maxHoldMs = 8;
 export interface SchedulerOptions extends BatchLimits, InputLayout {
   /** Elements of an output row: of logits, or of states. */
   readonly width: number;
+  /** Backends that the plan may have parts on. Default: none that could lose its device. */
+  readonly backends?: readonly Backend[];
 }
 
 /** A plan and where it was compiled. */
@@ -37,6 +39,7 @@ export class Scheduler {
   readonly batchSize: number;
   readonly #plan: Plan;
   readonly #backend: Backend;
+  readonly #backends: readonly Backend[];
   readonly #options: SchedulerOptions;
   readonly #inputs: RunInputs;
   readonly #lookahead: Lookahead;
@@ -55,6 +58,7 @@ export class Scheduler {
   constructor(plan: Plan, backend: Backend, options: SchedulerOptions) {
     this.#plan = plan;
     this.#backend = backend;
+    this.#backends = options.backends ?? [];
     this.#options = options;
     this.#inputs = new RunInputs(options);
     this.#lookahead = new Lookahead(options.runsInFlight, options.contextLength);
@@ -72,24 +76,29 @@ export class Scheduler {
    * @throws {DisposedError | ProgramError}; the signal's reason
    */
   async feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
-    if (sequence.isParked) await this.unpark(sequence, options.signal);
     const values = new Float32Array(countRows(ids, options) * this.#options.width);
-    await this.#add({ sequence, ids, options, output: { kind: "values", values } });
+    await this.#compute(sequence, options, () => this.#add({ sequence, ids, options, output: { kind: "values", values } }));
     return values;
   }
 
   /** Like {@link feed}, but returns only the tokens that the device chooses. The logits stay there. */
-  async feedChoosing(sequence: Sequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
-    if (sequence.isParked) await this.unpark(sequence, options.signal);
-    const isEnded = this.#isDisposed || options.signal?.aborted === true;
-    const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids, choice);
-    if (ahead?.output.kind === "tokens") {
-      await this.#adopt(ahead);
-      return ahead.output.tokens;
-    }
-    const tokens = new Int32Array(countRows(ids, options));
-    await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
-    return tokens;
+  feedChoosing(sequence: Sequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
+    return this.#compute(sequence, options, async () => {
+      const isEnded = this.#isDisposed || options.signal?.aborted === true;
+      const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids, choice);
+      if (ahead?.output.kind === "tokens") {
+        await this.#adopt(ahead);
+        return ahead.output.tokens;
+      }
+      const tokens = new Int32Array(countRows(ids, options));
+      await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
+      return tokens;
+    });
+  }
+
+  /** Number of times that a lost device was opened again. The cache from before is gone. */
+  get recoveries(): number {
+    return this.#backends.reduce((sum, { recoveries = 0 }) => sum + recoveries, 0);
   }
 
   /**
@@ -117,6 +126,33 @@ export class Scheduler {
     this.refuse();
     await this.#backend.idle();
     this.#plan.dispose();
+  }
+
+  /** Does `work` on a sequence that is not parked. If that loses the device, the device is opened again, and the work is done again once. */
+  async #compute<T>(sequence: Sequence, { signal, isDraft }: FeedOptions, work: () => Promise<T>): Promise<T> {
+    sequence.checkCache();
+    if (sequence.isParked) await this.unpark(sequence, signal);
+    const { length } = sequence.ids;
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DeviceLostError) || !(await this.#recover(error))) throw error;
+    }
+    sequence.checkCache();
+    sequence.restart(sequence.ids.slice(0, length));
+    await this.unpark(sequence, signal);
+    if (isDraft) sequence.beginDraft();
+    return work();
+  }
+
+  /** Opens lost devices again. False if there is none that can be. @throws `loss` if one cannot be opened, with the cause */
+  async #recover(loss: DeviceLostError): Promise<boolean> {
+    try {
+      const recovered = await Promise.all(this.#backends.map((backend) => backend.recover?.()));
+      return recovered.some((each) => each !== undefined);
+    } catch (cause) {
+      throw Object.assign(loss, { cause });
+    }
   }
 
   #add(feed: FeedRequest): Promise<void> {
@@ -205,7 +241,13 @@ export class Scheduler {
     if (!this.#waiting.some(isEnded)) return;
     const ended = this.#waiting.filter(isEnded);
     this.#waiting = this.#waiting.filter((request) => !isEnded(request));
-    for (const request of ended) this.#reject(request, this.#isDisposed ? new DisposedError("model") : request.options.signal?.reason);
+    for (const request of ended) this.#reject(request, this.#endOf(request));
+  }
+
+  #endOf({ options: { signal } }: Request): unknown {
+    if (this.#isDisposed) return new DisposedError("model");
+    // A request that a caller waits for is dropped if its sequence lost its cache.
+    return signal?.aborted ? signal.reason : new DeviceLostError("model", "it was opened again");
   }
 
   #submit(slices: readonly Slice[]): void {
