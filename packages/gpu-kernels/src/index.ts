@@ -55,11 +55,12 @@ export { broadcastIndices } from "./shared/elementwise.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
 export {
+  factorOfElements,
+  laneElements,
   type NormOperands,
   normedElements,
   normFactors,
   normOperands,
-  rowFactor,
   type StagedRows,
   stagedNormArgs,
   stageNorm,

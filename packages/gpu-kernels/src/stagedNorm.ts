@@ -4,7 +4,7 @@ import type { Bool, F32, U32 } from "./emitter.ts";
 import { asValue, type Extent, times, timesPlus } from "./extent.ts";
 import type { AnchoredCall } from "./fused.ts";
 import { type GpuArgument, type GpuArguments, type GpuScope, input } from "./kernel.ts";
-import { normedElement, normFactor } from "./kernels/rmsNorm.ts";
+import { factorOf, normedElement, normFactor } from "./kernels/rmsNorm.ts";
 import { type RoundedType, roundStaged } from "./roundActivations.ts";
 import { roundedTo } from "./shared/dtypes.ts";
 import { groupSum } from "./shared/groups.ts";
@@ -39,38 +39,66 @@ interface Factors {
   store(row: U32, factor: F32): void;
 }
 
-/** How {@link rowFactor} computes. */
-interface RowFactor {
+/** A row of a norm. */
+interface NormRow {
   readonly row: U32;
   /** Whether the group of lanes stores the norm's extra output. Undefined: another launch does. */
   readonly isKeeper: Bool | undefined;
-  /** Adds up a value of each lane. */
-  readonly add: (own: F32) => F32;
 }
 
 /** What a row is multiplied by before the weight. A group with as many lanes as that of the norm's own kernel returns the same bits. */
-export function rowFactor(scope: GpuScope, norm: AnchoredCall, { row, isKeeper, add }: RowFactor): F32 {
-  const { k } = scope;
+function rowFactor(scope: GpuScope, norm: AnchoredCall, row: NormRow, add: (own: F32) => F32): F32 {
   const { eps } = norm.params as ParamsOf<"rmsNorm">;
   const dim = dimAt(norm.output, -1);
   const count = scope.extent(dim);
   const length = typeof dim === "number" ? dim : count;
-  const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
-  const first = (i: U32): F32 => {
-    const at = asValue(k, timesPlus(k, row, length, i));
-    const value = elementOf(scope, norm, at);
-    if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
-    return value;
-  };
-  return normFactor(scope, { length, count, eps, first }, add);
+  return normFactor(scope, { length, count, eps, first: (i) => firstOf(scope, norm, row, i) }, add);
 }
 
-/** Computes the factor of each row, see {@link rowFactor}; all lanes of the group may read it afterwards. */
+/** Element `i` of a row, where it is read first. */
+function firstOf(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormRow, i: U32): F32 {
+  const { k } = scope;
+  const at = asValue(k, timesPlus(k, row, scope.extent(dimAt(norm.output, -1)), i));
+  const value = elementOf(scope, norm, at);
+  const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
+  if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
+  return value;
+}
+
+/** Reads the elements of a row of fixed length whose squares the lane adds up; zeros past its end. */
+export function laneElements(scope: GpuScope, norm: AnchoredCall, row: NormRow): readonly F32[] {
+  const { k } = scope;
+  const length = dimAt(norm.output, -1);
+  if (typeof length !== "number") throw new RangeError("expected a norm of rows of fixed length; this is a bug, please report it");
+  return Array.from({ length: Math.ceil(length / k.lanes) }, (_, i) => {
+    const place = k.add(k.lane(), i * k.lanes);
+    if ((i + 1) * k.lanes <= length) return firstOf(scope, norm, row, place);
+    const element = k.variable("f32", 0);
+    k.if(k.compare("lt", place, length), () => element.set(firstOf(scope, norm, row, place)));
+    return element.get();
+  });
+}
+
+/**
+ * The factor of a row whose elements the lanes have read, see {@link laneElements}; the bits are those of {@link normFactors}. `add` adds up a
+ * value of each lane.
+ */
+export function factorOfElements(scope: GpuScope, norm: AnchoredCall, elements: readonly F32[], add: (own: F32) => F32): F32 {
+  const { k } = scope;
+  const { eps } = norm.params as ParamsOf<"rmsNorm">;
+  const own = elements.reduce((sum, x) => k.fma(x, x, sum), k.constant("f32", 0));
+  return factorOf(scope, add(own), { count: scope.extent(dimAt(norm.output, -1)), eps });
+}
+
+/**
+ * Computes what each row is multiplied by before the weight; all lanes of the group may read it afterwards. A group with as many lanes as that
+ * of the norm's own kernel returns the same bits.
+ */
 export function normFactors(scope: GpuScope, norm: AnchoredCall, { rows, isKeeper, store }: Factors): void {
   const { k } = scope;
   const add = groupSum(k);
   k.forUniform(0, asValue(k, rows), 1, (row) => {
-    const factor = rowFactor(scope, norm, { row, isKeeper, add });
+    const factor = rowFactor(scope, norm, { row, isKeeper }, add);
     k.if(k.compare("eq", k.lane(), 0), () => store(row, factor));
   });
   k.sync();

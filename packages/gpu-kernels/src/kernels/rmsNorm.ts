@@ -40,8 +40,12 @@ interface NormedRow {
 
 /** What a row is multiplied by before its weight. `add` adds up a value per lane. */
 export function normFactor(scope: GpuScope, { length, count, eps, first }: NormedRow, add: (own: F32) => F32): F32 {
+  return factorOf(scope, squaresOf(scope, length, add, first), { count, eps });
+}
+
+/** The same of the sum of the row's squares. */
+export function factorOf(scope: GpuScope, squares: F32, { count, eps }: Pick<NormedRow, "count" | "eps">): F32 {
   const { k } = scope;
-  const squares = squaresOf(scope, length, add, first);
   return inverse(k, k.sqrt(k.add(k.div(squares, floatOf(k, count)), scope.number("eps", eps))));
 }
 

@@ -4,7 +4,7 @@ import { isBelow, product as productOf, type SiblingProduct, type U32 } from "@c
 import { unitRows } from "../../weights/unitFormat.ts";
 import { bucketElements, fixed, input, type KernelCall, type Launch, launch, output, type Scope } from "../shared/kernel.ts";
 import { allocateStaging } from "./activations.ts";
-import { overHalfOfShared, placeOfThread, type Shape, shapeOf, threads } from "./fewRows.ts";
+import { earlySlots, overHalfOfShared, placeOfThread, type Shape, shapeOf, threads } from "./fewRows.ts";
 import { UnitRing } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { stageRow, storedPieces } from "./rowStaging.ts";
@@ -49,12 +49,12 @@ function expertRows(call: KernelCall, shape: Shape, rows: number): Launch {
       const { place, warp } = placeOfThread(k);
       const firstCopy = k.mul(expert, work.items * work.copies);
       const cursor = new UnitCursor(k, work, { items, warp, warps, firstCopy });
-      const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
+      const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });
       const staged = allocateStaging(k, staging);
       const partials = k.sharedMemory("f32", (work.roundItems * work.products * partialBytes(1)) / 4);
       const rounds = new Rounds(scope, { work, staging }, { lane: place, warp, items, firstRow: row, ring, staged, partials });
       const source = x.shape.length === 3 ? row : k.quotient(row, fixed(ids.shape[1]));
-      stageRow(k, staging, storedPieces(k, "a", staging, source), staged);
+      stageRow(k, staging, storedPieces(k, "a", staging, source), { staged, meanwhile: () => ring.fill() });
       k.sync();
       k.reserveShared(overHalfOfShared);
       rounds.run();

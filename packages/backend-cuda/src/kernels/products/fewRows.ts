@@ -31,6 +31,15 @@ const columnCounts = [16, 8, 4, 2];
 const maxDepth = 8;
 const minDepth = 2;
 
+/**
+ * Bytes of a block's copies that are under way before the activations are read: they keep the memory busy. Loads wait behind copies that began
+ * before them, so the rest of the rings follows the loads.
+ */
+const earlyBytes = 40 * 1024;
+
+/** Bytes that are all under way before: a block with no more has them as soon as its activations, however late it starts. */
+const fewBytes = 80 * 1024;
+
 /** Bytes for the partial sums of a round of items. */
 const roundBytes = 16 * 1024;
 
@@ -114,6 +123,12 @@ export function shapeOf(
   return { rowGroups: Math.ceil(rows / columns), staging, work, depth: slots, slotBytes };
 }
 
+/** Slots of a warp that are filled before the activations are read. */
+export function earlySlots({ depth, slotBytes }: Shape): number {
+  const bytes = warps * slotBytes;
+  return depth * bytes <= fewBytes ? depth : Math.max(1, Math.floor(earlyBytes / bytes));
+}
+
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: UnitProducts, isFirst: boolean): Launch {
   const { rowGroups, work, staging, depth, slotBytes } = shape;
   const args = Object.fromEntries<Argument>([
@@ -141,7 +156,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
       const { place, warp } = placeOfThread(k);
       const items = itemsOf(k, work, block);
       const cursor = new UnitCursor(k, work, { items, warp, warps });
-      const ring = new UnitRing(k, cursor, { depth, slotBytes, warp, warps });
+      const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });
       // Copies of weights are under way while earlier launches end.
       wait();
       const staged = allocateStaging(k, staging);
@@ -149,12 +164,14 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
       const rounds = new Rounds(scope, { work, staging }, { lane: place, warp, items, firstRow, ring, staged, partials });
       rounds.loadEarly();
       if (staging.columns === 1) {
-        if (norm === undefined) stageRow(k, staging, storedPieces(k, "a", staging), staged);
+        const options = { staged, meanwhile: () => ring.fill() };
+        if (norm === undefined) stageRow(k, staging, storedPieces(k, "a", staging), options);
         else {
           const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
-          stageRow(k, staging, normedPieces(scope, norm, staging, { row: k.constant("u32", 0), isKeeper }), staged);
+          stageRow(k, staging, normedPieces(scope, norm, staging, { row: k.constant("u32", 0), isKeeper }), options);
         }
       } else {
+        ring.fill();
         const row = norm === undefined ? storedRow(k, "a", staging) : normedRow(scope, norm, staging, { rows, isFirst });
         stageRows(k, staging, row, { first: firstRow, count: rows }, staged);
       }

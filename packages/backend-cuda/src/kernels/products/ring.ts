@@ -10,11 +10,20 @@ interface UnitSource {
   next(use: (unit: Global<"u32">, bytes: U32 | number) => void): void;
 }
 
+interface RingSizes {
+  readonly depth: number;
+  readonly early?: number;
+  readonly slotBytes: number;
+  readonly warp: U32;
+  readonly warps: number;
+}
+
 /** A warp's own ring of slots in shared memory, which copies of its units fill ahead of their use. */
 export class UnitRing {
   readonly #k: PtxEmitter;
   readonly #cursor: UnitSource;
   readonly #depth: number;
+  readonly #early: number;
   readonly #slotBytes: number;
   readonly #slots: Shared<"u32">;
   readonly #barriers: Shared<"u64">;
@@ -22,15 +31,15 @@ export class UnitRing {
   readonly #slot: Var<"u32">;
   readonly #parity: Var<"u32">;
 
-  /** Starts the first copies. `warps` warps have a ring of `depth` slots each. */
-  constructor(
-    k: PtxEmitter,
-    cursor: UnitSource,
-    { depth, slotBytes, warp, warps }: { readonly depth: number; readonly slotBytes: number; readonly warp: U32; readonly warps: number },
-  ) {
+  /**
+   * Starts copies to the first `early` slots, by default to all; {@link fill} starts those to the others. `warps` warps have a ring of `depth`
+   * slots each.
+   */
+  constructor(k: PtxEmitter, cursor: UnitSource, { depth, early = depth, slotBytes, warp, warps }: RingSizes) {
     this.#k = k;
     this.#cursor = cursor;
     this.#depth = depth;
+    this.#early = Math.min(early, depth);
     this.#slotBytes = slotBytes;
     const slots = k.sharedMemory("u32", (warps * depth * slotBytes) / 4, 128);
     const barriers = k.sharedMemory("u64", warps * depth);
@@ -45,7 +54,12 @@ export class UnitRing {
       k.fenceBarriers();
     });
     k.syncWarp();
-    k.for(0, depth, 1, (slot) => this.#fill(slot));
+    k.for(0, this.#early, 1, (slot) => this.#fill(slot));
+  }
+
+  /** Starts copies to the other slots. */
+  fill(): void {
+    if (this.#early < this.#depth) this.#k.for(this.#early, this.#depth, 1, (slot) => this.#fill(slot));
   }
 
   /** Waits for the next unit, reads it into registers and starts the copy of a later one to its slot. */

@@ -3,10 +3,11 @@ import {
   type AnchoredCall,
   type Bool,
   type F32,
+  factorOfElements,
+  laneElements,
   type NormOperands,
   normedElements,
   normOperands,
-  rowFactor,
   type U32,
 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
@@ -50,7 +51,10 @@ export function storedPieces(k: PtxEmitter, x: string, plan: RowLengths, row?: U
   };
 }
 
-/** A row that a norm computes. Blocks for which `isKeeper` holds store the norm's extra output. */
+/**
+ * A row that a norm computes. Blocks for which `isKeeper` holds store the norm's extra output. A thread reads elements twice: those that it
+ * rounds, and, here already, those whose squares it adds up, in the order of the norm's own kernel.
+ */
 export function normedPieces(
   scope: Scope,
   norm: AnchoredCall,
@@ -58,6 +62,7 @@ export function normedPieces(
   { row, isKeeper }: { readonly row: U32; readonly isKeeper: Bool | undefined },
 ): RowSource<NormOperands> {
   const { k } = scope;
+  const elements = laneElements(scope, norm, { row, isKeeper });
   const reduce = k.reducer(["f32", "f32"]);
   return {
     read(place) {
@@ -75,12 +80,11 @@ export function normedPieces(
     reduce(ownLargest) {
       const own = ownLargest();
       let largest = own;
-      const add = (square: F32): F32 => {
-        const [sum, most] = reduce([square, own], ([a, b], [c, d]) => [k.add(a, c), k.max(b, d)]);
+      const factor = factorOfElements(scope, norm, elements, (squares) => {
+        const [sum, most] = reduce([squares, own], ([a, b], [c, d]) => [k.add(a, c), k.max(b, d)]);
         largest = most;
         return sum;
-      };
-      const factor = rowFactor(scope, norm, { row, isKeeper, add });
+      });
       return {
         largest: () => k.mul(k.mul(largest, factor), boundSlack),
         valuesOf: (operands) => normedElements(scope, operands, factor),
@@ -89,14 +93,23 @@ export function normedPieces(
   };
 }
 
-/** Rounds, scales and sums up one row as `stageRows` does several. All threads share it. A barrier must follow. */
-export function stageRow<P>(k: PtxEmitter, plan: StagingPlan, source: RowSource<P>, staged: StagedActivations): void {
+/**
+ * Rounds, scales and sums up one row as `stageRows` does several. All threads share it. A barrier must follow. `meanwhile` runs when the
+ * row's loads are under way.
+ */
+export function stageRow<P>(
+  k: PtxEmitter,
+  plan: StagingPlan,
+  source: RowSource<P>,
+  { staged, meanwhile }: { readonly staged: StagedActivations; readonly meanwhile: () => void },
+): void {
   const thread = k.thread();
   const pieces = plan.padded / piece;
   const perThread = Math.ceil(pieces / k.blockThreads);
   const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
   // All loads are under way before the first one is used.
   const held = perThread <= maxHeld ? places.map((place) => source.read(place)) : undefined;
+  meanwhile();
   const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i));
   const { largest, valuesOf } = source.reduce(() => places.map((_, i) => source.magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
   const scale = scaleOf(k, plan, largest);
