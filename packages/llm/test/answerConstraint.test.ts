@@ -107,6 +107,20 @@ describe("control tokens", () => {
   });
 });
 
+test("certain tokens are those without an alternative", async () => {
+  const constraint = await constraintOf({ regex: "ab\\?c?" }, undefined);
+  const ids = (text: string): number[] => [...tokenizer.encode(text, { addSpecial: false })];
+  expect(constraint.certain(9)).toEqual(ids("ab?"));
+  expect(constraint.certain(2)).toEqual(ids("ab"));
+  constraint.accept(ids("a")[0]!);
+  expect(constraint.certain(9)).toEqual(ids("b?"));
+  for (const each of ids("b?")) constraint.accept(each);
+  expect(constraint.certain(9)).toEqual([]);
+  constraint.accept(ids("c")[0]!);
+  // Only the end is left.
+  expect(constraint.certain(9)).toEqual([]);
+});
+
 describe("schema, tools and reasoning in one call", () => {
   const tools = [{ name: "f", inputSchema: { type: "object", properties: {}, additionalProperties: false } }];
   const format = { schema: { enum: ["yes", "no"] } };

@@ -192,10 +192,18 @@ export class AnswerConstraint implements NextTokens {
     return end < 0 ? ids : ids.slice(0, end);
   }
 
-  certain(ids: readonly number[]): readonly number[] {
-    const masks = this.masks(ids);
-    const end = ids.findIndex((_, i) => !isSingle(masks[i] as Uint32Array));
-    return end < 0 ? ids : ids.slice(0, end);
+  certain(room: number): readonly number[] {
+    const ids: number[] = [];
+    const matcher = this.#matcher.fork();
+    const mask = new Uint32Array(this.#allowed.length);
+    while (ids.length < room) {
+      matcher.mask(mask);
+      const id = soleBit(mask);
+      if (id === undefined || this.#tokenizer.isEndOfGeneration(id)) break;
+      matcher.accept(id);
+      ids.push(id);
+    }
+    return ids;
   }
 
   /** Drafts the tokens that the format forces, and those of `lookup` that it allows. */
@@ -208,7 +216,7 @@ export class AnswerConstraint implements NextTokens {
   }
 
   #deadEnd(): GrammarError {
-    const textSoFar = this.#tokenizer.decode(this.#ids);
+    const textSoFar = this.#begun + this.#tokenizer.decode(this.#ids);
     return new GrammarError(
       "GRAMMAR_DEAD_END",
       `format: expected a token of the vocabulary that goes on with the text, got none after ${JSON.stringify(textSoFar.slice(-40))}; use a vocabulary with a token for every byte`,
@@ -217,13 +225,13 @@ export class AnswerConstraint implements NextTokens {
   }
 }
 
-/** Whether exactly one bit is set. */
-function isSingle(mask: Uint32Array): boolean {
-  let found = 0;
-  for (const word of mask) {
+/** The only bit that is set; undefined if none is, or several are. */
+function soleBit(mask: Uint32Array): number | undefined {
+  let sole: number | undefined;
+  for (const [i, word] of mask.entries()) {
     if (word === 0) continue;
-    if (found !== 0 || (word & (word - 1)) !== 0) return false;
-    found = word;
+    if (sole !== undefined || (word & (word - 1)) !== 0) return undefined;
+    sole = 32 * i + 31 - Math.clz32(word);
   }
-  return found !== 0;
+  return sole;
 }

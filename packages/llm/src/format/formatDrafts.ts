@@ -19,8 +19,8 @@ export interface NextTokens {
   spelling(ids: readonly number[], bytes: Uint8Array): readonly number[];
   /** As many of the tokens as the format allows after one another. */
   allowed(ids: readonly number[]): readonly number[];
-  /** As many of the forced tokens as are the only ones that the format allows in their places. */
-  certain(ids: readonly number[]): readonly number[];
+  /** Up to `room` next tokens, each the only one that the format allows in its place. */
+  certain(room: number): readonly number[];
 }
 
 const noBytes = new Uint8Array(0);
@@ -54,7 +54,7 @@ export class FormatDrafts implements Drafter {
   }
 
   draft(history: readonly number[], room: number): readonly number[] {
-    const forced = this.#forced(history).slice(0, room);
+    const forced = this.#forced(history, room);
     if (forced.length > 0) return forced;
     this.#kind = "lookup";
     return this.#next.allowed(this.#sources.lookup?.draft(history, room) ?? []);
@@ -71,19 +71,20 @@ export class FormatDrafts implements Drafter {
     }
   }
 
-  #forced(history: readonly number[]): readonly number[] {
+  #forced(history: readonly number[], room: number): readonly number[] {
     const bytes = this.#sources.forces ? this.#next.forced() : noBytes;
     if (bytes.length === 0) return [];
     const key = bytes.join();
     const place = this.#places.get(key);
     this.#places.set(key, history.length);
-    const again = place === undefined ? [] : this.#next.spelling(history.slice(place, place + bytes.length), bytes);
-    const forced = again.length > 0 ? again : this.#next.cut(bytes, history.at(-1) as number);
+    const length = Math.min(room, this.#length, Math.floor(cheapRows / this.#sources.sequences()) - 1);
+    if (this.#left > 0 || length < 1) {
+      if (this.#left > 0) this.#left--;
+      this.#kind = "certain";
+      return this.#next.certain(room);
+    }
     this.#kind = "forced";
-    const length = Math.min(this.#length, Math.floor(cheapRows / this.#sources.sequences()) - 1);
-    if (this.#left === 0 && length > 0) return forced.slice(0, length);
-    if (this.#left > 0) this.#left--;
-    this.#kind = "certain";
-    return this.#next.certain(forced);
+    const again = place === undefined ? [] : this.#next.spelling(history.slice(place, place + bytes.length), bytes);
+    return (again.length > 0 ? again : this.#next.cut(bytes, history.at(-1) as number)).slice(0, length);
   }
 }
