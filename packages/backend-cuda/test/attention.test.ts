@@ -116,6 +116,7 @@ const forms: readonly (readonly [string, Partial<Form>])[] = [
 const furtherForms: typeof forms = [
   ["a group of seventeen", { heads: 17 }],
   ["sizes of 80 and 48", { heads: 2, keyWidth: 80, valueWidth: 48 }],
+  ["values in two blocks", { heads: 2, keyWidth: 256, valueWidth: 256 }],
   ["sizes beyond what is read ahead", { heads: 2, keyWidth: 192, valueWidth: 128 }],
   ["not causal", { heads: 2, kvHeads: 2, params: { causal: false } }],
   ["a negative scale", { heads: 1, params: { scale: -0.3 } }],
@@ -146,6 +147,14 @@ const long: readonly Run[] = [{ tokens: [40], lengths: [300] }];
 const mixed: readonly Run[] = [{ tokens: [19, 1, 0, 13], lengths: [40, 80, 0, 13] }];
 
 describe("many tokens of a sequence", () => {
+  test("values in two blocks", async () => {
+    const wide = { ...plain, heads: 2, keyWidth: 256, valueWidth: 256 };
+    for (const dtype of ["f16", "f32"] as const) {
+      const [difference] = await differences({ ...wide, dtype }, [{ tokens: [17], lengths: [40] }]);
+      expect(difference).toBeLessThan(limit);
+    }
+  });
+
   test("one sequence", async () => {
     for (const difference of await differences(plain, many)) expect(difference).toBeLessThan(limit);
   });

@@ -92,7 +92,7 @@ function modelCalls(): readonly Call[] {
         ),
       ]),
       ...(["f32", "f16", "q8_0"] as const).flatMap((dtype) =>
-        [64, 128].map((size) =>
+        [64, 128, 256].map((size) =>
           call(
             "attention",
             [f32(T, 32, size), weight(dtype, 4096, 8, 2 * size), ...index, undefined],

@@ -38,8 +38,8 @@ const maxOfTwo = 128;
 export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const { inputs, gpu } = call;
   const [q, cache, , , blockTable] = inputs;
-  const { heads, kvHeads, keyWidth, group, blockHeads, headBlocks } = sizes;
-  const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks;
+  const { heads, kvHeads, keyWidth, group, blockHeads, headBlocks, valueBlocks } = sizes;
+  const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks * valueBlocks;
   const [maxBlocks] = bucketShape(call, blockTable.shape.slice(1)) as [number];
   const mostParts = Math.ceil((maxBlocks * params.blockSize) / minPart);
   const perMultiprocessor = keyWidth + sizes.valueWidth <= maxOfTwo ? 2 : 1;
@@ -48,12 +48,9 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   return launch(call, `attentionFew_${cache.dtype}`, { threads: warps * lanes, blocks: items * parts, args }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = perMultiprocessor;
-    const [token, kvHead, headBlock, part] = unflatten(k, k.block(), [0, kvHeads, headBlocks, parts]).map((each) => asValue(k, each)) as [
-      U32,
-      U32,
-      U32,
-      U32,
-    ];
+    const places = unflatten(k, k.block(), [0, kvHeads, headBlocks, valueBlocks, parts]);
+    const [token, kvHead, headBlock, valueBlock, part] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32, U32];
+    const valueFirst = valueBlocks === 1 ? undefined : k.mul(valueBlock, sizes.valueWidth);
     k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), () => {
       const query = tokenQuery(scope, call, params, token);
       const range = partOf(scope, query, part, parts);
@@ -70,7 +67,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
         const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
-        const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, kvHead), pieces, sizes, lane: place };
+        const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, { kvHead, valueFirst }), pieces, sizes, lane: place };
         // Keys and values are under way while the query is read.
         const stream = new TileStream(scope, source, tiles);
         const tile = new QueryTile(scope, { params, sizes }, { lane: place, rows }, pieces);
@@ -81,7 +78,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const merge = new PartMerge(
           scope,
           { sizes, warps, parts, items, hasSinks },
-          { activeParts: range.parts, firstHead, rowCount, outputRow },
+          { activeParts: range.parts, firstHead, rowCount, outputRow, valueFirst },
         );
         merge.run(tile, warp, place);
       });

@@ -3,7 +3,7 @@ import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import { CacheRows, type Piece } from "./pieces.ts";
+import { type CacheHead, CacheRows, type Piece } from "./pieces.ts";
 import type { AttentionCall, AttentionParams, AttentionSizes } from "./problem.ts";
 import { slotOf, storedSlot } from "./slots.ts";
 
@@ -27,10 +27,9 @@ interface StageForm {
   readonly positions: number;
 }
 
-interface StageSource {
+interface StageSource extends CacheHead {
   /** Index of the sequence's first entry in the block table. */
   readonly tableRow: U32;
-  readonly kvHead: U32;
   /** End of the positions that are seen. Later ones are copies of the last one of them. */
   readonly high: U32;
 }
@@ -55,7 +54,7 @@ export class KeyStages {
     this.#call = call;
     this.#form = form;
     this.#source = source;
-    this.#rows = new CacheRows(scope, call.inputs[1].dtype, sizes, source.kvHead);
+    this.#rows = new CacheRows(scope, call.inputs[1].dtype, sizes, source);
     this.#pitch = 2 * (sizes.keyWidth + sizes.valueWidth) + gap;
     this.#memory = k.sharedMemory("u32", (stageCount * positions * this.#pitch) / 4, 128);
     this.#stored = k.sharedMemory("u32", stageCount * positions);
@@ -92,7 +91,8 @@ export class KeyStages {
   #fill(stage: U32, first: U32): void {
     const { k } = this.#scope;
     const { params, sizes, warps, positions } = this.#form;
-    const { tableRow, high } = this.#source;
+    const { tableRow, high, valueFirst } = this.#source;
+    const keyPieces = sizes.keyWidth / pieceElements;
     const rowPieces = (sizes.keyWidth + sizes.valueWidth) / pieceElements;
     const threads = warps * lanes;
     const all = positions * rowPieces;
@@ -108,8 +108,11 @@ export class KeyStages {
           k.st("u32", this.#storedAt(stage, row), k.select(isStored, k.constant("u32", 1), 0));
         });
         const to = k.sharedAtBytes<"u32">(this.#rowAt(stage, row), k.mul(piece, 2 * pieceElements));
-        if (this.#rows.areHalves) k.copyPiece(to, this.#rows.at(slot, k.mul(piece, pieceElements)));
-        else k.stVector("u32", to, elementAt(this.#rows.read(slot, 0, [{ first: 0, stride: pieceElements, count: 8 }], piece), 0));
+        const later =
+          valueFirst && k.select(k.compare("lt", piece, keyPieces), k.constant("u32", 0), k.quotient(valueFirst, pieceElements));
+        const from = later === undefined ? piece : k.add(piece, later);
+        if (this.#rows.areHalves) k.copyPiece(to, this.#rows.at(slot, k.mul(from, pieceElements)));
+        else k.stVector("u32", to, elementAt(this.#rows.read(slot, 0, [{ first: 0, stride: pieceElements, count: 8 }], from), 0));
       };
       if (done + threads <= all) copy();
       else k.if(k.compare("lt", index, all), copy);

@@ -32,7 +32,7 @@ function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes, { softcap, alibi
  */
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const [q, cache, , , , seqLens] = call.inputs;
-  const { kvHeads, blockHeads, headBlocks } = sizes;
+  const { kvHeads, blockHeads, headBlocks, valueBlocks } = sizes;
   const shape = blockShapeOf(sizes, params);
   const isForWarpgroups = takesWarpgroups(call, params, sizes);
   const rows = isForWarpgroups ? warpgroupRows : shape.warps * shape.warpTiles * tileRows;
@@ -43,20 +43,21 @@ export function manyQueries(call: AttentionCall, params: AttentionParams, sizes:
   const starts = sequences <= 1 ? 1 : blockTokens;
   const options = {
     threads: isForWarpgroups ? warpgroupThreads : shape.warps * lanes,
-    blocks: tokenBlocks * starts * kvHeads * headBlocks,
+    blocks: tokenBlocks * starts * kvHeads * headBlocks * valueBlocks,
     args: attentionArgs(call),
   };
   return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
-    const places = unflatten(k, k.block(), [0, starts, kvHeads, headBlocks]);
-    const [turn, start, kvHead, headBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32];
+    const places = unflatten(k, k.block(), [0, starts, kvHeads, headBlocks, valueBlocks]);
+    const [turn, start, kvHead, headBlock, valueBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32, U32];
+    const valueFirst = valueBlocks === 1 ? undefined : k.mul(valueBlock, sizes.valueWidth);
     // The last tokens see the most: they come first.
     const firstOfBlock = k.mul(k.sub(k.constant("u32", tokenBlocks - 1), turn), blockTokens);
     const end = k.min(k.add(firstOfBlock, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
     const first = k.add(firstOfBlock, start);
     k.ifUniform(k.compare("lt", first, end), () => {
       const run = (tokens: Tokens): void => {
-        const block = { tokens, kvHead, headBlock };
+        const block = { tokens, kvHead, headBlock, valueFirst };
         if (isForWarpgroups) warpgroupQueries(scope, call, { params, sizes }, block);
         else new ManyQueries(scope, call, { params, sizes, shape }, block).run();
       };
@@ -139,7 +140,8 @@ class ManyQueries {
     const { low, high } = this.#seenByBlock(seen);
     const { sequence } = elementAt(elementAt(rows, 0), 0);
     const tableRow = asValue(k, times(k, sequence, this.#scope.extent(elementAt(this.#call.inputs[4].shape, 1))));
-    const from = { tableRow, kvHead: this.#block.kvHead, high };
+    const { kvHead, valueFirst } = this.#block;
+    const from = { tableRow, kvHead, valueFirst, high };
     const stages = new KeyStages(this.#scope, this.#call, { params, sizes, ...shape }, from);
     stages.forEach(k.and(low, -shape.positions >>> 0), (stage, first) => {
       const isSeen = k.both(k.compare("lt", first, seen.high), k.compare("gt", k.add(first, shape.positions), seen.low));
@@ -228,11 +230,13 @@ class ManyQueries {
   /** Stores the rows of a tile: zeros if no position was seen. */
   #store(tile: QueryTile, rows: readonly TileRow[]): void {
     const { k } = this.#scope;
-    const { heads, valueWidth } = this.#form.sizes;
+    const { heads, valueWidth, valueBlocks } = this.#form.sizes;
+    const { valueFirst } = this.#block;
     for (const [r, { token, head, exists }] of rows.entries()) {
       const share = outputShare(this.#scope, this.#call.inputs[6] !== undefined, head, tile.finish(r));
       k.if(exists, () => {
-        const to = k.mul(k.mad(token, heads, head), valueWidth);
+        const row = k.mul(k.mad(token, heads, head), valueWidth * valueBlocks);
+        const to = valueFirst === undefined ? row : k.add(row, valueFirst);
         for (const { first, values } of tile.outputs(r)) {
           const at = k.at("f32", k.pointer("y", "f32"), k.add(to, first));
           const width = Math.min(4, values.length);

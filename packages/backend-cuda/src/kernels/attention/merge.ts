@@ -44,6 +44,8 @@ interface Item {
   readonly rowCount: U32;
   /** Number of its first row among those of the output. */
   readonly outputRow: U32;
+  /** First element of the output's rows that the item has. Default: the first one. */
+  readonly valueFirst: U32 | undefined;
 }
 
 /** Merges the parts of a block's warps, and those of the blocks of an item, and stores the item's rows. */
@@ -130,8 +132,9 @@ export class PartMerge {
   #store(row: U32, d: U32, { maximum, total, value }: Part): void {
     const { k } = this.#scope;
     const { sizes, hasSinks } = this.#layout;
-    const { firstHead, outputRow } = this.#item;
-    const at = k.mad(k.add(outputRow, row), sizes.valueWidth, d);
+    const { firstHead, outputRow, valueFirst } = this.#item;
+    const within = valueFirst === undefined ? d : k.add(d, valueFirst);
+    const at = k.mad(k.add(outputRow, row), sizes.valueWidth * sizes.valueBlocks, within);
     let [all, sum] = [total, value];
     if (hasSinks) {
       const sink = k.mul(k.load("sinks", k.add(firstHead, row)), Math.LOG2E);

@@ -53,19 +53,34 @@ export function valueFragments(k: PtxEmitter, rows: readonly (readonly U32[])[],
   return Array.from({ length: count }, (_, i) => [pair(0, i), pair(2, i)]);
 }
 
+/** A head of the cache, and the first element of its values that a block takes. Default: the first one. */
+export interface CacheHead {
+  readonly kvHead: U32;
+  readonly valueFirst?: U32 | undefined;
+}
+
 /** Rows of the cache in global memory, read as f16. */
 export class CacheRows {
   readonly #k: PtxEmitter;
   readonly #dtype: DType;
   readonly #rowElements: number;
+  readonly #keyWidth: number;
   readonly #head: U32;
+  readonly #valueFirst: U32 | undefined;
 
-  constructor({ k }: Scope, dtype: DType, { kvHeads, keyWidth, valueWidth }: AttentionSizes, kvHead: U32) {
+  constructor(
+    { k }: Scope,
+    dtype: DType,
+    { kvHeads, keyWidth, valueWidth, valueBlocks }: AttentionSizes,
+    { kvHead, valueFirst }: CacheHead,
+  ) {
     this.#k = k;
     this.#dtype = dtype;
-    const width = keyWidth + valueWidth;
+    this.#keyWidth = keyWidth;
+    const width = keyWidth + valueWidth * valueBlocks;
     this.#rowElements = kvHeads * width;
     this.#head = k.mul(kvHead, width);
+    this.#valueFirst = valueFirst;
   }
 
   /** Whether rows are read without conversion. */
@@ -80,10 +95,21 @@ export class CacheRows {
     return down === 0 ? first : k.at("u32", first, (down * this.#rowElements) / 2);
   }
 
-  /** Reads pieces of a slot's row, `from` elements after its start. `index` is the lane's part or row. */
-  read(slot: U32, from: number, pieces: readonly Piece[], index: U32): readonly (readonly U32[])[] {
+  /** Reads pieces of the key in a slot. `index` is the lane's part. */
+  keys(slot: U32, pieces: readonly Piece[], index: U32): readonly (readonly U32[])[] {
+    return this.read(slot, 0, pieces, index);
+  }
+
+  /** Reads pieces of the value in a slot. `index` is the lane's row. */
+  values(slot: U32, pieces: readonly Piece[], index: U32): readonly (readonly U32[])[] {
+    return this.read(slot, this.#keyWidth, pieces, index, this.#valueFirst);
+  }
+
+  /** Reads pieces of a slot's row, `from` elements after its start, or after element `start`. */
+  read(slot: U32, from: number, pieces: readonly Piece[], index: U32, start?: U32): readonly (readonly U32[])[] {
     const k = this.#k;
-    const row = k.mad(slot, this.#rowElements, this.#head);
+    const first = k.mad(slot, this.#rowElements, this.#head);
+    const row = start === undefined ? first : k.add(first, start);
     const starts = new Map<number, U32>();
     const pointers = new Map<number, Global<"u32">>();
     return pieces.map(({ first, stride, count }) => {

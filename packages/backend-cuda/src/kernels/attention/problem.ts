@@ -10,8 +10,10 @@ export type AttentionCall = Parameters<KernelOf<"attention">["launches"]>[0];
 /** Rows of a matrix product, and positions of its depth. */
 export const tileRows = 16;
 
-/** Most elements of a key and a value: the registers of a lane hold its part of a query and of an output. */
+/** Most elements of a key and of the part of a value that a block takes: the registers of a lane hold its part of a query and of an output. */
 const maxElements = 384;
+/** The same for caches in blocks, whose conversion takes registers. */
+const maxConverted = 320;
 
 /** Tokens from which on those of a sequence are taken together: in all, and for each sequence. */
 const promptTokens = 16;
@@ -22,7 +24,9 @@ export interface AttentionSizes {
   readonly heads: number;
   readonly kvHeads: number;
   readonly keyWidth: number;
+  /** Elements of a value that a block takes, and blocks that a value takes. */
   readonly valueWidth: number;
+  readonly valueBlocks: number;
   /** Heads of the queries that read the same head of the cache. */
   readonly group: number;
   /** Heads of a group that a block takes, and blocks that a group takes. */
@@ -37,7 +41,9 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
   const [q, cache, , , , seqLens] = call.inputs;
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, width] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
-  if (activations !== "half" || keyWidth % tileRows !== 0 || width % tileRows !== 0 || width > maxElements) return undefined;
+  const most = (cache.dtype === "q8_0" ? maxConverted : maxElements) - keyWidth;
+  const valueBlocks = [1, 2, 4].find((blocks) => (width - keyWidth) % (blocks * tileRows) === 0 && (width - keyWidth) / blocks <= most);
+  if (activations !== "half" || keyWidth % tileRows !== 0 || valueBlocks === undefined) return undefined;
   const group = heads / kvHeads;
   const headBlocks = Math.ceil(group / tileRows);
   const tokens = bucketElements(call, q.shape.slice(0, 1));
@@ -46,7 +52,8 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
     heads,
     kvHeads,
     keyWidth,
-    valueWidth: width - keyWidth,
+    valueWidth: (width - keyWidth) / valueBlocks,
+    valueBlocks,
     group,
     blockHeads: Math.min(group, tileRows),
     headBlocks,

@@ -1,5 +1,6 @@
 import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { Scope } from "../shared/kernel.ts";
+import type { CacheHead } from "./pieces.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows, tokenQuery } from "./problem.ts";
 import type { QueryRow } from "./softmax.ts";
 
@@ -10,9 +11,8 @@ export interface Tokens {
 }
 
 /** Tokens of one sequence, and the heads that read a head of the cache. */
-export interface QueryBlock {
+export interface QueryBlock extends CacheHead {
   readonly tokens: Tokens;
-  readonly kvHead: U32;
   readonly headBlock: U32;
 }
 

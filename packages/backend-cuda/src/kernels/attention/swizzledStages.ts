@@ -81,7 +81,7 @@ export class SwizzledStages {
     this.#call = call;
     this.#params = params;
     this.#source = source;
-    this.#rows = new CacheRows(scope, "f16", sizes, source.kvHead);
+    this.#rows = new CacheRows(scope, "f16", sizes, source);
     this.#rings = { keys: this.#ring(sizes.keyWidth), values: this.#ring(sizes.valueWidth) };
     k.if(k.compare("eq", k.thread(), 0), () => {
       for (const { full, free } of Object.values(this.#rings)) {

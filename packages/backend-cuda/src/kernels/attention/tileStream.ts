@@ -176,12 +176,12 @@ export class TileStream {
   #addEach(tile: QueryTile): void {
     const { k } = this.#scope;
     const { first, end, step } = this.#range;
-    const { slots, rows, pieces, lane, sizes } = this.#source;
+    const { slots, rows, pieces, lane } = this.#source;
     k.for(first, end, step, (position) => {
       slots.lookUp(position);
       const slot = slots.get(position);
       const products = this.#products(tile, (row, piece) => {
-        const [words] = rows.read(elementAt(slot.keys, row), 0, [elementAt(pieces.keys, piece)], lane.part);
+        const [words] = rows.keys(elementAt(slot.keys, row), [elementAt(pieces.keys, piece)], lane.part);
         return words as readonly U32[];
       });
       tile.weigh(products, { first: position, isStored: slot.isStored });
@@ -189,19 +189,19 @@ export class TileStream {
         this.#addValues(
           tile,
           i,
-          slot.values.flatMap((each) => rows.read(each, sizes.keyWidth, [piece], lane.row)),
+          slot.values.flatMap((each) => rows.values(each, [piece], lane.row)),
         );
     });
   }
 
   #keys({ keys }: TileSlot): Words {
     const { rows, pieces, lane } = this.#source;
-    return keys.map((slot) => rows.read(slot, 0, pieces.keys, lane.part));
+    return keys.map((slot) => rows.keys(slot, pieces.keys, lane.part));
   }
 
   #values({ values }: TileSlot): Words {
-    const { rows, pieces, lane, sizes } = this.#source;
-    return values.map((slot) => rows.read(slot, sizes.keyWidth, pieces.values, lane.row));
+    const { rows, pieces, lane } = this.#source;
+    return values.map((slot) => rows.values(slot, pieces.values, lane.row));
   }
 
   #products(tile: QueryTile, words: (row: number, piece: number) => readonly U32[]): readonly SumFragment[] {

@@ -26,9 +26,9 @@ export const warpgroupRows: number = consumers * 64;
 export function takesWarpgroups(
   { inputs: [, cache], gpu }: AttentionCall,
   { blockSize, softcap, alibi }: AttentionParams,
-  { keyWidth, valueWidth }: AttentionSizes,
+  { keyWidth, valueWidth, valueBlocks }: AttentionSizes,
 ): boolean {
-  const isWhole = [keyWidth, valueWidth].every((width) => width === 64 || width === 128);
+  const isWhole = valueBlocks === 1 && [keyWidth, valueWidth].every((width) => width === 64 || width === 128);
   const [slots] = cache.shape;
   const isTiled = blockSize % blockPositions === 0 && typeof slots === "number" && slots % blockSize === 0;
   // Both together take more registers than there are.
