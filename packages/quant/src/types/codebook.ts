@@ -82,15 +82,14 @@ export function scaleOf(type: CodebookType, bytes: Uint8Array, at: number, group
 
 /** A function that decodes whole blocks of a codebook type of `blockBytes` bytes. */
 export function codebookDequantizer(type: CodebookType, blockBytes: number): (bytes: Uint8Array, out: Float32Array) => void {
-  const { groupSize } = type;
-  const levels = Float64Array.from(type.levels);
+  const { levels, groupSize } = type;
   return (bytes, out) => {
     const read = codeReader(type);
-    for (let at = 0, to = 0; at < bytes.length; at += blockBytes) {
+    for (let at = 0, to = 0; at < bytes.length; at += blockBytes, to += codebookBlock) {
       const codes = read(bytes, at);
-      for (let group = 0, i = 0; i < codebookBlock; group++) {
-        const scale = scaleOf(type, bytes, at, group);
-        for (const end = i + groupSize; i < end; i++) out[to++] = scale * levels[codes[i]!]!;
+      for (let first = 0; first < codebookBlock; first += groupSize) {
+        const scale = scaleOf(type, bytes, at, first / groupSize);
+        for (let i = first; i < first + groupSize; i++) out[to + i] = scale * levels[codes[i]!]!;
       }
     }
   };
