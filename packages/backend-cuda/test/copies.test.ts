@@ -57,6 +57,37 @@ describe("copies of 16 bytes to shared memory", () => {
   });
 });
 
+/** One thread copies 16 bytes to shared memory, of which it reads `bytes`, and from there to y by a bulk copy. */
+function forwarded(k: PtxEmitter, bytes: number, missing?: "wait" | "fence"): void {
+  k.if(k.compare("eq", k.thread(), 0), () => {
+    const buffer = k.sharedMemory("u32", 4);
+    k.copyPiece(buffer, k.pointer("x", "u32"), k.constant("u32", bytes));
+    k.commitCopies();
+    if (missing !== "wait") k.waitCopies(0);
+    if (missing !== "fence") k.fenceAsyncProxy();
+    k.storeBulk(k.pointer("y", "u32"), buffer, 16);
+    k.commitBulk();
+    k.waitBulkReads(0);
+  });
+}
+
+describe("copies that others read beside the threads", () => {
+  const four = Float32Array.of(1, 2, 3, 4);
+  const target = "sm_90" as const;
+
+  test.each([16, 8, 0])("%i bytes, and zeros", async (bytes) => {
+    const y = await runOn(four, (k) => forwarded(k, bytes), { target });
+    expect([...y]).toEqual([...four].map((value, i) => (4 * i < bytes ? value : 0)));
+  });
+
+  test.each([
+    ["wait", /whose copy is under way|unwritten byte/],
+    ["fence", /without a fence for copies and products/],
+  ] as const)("without the %s", async (missing, message) => {
+    await expect(runOn(four, (k) => forwarded(k, 16, missing), { target })).rejects.toThrow(message);
+  });
+});
+
 /** A step of {@link summed} that a test leaves out. */
 type Count = "barrier before" | "count" | "barrier after";
 
