@@ -49,17 +49,16 @@ export function choose(scope: GpuScope, row: U32, n: number): void {
   const blocks = Math.ceil(n / blockLength);
   const work = workRow(scope, row, blocks);
   const options = optionsOf(k, row, n);
-  const { own, greatest, most } = greatestOf(k, work, blocks);
+  const { own, ownBlock, greatest, most } = greatestOf(k, work, blocks);
   const isBad = k.either(k.compare("lt", greatest, lowestKey), k.compare("ge", greatest, infinityKey));
   k.ifUniform(
     k.either(isBad, options.isGreedy),
     () => {
       // The greatest complement is the lowest index.
-      const found = k.variable("u32", 0);
-      k.for(k.lane(), blocks, k.lanes, (block) =>
-        visitBlock(k, work, block, greatest, (_key, id) => found.set(k.max(found.get(), k.xor(id, 0xffffffff)))),
-      );
-      const first = k.xor(most(found.get()), 0xffffffff);
+      const lowest = (isOne: Bool, index: U32): U32 => k.xor(most(k.select(isOne, k.xor(index, 0xffffffff), 0)), 0xffffffff);
+      const block = k.min(lowest(k.compare("eq", own, greatest), ownBlock), blocks - 1);
+      const place = k.min(k.lane(), blockLength - 1);
+      const first = lowest(k.compare("eq", work.key(block, place), greatest), k.add(k.mul(block, blockLength), place));
       k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, k.select(isBad, k.constant("u32", 0xffffffff), first)));
     },
     () => {

@@ -1,4 +1,4 @@
-import { leastTemperature, samplingConstants } from "@centella/core/backend";
+import { elementAt, leastTemperature, samplingConstants } from "@centella/core/backend";
 import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, times, timesPlus } from "../extent.ts";
 import type { GpuScope } from "../kernel.ts";
@@ -79,17 +79,34 @@ export function optionsOf(k: Emitter, row: U32, n: number): RowOptions {
   };
 }
 
-/** The greatest key of a lane's blocks, of all blocks, and a function that returns the greatest u32 of the group's. */
-export function greatestOf(
-  k: Emitter,
-  row: WorkRow,
-  blocks: number,
-): { readonly own: U32; readonly greatest: U32; readonly most: (own: U32) => U32 } {
+/** Blocks of a lane whose greatest keys are read together, so that their loads overlap. */
+const inFlight = 4;
+
+interface GreatestKeys {
+  /** The greatest key of the lane's blocks, and the first block that has it. */
+  readonly own: U32;
+  readonly ownBlock: U32;
+  /** The greatest of all blocks. */
+  readonly greatest: U32;
+  /** The greatest u32 of the group's. */
+  readonly most: (own: U32) => U32;
+}
+
+/** The greatest keys of a row. Lane `i` has the blocks `i`, `i + lanes`, and so on. */
+export function greatestOf(k: Emitter, row: WorkRow, blocks: number): GreatestKeys {
   const reduce = k.reducer(["u32"]);
   const most = (value: U32): U32 => reduce([value], ([a], [b]) => [k.max(a, b)])[0];
-  const own = k.variable("u32", 0);
-  k.for(k.lane(), blocks, k.lanes, (block) => own.set(k.max(own.get(), row.greatest(block))));
-  return { own: own.get(), greatest: most(own.get()), most };
+  const [own, ownBlock] = [k.variable("u32", 0), k.variable("u32", 0)];
+  k.for(k.lane(), blocks, inFlight * k.lanes, (first) => {
+    const places = Array.from({ length: inFlight }, (_, i) => k.add(first, i * k.lanes));
+    const keys = places.map((block) => k.select(k.compare("lt", block, blocks), row.greatest(k.min(block, blocks - 1)), 0));
+    for (const [i, key] of keys.entries()) {
+      const isGreater = k.compare("gt", key, own.get());
+      ownBlock.set(k.select(isGreater, elementAt(places, i), ownBlock.get()));
+      own.set(k.select(isGreater, key, own.get()));
+    }
+  });
+  return { own: own.get(), ownBlock: ownBlock.get(), greatest: most(own.get()), most };
 }
 
 /** Weights of a row's logits by their keys, 0 for excluded tokens. */
