@@ -66,7 +66,7 @@ export class PtxWriter {
   protected sharedBytes = 0;
   protected sharedAlignment: SharedAlignment = 16;
   /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
-  blocksPerMultiprocessor: 1 | 2 | undefined;
+  blocksPerMultiprocessor: 1 | 2 | 8 | undefined;
 
   /** `params` are names of 64-bit addresses of global memory, the only kind of parameter. */
   constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80") {

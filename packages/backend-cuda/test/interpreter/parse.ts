@@ -44,7 +44,7 @@ export function parse(ptx: string): ParsedKernel {
       line === "" ||
       line === "{" ||
       line === "}" ||
-      /^\.(version 8\.0|target sm_(80|90|90a)|address_size 64|minnctapersm [12])$/.test(line)
+      /^\.(version 8\.0|target sm_(80|90|90a)|address_size 64|minnctapersm [128])$/.test(line)
     )
       continue;
     const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);

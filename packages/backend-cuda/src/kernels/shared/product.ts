@@ -15,6 +15,7 @@ import {
   type U32,
   unflatten,
 } from "@centella/gpu-kernels";
+import { isHalf } from "@centella/quant";
 import { warpSum } from "../../ptx/reduce.ts";
 import type { Var } from "../../ptx/writer.ts";
 import {
@@ -71,6 +72,8 @@ export function vectorProduct(call: KernelCall, given: Product): Launch {
   const options = { threads: vectorWarps * lanes, blocks, args: argsOf(call, given) };
   return launch(call, `matmulVector_${nameOf(call, given)}`, options, (scope) => {
     const { k } = scope;
+    // Otherwise ptxas keeps to 56 registers for halves on sm_90, and spills.
+    if (call.gpu.target !== "sm_80" && isHalf(elementAt(call.inputs, 1).dtype)) k.blocksPerMultiprocessor = 8;
     const thread = k.thread();
     const lane = k.and(thread, lanes - 1);
     const [batch, columnBlock] = unflatten(k, k.block(), [1, columnBlocks]);
