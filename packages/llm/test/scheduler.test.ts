@@ -120,13 +120,16 @@ test("a run that is over when its token is fed answers at once", async () => {
   expect(sequence.ids).toEqual([4, 6]);
 });
 
-test("each row of a draft has a mask of its own", async () => {
-  const { scheduler, runs, pool } = setUp(1);
+test("each row of a draft has a mask of its own, and only the chosen tokens are read", async () => {
+  const { scheduler, runs, pool, read } = setUp(1);
   const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
   const choice = { sampling, position: 30, masks };
-  void scheduler.feedChoosing(await pool.acquire({}), [6, 7, 8], { rows: "all", isDraft: true }, choice);
+  const chosen = scheduler.feedChoosing(await pool.acquire({}), [6, 7, 8], { rows: "all", isDraft: true }, choice);
   await turns();
   expect(runs[0]!.inputs).toMatchObject({ tokens: [6, 7, 8], drawPositions: [30, 31, 32], masks: [1, 2, 4], maskRows: [0, 1, 2] });
+  runs[0]!.end(7, 8, 9);
+  expect([...(await chosen)]).toEqual([7, 8, 9]);
+  expect(read).toEqual([["chosen", 12]]);
 });
 
 test("runs have the options of each row, and those made ahead the next positions", async () => {
