@@ -34,6 +34,8 @@ interface Run {
   readonly lengths: readonly number[];
   /** Positions of each sequence whose blocks are in the cache. Default: all. */
   readonly stored?: number;
+  /** A token of a sequence that does not exist. Default: none. */
+  readonly lost?: number;
 }
 
 /** Runs attention on the interpreter and on the reference; returns the largest difference of each run, NaN for a NaN. */
@@ -64,14 +66,15 @@ async function differences(
   program.output("y", program.attention(...inputs, { ...options, ...further }));
   const plan = await backend.compile(program);
   const found: number[] = [];
-  for (const { tokens, lengths, stored: inCache = Number.POSITIVE_INFINITY } of runs) {
+  for (const { tokens, lengths, stored: inCache = Number.POSITIVE_INFINITY, lost = -1 } of runs) {
     const seqOf = Int32Array.from(tokens.flatMap((count, sequence) => new Array<number>(count).fill(sequence)));
     const positions = Int32Array.from(tokens.flatMap((count, s) => Array.from({ length: count }, (_, i) => lengths[s]! - count + i)));
     const q = uniform(seqOf.length, seqOf.length * heads * keyWidth);
     // Blocks from the last one to the first one.
     const blockTable = Int32Array.from({ length: lengths.length * maxBlocks }, (_, i) => lengths.length * maxBlocks - 1 - i);
     const given = blockTable.map((block, i) => ((i % maxBlocks) * blockSize < inCache ? block : 100_000));
-    const y = plan.run({ q, positions, seqOf, blockTable: given, seqLens: Int32Array.from(lengths) }).y!;
+    const sequencesOf = seqOf.map((sequence, t) => (t === lost ? 100_000 : sequence));
+    const y = plan.run({ q, positions, seqOf: sequencesOf, blockTable: given, seqLens: Int32Array.from(lengths) }).y!;
     const got = await y.data();
     const tensor = <D extends Float32Array | Int32Array>(data: D, ...shape: readonly number[]) => ({
       spec: { dtype: data instanceof Int32Array ? ("i32" as const) : ("f32" as const), shape },
@@ -96,6 +99,8 @@ async function differences(
       want,
     );
     expect(got.length).toBe(want.data.length);
+    const row = heads * valueWidth;
+    if (lost >= 0) want.data.fill(0, lost * row, (lost + 1) * row);
     found.push(want.data.reduce((most, value, i) => Math.max(most, Math.abs(value - got[i]!)), 0));
   }
   await backend.dispose();
@@ -181,5 +186,16 @@ test.each<readonly [string, Partial<Form>, Run]>([
   ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [200], stored: 64 }],
 ])("blocks beyond the cache: %s", async (_name, form, run) => {
   const [difference] = await differences({ ...plain, ...form, params: { causal: false } }, [run]);
+  expect(difference).toBeLessThan(limit);
+});
+
+// A token of a sequence that does not exist sees nothing.
+test.each<readonly [string, Partial<Form>, Run]>([
+  ["few tokens", {}, { tokens: [3], lengths: [40], lost: 1 }],
+  ["many tokens", {}, { tokens: [33], lengths: [100], lost: 0 }],
+  ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [200], lost: 0 }],
+  ["many tokens of two sequences", {}, { tokens: [20, 12], lengths: [40, 40], lost: 22 }],
+])("a token without a sequence: %s", async (_name, form, run) => {
+  const [difference] = await differences({ ...plain, ...form }, [run]);
   expect(difference).toBeLessThan(limit);
 });

@@ -31,7 +31,7 @@ function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes, { softcap, alibi
  * head of the cache. Its warps share tiles of keys and values, which copies bring to shared memory ahead of their use.
  */
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const [q, cache, , , , seqLens] = call.inputs;
+  const [q, cache, , , blockTable, seqLens] = call.inputs;
   const { kvHeads, blockHeads, headBlocks, valueBlocks } = sizes;
   const shape = blockShapeOf(sizes, params);
   const isForWarpgroups = takesWarpgroups(call, params, sizes);
@@ -57,7 +57,10 @@ export function manyQueries(call: AttentionCall, params: AttentionParams, sizes:
     const first = k.add(firstOfBlock, start);
     k.ifUniform(k.compare("lt", first, end), () => {
       const run = (tokens: Tokens): void => {
-        const block = { tokens, kvHead, headBlock, valueFirst };
+        // Tokens that do not belong to the only sequence see nothing.
+        const sequence = starts === 1 ? k.constant("u32", 0) : k.bitcast("u32", k.loadInteger("seqOf", tokens.first));
+        const tableRow = asValue(k, times(k, sequence, scope.extent(elementAt(blockTable.shape, 1))));
+        const block = { tokens, kvHead, headBlock, valueFirst, tableRow };
         if (isForWarpgroups) warpgroupQueries(scope, call, { params, sizes }, block);
         else new ManyQueries(scope, call, { params, sizes, shape }, block).run();
       };
@@ -138,9 +141,7 @@ class ManyQueries {
     const tiles = rows.map((each) => new QueryTile(this.#scope, { params, sizes }, { lane: this.#lane, rows: each }, pieces));
     const seen = this.#seenByWarp(rows.flat());
     const { low, high } = this.#seenByBlock(seen);
-    const { sequence } = elementAt(elementAt(rows, 0), 0);
-    const tableRow = asValue(k, times(k, sequence, this.#scope.extent(elementAt(this.#call.inputs[4].shape, 1))));
-    const { kvHead, valueFirst } = this.#block;
+    const { kvHead, valueFirst, tableRow } = this.#block;
     const from = { tableRow, kvHead, valueFirst, high };
     const stages = new KeyStages(this.#scope, this.#call, { params, sizes, ...shape }, from);
     stages.forEach(k.and(low, -shape.positions >>> 0), (stage, first) => {

@@ -10,9 +10,11 @@ export interface Tokens {
   readonly end: U32;
 }
 
-/** Tokens of one sequence, and the heads that read a head of the cache. */
+/** Tokens of one sequence, or of the only one and none, and the heads that read a head of the cache. */
 export interface QueryBlock extends CacheHead {
   readonly tokens: Tokens;
+  /** Index of the sequence's first entry in the block table. */
+  readonly tableRow: U32;
   readonly headBlock: U32;
 }
 

@@ -1,5 +1,5 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type Bool, type F32, times, type U32 } from "@centella/gpu-kernels";
+import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { LeftFragment, SumFragment } from "../../ptx/matrix.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
@@ -49,9 +49,8 @@ export function warpgroupQueries(
 ): void {
   const { k } = scope;
   k.blocksPerMultiprocessor = 1;
-  const { first, count, high, sequence } = seenByBlock(scope, call, form.params, block);
-  const tableRow = asValue(k, times(k, sequence, scope.extent(elementAt(call.inputs[4].shape, 1))));
-  const stages = new SwizzledStages(scope, call, form, { tableRow, kvHead: block.kvHead, first, count, high });
+  const { first, count, high } = seenByBlock(scope, call, form.params, block);
+  const stages = new SwizzledStages(scope, call, form, { tableRow: block.tableRow, kvHead: block.kvHead, first, count, high });
   k.sync();
   k.if(
     k.compare("ge", k.thread(), consumers * warpgroupLanes),
@@ -66,13 +65,13 @@ export function warpgroupQueries(
   );
 }
 
-/** The positions that the tokens of a block see, as tiles from `first` on, and the tokens' sequence. */
+/** The positions that the tokens of a block see: stages from `first` on, and their end. */
 function seenByBlock(
   scope: Scope,
   call: AttentionCall,
   params: AttentionParams,
   { tokens }: QueryBlock,
-): { readonly first: U32; readonly count: U32; readonly high: U32; readonly sequence: U32 } {
+): { readonly first: U32; readonly count: U32; readonly high: U32 } {
   const { k } = scope;
   const own = k.add(tokens.first, k.thread());
   const query = tokenQuery(scope, call, params, k.min(own, k.sub(tokens.end, 1)));
@@ -85,7 +84,7 @@ function seenByBlock(
   const { positions } = SwizzledStages;
   const first = k.and(low, -positions >>> 0);
   const left = k.sub(k.max(high, first), first);
-  return { first, count: k.quotient(k.add(left, positions - 1), positions), high, sequence: query.sequence };
+  return { first, count: k.quotient(k.add(left, positions - 1), positions), high };
 }
 
 /** A warpgroup that multiplies. */
