@@ -30,13 +30,14 @@ import {
 } from "@centella/core/backend";
 import type { KernelTable } from "@centella/gpu-kernels";
 import { boolean, checkOptions, isRecord, type Kinds, kind, listOf, oneOf } from "@centella/quant/checks";
-import { experimentalFeatures, optionalFeatures } from "./device/capabilities.ts";
+import { type Capabilities, experimentalFeatures, optionalFeatures } from "./device/capabilities.ts";
 import { type OpenDevice, openDevice, type WebgpuOptions } from "./device/device.ts";
 import { timeCopies, uploadTensor } from "./device/deviceTensor.ts";
 import { deviceBytes } from "./device/layout.ts";
 import { DeviceQueue } from "./device/queue.ts";
 import { fusionLimits, kernelTableFor } from "./kernels/index.ts";
 import type { Kernel } from "./kernels/shared/kernel.ts";
+import { readsUnits } from "./kernels/shared/roundedUnits.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
@@ -80,6 +81,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly fusion: FusionLimits;
   readonly plans: Set<WebgpuPlan> = new Set();
   #queue: DeviceQueue;
+  readonly #capabilities: Capabilities;
   readonly #kernels: KernelTable<Kernel>;
   readonly #open: () => Promise<OpenDevice>;
   #recovery: Promise<Recovery> | undefined;
@@ -91,6 +93,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     this.#open = open;
     this.device = info;
     this.fusion = fusionLimits(capabilities);
+    this.#capabilities = capabilities;
     this.#kernels = kernelTableFor(capabilities);
   }
 
@@ -112,9 +115,10 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     this.#queue.check();
   }
 
-  /** No kernel here multiplies packed 8-bit integers, for which "ggml" would be faster with block types. */
+  /** Blocks of codes are multiplied with codes of activations where the device has packed dot products, in a fraction of the instructions. */
   preferredActivations(weights: DType): Activations {
-    return weights === "f32" ? "f32" : "half";
+    if (weights === "f32") return "f32";
+    return readsUnits(weights, "q8_0", this.#capabilities) ? "ggml" : "half";
   }
 
   unsupported(op: AnyOp, inputs: readonly (TensorSpec | undefined)[], params: object, output: TensorSpec): string | undefined {

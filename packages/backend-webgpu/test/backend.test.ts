@@ -42,10 +42,14 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     return program;
   };
 
-  test("products with weights below f32 are fastest with halves", async () => {
-    const { backend } = await open();
-    const types = ["f32", "f16", "q8_0", "q4_K"] as const;
-    expect(types.map((type) => backend.preferredActivations?.(type))).toEqual(["f32", "half", "half", "half"]);
+  test("products with blocks of codes are fastest with codes where there are packed dot products, else with halves", async () => {
+    const types = ["f32", "f16", "q8_0", "q4_K", "iq2_xs"] as const;
+    const preferred = ({ backend }: Awaited<ReturnType<typeof open>>) => types.map((type) => backend.preferredActivations?.(type));
+    expect(preferred(await open())).toEqual(["f32", "half", "ggml", "ggml", "ggml"]);
+    const without = await openBackend({ disabledFeatures: ["packed_4x8_integer_dot_product"] });
+    if (typeof without === "string") throw new Error(without);
+    expect(preferred(without)).toEqual(["f32", "half", "half", "half", "half"]);
+    await without.backend.dispose();
   });
 
   test("the device reports its limit for one tensor, and not its free memory", async () => {

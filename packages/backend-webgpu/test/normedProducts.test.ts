@@ -36,6 +36,10 @@ async function results(backend: Backend, form: Form, rows: number, isApart: bool
   return { steps, data };
 }
 
+function largestDifference(a: TypedArray, b: TypedArray): number {
+  return Math.max(...Array.from(a, (value, i) => Math.abs(value - b[i]!)));
+}
+
 const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 
 describe.skipIf(typeof opened === "string")(`a norm in the dispatch of its products${reason}`, () => {
@@ -54,7 +58,10 @@ describe.skipIf(typeof opened === "string")(`a norm in the dispatch of its produ
     for (const rows of [1, 3]) {
       const [together, apart] = [await results(backend, form, rows, false), await results(backend, form, rows, true)];
       expect([together.steps, apart.steps]).toEqual([2, 3]);
-      expect(together.data).toEqual(apart.data);
+      // Packed products add up the squares of a norm in another order; a difference in the last bit may change a code.
+      const isPacked = form.activations === "ggml" && form.dtype !== "bf16";
+      if (!isPacked) expect(together.data).toEqual(apart.data);
+      else for (const [i, data] of together.data.entries()) expect(largestDifference(data, apart.data[i]!)).toBeLessThan(0.02);
     }
   });
 });

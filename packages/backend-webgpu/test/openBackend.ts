@@ -13,14 +13,14 @@ export interface OpenedBackend {
 }
 
 /** A backend for tests, or the reason why there is none. */
-export async function openBackend(): Promise<OpenedBackend | string> {
+export async function openBackend(options: WebgpuOptions = {}): Promise<OpenedBackend | string> {
   useSwiftShader();
   let device: GPUDevice | undefined;
   try {
     const gpu = intercept(await dawn(), (made) => {
       device = made;
     });
-    const backend = await webgpu({ gpu }).open();
+    const backend = await webgpu({ ...options, gpu }).open();
     return {
       backend,
       get device() {

@@ -48,10 +48,11 @@ export {
   type Prologue,
 } from "./kernel.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
-export { normLanes } from "./kernels/rmsNorm.ts";
+export { factorOf, normedElement, normLanes } from "./kernels/rmsNorm.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
-export { type RoundedType, roundActivationsStep } from "./roundActivations.ts";
+export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
+export { groupSum } from "./shared/groups.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
 export {
@@ -65,4 +66,4 @@ export {
   stagedNormArgs,
   stageNorm,
 } from "./stagedNorm.ts";
-export { type BlockWords, loadUnit, type Unit, unitWeights } from "./units.ts";
+export { type BlockWords, loadUnit, loadUnits, type Unit, unitsAtOnce, unitWeights } from "./units.ts";

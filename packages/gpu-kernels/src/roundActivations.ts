@@ -14,7 +14,7 @@ export type RoundedType = ActivationType | "f16" | "bf16";
 const lanes = 32;
 
 /** Elements of a block. */
-const blockElements: Readonly<Record<ActivationType, number>> = { q8_0: 32, q8_1: 32, q8_K: 256 };
+export const activationBlock: Readonly<Record<ActivationType, number>> = { q8_0: 32, q8_1: 32, q8_K: 256 };
 
 /** What a step that rounds reads, and where it stores the result. */
 interface RoundingArguments {
@@ -55,7 +55,7 @@ function transposedAt(k: Emitter, index: U32, rows: Extent, columns: Extent): Ex
 }
 
 function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolean, args: RoundingArguments): GpuStep {
-  const perBlock = blockElements[type];
+  const perBlock = activationBlock[type];
   const [first = 1, last = perBlock] = a.shape.slice(-2);
   const [m, depth] = transposed ? [last, first] : [first, last];
   // The depth equals that of the weight: a whole number of blocks.
@@ -79,7 +79,7 @@ function roundBlocksStep(a: TensorSpec, type: ActivationType, transposed: boolea
 
 /** Rounds a block. `elementAt(i)` is the index in `y` of the lane's i-th element, `sourceAt` the index of an element in `a`. */
 function roundBlock({ k }: GpuScope, type: ActivationType, elementAt: (i: number) => U32, sourceAt: (element: U32) => Extent): void {
-  const elements = Array.from({ length: blockElements[type] / lanes }, (_, i) => elementAt(i));
+  const elements = Array.from({ length: activationBlock[type] / lanes }, (_, i) => elementAt(i));
   const values = elements.map((element): Located => [k.load("a", sourceAt(element)), element]);
   const scales = scalesOf(k, type, type === "q8_K" ? firstLargest(k, values) : largestMagnitude(k, values));
   for (const [value, element] of values) k.store("y", element, roundedBy(k, type, value, scales));
@@ -115,7 +115,7 @@ export function roundStaged(
   const parts = asValue(k, divide(k, count, partElements)[0]);
   const values = k.shared("f32", capacity / partElements);
   const places = k.shared("u32", capacity / partElements);
-  const perBlock = blockElements[type] / partElements;
+  const perBlock = activationBlock[type] / partElements;
   forEachOf(scope, parts, (part) => {
     const [value, place] = largestOfPart(k, staged, part);
     values.set(part, value);
@@ -163,7 +163,8 @@ function largerOf(k: Emitter, a: Located, b: Located): Located {
   return [k.select(isBetter, b[0], a[0]), k.select(isBetter, b[1], a[1])];
 }
 
-interface Scales {
+/** Scales of a block of activations. */
+export interface ActivationScales {
   /** Multiplies values before they are rounded to whole numbers. */
   readonly inverse: F32;
   /** Multiplies the whole numbers. */
@@ -174,7 +175,7 @@ interface Scales {
  * The scales of a block. q8_0 and q8_1, from the largest magnitude: `step = f16(largest / 127)`, `inverse = 127 / largest`. q8_K, from the
  * first value of the largest magnitude: `inverse = -127 / largest`, `step = 1 / inverse`.
  */
-function scalesOf(k: Emitter, type: ActivationType, largest: F32): Scales {
+export function scalesOf(k: Emitter, type: ActivationType, largest: F32): ActivationScales {
   const isZero = k.compare("eq", largest, 0);
   const zero = k.constant("f32", 0);
   if (type !== "q8_K") {
@@ -187,7 +188,12 @@ function scalesOf(k: Emitter, type: ActivationType, largest: F32): Scales {
   return { inverse: k.select(isZero, zero, inverse), step: k.select(isZero, zero, k.divRounded(k.constant("f32", 1), inverse)) };
 }
 
-function roundedBy(k: Emitter, type: ActivationType, value: F32, { inverse, step }: Scales): F32 {
+/** The code of a value, a whole number from -128 to 127. */
+export function roundedCode(k: Emitter, type: ActivationType, value: F32, { inverse }: ActivationScales): F32 {
   const rounded = k.round(k.mul(value, inverse));
-  return k.mul(type === "q8_K" ? k.min(rounded, 127) : rounded, step);
+  return type === "q8_K" ? k.min(rounded, 127) : rounded;
+}
+
+function roundedBy(k: Emitter, type: ActivationType, value: F32, scales: ActivationScales): F32 {
+  return k.mul(roundedCode(k, type, value, scales), scales.step);
 }

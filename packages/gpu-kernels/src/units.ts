@@ -26,14 +26,26 @@ export interface BlockWords extends BlockBytes {
   words(at: U32 | number, count: number): readonly U32[];
 }
 
-/** A block and the number of one of its units. */
+/** A {@link Unit} of a row. */
+export interface PlacedUnit extends Unit {
+  /** Number of the unit in the row. */
+  readonly index: U32;
+}
+
+/** A step of a row that is read a few units at a time. */
+export interface StepPlace {
+  /** Number of the row's first step among those of all rows. */
+  readonly first: U32;
+  /** Number of the step in the row. */
+  readonly step: U32;
+}
+
+/** A block that is read unit by unit. */
 class UnitBlock extends Block {
-  readonly unit: U32;
   readonly #words: BlockWords["words"];
 
-  constructor(k: Emitter, bytes: BlockWords, unit: U32) {
+  constructor(k: Emitter, bytes: BlockWords) {
     super(k, bytes);
-    this.unit = unit;
     this.#words = (at, count) => bytes.words(at, count);
   }
 
@@ -94,64 +106,78 @@ class UnitBlock extends Block {
     return this.k.mul(d, this.k.convert("f32", value));
   }
 
-  /** One value for each half of the unit; `at` is the number of the half in the block. */
-  halves<T>(value: (at: U32) => T): readonly T[] {
+  /** One value for each half of a unit; `at` is the number of the half in the block. */
+  halves<T>(unit: U32, value: (at: U32) => T): readonly T[] {
     const { k } = this;
-    const first = k.shiftLeft(this.unit, 1);
+    const first = k.shiftLeft(unit, 1);
     return [value(first), value(k.add(first, 1))];
   }
 }
 
-type UnitReader = (block: UnitBlock) => Unit;
+/** Reads unit `unit` of a block. */
+type UnitReader = (block: UnitBlock, unit: U32) => Unit;
 
-/** Scales and offsets of q4_K and q5_K, from the first 16 bytes of the block. */
-function affine(block: UnitBlock): Required<Pick<Unit, "scales" | "offsets">> {
-  const { k, unit } = block;
-  const [first, ...packed] = tupleOf(block.words(0, 4), 4);
-  const place = k.shiftLeft(k.and(unit, 3), 3);
-  const [scale, minimum] = block.sixBits(
-    unit,
-    mapTuple(packed, (word) => k.and(k.shiftRight(word, place), 0xff)),
-  );
-  const [d, dmin] = [k.fromHalf(k.and(first, 0xffff)), k.fromHalf(k.shiftRight(first, 16))];
-  return { scales: [block.times(d, scale)], offsets: [k.neg(block.times(dmin, minimum))] };
+/** Reads two units of a block whose codes are nibbles of the same 32 bytes: those from `32 * pair` on in their array. */
+interface PairReader {
+  /** Base-2 logarithm of the distance between the numbers of the two units. */
+  readonly distance: 0 | 1;
+  /** Reads what both units share, then returns the unit of each half: 0 for low nibbles, 1 for high ones. */
+  readonly read: (block: UnitBlock, pair: U32) => (half: U32 | number, unit: U32) => Unit;
 }
 
-/** Low and high nibbles of 32 bytes for every two units, from byte `at` on. */
-function pairedNibbles(block: UnitBlock, at: number): readonly U32[] {
-  const { k, unit } = block;
-  const from = k.add(k.shiftLeft(k.shiftRight(unit, 1), 5), at);
-  return block.codes(block.words(from, 8), k.shiftLeft(k.and(unit, 1), 2), 4);
+/** Bits to shift by for the codes of a half. */
+function shiftOf(k: Emitter, half: U32 | number, bits: number): U32 | number {
+  return typeof half === "number" ? half * bits : k.mul(half, bits);
+}
+
+/** Scales and offsets of q4_K and q5_K, from the first 16 bytes of the block. */
+function affine(block: UnitBlock): (unit: U32) => Required<Pick<Unit, "scales" | "offsets">> {
+  const { k } = block;
+  const [first, ...packed] = tupleOf(block.words(0, 4), 4);
+  const [d, dmin] = [k.fromHalf(k.and(first, 0xffff)), k.fromHalf(k.shiftRight(first, 16))];
+  return (unit) => {
+    const place = k.shiftLeft(k.and(unit, 3), 3);
+    const [scale, minimum] = block.sixBits(
+      unit,
+      mapTuple(packed, (word) => k.and(k.shiftRight(word, place), 0xff)),
+    );
+    return { scales: [block.times(d, scale)], offsets: [k.neg(block.times(dmin, minimum))] };
+  };
+}
+
+/** The 32 bytes of each pair of units whose codes are their nibbles, from byte `at` on. */
+function sharedNibbles(block: UnitBlock, pair: U32, at: number): readonly U32[] {
+  return block.words(block.k.add(block.k.shiftLeft(pair, 5), at), 8);
 }
 
 /** Bit pairs of 32 bytes for every four units, from byte `at` on. */
-function pairs(block: UnitBlock, at: number): readonly U32[] {
-  const { k, unit } = block;
+function bitPairs(block: UnitBlock, unit: U32, at: number): readonly U32[] {
+  const { k } = block;
   const from = k.add(k.shiftLeft(k.shiftRight(unit, 2), 5), at);
   return block.codes(block.words(from, 8), k.shiftLeft(k.and(unit, 3), 1), 2);
 }
 
-const ternary: UnitReader = (block) => ({ words: pairs(block, 0), ...block.centre([block.half(64)], 1) });
+const ternary: UnitReader = (block, unit) => ({ words: bitPairs(block, unit, 0), ...block.centre([block.half(64)], 1) });
 
 /** Reads blocks that quant's `recode` wrote from a codebook type. */
 function recodedReader(form: RecodedForm): UnitReader {
   const { groupSize, levels: values = [] } = form.layout;
-  return (block) => {
-    const words = block.leveled(block.nibbles(block.words(block.k.shiftLeft(block.unit, 4), 4)), values);
+  return (block, unit) => {
+    const words = block.leveled(block.nibbles(block.words(block.k.shiftLeft(unit, 4), 4)), values);
     const scale = (group: U32): F32 => block.recodedScale(form, group);
-    return { words, scales: groupSize === unitWeights ? [scale(block.unit)] : block.halves(scale) };
+    return { words, scales: groupSize === unitWeights ? [scale(unit)] : block.halves(unit, scale) };
   };
 }
 
 const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
-  q1_0: (block) => {
-    const { k, unit } = block;
+  q1_0: (block, unit) => {
+    const { k } = block;
     const [mask] = tupleOf(block.words(k.add(k.shiftLeft(unit, 2), 2), 1), 1);
     const d = block.half(0);
     return { words: block.spread(mask), scales: [k.mul(d, 2)], offsets: [k.neg(d)] };
   },
-  q2_0: (block) => {
-    const { k, unit } = block;
+  q2_0: (block, unit) => {
+    const { k } = block;
     // The pairs of a byte become the lowest bits of the bytes of a word.
     const spread = (byte: U32): U32 => {
       const nibbles = k.and(k.or(byte, k.shiftLeft(byte, 12)), 0x000f000f);
@@ -175,17 +201,17 @@ const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
   },
   q8_0: (block) => ({ words: block.words(2, 8), scales: [block.half(0)] }),
   q8_1: (block) => ({ words: block.words(4, 8), scales: [block.half(0)] }),
-  q8_K: (block) => {
-    const { k, unit } = block;
+  q8_K: (block, unit) => {
+    const { k } = block;
     const [d] = tupleOf(block.words(0, 1), 1);
     return { words: block.words(k.add(k.shiftLeft(unit, 5), 4), 8), scales: [k.bitcast("f32", d)] };
   },
   tq1_0: ternary,
   tq2_0: ternary,
-  nvfp4: (block) => {
-    const [first, second, third, fourth] = tupleOf(block.words(block.k.add(block.k.shiftLeft(block.unit, 4), 4), 4), 4);
+  nvfp4: (block, unit) => {
+    const [first, second, third, fourth] = tupleOf(block.words(block.k.add(block.k.shiftLeft(unit, 4), 4), 4), 4);
     const codes = [...block.nibbles([first, second]), ...block.nibbles([third, fourth])];
-    return { words: block.leveled(codes, doubled), scales: block.halves((at) => block.halvedFloat(at)) };
+    return { words: block.leveled(codes, doubled), scales: block.halves(unit, (at) => block.halvedFloat(at)) };
   },
   iq4_nl: (block) => ({ words: block.leveled(block.nibbles(block.words(2, 4)), levels), scales: [block.half(0)] }),
   mxfp4: (block) => {
@@ -197,44 +223,29 @@ const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
     const scale = k.mul(power(half), power(k.sub(e, half)));
     return { words: block.leveled(block.nibbles(block.words(1, 4)), doubled), scales: [scale] };
   },
-  q2_K: (block) => {
+  q2_K: (block, unit) => {
     const { k } = block;
     const [d, dmin] = [block.half(80), block.half(82)];
-    const bytes = block.halves((at) => block.byte(at));
+    const bytes = block.halves(unit, (at) => block.byte(at));
     return {
-      words: pairs(block, 16),
+      words: bitPairs(block, unit, 16),
       scales: bytes.map((byte) => block.times(d, k.and(byte, 15))),
       offsets: bytes.map((byte) => k.neg(block.times(dmin, k.shiftRight(byte, 4)))),
     };
   },
-  q3_K: (block) => {
-    const { k, unit } = block;
+  q3_K: (block, unit) => {
+    const { k } = block;
     const d = block.half(108);
-    const scales = block.halves((at) => {
+    const scales = block.halves(unit, (at) => {
       const low = k.and(k.shiftRight(block.byte(k.add(k.and(at, 7), 96)), k.shiftLeft(k.shiftRight(at, 3), 2)), 15);
       const high = k.and(k.shiftRight(block.byte(k.add(k.and(at, 3), 104)), k.shiftLeft(k.shiftRight(at, 2), 1)), 3);
       return centred(k, d, k.or(low, k.shiftLeft(high, 4)), 32);
     });
     const third = block.codes(block.words(0, 8), unit, 1);
-    return { words: block.joined(pairs(block, 32), third, 2), ...block.centre(scales, 4) };
+    return { words: block.joined(bitPairs(block, unit, 32), third, 2), ...block.centre(scales, 4) };
   },
-  q4_K: (block) => ({ words: pairedNibbles(block, 16), ...affine(block) }),
-  q5_K: (block) => {
-    const fifth = block.codes(block.words(16, 8), block.unit, 1);
-    return { words: block.joined(pairedNibbles(block, 48), fifth, 4), ...affine(block) };
-  },
-  q6_K: (block) => {
-    const { k, unit } = block;
-    const d = block.half(208);
-    const [part, quarter] = [k.shiftRight(unit, 2), k.and(unit, 3)];
-    const from = k.add(k.shiftLeft(part, 6), k.shiftLeft(k.and(quarter, 1), 5));
-    const low = block.codes(block.words(from, 8), k.shiftLeft(k.shiftRight(quarter, 1), 2), 4);
-    const high = block.codes(block.words(k.add(k.shiftLeft(part, 5), 128), 8), k.shiftLeft(quarter, 1), 2);
-    const scales = block.halves((at) => k.mul(d, k.convert("f32", block.signed(k.add(at, 192)))));
-    return { words: block.joined(low, high, 4), ...block.centre(scales, 32) };
-  },
-  iq4_xs: (block) => {
-    const { k, unit } = block;
+  iq4_xs: (block, unit) => {
+    const { k } = block;
     const low = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(unit, 1), 4)), k.shiftLeft(k.and(unit, 1), 2)), 15);
     const high = k.and(k.shiftRight(block.byte(k.add(k.shiftRight(unit, 2), 2)), k.shiftLeft(k.and(unit, 3), 1)), 3);
     const scale = centred(k, block.half(0), k.or(low, k.shiftLeft(high, 4)), 32);
@@ -243,13 +254,79 @@ const readers: Readonly<Partial<Record<BlockType, UnitReader>>> = {
   },
 };
 
+const pairReaders: Readonly<Partial<Record<BlockType, PairReader>>> = {
+  q4_K: {
+    distance: 0,
+    read: (block, pair) => {
+      const [scales, nibbles] = [affine(block), sharedNibbles(block, pair, 16)];
+      return (half, unit) => ({ words: block.codes(nibbles, shiftOf(block.k, half, 4), 4), ...scales(unit) });
+    },
+  },
+  q5_K: {
+    distance: 0,
+    read: (block, pair) => {
+      const [scales, nibbles, fifths] = [affine(block), sharedNibbles(block, pair, 48), block.words(16, 8)];
+      return (half, unit) => {
+        const low = block.codes(nibbles, shiftOf(block.k, half, 4), 4);
+        return { words: block.joined(low, block.codes(fifths, unit, 1), 4), ...scales(unit) };
+      };
+    },
+  },
+  q6_K: {
+    distance: 1,
+    read: (block, pair) => {
+      const { k } = block;
+      const d = block.half(208);
+      const part = k.shiftRight(pair, 1);
+      const lowest = sharedNibbles(block, pair, 0);
+      const highest = block.words(k.add(k.shiftLeft(part, 5), 128), 8);
+      return (half, unit) => {
+        const low = block.codes(lowest, shiftOf(k, half, 4), 4);
+        const high = block.codes(highest, k.shiftLeft(k.and(unit, 3), 1), 2);
+        const scales = block.halves(unit, (at) => k.mul(d, k.convert("f32", block.signed(k.add(at, 192)))));
+        return { words: block.joined(low, high, 4), ...block.centre(scales, 32) };
+      };
+    },
+  },
+};
+
+type BlockAt = (index: U32, bytes: number) => BlockWords;
+
 /** Unit `index` of an argument of a block type; `blockAt` gives the argument's blocks. */
-export function loadUnit(k: Emitter, type: BlockType, blockAt: (index: U32, bytes: number) => BlockWords, index: U32): Unit {
-  const { blockElements, blockBytes } = deviceBlock(type);
-  const units = blockElements / unitWeights;
-  const block = units === 1 ? index : k.quotient(index, units);
-  const unit = units === 1 ? k.constant("u32", 0) : k.remainder(index, units);
-  return readerOf(type)(new UnitBlock(k, blockAt(block, blockBytes), unit));
+export function loadUnit(k: Emitter, type: BlockType, blockAt: BlockAt, index: U32): Unit {
+  const units = deviceBlock(type).blockElements / unitWeights;
+  const [block, unit] = placeOf(k, type, blockAt, index, units);
+  const pairs = pairReaders[type];
+  if (pairs === undefined) return readerOf(type)(block, unit);
+  const { distance, read } = pairs;
+  const half = k.and(k.shiftRight(unit, distance), 1);
+  const pair = distance === 0 ? k.shiftRight(unit, 1) : k.or(k.shiftLeft(k.shiftRight(unit, 2), 1), k.and(unit, 1));
+  return read(block, pair)(half, unit);
+}
+
+/** Units that {@link loadUnits} reads at once. */
+export function unitsAtOnce(type: BlockType): 1 | 2 {
+  return pairReaders[type] === undefined ? 1 : 2;
+}
+
+/**
+ * The units that a lane reads in step `step` of a row: {@link unitsAtOnce} of them, which share bytes. `first` is the number of the row's
+ * first step among those of all rows.
+ */
+export function loadUnits(k: Emitter, type: BlockType, blockAt: BlockAt, { first, step }: StepPlace): readonly PlacedUnit[] {
+  const pairs = pairReaders[type];
+  const at = k.add(first, step);
+  if (pairs === undefined) return [{ index: step, ...loadUnit(k, type, blockAt, at) }];
+  const { distance, read } = pairs;
+  const perBlock = deviceBlock(type).blockElements / unitWeights / 2;
+  const [block, pair] = placeOf(k, type, blockAt, at, perBlock);
+  const lowest = distance === 0 ? k.shiftLeft(pair, 1) : k.add(pair, k.and(pair, 2));
+  const before = k.mul(k.quotient(step, perBlock), 2 * perBlock);
+  const unitOf = read(block, pair);
+  return [0, 1].map((half) => {
+    const unit = half === 0 ? lowest : k.add(lowest, half << distance);
+    return { index: k.add(before, unit), ...unitOf(half, unit) };
+  });
 }
 
 function readerOf(type: BlockType): UnitReader {
@@ -257,4 +334,11 @@ function readerOf(type: BlockType): UnitReader {
   const reader = readers[type] ?? (form && recodedReader(form));
   if (reader === undefined) throw new TypeError(`${type}: expected a type that kernels read; this is a bug, please report it`);
   return reader;
+}
+
+/** The block of part `index` of an argument whose blocks have `perBlock` parts, and the number of the part there. */
+function placeOf(k: Emitter, type: BlockType, blockAt: BlockAt, index: U32, perBlock: number): readonly [UnitBlock, U32] {
+  const number = perBlock === 1 ? index : k.quotient(index, perBlock);
+  const part = perBlock === 1 ? k.constant("u32", 0) : k.remainder(index, perBlock);
+  return [new UnitBlock(k, blockAt(number, deviceBlock(type).blockBytes)), part];
 }

@@ -125,3 +125,11 @@ export function capabilitiesOf(
 function shapeOf({ componentType, resultComponentType, M, N, K }: SubgroupMatrixConfig): SubgroupMatrixShape {
   return { type: componentType, resultType: resultComponentType, m: M, n: N, k: K };
 }
+
+/**
+ * Lanes that exchange values in registers: neighbours from a multiple of their number on. Devices that choose the size of subgroups per
+ * kernel have at least these.
+ */
+export function subgroupLanes({ subgroups }: Capabilities): number {
+  return subgroups?.min ?? 1;
+}

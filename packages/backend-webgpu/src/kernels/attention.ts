@@ -1,9 +1,12 @@
 import type { DType, ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
+import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { loader } from "../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
+import { boundedTanh, slope, unseen } from "./shared/attentionScores.ts";
 import type { Binding, Dispatch, ElementType, KernelCall, KernelOf } from "./shared/kernel.ts";
 import { extent, maximum } from "./shared/shape.ts";
+import { headsAtOnce, type SharedForm, sharedLanes, sharedText, sharedType } from "./shared/sharedAttention.ts";
 
 /** Lanes of a workgroup, and cached positions that it looks at together. */
 const lanes = 128;
@@ -17,6 +20,10 @@ const sharers = 16;
 /** From this number of queries times heads on, a workgroup computes each alone. */
 const enoughGroups = 1024;
 
+/** The same where lanes share positions: workgroups that share a query, and the number of workgroups from which on they do not. */
+const sharedParts = 32;
+const enoughShared = 256;
+
 /** Positions that a sharer has at least. */
 const leastShare = 32;
 
@@ -24,26 +31,98 @@ type Call = KernelCall<Parameters<KernelOf<"attention">["dispatches"]>[0]["input
 type Params = ParamsOf<"attention">;
 
 /**
- * One pass over the cache with an online softmax: a lane per position for the scores, then lanes by parts of the values. Few queries are
- * shared by several workgroups, whose sums a second dispatch joins. Scores must not be NaN.
+ * One pass over the cache with an online softmax. Few queries are shared by several workgroups, whose sums a further dispatch joins. Scores
+ * must not be NaN.
  */
-export const attention: KernelOf<"attention"> = {
-  unsupported([q]) {
-    const dK = maximum(elementAt(q.shape, 2));
-    return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
-  },
-  dispatches(call, params) {
-    const [q] = call.inputs;
-    const [tokens, heads] = [elementAt(q.shape, 0), maximum(elementAt(q.shape, 1))];
-    const fewest = typeof tokens === "number" ? tokens : 0;
-    const most = maximum(tokens);
-    const apart = Math.min(most, Math.ceil(enoughGroups / heads) - 1);
-    return [
-      ...(fewest * heads < enoughGroups ? [sums(call, params, sharers, apart), join(call, apart)] : []),
-      ...(most * heads >= enoughGroups ? [sums(call, params, 1, apart)] : []),
-    ];
-  },
-};
+export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> {
+  const subgroup = subgroupLanes(capabilities);
+  return {
+    unsupported([q]) {
+      const dK = maximum(elementAt(q.shape, 2));
+      return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
+    },
+    dispatches(call, params) {
+      const [q, cache] = call.inputs;
+      const [tokens, heads, kvHeads] = [elementAt(q.shape, 0), elementAt(q.shape, 1), elementAt(cache.shape, 1)];
+      const type = sharedType(cache.dtype, maximum(elementAt(q.shape, 2)), maximum(elementAt(call.output.shape, 2)), subgroup);
+      const isShared = type !== undefined && typeof heads === "number" && typeof kvHeads === "number";
+      const atOnce = isShared ? headsAtOnce(heads / kvHeads) : 1;
+      // Workgroups of a token: lanes share the heads of the same keys, or each head has its own.
+      const perToken = maximum(heads) / atOnce;
+      const isMany = (count: number): boolean => count * perToken >= (isShared ? enoughShared : enoughGroups);
+      const fewest = typeof tokens === "number" ? tokens : 0;
+      const most = maximum(tokens);
+      const apart = Math.min(most, Math.ceil((isShared ? enoughShared : enoughGroups) / perToken) - 1);
+      const shares = { parts: isShared ? sharedParts : sharers, apart, takes: (count: number) => !isMany(count) };
+      const alone = { parts: 1, apart, takes: isMany };
+      const own = (form: Shares): Dispatch =>
+        isShared ? sharedSums(call, params, form, { type, heads: atOnce, subgroup }) : sums(call, params, form);
+      return [...(isMany(fewest) ? [] : [own(shares), join(call, shares)]), ...(isMany(most) ? [own(alone)] : [])];
+    },
+  };
+}
+
+/** Workgroups that share the positions of a query, and the numbers of tokens for which they do. */
+interface Shares {
+  readonly parts: number;
+  /** The most such tokens. */
+  readonly apart: number;
+  takes(tokens: number): boolean;
+}
+
+/** Rows of queries that a workgroup with {@link sharedText} has, where there are many. */
+const rowsAtOnce = 8;
+
+/** Attention of a workgroup whose lanes share positions and whose query heads share keys. */
+function sharedSums(
+  call: Call,
+  params: Params,
+  { parts, apart, takes }: Shares,
+  { type, heads: atOnce, subgroup }: Pick<SharedForm, "type" | "heads" | "subgroup">,
+): Dispatch {
+  const {
+    inputs: [q, cache, , , blockTable, , sinks],
+    output: y,
+  } = call;
+  const { scale, blockSize, window, softcap, alibi } = params;
+  const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(rowsAtOnce / atOnce));
+  const hasSinks = sinks !== undefined && parts === 1;
+  const size = maximum(elementAt(y.shape, 2));
+  const form = { size, type, heads: atOnce, tokens: atOnceTokens, parts, ahead: parts > 1 ? 4 : 2, subgroup, hasSinks };
+  const { declarations, body } = sharedText(params, form);
+  return defineDispatch({
+    bindings: [
+      input("q", 0, "vec4f"),
+      input("cache", 1, type === "f16" ? "vec4u" : "vec4f"),
+      input("positions", 2, "i32"),
+      input("seqOf", 3, "i32"),
+      input("blockTable", 4, "i32"),
+      input("seqLens", 5, "i32"),
+      ...(hasSinks ? [input("sinks", 6)] : []),
+      parts > 1 ? sharesOf(call, parts, apart) : output("y"),
+    ],
+    uniforms: {
+      ...{ size: "i32", sequences: "i32", maxBlocks: "i32", blockSize: "i32", window: "i32" },
+      ...{ tokens: "u32", heads: "u32", perKvHead: "u32", kvHeads: "u32" },
+      ...{ scale: "f32", softcap: "f32", alibi: "f32" },
+    },
+    lanes: sharedLanes,
+    declarations,
+    body,
+    sizeIn(dims) {
+      const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
+      const [slots, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
+      const [sequences, maxBlocks] = [extent(blockTable.shape, 0, dims), extent(blockTable.shape, 1, dims)];
+      return {
+        groups: takes(tokens) ? Math.ceil(tokens / atOnceTokens) * (heads / atOnce) * parts : 0,
+        values: {
+          ...{ size: slots, sequences, maxBlocks, blockSize, window, tokens },
+          ...{ heads, kvHeads, perKvHead: heads / kvHeads, scale, softcap, alibi },
+        },
+      };
+    },
+  });
+}
 
 /** How the elements of keys and values are read: several as one `Part`. */
 interface Vectors {
@@ -81,14 +160,14 @@ const ofFloats = "return Part(cache[i >> 2u], cache[(i >> 2u) + 1u]);";
 const ofHalves = `let w = cache[i >> 3u]; return Part(${["x", "y", "z", "w"].map((e) => `unpack2x16float(w.${e}).x, unpack2x16float(w.${e}).y`).join(", ")});`;
 
 /** Sums of a workgroup's share of positions: its values, the largest score and the sum of weights. */
-function sharesOf(call: Call, apart: number): Binding {
+function sharesOf(call: Call, parts: number, apart: number): Binding {
   const [heads, dV] = [maximum(elementAt(call.inputs[0].shape, 1)), maximum(elementAt(call.output.shape, 2))];
-  const bytes = 4 * apart * heads * sharers * (dV + 2);
+  const bytes = 4 * apart * heads * parts * (dV + 2);
   return { name: "shares", resource: { kind: "scratch", bytes }, access: "read_write", element: "f32" };
 }
 
-/** Attention of `parts` workgroups for each query and head: results for one, else sums for {@link join}. */
-function sums(call: Call, params: Params, parts: number, apart: number): Dispatch {
+/** Attention of `parts` workgroups for each query and head, with a lane per position: results for one, else sums for {@link join}. */
+function sums(call: Call, params: Params, { parts, apart, takes }: Shares): Dispatch {
   const {
     inputs: [q, cache, , , blockTable, , sinks],
     output: y,
@@ -106,7 +185,7 @@ function sums(call: Call, params: Params, parts: number, apart: number): Dispatc
     input("blockTable", 4, "i32"),
     input("seqLens", 5, "i32"),
     ...(hasSinks ? [input("sinks", 6)] : []),
-    isShared ? sharesOf(call, apart) : output("y"),
+    isShared ? sharesOf(call, parts, apart) : output("y"),
   ];
   return defineDispatch({
     bindings,
@@ -134,7 +213,7 @@ function sums(call: Call, params: Params, parts: number, apart: number): Dispatc
       const [size, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
       const [sequences, maxBlocks] = [extent(blockTable.shape, 0, dims), extent(blockTable.shape, 1, dims)];
       return {
-        groups: tokens * heads < enoughGroups === isShared ? tokens * heads * parts : 0,
+        groups: takes(tokens) ? tokens * heads * parts : 0,
         values: {
           ...{ size, sequences, maxBlocks, blockSize, window },
           ...{ heads, kvHeads, perKvHead: heads / kvHeads, scale, softcap, alibi },
@@ -256,62 +335,44 @@ function storeShare(dV: number, elements: Vectors["elements"]): string {
 }
 
 /** Joins the shares of each query and head; a sink is a further share without a value. */
-function join(call: Call, apart: number): Dispatch {
+function join(call: Call, { parts, apart, takes }: Shares): Dispatch {
   const {
     inputs: [q, , , , , , sinks],
     output: y,
   } = call;
   const dV = maximum(elementAt(y.shape, 2));
-  const hasSinks = sinks !== undefined;
-  const shares: Binding = { ...sharesOf(call, apart), access: "read" };
+  const shares: Binding = { ...sharesOf(call, parts, apart), access: "read" };
+  const sink = sinks === undefined ? undefined : "max(sinks[group % p.heads], unseen)";
   return defineDispatch({
-    bindings: [shares, ...(hasSinks ? [input("sinks", 6)] : []), output("y")],
+    bindings: [shares, ...(sinks === undefined ? [] : [input("sinks", 6)]), output("y")],
     uniforms: { heads: "u32" },
     lanes: joinLanes,
-    declarations: [unseen],
+    declarations: [unseen, `var<workgroup> tops: array<vec2f, ${parts}>;`],
     body: `
-      let start = group * ${sharers * (dV + 2)}u;
-      var m = ${hasSinks ? "max(sinks[group % p.heads], unseen)" : "unseen"};
-      for (var i = 0u; i < ${sharers}u; i++) { m = max(m, shares[start + i * ${dV + 2}u + ${dV}u]); }
-      var total = ${hasSinks ? "exp(max(sinks[group % p.heads], unseen) - m)" : "0.0"};
-      for (var i = 0u; i < ${sharers}u; i++) {
-        let at = start + i * ${dV + 2}u + ${dV}u;
-        total += exp(shares[at] - m) * shares[at + 1u];
+      let start = group * ${parts * (dV + 2)}u;
+      if (lane < ${parts}u) {
+        let at = start + lane * ${dV + 2}u + ${dV}u;
+        tops[lane] = vec2f(shares[at], shares[at + 1u]);
       }
+      workgroupBarrier();
+      var m = ${sink ?? "unseen"};
+      for (var i = 0u; i < ${parts}u; i++) { m = max(m, tops[i].x); }
+      var total = ${sink === undefined ? "0.0" : `exp(${sink} - m)`};
+      for (var i = 0u; i < ${parts}u; i++) { total += exp(tops[i].x - m) * tops[i].y; }
       for (var d = lane; d < ${dV}u; d += ${joinLanes}u) {
         var sum = 0.0;
-        for (var i = 0u; i < ${sharers}u; i++) {
-          let at = start + i * ${dV + 2}u;
-          sum += exp(shares[at + ${dV}u] - m) * shares[at + d];
+        for (var i = 0u; i < ${parts}u; i++) {
+          // A share without weights has no sum.
+          if (tops[i].y > 0.0) { sum += exp(tops[i].x - m) * shares[start + i * ${dV + 2}u + d]; }
         }
         y[group * ${dV}u + d] = select(0.0, sum / total, total > 0.0);
       }
     `,
     sizeIn(dims) {
       const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
-      return { groups: tokens * heads < enoughGroups ? tokens * heads : 0, values: { heads } };
+      return { groups: takes(tokens) ? tokens * heads : 0, values: { heads } };
     },
   });
 }
 
 const joinLanes = 64;
-
-/** Below every score, but finite. */
-const unseen = "const unseen = -3e38;";
-
-/** WGSL's `tanh` may give NaN for large arguments, and its error is only bounded absolutely. */
-const boundedTanh = `fn tanhOf(x: f32) -> f32 {
-  let a = abs(x);
-  if (a < 0.25) {
-    let s = x * x;
-    return x * (1.0 + s * (-0.333333333 + s * (0.133333333 + s * (-0.053968254 + s * 0.021869489))));
-  }
-  let t = exp(-2.0 * min(a, 50.0));
-  return select(1.0, -1.0, x < 0.0) * ((1.0 - t) / (1.0 + t));
-}`;
-
-const slope = `fn slopeOf(h: u32) -> f32 {
-            let power = 1u << firstLeadingBit(p.heads);
-            if (h < power) { return exp2(-p.alibi / f32(power) * f32(h + 1u)); }
-            return exp2(-p.alibi * 0.5 / f32(power) * f32(2u * (h - power) + 1u));
-          }`;

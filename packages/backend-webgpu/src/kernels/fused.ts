@@ -1,15 +1,14 @@
 import type { FusedParams } from "@centella/core/backend";
 import { type AnchoredCall, type Group, groupOf, groupUnsupported } from "@centella/gpu-kernels";
-import type { KernelLimits } from "../device/capabilities.ts";
+import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
 import { normUnsupported, siblingBindings, siblingDispatches, siblingsUnsupported } from "./shared/siblingProducts.ts";
 
 /** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor or of a norm, or a write to a cache. */
-export function fusedKernel(
-  kernelNamed: (op: string) => Kernel | undefined,
-  { maxBindings, workgroupBytes }: KernelLimits,
-): Kernel<FusedParams> {
+export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined, capabilities: Capabilities): Kernel<FusedParams> {
+  const { maxBindings } = capabilities;
+  const subgroup = subgroupLanes(capabilities);
   return {
     unsupported(inputs, params) {
       const reason = groupUnsupported(inputs, params, kernelNamed);
@@ -17,21 +16,21 @@ export function fusedKernel(
       const group = groupOf(inputs, params);
       const bindings = bindingsOf(group);
       if (bindings > maxBindings) return `${bindings} tensors in one kernel, which may have ${maxBindings}`;
-      if (group.kind === "normed") return normUnsupported(group.siblings, workgroupBytes);
-      return group.kind === "siblings" ? siblingsUnsupported(group, workgroupBytes) : undefined;
+      if (group.kind === "normed") return normUnsupported(group.siblings, { call: group.norm, inputs }, capabilities);
+      return group.kind === "siblings" ? siblingsUnsupported(group, capabilities) : undefined;
     },
     dispatches({ inputs }, params) {
       const group = groupOf(inputs, params);
       switch (group.kind) {
         case "elementwise":
         case "cacheWrite":
-          return [dispatchOf(group.step)];
+          return [dispatchOf(group.step, subgroup)];
         case "siblings":
-          return siblingDispatches(group);
+          return siblingDispatches(group, capabilities);
         case "normed": {
           const { norm, siblings } = group;
           const dispatches = (to: Resource): readonly Dispatch[] => anchoredDispatches(norm, kernelNamed(norm.op.name), to);
-          return siblingDispatches(siblings, { call: norm, dispatches });
+          return siblingDispatches(siblings, capabilities, { call: norm, inputs, dispatches });
         }
         case "anchored":
           return anchoredDispatches(group, kernelNamed(group.op.name));

@@ -47,6 +47,16 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
   return [...loader(name, dtype), `${head} { return vec4f(${elements.join(", ")}); }`];
 }
 
+/** Options of a {@link WgslEmitter}. */
+export interface EmitterOptions {
+  /** Arguments that are arrays of vec4u. */
+  readonly quads?: ReadonlySet<string>;
+  /** Arguments of f32 that are arrays of vec4f. */
+  readonly vectors?: ReadonlySet<string>;
+  /** Lanes that exchange values in registers, a power of two: see {@link subgroupLanes}. Default 1. */
+  readonly subgroup?: number;
+}
+
 /** WGSL statements of a kernel: arithmetic, and its memory, lanes and flow. */
 export class WgslEmitter extends WgslArithmetic implements Emitter {
   /** Arguments that are written; `halved` are those that are written in 16-bit halves. */
@@ -55,19 +65,32 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly lanes: number;
   readonly #dtypes: Readonly<Record<string, DType>>;
   readonly #quads: ReadonlySet<string>;
+  readonly #vectors: ReadonlySet<string>;
+  readonly #subgroup: number;
+  /** Elements that {@link loadAhead} has read: expressions by argument and index. */
+  readonly #loaded = new Map<string, string>();
   #arrays = 0;
 
-  /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. Arguments in `quads` are arrays of vec4u. */
-  constructor(dtypes: Readonly<Record<string, DType>> = {}, lanes = 1, quads: ReadonlySet<string> = new Set()) {
+  /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. */
+  constructor(
+    dtypes: Readonly<Record<string, DType>> = {},
+    lanes = 1,
+    { quads = new Set(), vectors = new Set(), subgroup = 1 }: EmitterOptions = {},
+  ) {
     super();
     this.#dtypes = dtypes;
     this.#quads = quads;
+    this.#vectors = vectors;
+    this.#subgroup = subgroup;
     this.lanes = lanes;
   }
 
   load(name: string, index: U32 | number): F32 {
     const at = this.operand("u32", index);
     const dtype = this.#dtypeOf(name);
+    const known = this.#loaded.get(`${name} ${at}`);
+    if (known !== undefined) return this.define("f32", known);
+    if (this.#vectors.has(name)) return this.define("f32", `${name}[${at} >> 2u][${at} & 3u]`);
     if (dtype === "f32") return this.define("f32", `${name}[${at}]`);
     return this.call("f32", `load_${name}(${at})`, loader(name, dtype));
   }
@@ -78,6 +101,16 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     this.lines.push(`let ${vector} = load4_${name}(${this.operand("u32", index)});`);
     const element = (part: string): F32 => this.define("f32", `${vector}.${part}`);
     return [element("x"), element("y"), element("z"), element("w")];
+  }
+
+  /** Names the indices of eight elements from `first` on, a multiple of 8, and reads them of these arguments, which are arrays of vec4f. */
+  loadAhead(names: readonly string[], first: U32): readonly U32[] {
+    const indices = Array.from({ length: 8 }, (_, i) => this.define("u32", `${first} + ${i}u`));
+    for (const name of names) {
+      const vectors = [0, 1].map((i) => this.quad(name, `(${first} >> 2u) + ${i}u`));
+      indices.forEach((index, i) => void this.#loaded.set(`${name} ${index}`, `${vectors[i >> 2]}.${"xyzw"[i & 3]}`));
+    }
+    return indices;
   }
 
   blockAt(name: string, index: U32, bytes: number): BlockWords {
@@ -144,20 +177,62 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     };
   }
 
-  /** A tree reduction in shared memory. The number of lanes, a power of two, fixes the order. */
+  /**
+   * A reduction over the lanes of each subgroup in registers, then over subgroups in shared memory; without subgroups a tree. The order is
+   * that of the lanes, whose number is a power of two.
+   */
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
-    const cells = types.map((type) => this.#shared(type, this.lanes));
+    const together = Math.min(this.#subgroup, this.lanes);
+    const groups = this.lanes / together;
+    const result = groups <= together && groups > 1 ? groups : 0;
+    const cells = types.map((type) => this.#shared(type, groups + (result > 0 ? 1 : 0)));
     // A tuple through `map` is an array to the types.
     const read = (at: string): Values<T> => cells.map((cell, i) => this.define(types[i]!, `${cell}[${at}]`)) as unknown as Values<T>;
-    const write = (values: Values<T>): void => cells.forEach((cell, i) => void this.lines.push(`${cell}[lane] = ${values[i]};`));
+    const write = (at: string, values: Values<T>): void =>
+      cells.forEach((cell, i) => void this.lines.push(`${cell}[${at}] = ${values[i]};`));
     return (values, combine) => {
-      write(values);
-      this.lines.push("workgroupBarrier();", `for (var stride = ${this.lanes / 2}u; stride > 0u; stride >>= 1u) {`, "if (lane < stride) {");
-      write(combine(read("lane"), read("lane + stride")));
-      this.lines.push("}", "workgroupBarrier();", "}");
+      let own = values;
+      for (let mask = 1; mask < together; mask *= 2) own = combine(own, this.exchange<T>(own, mask));
+      if (together === 1) write("lane", own);
+      else {
+        this.lines.push(`if (lane % ${together}u == 0u) {`);
+        write(`lane / ${together}u`, own);
+        this.lines.push("}");
+      }
+      if (result > 0) {
+        this.lines.push("workgroupBarrier();");
+        let all = read(`lane % ${groups}u`);
+        for (let mask = 1; mask < groups; mask *= 2) all = combine(all, this.exchange<T>(all, mask));
+        // Beyond the cells that slower lanes still read.
+        this.lines.push("if (lane == 0u) {");
+        write(`${groups}u`, all);
+        this.lines.push("}");
+      } else if (groups > 1) {
+        this.lines.push("workgroupBarrier();", `for (var stride = ${groups / 2}u; stride > 0u; stride >>= 1u) {`);
+        this.lines.push("if (lane < stride) {");
+        write("lane", combine(read("lane"), read("lane + stride")));
+        this.lines.push("}", "workgroupBarrier();", "}");
+      }
       // Waits before and after: the cells can be used again. The cast has the reason of `read`.
-      return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[0])`)) as unknown as Values<T>;
+      return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[${result}])`)) as unknown as Values<T>;
     };
+  }
+
+  /** Returns the values of the lane whose number differs in bit `mask`, a power of two, in uniform control flow. */
+  exchange<const T extends readonly NumberType[]>(values: Values<T>, mask: number): Values<T> {
+    const types = values.map((value) => typeOf(value as Value<NumberType>));
+    const results = (text: (value: string, i: number) => string): Values<T> =>
+      values.map((value, i) => this.define(types[i]!, text(value, i))) as unknown as Values<T>;
+    if (mask < this.#subgroup) return results((value) => `subgroupShuffleXor(${value}, ${mask}u)`);
+    const cells = types.map((type, i) => `exchanged_${type}${i}`);
+    cells.forEach((cell, i) => {
+      this.addDeclarations([`var<workgroup> ${cell}: array<${types[i]}, ${this.lanes}>;`]);
+      this.lines.push(`${cell}[lane] = ${values[i]};`);
+    });
+    this.lines.push("workgroupBarrier();");
+    const others = results((_, i) => `${cells[i]}[lane ^ ${mask}u]`);
+    this.lines.push("workgroupBarrier();");
+    return others;
   }
 
   sync(): void {

@@ -23,13 +23,16 @@ const lanes = 256;
 /** Workgroup size where lanes share a row. */
 export const rowLanes = 128;
 
-/** Returns the WebGPU form of a shared kernel. */
-export function kernelFrom<P extends object>({ unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {
+/** Returns the WebGPU form of a shared kernel. `subgroup` lanes exchange values in registers. */
+export function kernelFrom<P extends object>(
+  { unsupported, checkRun, steps, epilogue, prologue }: GpuKernel<P>,
+  subgroup: number,
+): Kernel<P> {
   return {
     ...(epilogue && { epilogue }),
     ...(prologue && { prologue }),
     ...(unsupported && { unsupported }),
-    dispatches: (call, params) => steps(call, params).map((step) => dispatchOf(step, (dims) => checkRun?.(call, params, dims))),
+    dispatches: (call, params) => steps(call, params).map((step) => dispatchOf(step, subgroup, (dims) => checkRun?.(call, params, dims))),
   };
 }
 
@@ -80,9 +83,9 @@ export class Uniforms implements GpuScope {
   }
 }
 
-/** Returns the dispatch of a step. `checkRun` refuses runs by their extents. */
-export function dispatchOf(step: GpuStep, checkRun?: (dims: DimValues) => void): Dispatch {
-  const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step));
+/** Returns the dispatch of a step. `subgroup` lanes exchange values in registers; `checkRun` refuses runs by their extents. */
+export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: DimValues) => void): Dispatch {
+  const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step), { subgroup });
   const scope = new Uniforms(k);
   const body = bodyOf(step, scope);
   const perLane = step.kind === "map" ? 4 / layoutOf(step.args[step.to]!.dtype).bytes : 1;
@@ -148,13 +151,17 @@ export function dtypesOf(args: GpuArguments): Readonly<Record<string, DType>> {
   return Object.fromEntries(Object.entries(args).map(([name, { dtype }]) => [name, dtype]));
 }
 
-/** Returns the bindings of a text's arguments. */
-export function bindingsOf(args: GpuArguments, { written, halved }: WgslEmitter): readonly Binding[] {
+/** Returns the bindings of a text's arguments. Those in `vectors` are arrays of vec4f. */
+export function bindingsOf(
+  args: GpuArguments,
+  { written, halved }: WgslEmitter,
+  vectors: ReadonlySet<string> = new Set(),
+): readonly Binding[] {
   return Object.entries(args).map(([name, argument]) => ({
     name,
     resource: resourceOf(argument),
     access: written.has(name) ? "read_write" : "read",
-    element: halved.has(name) ? "atomic<u32>" : elementOf(argument.dtype),
+    element: halved.has(name) ? "atomic<u32>" : vectors.has(name) ? "vec4f" : elementOf(argument.dtype),
   }));
 }
 

@@ -21,7 +21,7 @@ export function defineDispatch<F extends FieldTypes>(parts: {
     { name: "groups", type: "u32" },
     ...Object.entries(parts.uniforms).map(([name, type]): Field => ({ name, type })),
   ];
-  const code = [
+  const text = [
     `struct Params { ${uniforms.map(({ name, type }) => `${name}: ${type}`).join(", ")} }`,
     ...bindings.map(({ name, access, element }, i) => `@group(0) @binding(${i}) var<storage, ${access}> ${name}: array<${element}>;`),
     `@group(0) @binding(${bindings.length}) var<uniform> p: Params;`,
@@ -34,6 +34,7 @@ export function defineDispatch<F extends FieldTypes>(parts: {
     "}",
     "",
   ].join("\n");
+  const code = /\bsubgroup[A-Z]/.test(text) ? `${subgroupDirectives}\n${text}` : text;
   return {
     code,
     bindings,
@@ -44,6 +45,9 @@ export function defineDispatch<F extends FieldTypes>(parts: {
     },
   };
 }
+
+/** Directives of modules with subgroup operations. Kernels call them where all lanes of a subgroup do, which compilers cannot prove. */
+const subgroupDirectives = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);";
 
 /** Returns a dispatch whose bindings of these names are bound to other resources. */
 export function rebind(dispatch: Dispatch, resources: Readonly<Record<string, Resource>>): Dispatch {

@@ -1,7 +1,8 @@
 import { elementAt, isQuantized, tupleOf } from "@centella/core/backend";
-import { isHalf } from "@centella/quant";
+import { activationType, isHalf } from "@centella/quant";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { type GpuArgument, type GpuKernelOf, input, output } from "../kernel.ts";
+import { roundActivationsStep } from "../roundActivations.ts";
 import { roundedTo } from "../shared/dtypes.ts";
 import { dimAt } from "../shared/rows.ts";
 
@@ -12,19 +13,22 @@ const rowsPerGroup = 4;
 
 /** Products with experts: a group of lanes reads four rows of an expert, weight by weight. */
 export const moeMatmul: GpuKernelOf<"moeMatmul"> = {
-  unsupported: ([, experts], { activations }) =>
-    activations === "ggml" && isQuantized(experts.dtype) ? "no kernel that rounds activations to 8 bits; use f32" : undefined,
   steps: (call, { activations }) => {
     const [x, experts, ids] = call.inputs;
     const [, rows] = experts.shape as [number, number, number];
     const isPerExpert = x.shape.length === 3;
     const { dtype } = experts;
     const rounding = activations === "ggml" && isHalf(dtype) ? dtype : undefined;
+    // Vectors that are rounded to 8-bit blocks are rounded once, in temporary memory.
+    const type = activations === "ggml" && isQuantized(dtype) ? activationType[dtype] : undefined;
+    const rounded: GpuArgument = { kind: "scratch", dtype: "f32", elements: x.shape };
+    const rows8 = type === undefined ? [] : [roundActivationsStep(x, type, false, { a: input(call, 0), y: rounded })];
     return [
+      ...rows8,
       {
         kind: "groups",
         name: `${dtype}${rounding === undefined ? "" : "_rounded"}${isPerExpert ? "_each" : ""}`,
-        args: { x: input(call, 0), experts: input(call, 1), ids: input(call, 2), y: output(call) },
+        args: { x: type === undefined ? input(call, 0) : rounded, experts: input(call, 1), ids: input(call, 2), y: output(call) },
         shape: [...ids.shape, Math.ceil(rows / rowsPerGroup)],
         lanes,
         body: (scope, group) => {

@@ -1,18 +1,11 @@
-import type { DimValues, DType } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
-import { deviceBlock, loadUnit, unitWeights } from "@centella/gpu-kernels";
+import type { DimValues } from "@centella/core";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
-import type { Binding, Dispatch, ElementType, Field } from "./kernel.ts";
-
-/** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
-export interface RowProduct {
-  /** Name of the binding of the rows, an array of vec4f. */
-  readonly a: string;
-  /** Name of the binding of the weight, an array of {@link rowElement}. */
-  readonly b: string;
-  readonly dtype: DType;
-}
+import { dotLoops, type QuadAt, type RowProduct } from "./dotLoops.ts";
+import type { Binding, Dispatch, Field } from "./kernel.ts";
+import { columnsAtOnce, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
+import { range } from "./shape.ts";
+import { rowElement } from "./weights.ts";
 
 /** A result `[m, n]` that is computed from one element of each product. */
 export interface RowResult {
@@ -41,7 +34,7 @@ export interface RowStage {
   readonly lines: readonly string[];
   /** Lanes of a workgroup, a multiple of those of a product. */
   readonly lanes: number;
-  /** Four elements of the row, from `4 * index` on. */
+  /** Four elements of the row, from `4 * index` on, or quad `index` of its units. */
   quadAt(index: string): string;
 }
 
@@ -54,67 +47,67 @@ export interface RowCounts {
 /** Up to this many rows, products read each weight for a few rows at once; a tile would be mostly empty. */
 export const fewestTiled = 9;
 
-const productLanes = 64;
-
-/** Rows that each weight is multiplied with in runs of several. */
-const rowsAtOnce = 4;
-
-/** Columns that a lane computes at once: they share the loads of the rows. */
-const columnsPerLane = 2;
-
-/** From this depth on all lanes of a workgroup share a column; below it, half of them do. */
-const deepRow = 8192;
-
-/** Weights of a dtype that a lane reads at once; undefined for dtypes that are not read so. */
-export function weightsAtOnce(dtype: DType): number | undefined {
-  if (isQuantized(dtype)) return unitWeights;
-  return { f32: 4, f16: 8, bf16: 8 }[dtype as string];
-}
-
-/** True if {@link rowProducts} can multiply rows of `depth` elements with a weight of the dtype. */
-export function hasRowProduct(dtype: DType, depth: number): boolean {
-  const weights = weightsAtOnce(dtype);
-  return weights !== undefined && depth > 0 && depth % weights === 0;
-}
-
-/** Element type of a weight's binding in {@link rowProducts}. */
-export function rowElement(dtype: DType): ElementType {
-  if (isQuantized(dtype)) return deviceBlock(dtype).blockBytes % 16 === 0 ? "vec4u" : "u32";
-  return dtype === "f32" ? "vec4f" : "vec4u";
-}
+/** Rows that each weight is multiplied with in runs of several; twice as many where products multiply packed integers. */
+const severalRows = 4;
 
 /**
- * Dispatches for runs of fewer than {@link fewestTiled} rows: one for a single row, one that multiplies each weight with four rows. A
+ * Dispatches for runs of fewer than {@link fewestTiled} rows: one for a single row, and those that multiply each weight with several. A
  * workgroup computes a few neighbouring columns; its lanes share the depth.
  */
-export function rowProducts(results: readonly RowResult[], parts: RowParts, counts: RowCounts): readonly Dispatch[] {
+export function rowProducts(results: readonly RowResult[], parts: RowParts, counts: RowCounts, subgroup: number): readonly Dispatch[] {
+  const dispatch = (rows: number, takes: (m: number) => boolean): Dispatch =>
+    rowDispatch(results, parts, formOf(results, parts, rows, subgroup), takes);
+  const several = severalOf(arePacked(results), counts);
   return [
-    ...(counts.least <= 1 ? [rowDispatch(results, parts, 1, (m) => m === 1)] : []),
-    ...(hasSeveral(counts) ? [rowDispatch(results, parts, rowsAtOnce, (m) => m > 1 && m < fewestTiled)] : []),
+    ...(counts.least <= 1 ? [dispatch(1, (m) => m === 1)] : []),
+    ...several.map((rows, i) => {
+      const fewer = several[i - 1] ?? 1;
+      const most = i === several.length - 1 ? fewestTiled - 1 : rows;
+      return dispatch(rows, (m) => m > fewer && m <= most);
+    }),
   ];
 }
 
-/** Bytes of a workgroup's memory that {@link rowProducts} takes without a stage for results of up to `products` products. */
-export function rowBytes(products: number, counts: RowCounts): number {
-  return sumBytes(products, hasSeveral(counts) ? rowsAtOnce : 1, productLanes);
+/** Numbers of rows that each weight is multiplied with in runs of several rows. */
+function severalOf(isPacked: boolean, { least, most }: RowCounts): readonly number[] {
+  if (most <= 1 || least >= fewestTiled) return [];
+  return isPacked && most > severalRows ? [severalRows, 2 * severalRows] : [severalRows];
 }
 
-/** Bytes for what the lanes of a workgroup add up, each a sum for each of its columns, rows and products. */
-export function sumBytes(products: number, rows: number, lanes: number): number {
-  return 4 * products * columnsPerLane * rows * lanes;
+/** Bytes of a workgroup's memory that {@link rowProducts} takes for results of up to `products` products, beyond what a stage does. */
+export function rowBytes(
+  { products, ...work }: Pick<RowWork, "depth" | "isPacked" | "stageLanes" | "subgroup"> & { readonly products: number },
+  counts: RowCounts,
+): number {
+  const rows = Math.max(1, ...severalOf(work.isPacked, counts));
+  return sumBytes(products, rowForm({ ...work, rows, columns: 1 }));
 }
 
-/** Whether runs may have more than one row and fewer than {@link fewestTiled}. */
-function hasSeveral({ least, most }: RowCounts): boolean {
-  return most > 1 && least < fewestTiled;
+function arePacked(results: readonly RowResult[]): boolean {
+  return results.every(({ products }) => products.every(({ isPacked }) => isPacked));
 }
 
-function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: number, takes: (m: number) => boolean): Dispatch {
-  const form = formOf(results, parts, rows);
-  const { lanes, turns } = form;
+function mostProducts(results: readonly RowResult[]): number {
+  return Math.max(...results.map(({ products }) => products.length));
+}
+
+function formOf(
+  results: readonly RowResult[],
+  { depth, stage }: Pick<RowParts, "depth" | "stage">,
+  rows: number,
+  subgroup: number,
+): RowForm {
+  const columns = results.reduce((sum, result) => sum + result.columns, 0);
+  return rowForm({ columns, depth, rows, isPacked: arePacked(results), stageLanes: stage?.lanes, subgroup });
+}
+
+function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowForm, takes: (m: number) => boolean): Dispatch {
+  const { lanes, rows } = form;
+  const perGroup = columnsAtOnce(form) * form.turns;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
-  const most = Math.max(...results.map(({ products }) => products.length));
-  const texts = results.map((result, r) => resultText(result, r, form));
+  const quadAt: QuadAt = (name, index) => parts.stage?.quadAt(index) ?? `${name}[${index}]`;
+  const texts = results.map((result, r) => resultText(result, r, form, quadAt));
+  const bytes = sumBytes(mostProducts(results), form);
   return defineDispatch({
     bindings: parts.bindings,
     uniforms: { ...Object.fromEntries(names.map((name) => [name, "u32" as const])), ...parts.uniforms },
@@ -122,22 +115,19 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: numbe
     declarations: [
       ...parts.declarations,
       ...texts.flatMap(({ declarations }) => declarations),
-      `var<workgroup> sums: array<f32, ${sumBytes(most, rows, lanes) / 4}>;`,
+      ...(bytes === 0 ? [] : [`var<workgroup> sums: array<f32, ${bytes / 4}>;`]),
     ],
     body: [
       ...(parts.stage?.lines ?? []),
       `let sub = lane % ${form.lanesPerColumn}u;`,
       `let chunks = (p.m + ${rows - 1}u) / ${rows}u;`,
-      ...results.map(
-        (_, r) =>
-          `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${form.columns * turns - 1}u) / ${form.columns * turns}u * chunks;`,
-      ),
+      ...results.map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${perGroup - 1}u) / ${perGroup}u * chunks;`),
       texts.map(({ body }, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${body}\n}`).join(" else "),
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
       const columns = results.map((result, r) => [`n${r}`, result.columns] as const);
-      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / (form.columns * turns)), 0) * Math.ceil(m / rows);
+      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / perGroup), 0) * Math.ceil(m / rows);
       return {
         groups: takes(m) ? groups : 0,
         values: { m, k: parts.depth, ...Object.fromEntries(columns), ...parts.values(dims) },
@@ -146,168 +136,86 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, rows: numbe
   });
 }
 
-/** How a workgroup divides its work. */
-interface Form {
-  readonly lanes: number;
-  readonly lanesPerColumn: number;
-  /** Columns that a workgroup computes at once. */
-  readonly columns: number;
-  /** How often it does. */
-  readonly turns: number;
-  /** Rows that each weight is multiplied with. */
-  readonly rows: number;
-  /** Four elements of a row, by the name of the memory and the index there. */
-  quadAt(name: string, index: string): string;
-}
-
-/** Workgroups that keep a device busy. With more columns, each computes several, and fewer stage the row. */
-const enoughGroups = 512;
-const maxTurns = 8;
-
-function formOf(results: readonly RowResult[], { depth, stage }: RowParts, rows: number): Form {
-  const lanes = stage?.lanes ?? productLanes;
-  const lanesPerColumn = depth < deepRow ? productLanes / 2 : productLanes;
-  const columns = (lanes / lanesPerColumn) * columnsPerLane;
-  const groups = results.reduce((sum, result) => sum + result.columns, 0) / columns;
-  return {
-    lanes,
-    lanesPerColumn,
-    columns,
-    turns: stage === undefined ? 1 : Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups))),
-    rows,
-    quadAt: (name, index) => stage?.quadAt(index) ?? `${name}[${index}]`,
-  };
-}
-
-/** The numbers from 0 to before `count`. */
-export const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
-
-function resultText(result: RowResult, r: number, form: Form): { readonly declarations: readonly string[]; readonly body: string } {
-  const { products, store } = result;
-  const { lanes, turns } = form;
+function resultText(
+  { products, store }: RowResult,
+  r: number,
+  form: RowForm,
+  quadAt: QuadAt,
+): { readonly declarations: readonly string[]; readonly body: string } {
+  const { lanes, turns, rows, columnsPerLane } = form;
   const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
-  const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, quads);
-  const perLane = columnsPerLane * form.rows;
+  const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, { quads });
+  const cells = range(columnsPerLane * rows);
   const isRepeated = turns > 1;
+  const atOnce = columnsAtOnce(form);
   k.lines.push(
     `let place = group${r === 0 ? "" : ` - end${r - 1}`};`,
     ...(isRepeated ? [`for (var turn = 0u; turn < ${turns}u; turn++) {`] : []),
-    `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${form.columns}u;`,
+    `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${atOnce}u;`,
     `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
-    `let row = place % chunks * ${form.rows}u;`,
+    `let row = place % chunks * ${rows}u;`,
     // Columns and rows beyond the last one are computed again and not stored.
     ...range(columnsPerLane).map((c) => `let column${c} = min(column + ${c}u, p.n${r} - 1u);`),
-    ...range(form.rows).map((t) => `let row${t} = min(row + ${t}u, p.m - 1u) * (p.k / 4u);`),
-    ...products.flatMap((_, j) => range(perLane).map((i) => `var sum${j}_${i} = 0.0;`)),
+    ...range(rows).map((t) => `let row${t} = min(row + ${t}u, p.m - 1u);`),
+    ...products.flatMap((_, j) => cells.map((i) => `var sum${j}_${i} = 0.0;`)),
   );
-  for (const loop of loopsOf(products)) dotLoop(k, loop, form);
-  k.lines.push(
-    ...products.flatMap((_, j) => range(perLane).map((i) => `sums[${(j * perLane + i) * lanes}u + lane] = sum${j}_${i};`)),
-    `for (var stride = ${form.lanesPerColumn / 2}u; stride > 0u; stride >>= 1u) {`,
-    "workgroupBarrier();",
-    "if (sub < stride) {",
-    `for (var at = lane; at < ${products.length * perLane * lanes}u; at += ${lanes}u) { sums[at] += sums[at + stride]; }`,
-    "}",
-    "}",
-    "workgroupBarrier();",
-    // A lane for each element: columns of the workgroup by rows.
-    `let c = lane / ${form.rows}u;`,
-    `let t = lane % ${form.rows}u;`,
-    `if (c < ${form.columns}u && first + c < p.n${r} && row + t < p.m) {`,
-    `let cell = (c % ${columnsPerLane}u * ${form.rows}u + t) * ${lanes}u + c / ${columnsPerLane}u * ${form.lanesPerColumn}u;`,
-    store(
-      `((row + t) * p.n${r} + first + c)`,
-      products.map((_, j) => `sums[${j * perLane * lanes}u + cell]`),
-    ),
-    "}",
-    ...(isRepeated ? ["workgroupBarrier();", "}"] : []),
-  );
+  dotLoops(k, products, form, quadAt);
+  k.lines.push(...(form.lanesPerColumn <= form.subgroup ? storeFromLanes : storeFromMemory)(products.length, form, r, store));
+  if (isRepeated) k.lines.push(...(form.lanesPerColumn <= form.subgroup ? [] : ["workgroupBarrier();"]), "}");
   return { declarations: k.declarations, body: k.lines.join("\n") };
 }
 
-/** Products that read the same rows in the same steps, which share a loop. */
-interface Loop {
-  /** Name of the binding of the rows. */
-  readonly a: string;
-  /** Weights of each product that a lane reads in a step. */
-  readonly weights: number;
-  readonly products: (RowProduct & { readonly j: number })[];
+type Store = RowResult["store"];
+
+/** Adds each sum over lanes that differ in the bits below `count`. */
+function addedLanes(products: number, { columnsPerLane, rows }: RowForm, count: number): readonly string[] {
+  const sums = range(products).flatMap((j) => range(columnsPerLane * rows).map((i) => `sum${j}_${i}`));
+  const masks = range(Math.log2(count)).map((bit) => 2 ** bit);
+  return masks.flatMap((mask) => sums.map((sum) => `${sum} += subgroupShuffleXor(${sum}, ${mask}u);`));
 }
 
-function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
-  const loops: Loop[] = [];
-  products.forEach((product, j) => {
-    const weights = weightsAtOnce(product.dtype) ?? 0;
-    const known = loops.find((loop) => loop.a === product.a && loop.weights === weights);
-    if (known === undefined) loops.push({ a: product.a, weights, products: [{ ...product, j }] });
-    else known.products.push({ ...product, j });
-  });
-  return loops;
+/** Every lane of a column gets its sums, and one lane for each stores it. */
+function storeFromLanes(products: number, form: RowForm, r: number, store: Store): readonly string[] {
+  const { columnsPerLane, rows, lanesPerColumn } = form;
+  const values = range(products).map((j) => `value${j}`);
+  const cells = range(columnsPerLane * rows);
+  return [
+    ...addedLanes(products, form, lanesPerColumn),
+    ...values.map((value, j) => `var ${value} = sum${j}_0;`),
+    ...cells.slice(1).map((i) => `if (sub == ${i}u) { ${values.map((value, j) => `${value} = sum${j}_${i};`).join(" ")} }`),
+    `if (sub < ${cells.length}u && column + sub / ${rows}u < p.n${r} && row + sub % ${rows}u < p.m) {`,
+    store(`((row + sub % ${rows}u) * p.n${r} + column + sub / ${rows}u)`, values),
+    "}",
+  ];
 }
 
-/** Weights of a step of the loop: vectors of four, and what their sums of products are scaled by. */
-export interface WeightVectors {
-  /** Expressions of type vec4f. */
-  readonly vectors: readonly string[];
-  /** For equal shares of the vectors; empty where the weights are the vectors themselves. */
-  readonly scales: readonly string[];
-  readonly offsets: readonly string[];
-}
-
-/** Adds the lane's part of the products' sums over the depth. */
-function dotLoop(k: WgslEmitter, { a, weights, products }: Loop, { lanesPerColumn, rows, quadAt }: Form): void {
-  k.lines.push(`for (var u = sub; u < p.k / ${weights}u; u += ${lanesPerColumn}u) {`);
-  const loaded = products.flatMap(({ j, b, dtype }) =>
-    range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * (p.k / ${weights}u) + u`) })),
+/** Sums of subgroups pass through memory, and a lane for each element adds them. */
+function storeFromMemory(products: number, form: RowForm, r: number, store: Store): readonly string[] {
+  const { lanes, lanesPerColumn, columnsPerLane, rows, subgroup } = form;
+  const cells = columnsPerLane * rows;
+  const perCell = lanes / subgroup;
+  const writes = range(products).flatMap((j) =>
+    range(cells).map((i) => `sums[${(j * cells + i) * perCell}u + lane / ${subgroup}u] = sum${j}_${i};`),
   );
-  const needsTotals = loaded.some(({ offsets }) => offsets.length > 0);
-  const parts = Math.max(...loaded.map(({ scales }) => scales.length), 1);
-  const perPart = weights / 4 / parts;
-  for (const part of range(parts)) {
-    k.lines.push("{");
-    for (const t of range(rows)) {
-      k.lines.push(
-        ...range(perPart).map((i) => `let x${t}_${i} = ${quadAt(a, `row${t} + u * ${weights / 4}u + ${part * perPart + i}u`)};`),
-      );
-      if (needsTotals)
-        k.lines.push(
-          `let total${t} = dot(${range(perPart)
-            .map((i) => `x${t}_${i}`)
-            .join(" + ")}, vec4f(1));`,
-        );
-    }
-    for (const { j, c, vectors, scales, offsets } of loaded) {
-      const own = vectors.slice(part * perPart, (part + 1) * perPart);
-      for (const t of range(rows)) {
-        const dots = own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
-        const scale = scales[scales.length === 1 ? 0 : part];
-        const offset = offsets[offsets.length === 1 ? 0 : part];
-        const scaled = scale === undefined ? dots : `${scale} * (${dots})`;
-        k.lines.push(`sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`);
-      }
-    }
-    k.lines.push("}");
-  }
-  k.lines.push("}");
-}
-
-/** Reads the weights of step `index`, an expression, of a binding of {@link rowElement}. */
-export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
-  if (isQuantized(dtype)) {
-    const at = k.define("u32", index);
-    const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);
-    return { vectors: words.map((word) => `vec4f(unpack4xI8(${word}))`), scales, offsets: offsets ?? [] };
-  }
-  return { vectors: plainVectors(k, name, dtype, index), scales: [], offsets: [] };
-}
-
-/** Vectors of element `index` of an argument with a float dtype, which is an array of vec4u or vec4f. */
-function plainVectors(k: WgslEmitter, name: string, dtype: DType, index: string): readonly string[] {
-  if (dtype === "f32") return [`${name}[${index}]`];
-  const quad = k.quad(name, index);
-  const pair = (word: string): string =>
-    dtype === "f16"
-      ? `unpack2x16float(${quad}.${word})`
-      : `bitcast<f32>(${quad}.${word} << 16u), bitcast<f32>(${quad}.${word} & 0xffff0000u)`;
-  return [`vec4f(${pair("x")}, ${pair("y")})`, `vec4f(${pair("z")}, ${pair("w")})`];
+  return [
+    ...addedLanes(products, form, subgroup),
+    ...(subgroup === 1 ? writes : [`if (lane % ${subgroup}u == 0u) {`, ...writes, "}"]),
+    "workgroupBarrier();",
+    // Columns of the workgroup by rows.
+    `for (var cell = lane; cell < ${columnsAtOnce(form) * rows}u; cell += ${lanes}u) {`,
+    `let c = cell / ${rows}u;`,
+    `let t = cell % ${rows}u;`,
+    `if (first + c < p.n${r} && row + t < p.m) {`,
+    `let at = (c % ${columnsPerLane}u * ${rows}u + t) * ${perCell}u + c / ${columnsPerLane}u * ${lanesPerColumn / subgroup}u;`,
+    ...range(products).flatMap((j) => [
+      `var value${j} = 0.0;`,
+      `for (var i = 0u; i < ${lanesPerColumn / subgroup}u; i++) { value${j} += sums[${j * cells * perCell}u + at + i]; }`,
+    ]),
+    store(
+      `((row + t) * p.n${r} + first + c)`,
+      range(products).map((j) => `value${j}`),
+    ),
+    "}",
+    "}",
+  ];
 }

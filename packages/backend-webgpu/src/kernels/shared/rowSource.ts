@@ -1,47 +1,168 @@
-import type { DimValues, TensorSpec } from "@centella/core";
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import {
   type AnchoredCall,
+  type F32,
+  factorOf,
+  type GpuArgument,
+  groupSum,
+  normedElement,
   normLanes,
   type SiblingProduct,
   type Siblings,
   type StagedRows,
   stagedNormArgs,
   stageNorm,
+  type U32,
+  unitWeights,
 } from "@centella/gpu-kernels";
+import type { ActivationType } from "@centella/quant";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { bindingsOf, dtypesOf, rowLanes, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding } from "./kernel.ts";
-import { type RowParts, type RowStage, sumBytes } from "./rowProducts.ts";
-import { maximum } from "./shape.ts";
+import type { Left } from "./products.ts";
+import { elementsAtOnce, roundPart, storedValues, unitQuads } from "./roundedUnits.ts";
+import type { RowParts, RowStage } from "./rowProducts.ts";
+import { maximum, range } from "./shape.ts";
 
 /** Where products of few rows read these. */
 export interface RowSource extends Pick<RowParts, "bindings" | "uniforms" | "declarations"> {
   readonly stage?: RowStage;
-  /** Name of the memory that a product reads. */
-  nameOf(product: SiblingProduct): string;
+  /** Bytes of a workgroup's memory that preparing the row takes. */
+  readonly bytes: number;
+  /** Name of the memory that a product reads, and whether it has units. */
+  leftOf(product: SiblingProduct): { readonly a: string; readonly isPacked: boolean };
   values(dims: DimValues): Record<string, number>;
 }
 
-/** Rows in memory: `lefts` has them in each form that products multiply, unchanged or rounded. */
-export function storedRows(lefts: readonly Binding[]): RowSource {
+/** Rows in memory. `leftOf` gives those that a product reads. */
+export function storedRows(lefts: readonly Left[], leftOf: (product: SiblingProduct) => Left): RowSource {
   return {
-    bindings: lefts.map((left) => ({ ...left, element: "vec4f" })),
+    bytes: 0,
+    bindings: lefts.map(({ binding, isPacked }) => ({ ...binding, element: isPacked ? "vec4u" : "vec4f" })),
     uniforms: {},
     declarations: [],
-    nameOf: ({ left }) => elementAt(lefts, left).name,
+    leftOf: (product) => {
+      const { binding, isPacked } = leftOf(product);
+      return { a: binding.name, isPacked };
+    },
     values: () => ({}),
   };
+}
+
+/** A norm, and the inputs of the group that its arguments count. */
+export interface NormedInputs {
+  readonly call: AnchoredCall;
+  readonly inputs: readonly (TensorSpec | undefined)[];
+}
+
+/** Parts of a row that a lane of {@link unitRow} has at once, at most. */
+const mostParts = 8;
+
+/** Bytes of a workgroup's memory for {@link unitRow}: the units and what lanes exchange. Infinity for rows that are too long for its lanes. */
+export function unitRowBytes(a: TensorSpec, lanes: number): number {
+  return partsOf(a, lanes).length > mostParts ? Number.POSITIVE_INFINITY : 16 * unitQuads(depthOf(a)) + 16 * lanes;
+}
+
+function partsOf(a: TensorSpec, lanes: number): readonly number[] {
+  return range(Math.ceil(depthOf(a) / elementsAtOnce / lanes));
+}
+
+interface UnitRow {
+  readonly a: TensorSpec;
+  readonly type: ActivationType;
+  /** The row, or the norm that computes it. */
+  readonly source: Binding | NormedInputs;
+  readonly lanes: number;
+  readonly subgroup: number;
+}
+
+/**
+ * One row that each workgroup rounds to units in its own memory, and norms before if the source is a norm. The first workgroup stores the
+ * norm's extra output.
+ */
+export function unitRow({ a, type, source, lanes, subgroup }: UnitRow): RowSource {
+  const norm = "call" in source ? source : undefined;
+  const args = norm === undefined ? {} : stagedNormArgs(norm.call);
+  const vectors = new Set(Object.keys(args).filter((name) => norm !== undefined && isWholeRow(a, norm, args[name])));
+  const k = new WgslEmitter(dtypesOf(args), lanes, { subgroup, vectors });
+  const scope = new Uniforms(k, "norm_");
+  const parts = partsOf(a, lanes).map((part): LanePart => {
+    const own = k.define("u32", `(${part * lanes}u + lane) * ${elementsAtOnce}u`);
+    // Lanes beyond the last element round it again and store nothing.
+    return { own, first: k.min(own, k.define("u32", `p.k - ${elementsAtOnce}u`)) };
+  });
+  const elements =
+    "call" in source ? normedParts(scope, source.call, [...vectors], parts) : parts.map(({ first }) => storedValues(k, source.name)(first));
+  for (const [i, { own, first }] of parts.entries()) {
+    const store = (unit: string, quad: string, value: string): string =>
+      `${unitQuad(`${quad} * (p.k / ${unitWeights}u) + ${unit}`)} = ${value};`;
+    roundPart(k, { type, first, isStored: `${own} < p.k`, elements: elementAt(elements, i), store });
+  }
+  k.sync();
+  return {
+    bytes: unitRowBytes(a, lanes),
+    bindings: "call" in source ? bindingsOf(args, k, vectors) : [{ ...source, element: "vec4f" }],
+    uniforms: scope.types,
+    declarations: [`var<workgroup> units: array<vec4u, ${unitQuads(depthOf(a))}>;`, ...k.declarations],
+    stage: { lines: k.lines, lanes, quadAt: unitQuad },
+    leftOf: () => ({ a: "units", isPacked: true }),
+    values: (dims) => scope.values(dims),
+  };
+}
+
+const unitQuad = (index: string): string => `units[${index}]`;
+
+/** Whether an argument has an f32 for each element of the row. */
+function isWholeRow(a: TensorSpec, { inputs }: NormedInputs, argument: GpuArgument | undefined): boolean {
+  if (argument?.kind !== "input" || argument.dtype !== "f32") return false;
+  const shape = inputs[argument.index]?.shape ?? [];
+  return shape.at(-1) === a.shape.at(-1) && shape.slice(0, -1).every((dim) => dim !== 0);
+}
+
+/** A lane's place in a row: its own, and that of the elements that it reads. */
+interface LanePart {
+  readonly own: U32;
+  readonly first: U32;
+}
+
+/** The lane's elements of a normed row, part by part. `names` are the arguments with an element for each of the row. */
+function normedParts(
+  scope: Uniforms,
+  norm: AnchoredCall,
+  names: readonly string[],
+  parts: readonly LanePart[],
+): readonly (readonly F32[])[] {
+  const { k } = scope;
+  const { eps } = norm.params as ParamsOf<"rmsNorm">;
+  const { prologue } = norm;
+  const loaded = parts.map(({ own, first }) => {
+    const indices = k.loadAhead(names, first);
+    return { own, indices, values: indices.map((i) => (prologue === undefined ? k.load("x", i) : prologue.apply(scope, i))) };
+  });
+  const squares = loaded.map(({ own, values }) => {
+    const sum = values.reduce<F32>((all, value) => k.fma(value, value, all), k.constant("f32", 0));
+    return k.select(k.compare("lt", own, scope.extent(depthOf(norm.output))), sum, 0);
+  });
+  if (prologue !== undefined && "kept" in prologue.args) {
+    for (const { own, indices, values } of loaded) {
+      const isKept = k.both(k.compare("eq", k.define("u32", "group"), 0), k.compare("lt", own, k.define("u32", "p.k")));
+      k.if(isKept, () => indices.forEach((index, i) => void k.store("kept", index, elementAt(values, i))));
+    }
+  }
+  const all = groupSum(k)(squares.reduce((a, b) => k.add(a, b)));
+  const factor = factorOf(scope, all, { count: scope.extent(depthOf(norm.output)), eps });
+  return loaded.map(({ indices, values }) => values.map((value, i) => normedElement(k, value, factor, k.load("w", elementAt(indices, i)))));
 }
 
 /** Quads of {@link normedRow} between two that are left out: lanes that read neighbouring blocks of 32 elements then read different banks. */
 const quadsPerGap = 8;
 
-/** One row that each workgroup norms in its own memory. The first workgroup stores the norm's extra output. */
-export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall): RowSource {
+/** One row that each workgroup norms in its own memory, and rounds there. The first workgroup stores the norm's extra output. */
+export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall, subgroup: number): RowSource {
   const args = stagedNormArgs(norm);
   const { lanes = rowLanes } = normLanes(a.shape.at(-1) ?? 0);
-  const k = new WgslEmitter(dtypesOf(args), lanes);
+  const k = new WgslEmitter(dtypesOf(args), lanes, { subgroup });
   const scope = new Uniforms(k, "norm_");
   const quad = (index: string): string => `staged[quadOf(${index})]`;
   const element = (index: string): string => `${quad(`${index} >> 2u`)}[${index} & 3u]`;
@@ -54,6 +175,8 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
   const isKeeper = k.compare("eq", k.define("u32", "group"), 0);
   stageNorm(scope, norm, { rows: 1, most: 1, rounding, staged, isKeeper });
   return {
+    // The row, what lanes add up, and the largest elements of blocks.
+    bytes: 16 * quadsOf(a) + 4 * (2 + lanes + (rounding === undefined ? 0 : depthOf(a) / 16)),
     bindings: bindingsOf(args, k),
     uniforms: scope.types,
     declarations: [
@@ -62,17 +185,9 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
       ...k.declarations,
     ],
     stage: { lines: k.lines, lanes, quadAt: quad },
-    nameOf: () => "staged",
+    leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
   };
-}
-
-/** Bytes of a workgroup's memory for {@link normedRow} and its products: the row, what is added up, and the largest elements of blocks. */
-export function normedBytes({ a, lefts: [rounding], results }: Siblings): number {
-  const { lanes = rowLanes } = normLanes(a.shape.at(-1) ?? 0);
-  const most = Math.max(...results.map(({ products }) => products.length));
-  const rounded = rounding === undefined ? 0 : depthOf(a) / 16;
-  return 16 * quadsOf(a) + sumBytes(most, 1, lanes) + 4 * (1 + lanes + rounded);
 }
 
 function depthOf({ shape }: TensorSpec): number {

@@ -19,3 +19,6 @@ export function extent(shape: Shape, axis: number, dims: DimValues): number {
 export function maximum(dim: Dim): number {
   return typeof dim === "number" ? dim : dim.max;
 }
+
+/** The numbers from 0 to before `count`. */
+export const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);

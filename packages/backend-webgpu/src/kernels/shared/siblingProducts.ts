@@ -1,13 +1,24 @@
 import type { DimValues, Shape, TensorSpec } from "@centella/core";
 import { elementAt, elementCount } from "@centella/core/backend";
-import { type AnchoredCall, type SiblingResult, type Siblings, stagedNormArgs } from "@centella/gpu-kernels";
+import {
+  type AnchoredCall,
+  type RoundedType,
+  type SiblingProduct,
+  type SiblingResult,
+  type Siblings,
+  stagedNormArgs,
+} from "@centella/gpu-kernels";
+import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
-import { products, roundingDispatch } from "../matmul.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { fewestTiled, hasRowProduct, type RowCounts, type RowResult, rowBytes, rowElement, rowProducts } from "./rowProducts.ts";
-import { normedBytes, normedRow, type RowSource, storedRows } from "./rowSource.ts";
+import { type Left, products, roundingDispatch } from "./products.ts";
+import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
+import { roundingLanes } from "./rowForm.ts";
+import { fewestTiled, type RowCounts, type RowResult, rowBytes, rowProducts } from "./rowProducts.ts";
+import { type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
+import { hasRowProduct, rowElement } from "./weights.ts";
 
 /** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
 export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCall): number {
@@ -17,47 +28,119 @@ export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCal
 }
 
 /** The norm of a group, and the dispatches that store its result. */
-export interface NormDispatches {
-  readonly call: AnchoredCall;
+export interface NormDispatches extends NormedInputs {
   dispatches(to: Resource): readonly Dispatch[];
 }
 
 /**
- * Products of the first input, or of rows that `norm` computes. Each product goes into one result. For few rows all are one dispatch,
- * for one row with the norm; for more rows each is the dispatch of a product.
+ * Products of the first input, or of rows that `norm` computes. Each product goes into one result. For few rows all are one dispatch, for
+ * one row with the norm and with what rounds it; for more rows each is the dispatch of a product.
  */
-export function siblingDispatches(siblings: Siblings, norm?: NormDispatches): readonly Dispatch[] {
+export function siblingDispatches(siblings: Siblings, capabilities: Capabilities, norm?: NormDispatches): readonly Dispatch[] {
   const { a } = siblings;
+  const subgroup = subgroupLanes(capabilities);
   const scratch = new ScratchSlots();
-  const lead = a.shape.slice(0, -1);
   const rows = rowCounts(a);
   const { most } = rows;
   const depth = a.shape.at(-1);
-  const normed =
-    norm === undefined || typeof depth !== "number" ? [] : fewRows(siblings, normedRow(siblings, norm.call), depth, { least: 0, most: 1 });
-  if (norm !== undefined && most === 1) return normed;
-  const source: Resource = norm === undefined ? { kind: "input", index: 0 } : scratch.take(a);
-  const lefts = siblings.lefts.map((type, i): Binding => {
-    const resource: Resource = type === undefined ? source : scratch.take(a);
-    return { name: `a${i}`, resource, access: "read", element: "f32" };
-  });
-  const roundings = siblings.lefts.flatMap((type, i) => {
-    const left = lefts[i];
-    return type === undefined || left === undefined ? [] : [rebind(roundingDispatch(a, type, false), { a: source, y: left.resource })];
-  });
+  const source: Resource = norm === undefined ? { kind: "input", index: 0 } : scratch.take(floatBytes(a));
   const together = isTogether(siblings);
+  const alone = together && rows.least <= 1 ? oneRow(siblings, capabilities, source, norm) : undefined;
+  const one = alone === undefined || typeof depth !== "number" ? [] : fewRows(siblings, alone, depth, { least: 0, most: 1 }, subgroup);
+  if (alone !== undefined && most === 1) return one;
+  const { lefts, leftOf, roundings } = leftsOf(siblings, capabilities, source, scratch);
   const before = [...(norm?.dispatches(source) ?? []), ...roundings];
-  const least = norm === undefined ? rows.least : Math.max(2, rows.least);
+  const least = alone === undefined ? rows.least : Math.max(2, rows.least);
   return [
-    ...normed,
-    ...(norm === undefined ? before : before.map((dispatch) => forSeveralRows(dispatch, lead))),
-    ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts), depth, { least, most }) : []),
-    ...(!together || most >= fewestTiled ? siblings.results.flatMap((result) => separately(a, result, lefts, scratch, !together)) : []),
+    ...one,
+    ...(alone === undefined ? before : before.map((dispatch) => forSeveralRows(dispatch, a.shape.slice(0, -1)))),
+    ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, subgroup) : []),
+    ...(!together || most >= fewestTiled
+      ? siblings.results.flatMap((result) => separately(a, result, leftOf, scratch, { forFew: !together, subgroup }))
+      : []),
   ];
 }
 
-function rowCounts({ shape }: TensorSpec): RowCounts {
-  const lead = shape.slice(0, -1);
+/** Where products of one row read it if each workgroup prepares it; undefined if it is read from memory. */
+function oneRow(siblings: Siblings, capabilities: Capabilities, source: Resource, norm: NormedInputs | undefined): RowSource | undefined {
+  const { a } = siblings;
+  const subgroup = subgroupLanes(capabilities);
+  const [form, ...others] = formsOf(siblings, capabilities);
+  if (others.length > 0) return undefined;
+  if (form?.isPacked !== true || !isUnitRounding(form.rounding)) return norm && normedRow(siblings, norm.call, subgroup);
+  if (unitRowBytesOf(siblings, capabilities) > capabilities.workgroupBytes) return undefined;
+  const row: Binding = { name: "a0", resource: source, access: "read", element: "f32" };
+  return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: roundingLanesOf(siblings, capabilities), subgroup });
+}
+
+/** Bytes of a workgroup's memory where it rounds the row of packed products. */
+function unitRowBytesOf(siblings: Siblings, capabilities: Capabilities): number {
+  const lanes = roundingLanesOf(siblings, capabilities);
+  return unitRowBytes(siblings.a, lanes) + sumsOf(siblings, capabilities, lanes);
+}
+
+function roundingLanesOf({ a, results }: Siblings, { maxLanes }: Capabilities): number {
+  const columns = results.reduce((sum, { shape }) => sum + maximum(shape.at(-1) ?? 0), 0);
+  return roundingLanes(columns, maximum(a.shape.at(-1) ?? 0), maxLanes);
+}
+
+/** A form of the rows that products read. */
+interface LeftForm {
+  readonly rounding: RoundedType | undefined;
+  readonly isPacked: boolean;
+}
+
+function formOf({ lefts }: Siblings, { left, weight }: SiblingProduct, capabilities: Capabilities): LeftForm {
+  const rounding = lefts[left];
+  return { rounding, isPacked: readsUnits(weight.dtype, rounding, capabilities) };
+}
+
+/** The different forms that products read. */
+function formsOf(siblings: Siblings, capabilities: Capabilities): readonly LeftForm[] {
+  const all = siblings.results.flatMap(({ products: multiplied }) => multiplied.map((product) => formOf(siblings, product, capabilities)));
+  return all.filter((form, i) => i === all.findIndex((other) => isSameForm(form, other)));
+}
+
+function isSameForm(a: LeftForm, b: LeftForm): boolean {
+  return a.rounding === b.rounding && a.isPacked === b.isPacked;
+}
+
+/** The rows in each form that products read, and the dispatches that round them. */
+function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resource, scratch: ScratchSlots) {
+  const { a } = siblings;
+  const subgroup = subgroupLanes(capabilities);
+  const forms = formsOf(siblings, capabilities);
+  const unrounded: Binding = { name: "a", resource: source, access: "read", element: "f32" };
+  const lefts = forms.map(({ rounding, isPacked }, i): Left => {
+    const resource = rounding === undefined ? source : scratch.take(isPacked ? unitBytes(mostElementsOf(a)) : floatBytes(a));
+    return { binding: { ...unrounded, name: `a${i}`, resource }, isPacked };
+  });
+  const roundings = forms.flatMap(({ rounding, isPacked }, i) => {
+    if (rounding === undefined) return [];
+    const { resource } = elementAt(lefts, i).binding;
+    if (!isPacked || !isUnitRounding(rounding)) return [rebind(roundingDispatch(a, rounding, false), { a: source, y: resource })];
+    return [roundUnitsDispatch(a, rounding, unrounded, { ...unrounded, name: "y", resource }, subgroup)];
+  });
+  const leftOf = (product: SiblingProduct): Left => {
+    const form = formOf(siblings, product, capabilities);
+    return elementAt(
+      lefts,
+      forms.findIndex((other) => isSameForm(form, other)),
+    );
+  };
+  return { lefts, leftOf, roundings };
+}
+
+function mostElementsOf({ shape }: TensorSpec): number {
+  return elementCount(shape.map(maximum));
+}
+
+function floatBytes(a: TensorSpec): number {
+  return 4 * mostElementsOf(a);
+}
+
+function rowCounts(a: TensorSpec): RowCounts {
+  const lead = a.shape.slice(0, -1);
   const most = elementCount(lead.map(maximum));
   return { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
 }
@@ -74,38 +157,55 @@ function forSeveralRows(dispatch: Dispatch, lead: Shape): Dispatch {
   return { ...dispatch, sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }) };
 }
 
-/** The reason why no dispatch norms the row that it multiplies, in workgroup memory of `workgroupBytes`; undefined if one does. */
-export function normUnsupported(siblings: Siblings, workgroupBytes: number): string | undefined {
-  const { a, lefts } = siblings;
+/** The reason why no dispatch norms the row that it multiplies, in a workgroup's memory; undefined if one does. */
+export function normUnsupported(siblings: Siblings, norm: NormedInputs, capabilities: Capabilities): string | undefined {
+  const { a } = siblings;
   if (a.shape.slice(0, -1).some((dim) => typeof dim === "number" && dim !== 1)) return "a norm of several rows";
-  if (lefts.length > 1) return "a norm that is rounded in several ways";
+  const forms = formsOf(siblings, capabilities);
+  if (forms.length > 1) return "a norm that is rounded in several ways";
   if (!isTogether(siblings)) return "products that are computed one by one";
-  return memoryUnsupported(normedBytes(siblings), workgroupBytes) ?? siblingsUnsupported(siblings, workgroupBytes);
+  const { bytes, stage } = forms.every(({ isPacked }) => isPacked)
+    ? { bytes: unitRowBytesOf(siblings, capabilities), stage: undefined }
+    : normedRow(siblings, norm.call, subgroupLanes(capabilities));
+  const sums = stage === undefined ? 0 : sumsOf(siblings, capabilities, stage.lanes);
+  const reason = memoryUnsupported(bytes + sums, capabilities);
+  if (reason !== undefined) return reason;
+  return siblingsUnsupported(siblings, capabilities);
 }
 
-/** The reason why no dispatch computes products of few rows together, in workgroup memory of `workgroupBytes`; undefined if one does. */
-export function siblingsUnsupported(siblings: Siblings, workgroupBytes: number): string | undefined {
-  const most = Math.max(...siblings.results.map(({ products: multiplied }) => multiplied.length));
-  const bytes = isTogether(siblings) ? rowBytes(most, rowCounts(siblings.a)) : 0;
-  return memoryUnsupported(bytes, workgroupBytes);
+/** The reason why no dispatch computes products of few rows together, in a workgroup's memory; undefined if one does. */
+export function siblingsUnsupported(siblings: Siblings, capabilities: Capabilities): string | undefined {
+  return memoryUnsupported(isTogether(siblings) ? sumsOf(siblings, capabilities) : 0, capabilities);
 }
 
-function memoryUnsupported(bytes: number, workgroupBytes: number): string | undefined {
+function memoryUnsupported(bytes: number, { workgroupBytes }: Capabilities): string | undefined {
   return bytes > workgroupBytes ? `${bytes} bytes of a workgroup's memory, which has ${workgroupBytes}` : undefined;
+}
+
+/** Bytes in which the lanes of a workgroup add up, for one row where the workgroup prepares it with `stageLanes`. */
+function sumsOf(siblings: Siblings, capabilities: Capabilities, stageLanes?: number): number {
+  const { a, results } = siblings;
+  const work = {
+    products: Math.max(...results.map(({ products: multiplied }) => multiplied.length)),
+    depth: maximum(a.shape.at(-1) ?? 0),
+    isPacked: formsOf(siblings, capabilities).every(({ isPacked }) => isPacked),
+    stageLanes,
+    subgroup: subgroupLanes(capabilities),
+  };
+  return rowBytes(work, stageLanes === undefined ? rowCounts(a) : { least: 0, most: 1 });
 }
 
 /** Scratch memory of an op call, a buffer for each slot. */
 class ScratchSlots {
   #slots = 0;
 
-  /** A slot for a tensor of f32. */
-  take({ shape }: TensorSpec): Resource {
-    return { kind: "scratch", bytes: 4 * elementCount(shape.map(maximum)), slot: this.#slots++ };
+  take(bytes: number): Resource {
+    return { kind: "scratch", bytes, slot: this.#slots++ };
   }
 }
 
 /** All results in one dispatch for one row and one for a few. */
-function fewRows({ a, results }: Siblings, source: RowSource, depth: number, rows: RowCounts): readonly Dispatch[] {
+function fewRows({ a, results }: Siblings, source: RowSource, depth: number, rows: RowCounts, subgroup: number): readonly Dispatch[] {
   const named = results.map(({ products: multiplied, epilogue, y, shape }, r) => {
     const text = epilogueText(epilogue, { name: `epilogue${r}`, parameters: multiplied.map((_, j) => `t${j}`) });
     const weights = multiplied.map(({ input: index, weight }, j) => input(`b${r}_${j}`, index, rowElement(weight.dtype)));
@@ -116,7 +216,7 @@ function fewRows({ a, results }: Siblings, source: RowSource, depth: number, row
     ({ multiplied, weights, target, columns }, r): RowResult => ({
       columns,
       products: multiplied.map((product, j) => ({
-        a: source.nameOf(product),
+        ...source.leftOf(product),
         b: elementAt(weights, j).name,
         dtype: product.weight.dtype,
       })),
@@ -137,29 +237,30 @@ function fewRows({ a, results }: Siblings, source: RowSource, depth: number, row
     depth,
     ...(source.stage && { stage: source.stage }),
   };
-  return rowProducts(rowResults, parts, rows);
+  return rowProducts(rowResults, parts, rows, subgroup);
 }
 
 /** A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */
 function separately(
   a: TensorSpec,
   { products: multiplied, epilogue, y }: SiblingResult,
-  lefts: readonly Binding[],
+  leftOf: (product: SiblingProduct) => Left,
   scratch: ScratchSlots,
-  forFew: boolean,
+  options: { readonly forFew: boolean; readonly subgroup: number },
 ): readonly Dispatch[] {
   const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
-    return { name: `w${j}`, resource: scratch.take(output), access: "read", element: "f32" };
+    return { name: `w${j}`, resource: scratch.take(floatBytes(output)), access: "read", element: "f32" };
   });
   const last = storeText(epilogue, [...waiting.map(({ name }) => `${name}[i]`), "result"]);
   const store = { ...last, bindings: [...waiting, ...last.bindings] };
-  return multiplied.flatMap(({ left, input: index, weight, params, output }, j) => {
-    const a0 = lefts[left];
-    if (a0 === undefined) return [];
+  return multiplied.flatMap((product, j) => {
+    const { input: index, weight, params, output } = product;
+    const { binding, isPacked } = leftOf(product);
+    const left: Left = { binding: { ...binding, name: "a" }, isPacked };
     const target = waiting[j];
     const text = target === undefined ? store : storeText(undefined);
     const call = { inputs: [a, weight], output };
     const resources = { y: target?.resource ?? y, b: { kind: "input", index } } as const;
-    return products(call, params, { ...a0, name: "a" }, text, forFew).map((dispatch) => rebind(dispatch, resources));
+    return products(call, params, left, text, options).map((dispatch) => rebind(dispatch, resources));
   });
 }

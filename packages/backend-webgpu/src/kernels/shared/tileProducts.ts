@@ -4,12 +4,11 @@ import { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
-import { fewestTiled, hasRowProduct, range, rowElement, weightsAtOnce, weightVectors } from "./rowProducts.ts";
-
-const lanes = 256;
-
-/** Columns of a tile. A lane computes eight of them. */
-const columns = 128;
+import { packedTileText } from "./packedTiles.ts";
+import { fewestTiled } from "./rowProducts.ts";
+import { range } from "./shape.ts";
+import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
+import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
 
 /** Elements of the depth whose weights and rows workgroup memory holds at once. */
 const step = 16;
@@ -25,6 +24,8 @@ export function hasTileProduct(dtype: DType, depth: number): boolean {
 /** Extents of a product `[m, k] × [n, k]`. */
 export interface TileParts {
   readonly left: Binding;
+  /** Whether the rows are units, whose codes are multiplied with those of weights. */
+  readonly isPacked: boolean;
   readonly dtype: DType;
   readonly depth: number;
   readonly columns: number;
@@ -41,14 +42,14 @@ export function tileProducts(parts: TileParts, most: number): readonly Dispatch[
 
 /** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
 function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
-  const { left, dtype, depth, store } = parts;
+  const { left, isPacked, dtype, depth, store } = parts;
   const rows = 16 * perLane;
-  const text = tileText(dtype, perLane);
+  const text = (isPacked ? packedTileText : tileText)(dtype, perLane);
   return defineDispatch({
-    bindings: [{ ...left, element: "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
+    bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
     uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
     lanes,
-    declarations: [...text.declarations, ...store.declarations, `var<workgroup> tiles: array<f32, ${step * (columns + rows)}>;`],
+    declarations: [...text.declarations, ...store.declarations],
     body: text.body,
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
@@ -63,14 +64,14 @@ function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => bo
  * Half of the lanes read 32 weights of a column each, the others 32 elements of a row (16, of 64 rows). Both wait in `v0` to `v7` and pass
  * through workgroup memory in two steps.
  */
-function tileText(dtype: DType, perLane: 4 | 8): { readonly declarations: readonly string[]; readonly body: string } {
+function tileText(dtype: DType, perLane: 4 | 8): TileText {
   const rows = 16 * perLane;
   const stride = columns + rows;
   // Lanes that share the 32 elements of a row.
   const sharers = columns / rows;
   const perSharer = unitWeights / 4 / sharers;
-  const k = new WgslEmitter({ b: dtype }, lanes, rowElement(dtype) === "vec4u" ? new Set(["b"]) : new Set());
-  const results = range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j}`));
+  const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
+  const results = resultNames(perLane);
   const read = readText(k, dtype, sharers, perSharer);
   const write = (half: number): readonly string[] => [
     `if (lane < ${columns}u) { ${writeText(
@@ -88,12 +89,7 @@ function tileText(dtype: DType, perLane: 4 | 8): { readonly declarations: readon
   ];
   const compute = computeText(perLane, stride);
   k.lines.unshift(
-    `let across = (p.n + ${columns - 1}u) / ${columns}u;`,
-    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
-    // Neighbouring workgroups share columns, so weights are read from memory once.
-    `let i0 = group % down * ${rows}u;`,
-    `let j0 = group / down * ${columns}u;`,
-    "let tx = lane % 16u; let ty = lane / 16u;",
+    ...tilePlace(rows),
     `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
     "let column = min(j0 + lane, p.n - 1u);",
     "let rowStart = min(i0 + row, p.m - 1u) * (p.k / 4u);",
@@ -107,7 +103,8 @@ function tileText(dtype: DType, perLane: 4 | 8): { readonly declarations: readon
     "}",
     ...storeText(results),
   );
-  return { declarations: k.declarations, body: k.lines.join("\n") };
+  const tiles = `var<workgroup> tiles: array<f32, ${step * (columns + rows)}>;`;
+  return { declarations: [...k.declarations, tiles], body: k.lines.join("\n") };
 }
 
 function readText(k: WgslEmitter, dtype: DType, sharers: number, perSharer: number): readonly string[] {
@@ -147,19 +144,6 @@ function computeText(perLane: number, stride: number): readonly string[] {
     ...[0, 1].map((j) => `let b${j} = ${four(`${64 * j}u + tx * 4u`)};`),
     ...range(perLane / 4).map((i) => `let a${i} = ${four(`${columns + 64 * i}u + ty * 4u`)};`),
     ...range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j} = fma(vec4f(a${Math.floor(i / 4)}[${i % 4}]), b${j}, c${i}_${j});`)),
-    "}",
-  ];
-}
-
-/** Stores the lane's results in a loop: an epilogue is long, and a text with one for each result takes compilers a second. */
-function storeText(names: readonly string[]): readonly string[] {
-  return [
-    `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
-    `for (var r = 0u; r < ${names.length}u; r++) {`,
-    "let i = i0 + r / 8u * 64u + ty * 4u + r / 2u % 4u;",
-    "let j = j0 + r % 2u * 64u + tx * 4u;",
-    "if (i >= p.m) { continue; }",
-    "for (var e = 0u; e < 4u && j + e < p.n; e++) { store(i * p.n + j + e, results[r][e]); }",
     "}",
   ];
 }

@@ -1,0 +1,20 @@
+/** Below every score, but finite. */
+export const unseen = "const unseen = -3e38;";
+
+/** WGSL's `tanh` may give NaN for large arguments, and its error is only bounded absolutely. */
+export const boundedTanh = `fn tanhOf(x: f32) -> f32 {
+  let a = abs(x);
+  if (a < 0.25) {
+    let s = x * x;
+    return x * (1.0 + s * (-0.333333333 + s * (0.133333333 + s * (-0.053968254 + s * 0.021869489))));
+  }
+  let t = exp(-2.0 * min(a, 50.0));
+  return select(1.0, -1.0, x < 0.0) * ((1.0 - t) / (1.0 + t));
+}`;
+
+/** The factor of ALiBi for a head. */
+export const slope = `fn slopeOf(h: u32) -> f32 {
+            let power = 1u << firstLeadingBit(p.heads);
+            if (h < power) { return exp2(-p.alibi / f32(power) * f32(h + 1u)); }
+            return exp2(-p.alibi * 0.5 / f32(power) * f32(2u * (h - power) + 1u));
+          }`;

@@ -1,0 +1,151 @@
+import type { DType } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
+import { loadUnits, type U32, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
+import type { WgslEmitter } from "../../wgsl/emitter.ts";
+import { quadIndex } from "./roundedUnits.ts";
+import type { RowForm } from "./rowForm.ts";
+import { range } from "./shape.ts";
+import { weightsAtOnce, weightVectors } from "./weights.ts";
+
+/** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
+export interface RowProduct {
+  /** Name of the binding of the rows, an array of vec4f; of vec4u with their units if the product is packed. */
+  readonly a: string;
+  /** Name of the binding of the weight, an array of `rowElement`. */
+  readonly b: string;
+  readonly dtype: DType;
+  /** Whether packed integers are multiplied. */
+  readonly isPacked: boolean;
+}
+
+/** A quad of the rows that products multiply: four elements, or a part of a unit. */
+export type QuadAt = (name: string, index: string) => string;
+
+/**
+ * Adds the lane's part of the products' sums over the depth: to `sum<product>_<i>`, where `i` counts the columns of the lane by rows. Reads
+ * `sub`, the lane's number in its column, `column<c>` and `row<t>`.
+ */
+export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: RowForm, quadAt: QuadAt): void {
+  for (const loop of loopsOf(products)) {
+    k.lines.push("{");
+    (loop.isPacked ? packedLoop : exactLoop)(k, loop, form, quadAt);
+    k.lines.push("}");
+  }
+}
+
+/** Products that read the same rows in the same steps. */
+interface Loop {
+  /** Name of the binding of the rows. */
+  readonly a: string;
+  readonly isPacked: boolean;
+  /** Weights of each product that a lane reads in a step. */
+  readonly weights: number;
+  readonly products: (RowProduct & { readonly j: number })[];
+}
+
+function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
+  const loops = new Map<string, Loop>();
+  products.forEach((product, j) => {
+    const { a, dtype, isPacked } = product;
+    const weights = isPacked && isQuantized(dtype) ? unitWeights * unitsAtOnce(dtype) : (weightsAtOnce(dtype) ?? 0);
+    // Types differ in the units that a lane reads at once.
+    const key = isPacked ? `${a} ${dtype}` : `${a} ${weights}`;
+    const loop = loops.get(key) ?? { a, isPacked, weights, products: [] };
+    loop.products.push({ ...product, j });
+    loops.set(key, loop);
+  });
+  return [...loops.values()];
+}
+
+/** Multiplies codes with codes, by packed dot products, and scales their sums. */
+function packedLoop(
+  k: WgslEmitter,
+  { a, weights, products }: Loop,
+  { lanesPerColumn, columnsPerLane, rows }: RowForm,
+  quadAt: QuadAt,
+): void {
+  k.lines.push(`let steps = p.k / ${weights}u;`, `for (var u = sub; u < steps; u += ${lanesPerColumn}u) {`);
+  const loaded = products.flatMap(({ j, b, dtype }) =>
+    range(columnsPerLane).map((c) => {
+      if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
+      const first = k.define("u32", `column${c} * steps`);
+      return { j, c, units: loadUnits(k, dtype, (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", "u") }) };
+    }),
+  );
+  for (const [i, { index }] of (loaded[0]?.units ?? []).entries()) {
+    for (const t of range(rows)) {
+      k.lines.push("{", ...unitText(quadAt, a, `row${t}`, index));
+      for (const { j, c, units } of loaded) {
+        const { words, scales, offsets = [] } = units[i]!;
+        k.lines.push(...unitDots(`sum${j}_${c * rows + t}`, words, scales, offsets));
+      }
+      k.lines.push("}");
+    }
+  }
+  k.lines.push("}");
+}
+
+/** Reads unit `index` of row `row`: its codes `x0` and `x1`, and `x`, its step and sums. */
+function unitText(quadAt: QuadAt, name: string, row: string, index: U32): readonly string[] {
+  const quad = (i: number): string => quadAt(name, quadIndex(row, `(p.k / ${unitWeights}u)`, index, i));
+  return [`let x0 = ${quad(0)};`, `let x1 = ${quad(1)};`, `let x = bitcast<vec4f>(${quad(2)});`];
+}
+
+/** Adds the product of a unit of weights with the unit `x0`, `x1`, `x` to `sum`. */
+export function unitDots(sum: string, words: readonly string[], scales: readonly string[], offsets: readonly string[]): readonly string[] {
+  const perScale = words.length / scales.length;
+  const dots = scales.map((scale, s) => {
+    const codes = words.slice(s * perScale, (s + 1) * perScale).map((word, i) => {
+      const at = s * perScale + i;
+      return `dot4I8Packed(${word}, x${at >> 2}.${"xyzw"[at & 3]})`;
+    });
+    return `${scale} * f32(${codes.join(" + ")})`;
+  });
+  const sums = offsets.length === 1 ? ["w"] : ["y", "z"];
+  const shifted = offsets.map((offset, i) => ` + ${offset} * x.${sums[i]}`);
+  return [`${sum} += x.x * (${dots.join(" + ")})${shifted.join("")};`];
+}
+
+/** Multiplies weights as floats. */
+function exactLoop(
+  k: WgslEmitter,
+  { a, weights, products }: Loop,
+  { lanesPerColumn, columnsPerLane, rows }: RowForm,
+  quadAt: QuadAt,
+): void {
+  k.lines.push(`for (var u = sub; u < p.k / ${weights}u; u += ${lanesPerColumn}u) {`);
+  const loaded = products.flatMap(({ j, b, dtype }) =>
+    range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * (p.k / ${weights}u) + u`) })),
+  );
+  const needsTotals = loaded.some(({ offsets }) => offsets.length > 0);
+  const parts = Math.max(...loaded.map(({ scales }) => scales.length), 1);
+  const perPart = weights / 4 / parts;
+  for (const part of range(parts)) {
+    k.lines.push("{");
+    for (const t of range(rows)) {
+      k.lines.push(
+        ...range(perPart).map(
+          (i) => `let x${t}_${i} = ${quadAt(a, `row${t} * (p.k / 4u) + u * ${weights / 4}u + ${part * perPart + i}u`)};`,
+        ),
+      );
+      if (needsTotals)
+        k.lines.push(
+          `let total${t} = dot(${range(perPart)
+            .map((i) => `x${t}_${i}`)
+            .join(" + ")}, vec4f(1));`,
+        );
+    }
+    for (const { j, c, vectors, scales, offsets } of loaded) {
+      const own = vectors.slice(part * perPart, (part + 1) * perPart);
+      for (const t of range(rows)) {
+        const dots = own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
+        const scale = scales[scales.length === 1 ? 0 : part];
+        const offset = offsets[offsets.length === 1 ? 0 : part];
+        const scaled = scale === undefined ? dots : `${scale} * (${dots})`;
+        k.lines.push(`sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`);
+      }
+    }
+    k.lines.push("}");
+  }
+  k.lines.push("}");
+}

@@ -1,0 +1,77 @@
+import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
+import { elementCount, tupleOf } from "@centella/core/backend";
+import { type RoundedType, roundActivationsStep } from "@centella/gpu-kernels";
+import type { EpilogueText } from "../../wgsl/epilogue.ts";
+import { dispatchOf } from "../../wgsl/gpuKernel.ts";
+import { input, output } from "../../wgsl/module.ts";
+import { denseProducts } from "./denseProducts.ts";
+import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
+import { fewestTiled, type RowCounts, rowProducts } from "./rowProducts.ts";
+import { extents, maximum } from "./shape.ts";
+import { hasTileProduct, type TileParts, tileProducts } from "./tileProducts.ts";
+import { hasRowProduct, rowElement } from "./weights.ts";
+
+/** The rows that a product reads. */
+export interface Left {
+  readonly binding: Binding;
+  /** Whether these are units, which packed dot products multiply. */
+  readonly isPacked: boolean;
+}
+
+/** Rounds the rows of `a`, input 0, in scratch memory: the binding `y`. */
+export function roundingDispatch(a: TensorSpec, type: RoundedType, transposed: boolean): Dispatch {
+  const args = {
+    a: { kind: "input", index: 0, dtype: "f32" },
+    y: { kind: "scratch", dtype: "f32", elements: a.shape },
+  } as const;
+  return dispatchOf(roundActivationsStep(a, type, transposed, args), 1);
+}
+
+/**
+ * Dispatches of a product. Only the batch axes of a's shape are read: rounding may have transposed the matrices in the binding. `store`
+ * writes results. `forFew: false` leaves out the dispatches for fewer than {@link fewestTiled} rows.
+ */
+export function products(
+  call: KernelCall,
+  params: ParamsOf<"matmul">,
+  left: Left,
+  store: EpilogueText,
+  { forFew = true, subgroup }: { readonly forFew?: boolean; readonly subgroup: number },
+): readonly Dispatch[] {
+  const [a, b] = tupleOf(call.inputs as readonly TensorSpec[], 2);
+  const { output: y } = call;
+  const { transposeA, transposeB } = params;
+  // Without batch axes in b, all rows of a are one matrix.
+  const isFolded = b.shape.length === 2 && !transposeA;
+  const rows = isFolded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
+  const most = elementCount(rows.map(maximum));
+  const least = rows.every((dim) => typeof dim === "number") ? most : 0;
+  const forMany = { least: Math.max(least, fewestTiled), most };
+  const bounds = forFew ? { least, most } : forMany;
+  const dense = { a, b, y, params, isFolded, left: left.binding, store };
+  const [depth, columns] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
+  if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasRowProduct(b.dtype, depth)) {
+    const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
+    const parts = { left: left.binding, isPacked: left.isPacked, dtype: b.dtype, depth, columns, store, rowsIn };
+    if (!hasTileProduct(b.dtype, depth)) return [...fewRows(parts, bounds, subgroup), ...denseProducts(dense, forMany)];
+    return [...fewRows(parts, bounds, subgroup), ...(most >= fewestTiled ? tileProducts(parts, most) : [])];
+  }
+  return denseProducts(dense, bounds);
+}
+
+/** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */
+function fewRows(parts: TileParts, counts: RowCounts, subgroup: number): readonly Dispatch[] {
+  const { left, isPacked, dtype, store } = parts;
+  const result = {
+    products: [{ a: "a", b: "b", dtype, isPacked }],
+    columns: parts.columns,
+    store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
+  };
+  const bindings = [
+    { ...left, element: isPacked ? ("vec4u" as const) : ("vec4f" as const) },
+    input("b", 1, rowElement(dtype)),
+    output("y"),
+    ...store.bindings,
+  ];
+  return rowProducts([result], { ...store, ...parts, bindings }, counts, subgroup);
+}

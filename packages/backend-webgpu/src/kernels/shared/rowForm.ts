@@ -1,0 +1,70 @@
+/** How the workgroups of products of few rows divide their work. */
+export interface RowForm {
+  /** Lanes of a workgroup. */
+  readonly lanes: number;
+  /** Lanes that share the depth of a column, a power of two. */
+  readonly lanesPerColumn: number;
+  /** Columns that a lane computes at once: they share the loads of the rows. */
+  readonly columnsPerLane: number;
+  /** How often a workgroup computes its columns. */
+  readonly turns: number;
+  /** Rows that each weight is multiplied with. */
+  readonly rows: number;
+  /** Lanes that add up in registers. */
+  readonly subgroup: number;
+}
+
+/** What the choice of a form depends on. */
+export interface RowWork {
+  /** Columns of all results. */
+  readonly columns: number;
+  readonly depth: number;
+  readonly rows: number;
+  /** Whether products multiply packed integers. */
+  readonly isPacked: boolean;
+  /** Lanes of a workgroup that prepares its row; undefined where rows are read from memory. */
+  readonly stageLanes: number | undefined;
+  readonly subgroup: number;
+}
+
+/** Lanes that share a column, and from which depth on twice as many do. */
+const leastLanes = 32;
+const deepRow = 8192;
+
+/** Workgroups that keep a device busy. With more columns, each computes several, and fewer prepare the row. */
+const enoughGroups = 512;
+const maxTurns = 8;
+
+/** Large workgroups that keep a device busy: one or two for each of its processors. */
+const enoughLarge = 132;
+
+/** Lanes of a workgroup that rounds its row: as many as leave work for all processors. Rounding is repeated in each workgroup. */
+export function roundingLanes(columns: number, depth: number, maxLanes: number): number {
+  let lanes = 1024;
+  while (lanes > 128 && (lanes > maxLanes || (columns * lanesOf(depth)) / lanes < (enoughLarge * 2) / 3)) lanes /= 2;
+  return lanes;
+}
+
+function lanesOf(depth: number): number {
+  return depth < deepRow ? leastLanes : 2 * leastLanes;
+}
+
+export function rowForm({ columns, depth, rows, isPacked, stageLanes, subgroup }: RowWork): RowForm {
+  const lanesPerColumn = lanesOf(depth);
+  const lanes = stageLanes ?? (isPacked ? 4 * leastLanes : 2 * leastLanes);
+  const columnsPerLane = isPacked ? 1 : 2;
+  const groups = columns / ((lanes / lanesPerColumn) * columnsPerLane);
+  const turns =
+    stageLanes === undefined ? 1 : isPacked ? Math.ceil(groups / enoughLarge) : Math.min(maxTurns, Math.floor(groups / enoughGroups));
+  return { lanes, lanesPerColumn, columnsPerLane, turns: Math.max(1, turns), rows, subgroup };
+}
+
+/** Columns that a workgroup computes at once. */
+export function columnsAtOnce({ lanes, lanesPerColumn, columnsPerLane }: RowForm): number {
+  return (lanes / lanesPerColumn) * columnsPerLane;
+}
+
+/** Bytes of a workgroup's memory in which the lanes of a column add up `products` products. */
+export function sumBytes(products: number, { lanes, lanesPerColumn, columnsPerLane, rows, subgroup }: RowForm): number {
+  return lanesPerColumn <= subgroup ? 0 : (4 * products * columnsPerLane * rows * lanes) / subgroup;
+}

@@ -1,0 +1,42 @@
+import { range } from "./shape.ts";
+
+/** Lanes of a workgroup that computes a tile, 16 × 16. */
+export const lanes = 256;
+
+/** Columns of a tile. A lane computes eight of them. */
+export const columns = 128;
+
+/** Text of a dispatch of a tile of products. */
+export interface TileText {
+  readonly declarations: readonly string[];
+  readonly body: string;
+}
+
+/** Names of a lane's results: four columns each, of the first and of the second half of the tile. */
+export function resultNames(perLane: number): readonly string[] {
+  return range(perLane).flatMap((i) => [0, 1].map((j) => `c${i}_${j}`));
+}
+
+/** Defines the workgroup's first row and column, `i0` and `j0`, and the lane's place in the tile. */
+export function tilePlace(rows: number): readonly string[] {
+  return [
+    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
+    // Neighbouring workgroups share columns, so weights are read from memory once.
+    `let i0 = group % down * ${rows}u;`,
+    `let j0 = group / down * ${columns}u;`,
+    "let tx = lane % 16u; let ty = lane / 16u;",
+  ];
+}
+
+/** Stores the lane's results in a loop: an epilogue is long, and a text with one for each result takes compilers a second. */
+export function storeText(names: readonly string[]): readonly string[] {
+  return [
+    `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
+    `for (var r = 0u; r < ${names.length}u; r++) {`,
+    "let i = i0 + r / 8u * 64u + ty * 4u + r / 2u % 4u;",
+    "let j = j0 + r % 2u * 64u + tx * 4u;",
+    "if (i >= p.m) { continue; }",
+    "for (var e = 0u; e < 4u && j + e < p.n; e++) { store(i * p.n + j + e, results[r][e]); }",
+    "}",
+  ];
+}

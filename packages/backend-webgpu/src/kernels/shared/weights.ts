@@ -1,0 +1,53 @@
+import type { DType } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
+import { deviceBlock, loadUnit, unitWeights } from "@centella/gpu-kernels";
+import type { WgslEmitter } from "../../wgsl/emitter.ts";
+import type { ElementType } from "./kernel.ts";
+
+/** Weights of a dtype that a lane reads at once; undefined for dtypes that are not read so. */
+export function weightsAtOnce(dtype: DType): number | undefined {
+  if (isQuantized(dtype)) return unitWeights;
+  return { f32: 4, f16: 8, bf16: 8 }[dtype as string];
+}
+
+/** True if {@link rowProducts} can multiply rows of `depth` elements with a weight of the dtype. */
+export function hasRowProduct(dtype: DType, depth: number): boolean {
+  const weights = weightsAtOnce(dtype);
+  return weights !== undefined && depth > 0 && depth % weights === 0;
+}
+
+/** Element type of a weight's binding in {@link rowProducts}. */
+export function rowElement(dtype: DType): ElementType {
+  if (isQuantized(dtype)) return deviceBlock(dtype).blockBytes % 16 === 0 ? "vec4u" : "u32";
+  return dtype === "f32" ? "vec4f" : "vec4u";
+}
+
+/** Weights of a step of the loop: vectors of four, and what their sums of products are scaled by. */
+export interface WeightVectors {
+  /** Expressions of type vec4f. */
+  readonly vectors: readonly string[];
+  /** For equal shares of the vectors; empty where the weights are the vectors themselves. */
+  readonly scales: readonly string[];
+  readonly offsets: readonly string[];
+}
+
+/** Reads the weights of step `index`, an expression, of a binding of {@link rowElement}. */
+export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index: string): WeightVectors {
+  if (isQuantized(dtype)) {
+    const at = k.define("u32", index);
+    const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);
+    return { vectors: words.map((word) => `vec4f(unpack4xI8(${word}))`), scales, offsets: offsets ?? [] };
+  }
+  return { vectors: plainVectors(k, name, dtype, index), scales: [], offsets: [] };
+}
+
+/** Vectors of element `index` of an argument with a float dtype, which is an array of vec4u or vec4f. */
+function plainVectors(k: WgslEmitter, name: string, dtype: DType, index: string): readonly string[] {
+  if (dtype === "f32") return [`${name}[${index}]`];
+  const quad = k.quad(name, index);
+  const pair = (word: string): string =>
+    dtype === "f16"
+      ? `unpack2x16float(${quad}.${word})`
+      : `bitcast<f32>(${quad}.${word} << 16u), bitcast<f32>(${quad}.${word} & 0xffff0000u)`;
+  return [`vec4f(${pair("x")}, ${pair("y")})`, `vec4f(${pair("z")}, ${pair("w")})`];
+}

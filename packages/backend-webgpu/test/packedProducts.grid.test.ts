@@ -1,0 +1,48 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { type Backend, createProgram, type DType, reference } from "@centella/core";
+import { type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
+import { isFullGrid } from "@centella/test-devices";
+import { afterAll, describe, expect, test } from "vitest";
+import { openBackend } from "./openBackend.ts";
+
+const opened = await openBackend();
+const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
+const types = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);
+
+/** Products with each number of rows, on the device and on the reference. */
+async function largestDifference(backend: Backend, dtype: DType, counts: readonly number[]): Promise<number> {
+  const [n, k] = [131, 512];
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", Math.max(...counts)), k]);
+  const weight = program.constant(contentsOf({ dtype, shape: [n, k] }, 3).stored, dtype, [n, k]);
+  program.output("y", program.matmul(x, weight, { transposeB: true, activations: "ggml" }));
+  const plans = [await backend.compile(program), await (await reference().open()).compile(program)];
+  let worst = 0;
+  for (const rows of counts) {
+    const [got, want] = await Promise.all(plans.map((plan) => plan.run({ x: uniform(rows, rows * k) }).y!.data()));
+    want!.forEach((value, i) => {
+      worst = Math.max(worst, Math.abs(value - got![i]!));
+    });
+  }
+  for (const plan of plans) plan.dispose();
+  return worst;
+}
+
+/** ggml adds up activations for the minima of these types in f16. */
+const tolerance = (dtype: DType): number => (dtype === "q4_1" || dtype === "q5_1" ? 0.03 : 2e-5);
+
+describe.skipIf(typeof opened === "string")(`products of packed integers${reason}`, () => {
+  const { backend } = opened as Exclude<typeof opened, string>;
+  afterAll(() => backend.dispose());
+
+  test.each(isFullGrid ? types : (["q4_K"] as const))("of %s weights with any number of rows", async (dtype) => {
+    expect(await largestDifference(backend, dtype, [1, 2, 8, 9, 64, 65])).toBeLessThan(tolerance(dtype));
+  });
+
+  test("without subgroups", async () => {
+    const other = await openBackend({ disabledFeatures: ["subgroups"] });
+    if (typeof other === "string") throw new Error(other);
+    expect(await largestDifference(other.backend, "q6_K", [1, 3])).toBeLessThan(tolerance("q6_K"));
+    await other.backend.dispose();
+  });
+});
