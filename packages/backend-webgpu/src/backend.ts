@@ -188,7 +188,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   }
 
   async #recover(): Promise<Recovery> {
-    if (!this.#queue.isLost) {
+    if (!(await this.#queue.checkLoss())) {
       this.requireAlive();
       return { reset: [] };
     }

@@ -9,6 +9,8 @@ interface Report {
   readonly device: { readonly kind: string; readonly name: string };
   readonly isIsolated: boolean;
   readonly results: readonly ConformanceResult[];
+  /** The same result before and after the device was destroyed, and the error in between. */
+  readonly recovered: { readonly before: readonly number[]; readonly error: string; readonly after: readonly number[] };
 }
 
 /** Runs in the page: a sample, since the kernels are those that Node has run the whole grid of, on the same SwiftShader. */
@@ -20,7 +22,33 @@ const conformance = `(async () => {
   const results = [];
   for await (const result of runConformance(backend, { filter: (id) => sample.has(id) })) results.push(result);
   await backend.dispose();
-  return { device: backend.device, isIsolated: crossOriginIsolated, results };
+  return { device: backend.device, isIsolated: crossOriginIsolated, results, recovered: await recovered() };
+
+  async function recovered() {
+    const { createProgram } = await import("@centella/core");
+    let device;
+    const requestAdapter = async (options) => {
+      const adapter = await navigator.gpu.requestAdapter(options);
+      const { info, limits, features } = adapter;
+      return { info, limits, features, requestDevice: async (descriptor) => (device = await adapter.requestDevice(descriptor)) };
+    };
+    const { wgslLanguageFeatures } = navigator.gpu;
+    const backend = await webgpu({ gpu: { requestAdapter, wgslLanguageFeatures } }).open();
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "f32", shape: [2] });
+    program.output("y", program.add(program.input("x", "f32", [2]), w));
+    const plan = await backend.compile(program);
+    await plan.load("w", { size: 8, read: async () => new Uint8Array(Float32Array.of(10, 20).buffer) });
+    const run = async () => [...(await plan.run({ x: Float32Array.of(1, 2) }).y.data())];
+    const before = await run();
+    const pending = run();
+    device.destroy();
+    const error = await pending.then(() => "none", ({ name }) => name);
+    await backend.recover();
+    const after = await run();
+    await backend.dispose();
+    return { before, error, after };
+  }
 })()`;
 
 describe("webgpu in Chromium", async () => {
@@ -34,6 +62,9 @@ describe("webgpu in Chromium", async () => {
     expect(report.isIsolated).toBe(true);
     expect(report.device.kind).toBe("software-gpu");
     expect(report.results.length).toBeGreaterThan(0);
+  });
+  test("a destroyed device is recovered", () => {
+    expect(report.recovered).toEqual({ before: [11, 22], error: "DeviceLostError", after: [11, 22] });
   });
   for (const { id, status, message } of report.results) {
     if (status === "skipped") test.skip(`${id} (${message})`, () => undefined);

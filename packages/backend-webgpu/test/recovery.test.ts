@@ -75,6 +75,27 @@ describe.skipIf(typeof probe === "string")(`recovery of a lost device${reason}`,
     expect(await first(plan)).toBe(12);
   });
 
+  test("what fails before the loss is reported is a loss too", async () => {
+    const it = await open();
+    const { backend } = it;
+    const plan = await backend.compile(running());
+    await plan.load("w", sourceOf(w));
+    const { device } = it;
+    // As in Chrome, where mapping fails first.
+    const { createBuffer } = device;
+    device.createBuffer = (descriptor) => {
+      const buffer = createBuffer.call(device, descriptor);
+      buffer.mapAsync = async () => {
+        setTimeout(() => device.destroy(), 1);
+        throw new DOMException("the buffer was destroyed", "AbortError");
+      };
+      return buffer;
+    };
+    await expect(plan.run({ x: ones }).y!.data()).rejects.toThrow(DeviceLostError);
+    expect((await backend.recover!()).reset).toHaveLength(1);
+    expect(await first(plan)).toBe(11);
+  });
+
   test("a load that the loss ended is not finished by recovery", async () => {
     const it = await open();
     const { backend } = it;

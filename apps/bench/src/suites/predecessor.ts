@@ -183,6 +183,22 @@ function transferRows(backends: readonly Backend[], quick: boolean): readonly Ro
       const x = backend.upload(spec, data);
       return subject(() => x.data());
     }),
+    row(`readback of ${size} into a used array`, "1.2 ms", async (backend) => {
+      const x = backend.upload(spec, data);
+      const target = new Float32Array(elements);
+      return subject(() => x.readInto(target));
+    }),
+    row(`two uploads of ${size}, add, readback into a used array`, "5.98 ms", async (backend) => {
+      const program = createProgram();
+      const sum = program.add(program.input("x", "f32", spec.shape), program.input("z", "f32", spec.shape));
+      program.output("y", sum, { to: "device" });
+      const plan = await backend.compile(program);
+      const target = new Float32Array(elements);
+      return subject(async () => {
+        using y = named(plan.run({ x: data, z: data }), "y");
+        await y.readInto(target);
+      });
+    }),
   ];
 }
 

@@ -1,4 +1,12 @@
-import { type ConcreteSpec, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
+import {
+  CentellaError,
+  type ConcreteSpec,
+  DeviceLostError,
+  DisposedError,
+  KernelError,
+  OutOfMemoryError,
+  type TypedArray,
+} from "@centella/core";
 import { type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, type Region, readbackUsage, tensorUsage } from "./buffers.ts";
 import type { Capabilities } from "./capabilities.ts";
@@ -8,6 +16,9 @@ import { PipelineCache } from "./pipelines.ts";
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
 import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
 import { mapRead } from "./usage.ts";
+
+/** Milliseconds within which a browser reports a loss after the first call that failed because of it. */
+const lossDelayMs = 20;
 
 /** A tensor to be read back, and where it is stored. */
 export interface Readback {
@@ -50,10 +61,6 @@ export class DeviceQueue {
       event.preventDefault();
       this.#report(new KernelError("webgpu", "", event.error.message));
     });
-  }
-
-  get isLost(): boolean {
-    return this.#end instanceof DeviceLostError;
   }
 
   /** What kernels may use of the device. */
@@ -143,8 +150,15 @@ export class DeviceQueue {
     try {
       return await this.pending.watch(promise);
     } catch (error) {
+      if (!(error instanceof CentellaError)) await this.checkLoss();
       throw this.#end ?? error;
     }
+  }
+
+  /** Resolves to whether the device is lost. Browsers may reject what is pending some tasks before they say so. */
+  async checkLoss(): Promise<boolean> {
+    if (this.#end === undefined) await Promise.race([this.device.lost, new Promise((resolve) => setTimeout(resolve, lossDelayMs))]);
+    return this.#end instanceof DeviceLostError;
   }
 
   /** Resolves when all submitted work is done. */

@@ -53,7 +53,7 @@ export interface TensorSource {
   read(offset: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
   /**
    * Fills `target` with the bytes from `offset`, or rejects. For sources that would copy anyway: backends give them the memory that the
-   * bytes are loaded to. It may be shared with other threads. A source does not write to it once the promise has settled.
+   * bytes are loaded to. It may be shared with other threads, and cannot be transferred. A source does not write to it once the promise has settled.
    */
   readInto?(target: Uint8Array, offset: number, signal?: AbortSignal): Promise<void>;
 }
