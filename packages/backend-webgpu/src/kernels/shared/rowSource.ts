@@ -116,8 +116,7 @@ const unitQuad = (index: string): string => `units[${index}]`;
 /** Whether an argument has an f32 for each element of the row. */
 function isWholeRow(a: TensorSpec, { inputs }: NormedInputs, argument: GpuArgument | undefined): boolean {
   if (argument?.kind !== "input" || argument.dtype !== "f32") return false;
-  const shape = inputs[argument.index]?.shape ?? [];
-  return shape.at(-1) === a.shape.at(-1) && shape.slice(0, -1).every((dim) => dim !== 0);
+  return inputs[argument.index]?.shape.at(-1) === a.shape.at(-1);
 }
 
 /** A lane's place in a row: its own, and that of the elements that it reads. */
