@@ -46,6 +46,9 @@ export interface BlockBytes {
   half(at: number): F32;
 }
 
+/** Number of consecutive elements in {@link Emitter.neighbours}. */
+export const neighbourCount = 4;
+
 /** Comparison operator. */
 export type Comparison = "eq" | "ne" | "lt" | "le" | "gt" | "ge";
 
@@ -140,6 +143,12 @@ export interface Emitter {
 
   /** Writes 16 bits of an argument; another lane may write the other half of the word. All stores to the argument must use this method. */
   storeHalf(name: string, index: U32 | number, bits: U32): void;
+
+  /**
+   * Calls `body` for {@link neighbourCount} places after each of `firsts`, which are multiples of it. Elements that it reads or stores at these
+   * indices, outside of control flow, are read and stored at once. Absent where lanes access memory element by element.
+   */
+  neighbours?(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void;
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
   /** Waits for every lane of the group. Not allowed in control flow in which lanes may diverge. */

@@ -163,6 +163,7 @@ function loopOf(inputs: Inputs, { elementwise }: GroupResult): GpuStep {
     args: { ...args, y: { kind: "output", dtype } },
     shape,
     to: "y",
+    isElementwise: true,
     body: (scope, index) => {
       const value = apply(scope, index, []);
       return isHalf(dtype) ? bitsOfFloat(scope.k, dtype, value as F32) : value;

@@ -16,6 +16,7 @@ export type {
   ValueType,
   Variable,
 } from "./emitter.ts";
+export { neighbourCount } from "./emitter.ts";
 export {
   asValue,
   divide,

@@ -38,6 +38,8 @@ export type GpuStep =
       readonly args: GpuArguments;
       readonly shape: Shape;
       readonly to: string;
+      /** Whether the body reads arguments at its own index, outside of control flow: elements of neighbouring lanes can then be read at once. */
+      readonly isElementwise?: true;
       readonly body: (scope: GpuScope, index: U32) => Value<NumberType>;
     }
   | {

@@ -7,6 +7,7 @@ import {
   type I32,
   loadBlockWeights,
   type NumberType,
+  neighbourCount,
   type Reducer,
   type SharedArray,
   smallExpm1,
@@ -19,7 +20,7 @@ import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { Target } from "./text.ts";
-import type { F64 } from "./types.ts";
+import type { F64, Reg } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 // ln 2 in two parts: n * high is exact for |n| < 2^15.
@@ -34,12 +35,23 @@ interface EmitterOptions {
   readonly target?: Target;
 }
 
+/** Consecutive elements that one thread reads and stores at once. */
+interface Neighbours {
+  /** For each first index, the indices from there on. */
+  readonly places: readonly (readonly U32[])[];
+  /** What was read at the indices of a list, by what it is and by the list's number. */
+  readonly loaded: Map<string, readonly string[]>;
+  /** What is to be stored at them, by the argument and by the list's number. */
+  readonly stored: Map<string, Value<NumberType>[]>;
+}
+
 /** Writes kernels whose parameters are tensors with a dtype. */
 export class PtxEmitter extends PtxBuilder implements Emitter {
   readonly #dtypes: Readonly<Record<string, DType>>;
 
   readonly #tables: Readonly<Record<string, Uint32Array>>;
   readonly #units: Readonly<Record<string, UnitMatrix | undefined>>;
+  #neighbours: Neighbours | undefined;
 
   /** `dtypes` are those of the kernel's parameters, by name, in order. */
   constructor(
@@ -113,8 +125,16 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     return this.halfToFloat(this.narrow(bits));
   }
 
+  neighbours(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void {
+    const offsets = Array.from({ length: neighbourCount }, (_, i) => i);
+    const places = firsts.map((first) => offsets.map((i) => (i === 0 ? first : this.add(first, i))));
+    this.#neighbours = { places, loaded: new Map(), stored: new Map() };
+    for (const i of offsets) body(places.map((indices) => elementAt(indices, i)));
+    this.#neighbours = undefined;
+  }
+
   load(name: string, index: U32 | number): F32 {
-    return elementAt(this.#floats(name, index, 1), 0);
+    return this.#ofNeighbours(`float ${name}`, index, (from) => this.loadVector(name, from)) ?? elementAt(this.#floats(name, index, 1), 0);
   }
 
   /** Four elements from `index` on, a multiple of 4, in one access where they are contiguous numbers. */
@@ -132,7 +152,8 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   loadInteger(name: string, index: U32 | number): I32 {
-    return this.ld("i32", this.at("i32", this.pointer(name, "i32"), index));
+    const word = this.#wordOfNeighbours(name, index);
+    return word === undefined ? this.ld("i32", this.at("i32", this.pointer(name, "i32"), index)) : this.bitcast("i32", word);
   }
 
   loadBits(name: string, index: U32 | number): U32 {
@@ -142,15 +163,23 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
       case 1:
         return this.ldByte(this.pointer(name, "u32"), index);
       case 2:
-        return this.widen(this.ld("b16", this.at("b16", this.pointer(name, "b16"), index)));
+        return this.widen(this.#half(name, index));
       default:
-        return this.ld("u32", this.at("u32", this.pointer(name, "u32"), index));
+        return this.#wordOfNeighbours(name, index) ?? this.ld("u32", this.at("u32", this.pointer(name, "u32"), index));
     }
   }
 
   store(name: string, index: U32 | number, value: Value<NumberType>): void {
+    if (this.#storesNeighbour(name, index, value)) return;
     const type = typeOf(value) as NumberType;
     this.st<NumberType>(type, this.at<NumberType>(type, this.pointer<NumberType>(name, type), index), value);
+  }
+
+  /** Writes one, two or four words of an argument from word `index` on, a multiple of their number. */
+  storeWords(name: string, index: U32, words: readonly U32[]): void {
+    const to = this.at("u32", this.pointer(name, "u32"), index);
+    if (words.length === 1) this.st("u32", to, elementAt(words, 0));
+    else this.stVector("u32", to, words);
   }
 
   storeHalf(name: string, index: U32 | number, bits: U32): void {
@@ -184,6 +213,54 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
       this.sync();
       return Array.from({ length: warps }, (_, i) => partial(i)).reduce((a, b) => combine(a, b));
     };
+  }
+
+  #wordOfNeighbours(name: string, index: U32 | number): U32 | undefined {
+    return this.#ofNeighbours(`word ${name}`, index, (from) => this.ldVector("u32", this.at("u32", this.pointer(name, "u32"), from)));
+  }
+
+  #half(name: string, index: U32 | number): Reg<"b16"> {
+    const pointer = this.pointer(name, "b16");
+    const halvesFrom = (from: U32): readonly Reg<"b16">[] => this.ldVector("b16", this.at("b16", pointer, from));
+    return this.#ofNeighbours(`half ${name}`, index, halvesFrom) ?? this.ld("b16", this.at("b16", pointer, index));
+  }
+
+  /** What `load` reads from a list's first index on, at `index`; undefined for the index of no neighbour. */
+  #ofNeighbours<V extends string>(what: string, index: U32 | number, load: (first: U32) => readonly V[]): V | undefined {
+    const found = this.#neighbourAt(index);
+    if (found === undefined) return undefined;
+    const key = `${what} ${found.list}`;
+    const values = (found.loaded.get(key) as readonly V[] | undefined) ?? load(found.first);
+    found.loaded.set(key, values);
+    return elementAt(values, found.place);
+  }
+
+  /** Keeps what is to be stored at a neighbour's index until the last one's; false for the index of no neighbour. */
+  #storesNeighbour(name: string, index: U32 | number, value: Value<NumberType>): boolean {
+    const found = this.#neighbourAt(index);
+    if (found === undefined) return false;
+    const key = `${name} ${found.list}`;
+    const values = [...(found.stored.get(key) ?? []), value];
+    found.stored.set(key, values);
+    if (values.length === neighbourCount)
+      this.storeWords(
+        name,
+        found.first,
+        values.map((each) => this.bitcast("u32", each)),
+      );
+    return true;
+  }
+
+  #neighbourAt(
+    index: U32 | number,
+  ): (Pick<Neighbours, "loaded" | "stored"> & { readonly list: number; readonly place: number; readonly first: U32 }) | undefined {
+    if (this.#neighbours === undefined || typeof index === "number") return undefined;
+    const { places, loaded, stored } = this.#neighbours;
+    for (const [list, indices] of places.entries()) {
+      const place = indices.indexOf(index);
+      if (place >= 0) return { loaded, stored, list, place, first: elementAt(indices, 0) };
+    }
+    return undefined;
   }
 
   #floats(name: string, index: U32 | number, count: 1 | 4): readonly F32[] {

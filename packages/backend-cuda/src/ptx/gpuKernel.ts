@@ -1,5 +1,15 @@
 import { layoutOf } from "@centella/core/backend";
-import { type GpuKernel, type GpuStep, isBelow, product } from "@centella/gpu-kernels";
+import {
+  type Extent,
+  type GpuKernel,
+  type GpuStep,
+  isBelow,
+  type NumberType,
+  neighbourCount,
+  product,
+  type U32,
+  type Value,
+} from "@centella/gpu-kernels";
 import { named } from "@centella/quant/checks";
 import {
   argumentsOf,
@@ -9,6 +19,7 @@ import {
   type KernelCall,
   type Launch,
   launch,
+  type Scope,
 } from "../kernels/shared/kernel.ts";
 
 /** Returns the CUDA form of a shared kernel. `name` is the op's. */
@@ -33,32 +44,75 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
       k.ifUniform(isBelow(k, block, product(k, scope.extents(step.shape))), () => step.body(scope, block));
     });
   }
-  const bytes = step.kind === "map" ? layoutOf(named(step.args, step.to).dtype).bytes : 4;
-  const perWord = 4 / bytes;
-  return launch(call, entry, { blocks: Math.ceil(elements / perWord / defaultThreads), args }, (scope) => {
+  if (step.kind === "each") {
+    return launch(call, entry, { blocks: Math.ceil(elements / defaultThreads), args }, (scope) => {
+      const { k } = scope;
+      const index = k.mad(k.block(), defaultThreads, k.thread());
+      k.if(isBelow(k, index, product(k, scope.extents(step.shape))), () => step.body(scope, index));
+    });
+  }
+  const perWord = 4 / layoutOf(named(step.args, step.to).dtype).bytes;
+  const isLarge = elements >= call.gpu.multiprocessors * threadsPerMultiprocessor;
+  const perThread = step.isElementwise === true && isLarge ? neighbourCount : perWord;
+  return launch(call, entry, { blocks: Math.ceil(elements / perThread / defaultThreads), args }, (scope) => {
     const { k } = scope;
     const count = product(k, scope.extents(step.shape));
-    const word = k.mad(k.block(), defaultThreads, k.thread());
-    if (step.kind === "each") {
-      k.if(isBelow(k, word, count), () => step.body(scope, word));
+    const thread = k.mad(k.block(), defaultThreads, k.thread());
+    if (perThread === perWord) {
+      storeWord(scope, step, count, thread);
       return;
     }
-    if (perWord === 1) {
-      k.if(isBelow(k, word, count), () => k.store(step.to, word, step.body(scope, word)));
-      return;
-    }
-    // A thread writes a whole word: elements of less than 32 bits share one.
-    const first = k.mul(word, perWord);
-    k.if(isBelow(k, first, count), () => {
-      const packed = k.variable("u32", 0);
-      k.for(0, perWord, 1, (part) => {
-        const index = k.add(first, part);
-        k.if(isBelow(k, index, count), () => {
-          const bits = k.and(k.bitcast("u32", step.body(scope, index)), 2 ** (8 * bytes) - 1);
-          packed.set(k.or(packed.get(), k.shiftLeft(bits, k.mul(part, 8 * bytes))));
-        });
-      });
-      k.store(step.to, word, packed.get());
-    });
+    const first = k.mul(thread, neighbourCount);
+    const words = neighbourCount / perWord;
+    const firstWord = k.mul(thread, words);
+    k.if(
+      k.compare("le", k.add(first, neighbourCount), count),
+      () => {
+        const values: Value<NumberType>[] = [];
+        k.neighbours([first], ([index = first]) => values.push(step.body(scope, index)));
+        k.storeWords(step.to, firstWord, packed(k, values, perWord));
+      },
+      () => k.for(0, words, 1, (word) => storeWord(scope, step, count, k.add(firstWord, word))),
+    );
   });
+}
+
+/** Threads that a multiprocessor holds. With fewer elements than threads, several per thread would leave some idle. */
+const threadsPerMultiprocessor = 2048;
+
+type MapStep = Extract<GpuStep, { readonly kind: "map" }>;
+
+/** Computes and stores the elements of a word, those below `count`: elements of less than 32 bits share one. */
+function storeWord(scope: Scope, { to, args, body }: MapStep, count: Extent, word: U32): void {
+  const { k } = scope;
+  const { bytes } = layoutOf(named(args, to).dtype);
+  const perWord = 4 / bytes;
+  if (perWord === 1) {
+    k.if(isBelow(k, word, count), () => k.store(to, word, body(scope, word)));
+    return;
+  }
+  const first = k.mul(word, perWord);
+  k.if(isBelow(k, first, count), () => {
+    const bits = k.variable("u32", 0);
+    k.for(0, perWord, 1, (part) => {
+      const index = k.add(first, part);
+      k.if(isBelow(k, index, count), () => {
+        const own = k.and(k.bitcast("u32", body(scope, index)), 2 ** (8 * bytes) - 1);
+        bits.set(k.or(bits.get(), k.shiftLeft(own, k.mul(part, 8 * bytes))));
+      });
+    });
+    k.store(to, word, bits.get());
+  });
+}
+
+/** Elements as words of `perWord` each. */
+function packed(k: Scope["k"], values: readonly Value<NumberType>[], perWord: number): readonly U32[] {
+  const bits = values.map((value) => k.bitcast("u32", value));
+  const width = 32 / perWord;
+  return Array.from({ length: values.length / perWord }, (_, word) =>
+    bits
+      .slice(word * perWord, (word + 1) * perWord)
+      .map((own, i) => (perWord === 1 ? own : k.shiftLeft(k.and(own, 2 ** width - 1), i * width)))
+      .reduce((all, own) => k.or(all, own)),
+  );
 }

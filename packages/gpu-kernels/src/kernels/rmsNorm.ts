@@ -5,7 +5,7 @@ import { firstArgs, firstInput, fusedName, type GpuKernelOf, type GpuScope, inpu
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { dimAt, forEachOf, perRow, squaresOf } from "../shared/rows.ts";
+import { dimAt, forEachIn, perRow, squaresOf } from "../shared/rows.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
@@ -13,11 +13,14 @@ export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   steps: (call, { eps }) => {
     const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
     const [x] = call.inputs;
-    const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, { length, at }) => {
+    const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, row) => {
       const { k } = scope;
+      const { length, at } = row;
       const from = firstInput(scope, call, "again");
       const factor = normFactor(scope, { length, count: length, eps, first: (i) => from.first(at(i)) }, groupSum(k));
-      forEachOf(scope, length, (i) => storeResult(scope, call, at(i), normedElement(k, from.again(at(i)), factor, k.load("w", i))));
+      // A lane reads again what it kept, in the order of the squares.
+      const sameLanes = { ...row, isDense: row.isDense && call.prologue === undefined };
+      forEachIn(scope, sameLanes, (flat, i) => storeResult(scope, call, flat, normedElement(k, from.again(flat), factor, k.load("w", i))));
     });
     return [{ ...step, ...normLanes(dimAt(x, -1)) }];
   },

@@ -83,6 +83,7 @@ export function broadcastMap<const Inputs extends RequiredSpecs>(
     args,
     shape: y.shape,
     to: "y",
+    isElementwise: true,
     body(scope, index) {
       const indices = broadcastIndices(scope, y.shape, shapes, index);
       return body(

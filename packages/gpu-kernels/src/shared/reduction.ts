@@ -1,8 +1,8 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import type { Emitter, F32 } from "../emitter.ts";
+import { type Emitter, type F32, neighbourCount } from "../emitter.ts";
 import { asValue, divide, type Extent, plus, times } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
-import { dimAt, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
+import { dimAt, forEachBetween, forEachIn, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
 /** Minimum elements of a row that several groups share, and of each group's share. */
 const longRow = 2 ** 14;
@@ -53,10 +53,11 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
       if (sharers === 1) {
         const args = { ...firstArgs(call), ...resultArgs(call) };
         return [
-          perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, { row, length, at }) => {
+          perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, each) => {
             const { k } = scope;
+            const { row, length } = each;
             const from = firstInput(scope, call, "once");
-            const all = folded(k, (take) => forEachOf(scope, length, (i) => take(map(k, from.first(at(i))))));
+            const all = folded(k, (take) => forEachIn(scope, each, (at) => take(map(k, from.first(at)))));
             k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
           }),
         ];
@@ -71,12 +72,14 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
           body: (scope, group) => {
             const { k } = scope;
             const [row, share] = divide(k, group, sharers);
-            const { length, at } = rowAt(scope, x, axis, asValue(k, row));
-            const size = k.quotient(k.add(asValue(k, length), sharers - 1), sharers);
+            const each = rowAt(scope, x, axis, asValue(k, row));
+            // Shares of whole neighbours.
+            const unit = sharers * neighbourCount;
+            const size = k.mul(k.quotient(k.add(asValue(k, each.length), unit - 1), unit), neighbourCount);
             const start = k.mul(asValue(k, share), size);
             const from = firstInput(scope, call, "once");
-            const end = k.min(k.add(start, size), length);
-            const all = folded(k, (take) => k.for(k.add(start, k.lane()), end, k.lanes, (i) => take(map(k, from.first(at(i))))));
+            const end = k.min(k.add(start, size), each.length);
+            const all = folded(k, (take) => forEachBetween(scope, each, start, end, (at) => take(map(k, from.first(at)))));
             k.if(k.compare("eq", k.lane(), 0), () => k.store("parts", group, all));
           },
         },

@@ -1,6 +1,6 @@
 import type { Dim, Shape, TensorSpec } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
-import type { F32, U32 } from "../emitter.ts";
+import { type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import type { GpuArguments, GpuScope, GpuStep } from "../kernel.ts";
 
@@ -11,6 +11,8 @@ export interface Row {
   readonly length: Extent;
   /** Flat index of element `i` of the row. */
   at(i: Extent): U32;
+  /** Whether the row's elements follow one another, as do the rows. */
+  readonly isDense: boolean;
 }
 
 /** Axes before and after `axis`; none for null, which treats the tensor as one row. */
@@ -35,7 +37,7 @@ export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: 
   const between = product(k, scope.extents(rowsOf(x, axis).inner));
   const [before, after] = unflatten(k, row, [1, between]);
   const start = timesPlus(k, times(k, before, length), between, after);
-  return { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)) };
+  return { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)), isDense: between === 1 };
 }
 
 /** One group per row of `x` along `axis`. */
@@ -51,6 +53,55 @@ export function perRow(
 /** Runs `body` for every element of a row, spread over the group's lanes. */
 export function forEachOf({ k }: GpuScope, length: Extent, body: (i: U32) => void): void {
   k.for(k.lane(), length, k.lanes, body);
+}
+
+/** Whether lanes of a group are to access several elements of a row at once. */
+function isWide(k: Emitter, { length, isDense }: Row): boolean {
+  return (
+    k.neighbours !== undefined &&
+    isDense &&
+    typeof length === "number" &&
+    length % neighbourCount === 0 &&
+    length >= k.lanes * neighbourCount
+  );
+}
+
+/**
+ * Runs `body` for the elements from place `from` to `to` of a row, with the flat index and the place of each, spread over the group's lanes.
+ * Both ends are multiples of {@link neighbourCount} if the row's length is one.
+ */
+export function forEachBetween({ k }: GpuScope, row: Row, from: Extent, to: Extent, body: (at: U32, i: U32) => void): void {
+  const width = isWide(k, row) ? neighbourCount : 1;
+  const first = asValue(k, timesPlus(k, k.lane(), width, from));
+  k.for(first, to, k.lanes * width, (i) => {
+    if (width === 1) body(row.at(i), i);
+    else k.neighbours?.([row.at(i), i], (indices) => body(elementAt(indices, 0), elementAt(indices, 1)));
+  });
+}
+
+/** {@link forEachBetween} for all elements of a row. */
+export function forEachIn(scope: GpuScope, row: Row, body: (at: U32, i: U32) => void): void {
+  forEachBetween(scope, row, 0, row.length, body);
+}
+
+/** Adds up `value(at)` over the elements of a row; every lane gets the sum. */
+export function sumIn(scope: GpuScope, row: Row, add: (own: F32) => F32, value: (at: U32) => F32): F32 {
+  const { k } = scope;
+  const own = k.variable("f32", 0);
+  forEachIn(scope, row, (at) => own.set(k.add(own.get(), value(at))));
+  return add(own.get());
+}
+
+/** Adds up the squares of `value(at)` over the elements of a row; every lane gets the sum. */
+export function squaresIn(scope: GpuScope, row: Row, add: (own: F32) => F32, value: (at: U32) => F32): F32 {
+  const { k } = scope;
+  if (!isWide(k, row)) return squaresOf(scope, row.length, add, (i) => value(row.at(i)));
+  const own = k.variable("f32", 0);
+  forEachIn(scope, row, (at) => {
+    const x = value(at);
+    own.set(k.fma(x, x, own.get()));
+  });
+  return add(own.get());
 }
 
 /** Adds up `value(i)` over a row; every lane gets the sum. */
