@@ -135,6 +135,25 @@ test("a program that reads a shared weight otherwise is refused, unless it was n
   await backend.dispose();
 });
 
+test("a row is loaded when few copies are under way, and before the wait none of it", () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [1, 4096]);
+  const norm = program.rmsNorm(x, program.input("w", "f32", [4096]), { eps: 1e-5 });
+  program.output("y", program.matmul(norm, program.persistent("m", { dtype: "q4_K", shape: [28672, 4096] }), half));
+  const lines = generatePtx(program)[0]!.ptx.split("\n");
+  const of = (part: string): readonly number[] => lines.flatMap((line, i) => (line.includes(part) ? [i] : []));
+  // The copies: those before the wait, those that fill the rings, those that fill them again.
+  const [[wait], copies, loads] = [
+    of("griddepcontrol.wait"),
+    of("cp.async.bulk"),
+    of("ld.global").filter((i) => !lines[i]!.includes("u32")),
+  ];
+  expect(copies).toHaveLength(3);
+  expect(copies[0]).toBeLessThan(wait!);
+  expect(loads[0]).toBeGreaterThan(wait!);
+  expect(loads.at(-1)).toBeLessThan(copies[1]!);
+});
+
 // Most instructions per weight at one row, without moves between registers: a multiprocessor issues 3.9 per weight of q4_K while it reads them at
 // 4.3 TB/s, and more of larger types.
 test.each([

@@ -56,7 +56,7 @@ export class Rounds {
   readonly #tiles: readonly ColumnTile[];
   /** The warp's next copy in the segment. */
   readonly #copy: Var<"u32">;
-  /** What epilogues read, by result, if there is one round and each thread has one result of it. */
+  /** What epilogues read, by result, if each thread has at most one. */
   readonly #early: ReadonlyMap<UnitResult, EarlyLoads>;
 
   constructor(scope: Scope, sizes: Sizes, parts: Parts) {
@@ -71,14 +71,19 @@ export class Rounds {
     this.#tiles = isRow
       ? [new RowTile(scope, staging, parts)]
       : Array.from({ length: tiles }, (_, n) => new Tile(scope, staging, parts, n));
-    const isOne = this.#isOneRound && work.roundItems * unitRows * staging.columns <= k.blockThreads;
-    const reading = isOne ? work.results.filter(({ result }) => Object.keys(result.epilogue.args).length > 0) : [];
+    const reading = this.#isOneEach ? work.results.filter(({ result }) => Object.keys(result.epilogue.args).length > 0) : [];
     this.#early = new Map(reading.map((each) => [each, new EarlyLoads()]));
   }
 
   get #isOneRound(): boolean {
     const { items, blocks, roundItems } = this.#sizes.work;
     return Math.ceil(items / blocks) <= roundItems;
+  }
+
+  /** Whether each thread has at most one result. */
+  get #isOneEach(): boolean {
+    const { work, staging } = this.#sizes;
+    return this.#isOneRound && work.roundItems * unitRows * staging.columns <= this.#scope.k.blockThreads;
   }
 
   /** Starts to load what epilogues read, where it need not wait for products. */
@@ -218,7 +223,7 @@ export class Rounds {
       });
     };
     const all = k.mul(count, perItem);
-    if (this.#isOneRound && work.roundItems * perItem <= k.blockThreads) k.if(k.compare("lt", k.thread(), all), () => at(k.thread()));
+    if (this.#isOneEach) k.if(k.compare("lt", k.thread(), all), () => at(k.thread()));
     else k.for(k.thread(), all, k.blockThreads, at);
   }
 }

@@ -125,7 +125,7 @@ export function weightName(result: number, product: number): string {
   return `b${result}_${product}`;
 }
 
-/** Runs `body` for the result that an item belongs to, with the item's row tile and the number behind the result's last item. */
+/** Runs `body` for the result that an item belongs to, with the item's row tile and the number of the first item after the result. */
 export function inResultOf(
   k: PtxEmitter,
   { results }: Work,
