@@ -88,7 +88,9 @@ function sharedSums(
   const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(rowsAtOnce / atOnce));
   const hasSinks = sinks !== undefined && parts === 1;
   const size = maximum(elementAt(y.shape, 2));
-  const form = { size, type, heads: atOnce, tokens: atOnceTokens, parts, ahead: parts > 1 ? 4 : 2, subgroup, hasSinks };
+  // Each position that is read ahead has a text of its own, which bounded scores make long.
+  const ahead = softcap > 0 ? 1 : parts > 1 ? 4 : 2;
+  const form = { size, type, heads: atOnce, tokens: atOnceTokens, parts, ahead, subgroup, hasSinks };
   const { declarations, body } = sharedText(params, form);
   return defineDispatch({
     bindings: [

@@ -29,11 +29,14 @@ export interface SharedForm {
   readonly hasSinks: boolean;
 }
 
+/** Lanes that a position takes at least: neighbouring positions are not neighbours in memory. */
+const leastLanes = 4;
+
 /** The type of caches whose keys and values lanes of a subgroup share; undefined for other caches. */
 export function sharedType(dtype: DType, dK: number, dV: number, subgroup: number): "f16" | "f32" | undefined {
   const lanes = dK / perLane;
   if ((dtype !== "f16" && dtype !== "f32") || dK !== dV || !Number.isInteger(Math.log2(lanes))) return undefined;
-  return lanes <= subgroup ? dtype : undefined;
+  return lanes >= leastLanes && lanes <= subgroup ? dtype : undefined;
 }
 
 /** Heads of a group of query heads that share keys: up to four. */
