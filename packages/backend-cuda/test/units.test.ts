@@ -61,7 +61,9 @@ test("units are whole multiples of 128 bytes, with no more padding than that tak
     q1_0: 768,
     q2_0: 1280,
   });
-  expect(unitMatrix("q4_K", [28672, 4096])?.bytes).toBe((28672 / 16) * 16 * 2304);
+  // Row tiles of types with scales have a power of two and its inverse.
+  expect(unitMatrix("q4_K", [28672, 4096])?.bytes).toBe((28672 / 16) * (16 * 2304 + 8));
+  expect(unitMatrix("f16", [28672, 4096])?.bytes).toBe(2 * 28672 * 4096);
   expect(unitFormat("f32")).toBeUndefined();
   expect(unitFormat("q8_K")).toBeUndefined();
 });

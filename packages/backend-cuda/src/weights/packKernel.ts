@@ -1,7 +1,8 @@
 import type { U32 } from "@centella/gpu-kernels";
 import { PtxEmitter } from "../ptx/emitter.ts";
+import { type KernelText, textPerSize } from "./kernelText.ts";
 import { copyFields, packingOf, storedRowBytes } from "./packing.ts";
-import { type UnitFormat, unitRows } from "./unitFormat.ts";
+import { unitRows } from "./unitFormat.ts";
 
 /** Bytes before the stored rows that {@link packKernel} reads: the first word is the number of rows. */
 export const packHeaderBytes = 16;
@@ -10,22 +11,11 @@ export const packThreads = 256;
 
 export const packEntry = "packUnits";
 
-/** Texts by format and number of columns: a load needs one for each chunk. */
-const texts = new WeakMap<UnitFormat, Map<number, string>>();
-
 /**
  * The text of the kernel that packs rows of `columns` weights. A block writes a unit. Parameters: a header and the stored rows, then the units of
  * these rows. Units have weights of any value in rows past the last one.
  */
-export function packKernel(format: UnitFormat, columns: number): string {
-  const byColumns = texts.get(format) ?? new Map<number, string>();
-  texts.set(format, byColumns);
-  const text = byColumns.get(columns) ?? writePackKernel(format, columns);
-  byColumns.set(columns, text);
-  return text;
-}
-
-function writePackKernel(format: UnitFormat, columns: number): string {
+export const packKernel: KernelText = textPerSize((format, columns) => {
   const { starts, copies, flips, rowBytes } = packingOf(format);
   const k = new PtxEmitter(packEntry, { rows: "u8", units: "u32" }, packThreads);
   const words = format.bytes / 4;
@@ -57,4 +47,4 @@ function writePackKernel(format: UnitFormat, columns: number): string {
     k.st("u32", k.at("u32", k.pointer("units", "u32"), k.mad(unit, words, word)), packed.get());
   });
   return k.text();
-}
+});

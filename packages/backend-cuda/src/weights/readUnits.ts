@@ -3,7 +3,7 @@ import { asValue, divide, type Extent, type F32, type U32 } from "@centella/gpu-
 import type { PtxBuilder } from "../ptx/builder.ts";
 import type { Global, Reg } from "../ptx/types.ts";
 import { scaleOfByte, times } from "./scales.ts";
-import { type CodePlane, type UnitMatrix, unitRows } from "./unitFormat.ts";
+import { type CodePlane, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
 /** A place in a unit: the row, and a weight of it. */
 interface Place {
@@ -32,7 +32,7 @@ export function loadUnitWeights(k: PtxBuilder, matrix: UnitMatrix, from: Global<
   const codes = elements.map((element) =>
     format.planes.map((plane) => k.shiftLeft(codeIn(k, unit, plane, place, element), plane.from)).reduce((code, bits) => k.or(code, bits)),
   );
-  const { scale, minimum } = groupScale(k, matrix, unit, place);
+  const { scale, minimum } = groupScale(k, format, unit, place);
   const levels = format.levels === undefined ? undefined : k.table("f32", format.levels);
   return codes.map((code) => {
     const level = levels === undefined ? k.sub(k.convert("f32", code), format.zero) : k.ld("f32", k.at("f32", levels, code));
@@ -74,9 +74,9 @@ function codeIn(
 }
 
 /** The factor and the summand of a weight's group. */
-function groupScale(
+export function groupScale(
   k: PtxBuilder,
-  { format: { scales, groupSize, width } }: UnitMatrix,
+  { scales, groupSize, width }: UnitFormat,
   unit: Global<"u32">,
   { row, weight }: Place,
 ): { readonly scale: F32; readonly minimum?: F32 } {

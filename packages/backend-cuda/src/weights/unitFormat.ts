@@ -143,9 +143,17 @@ export interface UnitMatrix {
   /** Rows of all matrices of the tensor. */
   readonly rows: number;
   readonly columns: number;
-  /** Units of a row tile. */
+  /** Row tiles, and units of each. */
+  readonly tiles: number;
   readonly units: number;
+  /** Bytes of the units, and the same with the powers of two that follow them. See {@link tilePowerBytes}. */
+  readonly unitBytes: number;
   readonly bytes: number;
+}
+
+/** Bytes of a row tile's power of two and of its inverse. Formats without scales have none. */
+export function tilePowerBytes({ scales }: UnitFormat): number {
+  return scales.kind === "none" ? 0 : 8;
 }
 
 /** The form in units of a tensor whose last axis has whole blocks; undefined where its type or its extents have none. */
@@ -156,7 +164,9 @@ export function unitMatrix(dtype: DType, shape: readonly number[]): UnitMatrix |
   // Rows of activations are read 16 bytes at a time.
   if (format === undefined || shape.length < 2 || rows === 0 || columns === 0 || columns % 8 !== 0) return undefined;
   const units = Math.ceil(columns / format.width);
-  return { format, rows, columns, units, bytes: Math.ceil(rows / unitRows) * units * format.bytes };
+  const tiles = Math.ceil(rows / unitRows);
+  const unitBytes = tiles * units * format.bytes;
+  return { format, rows, columns, tiles, units, unitBytes, bytes: unitBytes + tiles * tilePowerBytes(format) };
 }
 
 /** Where a code is in a plane: the word, counted from the plane's start, and the lowest bit. */

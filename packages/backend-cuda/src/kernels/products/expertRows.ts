@@ -1,7 +1,7 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, tupleOf } from "@centella/core/backend";
 import { isBelow, product as productOf, type SiblingProduct, type U32 } from "@centella/gpu-kernels";
-import { unitRows } from "../../weights/unitFormat.ts";
+import { unitMatrix, unitRows } from "../../weights/unitFormat.ts";
 import { bucketElements, fixed, input, type KernelCall, type Launch, launch, output, type Scope } from "../shared/kernel.ts";
 import { allocateStaging } from "./activations.ts";
 import { earlySlots, overHalfOfShared, placeOfThread, type Shape, shapeOf, threads } from "./fewRows.ts";
@@ -26,14 +26,14 @@ export function expertLaunches(call: KernelCall, { activations }: ParamsOf<"moeM
 
 /** The products with one expert, if its matrix is whole row tiles. */
 function expertResult(call: KernelCall, { dtype, shape }: TensorSpec): UnitResult | undefined {
-  const units = call.unitsOf(1);
   const [n, depth] = [fixed(shape.at(-2)), fixed(shape.at(-1))];
+  const units = call.unitsOf(1) && unitMatrix(dtype, [n, depth]);
   if (units === undefined || n % unitRows !== 0) return undefined;
   const params = { transposeA: false, transposeB: true, activations: "half" } as const;
   const product: SiblingProduct = { left: 0, input: 1, weight: { dtype, shape: [n, depth] }, params, output: call.output };
   const epilogue: UnitResult["result"]["epilogue"] = { args: {}, apply: (_scope, _index, results) => elementAt(results, 0) };
   const result = { epilogue, products: [product], y: { kind: "output" }, shape: call.output.shape } as const;
-  return { result, products: [{ product, units: { ...units, rows: n, bytes: (units.bytes / units.rows) * n } }] };
+  return { result, products: [{ product, units }] };
 }
 
 function expertRows(call: KernelCall, shape: Shape, rows: number): Launch {

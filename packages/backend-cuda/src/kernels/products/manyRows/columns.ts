@@ -1,8 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import { isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
-import { fixed } from "../../shared/kernel.ts";
-import type { UnitResult } from "../segments.ts";
+import { type Argument, fixed } from "../../shared/kernel.ts";
+import { type UnitResult, weightName } from "../segments.ts";
 
 /** The columns of all results of a launch side by side, those of each result from a multiple of a tile's columns on. */
 export interface Columns {
@@ -30,6 +30,13 @@ export function columnsOf(results: readonly UnitResult[], perTile: number, maxCo
     const first = part * perPart;
     return { results, products: products.length, perTile, tiles, first, end: Math.min(total, first + perPart) };
   });
+}
+
+/** The weights of results as arguments, by name. */
+export function weightArgs(results: readonly UnitResult[]): readonly (readonly [string, Argument])[] {
+  return results.flatMap(({ products }, i) =>
+    products.map(({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const),
+  );
 }
 
 /** Rows of the weights' panels: the columns of each product. */

@@ -3,14 +3,15 @@ import { type F32, isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
-import { type UnitFormat, unitRows } from "../../../weights/unitFormat.ts";
+import { tilePowerBytes, type UnitFormat, type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
 import { type Argument, type KernelCall, type Launch, launch, type Parameter, waitForEarlier } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
 import { both, codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
-import { type Columns, inResultOfTile, panelRows } from "./columns.ts";
+import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
 import { panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
+import { tilePower } from "./tilePowers.ts";
 
 const warps = 8;
 
@@ -19,24 +20,17 @@ const ringDepth = 4;
 
 const stageBytes = unitRows * panelRowBytes;
 
-/** Weights of codes are this many times larger in panels: f16 numbers of full precision from 4e-6 on, finite up to 4,096. */
-export const codeScale: number = 2 ** 4;
-
-/** Writes the weights of columns to panels, the products of results one after the other. A warp takes a unit at a time. */
+/**
+ * Writes the weights of columns to panels, the products of results one after the other. A warp takes a unit at a time. Weights that have scales are
+ * multiplied by the power of two of their row tile, see {@link tilePower}.
+ */
 export function decodeUnits(call: KernelCall, columns: Columns, panels: Parameter): Launch {
   const { results, products, perTile } = columns;
   const formats = [...new Set(results.flatMap((each) => each.products.map(({ units }) => units.format)))];
   const { units } = elementAt(elementAt(results, 0).products, 0).units;
   const rowTiles = panelRows(columns) / unitRows;
   const work: DecodeWork = { columns, units, total: rowTiles * products * units, rowTiles: perTile / unitRows };
-  const args = Object.fromEntries<Argument>([
-    ["panels", panels],
-    ...results.flatMap((each, i) =>
-      each.products.map(
-        ({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const,
-      ),
-    ),
-  ]);
+  const args = Object.fromEntries<Argument>([["panels", panels], ...weightArgs(results)]);
   const entry = `decodeUnits_${[...new Set(formats.map(({ dtype }) => dtype))].join("_")}`;
   const blocks = Math.min(call.gpu.multiprocessors, Math.ceil(work.total / warps));
   return launch(call, entry, { threads: warps * lanes, blocks, args, waitsInBody: true }, (scope) => {
@@ -59,9 +53,9 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
         const { rowTile, product, unit } = partsOf(k, work, at.get());
         const matrix = k.mad(product, panelsOf(units * elementAt(formats, 0).width), k.mul(unit, stages.count));
         const to = k.atBytes(k.pointer("panels", "u32"), k.mad(matrix, panelRows(columns), k.mul(rowTile, unitRows)), panelRowBytes);
-        inFormat(k, work, formats, { rowTile, product }, (format) => {
+        inFormat(k, work, formats, { rowTile, product }, (format, power) => {
           const loaded = ring.take((from) => loadUnit(k, format, from, place));
-          stages.write(format, loaded, to, panelRows(columns));
+          stages.write(decoderOf(k, format, loaded, power), to, panelRows(columns));
         });
         at.set(k.add(at.get(), blocks * warps));
       },
@@ -92,36 +86,46 @@ function partsOf(k: PtxEmitter, { units, columns }: DecodeWork, number: U32): Pa
   return { unit: k.remainder(number, units), product: k.remainder(rest, columns.products), rowTile: k.quotient(rest, columns.products) };
 }
 
-/** Runs `body` for the format of a product's row tile. */
+/** Runs `body` for the format of a product's row tile, with the tile's power of two. */
 function inFormat(
   k: PtxEmitter,
-  { columns, rowTiles }: DecodeWork,
+  work: DecodeWork,
   formats: readonly UnitFormat[],
-  { rowTile, product }: Pick<Parts, "rowTile" | "product">,
-  body: (format: UnitFormat) => void,
+  parts: Omit<Parts, "unit">,
+  body: (format: UnitFormat, power: F32) => void,
 ): void {
-  if (formats.length === 1) {
-    body(elementAt(formats, 0));
-    return;
-  }
-  const number = k.variable("u32", 0);
-  inResultOfTile(k, columns, k.add(k.quotient(rowTile, rowTiles), columns.first), ({ products }) => {
-    for (const [j, { units }] of products.entries())
-      number.set(
-        j === 0
-          ? formats.indexOf(units.format)
-          : k.select(k.compare("eq", product, j), k.constant("u32", formats.indexOf(units.format)), number.get()),
-      );
+  const [number, power] = [k.variable("u32", 0), k.variable("f32", 1)];
+  inWeight(k, work, parts, (name, units, tile) => {
+    if (formats.length > 1) number.set(formats.indexOf(units.format));
+    if (tilePowerBytes(units.format) > 0) power.set(tilePower(k, name, units, tile).factor());
   });
+  oneOf(k, number.get(), formats, (format) => body(format, power.get()));
+}
+
+/** Runs `body` for the weight of a product's row tile, with the tile's number in the weight. Row tiles past the last one repeat it. */
+function inWeight(
+  k: PtxEmitter,
+  { columns, rowTiles }: DecodeWork,
+  { rowTile, product }: Omit<Parts, "unit">,
+  body: (name: string, units: UnitMatrix, tile: U32) => void,
+): void {
+  inResultOfTile(k, columns, k.add(k.quotient(rowTile, rowTiles), columns.first), ({ products }, index, own) => {
+    const tile = k.min(k.mad(own, rowTiles, k.remainder(rowTile, rowTiles)), elementAt(products, 0).units.tiles - 1);
+    oneOf(k, product, products, ({ units }, j) => body(weightName(index, j), units, tile));
+  });
+}
+
+/** Runs `body` for item `number` of a list. */
+function oneOf<T>(k: PtxEmitter, number: U32, items: readonly T[], body: (item: T, index: number) => void): void {
   const from = (index: number): void => {
-    const run = (): void => body(elementAt(formats, index));
-    if (index === formats.length - 1) run();
-    else k.if(k.compare("eq", number.get(), index), run, () => from(index + 1));
+    const run = (): void => body(elementAt(items, index), index);
+    if (index === items.length - 1) run();
+    else k.if(k.compare("eq", number, index), run, () => from(index + 1));
   };
   from(0);
 }
 
-/** Finds the units that a warp takes. Row tiles past a result's last one repeat it. */
+/** Finds the units that a warp takes. */
 class DecodeCursor {
   readonly #k: PtxEmitter;
   readonly #work: DecodeWork;
@@ -137,22 +141,12 @@ class DecodeCursor {
 
   next(use: (unit: Global<"u32">, bytes: U32 | number) => void): void {
     const k = this.#k;
-    const { columns, total, units, rowTiles } = this.#work;
+    const { total, units } = this.#work;
     k.if(isBelow(k, this.#at.get(), total), () => {
-      const { rowTile, product, unit } = partsOf(k, this.#work, this.#at.get());
-      const tile = k.add(k.quotient(rowTile, rowTiles), columns.first);
-      inResultOfTile(k, columns, tile, ({ products }, index, own) => {
-        const last = Math.ceil(elementAt(products, 0).units.rows / unitRows) - 1;
-        const source = k.min(k.mad(own, rowTiles, k.remainder(rowTile, rowTiles)), last);
-        const number = k.mad(source, units, unit);
-        const from = (j: number): void => {
-          const { bytes } = elementAt(products, j).units.format;
-          const run = (): void => use(k.atBytes(k.pointer(weightName(index, j), "u32"), number, bytes), bytes);
-          if (j === products.length - 1) run();
-          else k.if(k.compare("eq", product, j), run, () => from(j + 1));
-        };
-        from(0);
-      });
+      const { unit, ...parts } = partsOf(k, this.#work, this.#at.get());
+      inWeight(k, this.#work, parts, (name, { format: { bytes } }, tile) =>
+        use(k.atBytes(k.pointer(name, "u32"), k.mad(tile, units, unit), bytes), bytes),
+      );
       this.#at.set(k.add(this.#at.get(), this.#step));
     });
   }
@@ -181,9 +175,8 @@ class PanelStages {
   }
 
   /** Decodes a unit, whose first panel goes to `to`. Panels have `rows` rows. */
-  write(format: UnitFormat, loaded: LoadedUnit, to: Global<"u32">, rows: number): void {
+  write(decode: Decoder, to: Global<"u32">, rows: number): void {
     const k = this.#k;
-    const decode = decoderOf(k, format, loaded);
     for (let panel = 0; panel < this.count; panel++) {
       // The copy from this stage is the oldest one.
       k.if(this.#isFirstLane, () => k.waitBulkReads(this.count - 1));
@@ -208,8 +201,11 @@ class PanelStages {
 }
 
 /** A lane's four weights of rows g and g + 8 in a chunk of 16, two halves a word. */
-function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit): (chunk: number) => readonly [readonly U32[], readonly U32[]] {
-  const words = (chunk: number): readonly [readonly U32[], readonly U32[]] => {
+type Decoder = (chunk: number) => readonly [readonly U32[], readonly U32[]];
+
+/** Decodes a unit. Weights with scales become `power` times larger. */
+function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit, power: F32): Decoder {
+  const words: Decoder = (chunk) => {
     const [a, b, c, d] = loaded.fragment(chunk);
     return [
       [a, c],
@@ -219,8 +215,8 @@ function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit): (chun
   if (format.scales.kind === "none") return words;
   const { low, high } = codeOffsets(format);
   const { steps } = loaded;
-  const stepScale = both((row) => (steps === undefined ? k.constant("f32", codeScale) : k.mul(steps.scale[row], codeScale)));
-  const stepMinimum = both((row) => (steps?.minimum === undefined ? k.constant("f32", codeScale) : k.mul(steps.minimum[row], codeScale)));
+  const stepScale = both((row) => (steps === undefined ? power : k.mul(steps.scale[row], power)));
+  const stepMinimum = both((row) => (steps?.minimum === undefined ? power : k.mul(steps.minimum[row], power)));
   const groups = new Map<number, readonly [GroupScale, GroupScale]>();
   const groupOf = (group: number): readonly [GroupScale, GroupScale] => {
     const scales: PerRow = loaded.scale(group);

@@ -6,9 +6,9 @@ import type { UnitProducts } from "../fewRows.ts";
 import { kindsOf, type UnitResult } from "../segments.ts";
 import { halfType } from "../tile.ts";
 import { type Columns, columnsOf, panelRows } from "./columns.ts";
-import { codeScale, decodeUnits } from "./decodeUnits.ts";
-import { multiplyPanels, tileWidth } from "./multiplyPanels.ts";
-import { panelBytes, panelsOf, tileRows } from "./panels.ts";
+import { decodeUnits } from "./decodeUnits.ts";
+import { multiplyPanels } from "./multiplyPanels.ts";
+import { panelBytes, panelsOf, tileRows, tileWidth } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
 
 /**
@@ -44,8 +44,8 @@ export function manyRowsLaunches(
     b: scratch.takeBytes(Math.max(...columnBytes)),
     factors: scratch.takeBytes(4 * allRows),
   };
-  return shapes.flatMap(({ type, weightScale, parts, panels }, i) => {
-    const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels, weightScale };
+  return shapes.flatMap(({ type, parts, panels }, i) => {
+    const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels };
     return [
       roundRows(call, rounding, { panels: places.a, factors: places.factors }),
       ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiplyPanels(call, part, { type, panels, places }, lead)]),
@@ -56,7 +56,6 @@ export function manyRowsLaunches(
 /** How a kind of results is computed. */
 interface Shape {
   readonly type: HalfType;
-  readonly weightScale: number;
   readonly parts: readonly Columns[];
   /** Panels of the depth. */
   readonly panels: number;
@@ -68,5 +67,5 @@ function shapeOf(results: readonly UnitResult[]): Shape {
   const panels = panelsOf(units * format.width);
   const maxColumns = maxPanelBytes / panelBytes(1, panels);
   const parts = columnsOf(results, tileWidth / products.length, maxColumns);
-  return { type: halfType(format), weightScale: format.scales.kind === "none" ? 1 : codeScale, parts, panels };
+  return { type: halfType(format), parts, panels };
 }

@@ -1,10 +1,9 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
-import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { HalfType } from "../../../ptx/matrix.ts";
-import type { Elem, Shared } from "../../../ptx/types.ts";
+import type { Shared } from "../../../ptx/types.ts";
 import type { MatrixDescriptor, WarpgroupSums } from "../../../ptx/warpgroup.ts";
-import type { Var } from "../../../ptx/writer.ts";
+import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
 import {
   type Argument,
   epilogueArgs,
@@ -17,12 +16,13 @@ import {
   waitForEarlier,
 } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
-import type { UnitResult } from "../segments.ts";
-import { type Columns, inResultOfTile, panelRows } from "./columns.ts";
-import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
+import { type UnitResult, weightName } from "../segments.ts";
+import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
+import { panelDepth, panelRowBytes, tileRows, tileWidth } from "./panels.ts";
+import { type RingPlace, StageRing } from "./stageRing.ts";
+import { tilePower } from "./tilePowers.ts";
 
-/** Columns of products of a tile. Its rows are multiplied in two parts of 64. */
-export const tileWidth = 128;
+/** Parts of 64 rows of a tile, which are multiplied one after the other. */
 const parts = 2;
 
 const warpgroup = 128;
@@ -30,9 +30,6 @@ const warpgroup = 128;
 const multipliers = 2;
 /** With a warpgroup that starts copies. */
 const threads = (1 + multipliers) * warpgroup;
-
-const stageBytes = (tileRows + tileWidth) * panelRowBytes;
-const stages = 6;
 
 /** Row tiles that share columns: blocks that run at the same time read the same panels. */
 const rowsPerGroup = 8;
@@ -63,6 +60,7 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   const args = Object.fromEntries<Argument>([
     ...Object.entries(places),
     ...results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
+    ...(hasPowers(columns) ? weightArgs(results) : []),
   ]);
   // Texts do not depend on the most rows of a run: with few of them, blocks may have no tile.
   const blocks = call.gpu.multiprocessors;
@@ -77,6 +75,11 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
       () => kernel.multiply(),
     );
   });
+}
+
+/** Whether weights were multiplied by powers of two. */
+function hasPowers({ results }: Columns): boolean {
+  return tilePowerBytes(elementAt(elementAt(results, 0).products, 0).units.format) > 0;
 }
 
 /** Place of a tile: its first row, and the number of its tile of columns among those of all results. */
@@ -232,18 +235,16 @@ class PanelKernel {
       const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(k.thread(), 3), 1));
       for (const [part, each] of sums.entries())
         for (let from = 0; from < perTile; from += columnsInFlight / products)
-          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, from });
+          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, ownTile, from });
     });
   }
 
   /** Stores a lane's columns of two rows. Columns past the last one repeat it. */
-  #storeColumns(
-    { result: { result }, index }: { readonly result: UnitResult; readonly index: number },
-    sums: WarpgroupSums,
-    { rows, column: first, from }: { readonly rows: readonly ResultRow[]; readonly column: U32; readonly from: number },
-  ): void {
+  #storeColumns(of: ResultOfTile, sums: WarpgroupSums, { rows, column: first, ownTile, from }: ColumnsToStore): void {
     const { k } = this.#scope;
     const { products, perTile } = this.#columns;
+    const { result } = of.result;
+    const inversesAt = this.#inverses(of, ownTile);
     const n = fixed(result.shape.at(-1));
     const isWhole = n % perTile === 0;
     const stores = rows.flatMap(({ line, safe, factor }, high) => {
@@ -253,15 +254,56 @@ class PanelKernel {
         const within = from + 8 * (i >> 1);
         const column = k.add(first, within + (i & 1));
         const at = k.add(start, isWhole ? column : k.min(column, n - 1));
-        const terms = Array.from({ length: products }, (_, j) => k.mul(sums.get((j * perTile + within) / 2 + 2 * high + (i & 1)), factor));
+        const inverses = inversesAt(within);
+        const terms = Array.from({ length: products }, (_, j) => {
+          const sum = sums.get((j * perTile + within) / 2 + 2 * high + (i & 1));
+          const inverse = inverses[j];
+          return k.mul(inverse === undefined ? sum : k.mul(sum, inverse), factor);
+        });
         return { line, column, at, value: result.epilogue.apply(this.#scope, at, terms) };
       });
     });
     for (const { line, column, at, value } of stores) {
       const isRow = isBelow(k, line, this.#rows);
-      k.if(isWhole ? isRow : k.and(isRow, isBelow(k, column, n)), () => k.store(`y${index}`, at, value));
+      k.if(isWhole ? isRow : k.and(isRow, isBelow(k, column, n)), () => k.store(`y${of.index}`, at, value));
     }
   }
+
+  /** The inverses of the powers of two that the weights of a tile's columns were multiplied by, if they have scales: a number for each product. */
+  #inverses({ result: { products }, index }: ResultOfTile, ownTile: U32): (within: number) => readonly F32[] {
+    if (!hasPowers(this.#columns)) return () => [];
+    const { k } = this.#scope;
+    const { perTile } = this.#columns;
+    const found = new Map<number, readonly F32[]>();
+    return (within) => {
+      const number = Math.floor(within / unitRows);
+      const loaded =
+        found.get(number) ??
+        products.map(({ units }, j) => {
+          const tile = k.min(k.mad(ownTile, perTile / unitRows, number), units.tiles - 1);
+          return tilePower(k, weightName(index, j), units, tile).inverse();
+        });
+      found.set(number, loaded);
+      return loaded;
+    };
+  }
+}
+
+/** The result that a tile belongs to. */
+interface ResultOfTile {
+  readonly result: UnitResult;
+  readonly index: number;
+}
+
+/** Columns that a lane stores at a time. */
+interface ColumnsToStore {
+  readonly rows: readonly ResultRow[];
+  /** The lane's first column of the tile. */
+  readonly column: U32;
+  /** Number of the tile among the result's. */
+  readonly ownTile: U32;
+  /** Columns of the tile before these. */
+  readonly from: number;
 }
 
 /** A row of a result that a lane stores a part of. */
@@ -270,86 +312,4 @@ interface ResultRow {
   /** The row, or the run's last one if the row is past it. */
   readonly safe: U32;
   readonly factor: F32;
-}
-
-/** Where a thread is in the ring. */
-interface RingPlace {
-  readonly stage: Var<"u32">;
-  readonly parity: Var<"u32">;
-}
-
-/** Starts a copy to a stage. */
-type StartCopy = (to: Shared<Elem>, from: Parameters<PtxEmitter["copyBulk"]>[1], bytes: number) => void;
-
-/** Stages in shared memory that one thread fills and one warpgroup uses. */
-class StageRing {
-  readonly #k: PtxEmitter;
-  readonly #memory: Shared<"u32">;
-  readonly #full: Shared<"u64">;
-  readonly #empty: Shared<"u64">;
-
-  constructor(k: PtxEmitter) {
-    this.#k = k;
-    this.#memory = k.sharedMemory("u32", (stages * stageBytes) / 4, 1024);
-    this.#full = k.sharedMemory("u64", stages);
-    this.#empty = k.sharedMemory("u64", stages);
-  }
-
-  /** Initialises the barriers, in one thread. A fence must follow. */
-  init(): void {
-    for (const barriers of [this.#full, this.#empty])
-      for (let stage = 0; stage < stages; stage++) this.#k.initBarrier(this.#k.sharedAt("u64", barriers, stage), 1);
-  }
-
-  /** The beginning of the ring, for a thread that goes around it. */
-  place(): RingPlace {
-    return { stage: this.#k.variable("u32", 0), parity: this.#k.variable("u32", 0) };
-  }
-
-  /** Waits for a free stage and starts the copies of `copies` to it. */
-  fill(place: RingPlace, copies: (stage: Shared<"u32">, copy: StartCopy) => void): void {
-    const k = this.#k;
-    const number = place.stage.get();
-    k.waitBarrier(k.sharedAt("u64", this.#empty, number), k.xor(place.parity.get(), 1));
-    const barrier = k.sharedAt("u64", this.#full, number);
-    k.expectBytes(barrier, stageBytes);
-    copies(this.#at(number), (to, from, bytes) => k.copyBulk(to, from, bytes, barrier));
-    this.#advance(place);
-  }
-
-  /** Waits for the next stage. */
-  wait(place: RingPlace): { readonly stage: Shared<"u32">; readonly number: U32 } {
-    const k = this.#k;
-    const number = place.stage.get();
-    k.waitBarrier(k.sharedAt("u64", this.#full, number), place.parity.get());
-    this.#advance(place);
-    return { stage: this.#at(number), number };
-  }
-
-  /** Goes `count` stages on. */
-  skip({ stage, parity }: RingPlace, count: number): void {
-    const k = this.#k;
-    const next = k.add(stage.get(), count % stages);
-    const isOver = k.compare("ge", next, stages);
-    const turns = Math.floor(count / stages) & 1;
-    parity.set(k.xor(parity.get(), k.select(isOver, k.constant("u32", 1 - turns), turns)));
-    stage.set(k.select(isOver, k.sub(next, stages), next));
-  }
-
-  /** Hands a stage back, in one thread of the warpgroup that used it. */
-  release(number: U32): void {
-    this.#k.arriveBarrier(this.#k.sharedAt("u64", this.#empty, number));
-  }
-
-  #at(number: U32): Shared<"u32"> {
-    return this.#k.sharedAtBytes(this.#memory, this.#k.mul(number, stageBytes));
-  }
-
-  #advance({ stage, parity }: RingPlace): void {
-    const k = this.#k;
-    const next = k.add(stage.get(), 1);
-    const isOver = k.compare("eq", next, stages);
-    parity.set(k.select(isOver, k.xor(parity.get(), 1), parity.get()));
-    stage.set(k.select(isOver, k.constant("u32", 0), next));
-  }
 }

@@ -11,8 +11,9 @@ export const panelDepth = 64;
 /** Bytes of a row of a panel. */
 export const panelRowBytes: number = 2 * panelDepth;
 
-/** Rows of activations of a tile. */
+/** Rows of activations of a tile, and columns of products. */
 export const tileRows = 128;
+export const tileWidth = 128;
 
 /** Rows of activations' panels: those of a run and rows of zeros after them. Texts do not depend on the most rows of a run. */
 export function wholeTiles(k: PtxBuilder, rows: U32): U32 {

@@ -27,7 +27,6 @@ export interface RowsToRound {
   readonly isFirst: boolean;
   readonly type: HalfType;
   readonly panels: number;
-  readonly weightScale: number;
 }
 
 /** Where rounded rows go. */
@@ -39,10 +38,10 @@ interface RoundedRows {
 
 /**
  * Rounds rows of activations, scaled by a power of two so that the largest magnitude of each is just below 2^15. A block takes a row. Rows past the
- * last one, up to whole tiles, become zeros. Results are `weightScale` times too large before they are multiplied with the factor.
+ * last one, up to whole tiles, become zeros.
  */
 export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRows): Launch {
-  const { from, lead, depth, norm, isFirst, type, panels: panelCount, weightScale } = rounding;
+  const { from, lead, depth, norm, isFirst, type, panels: panelCount } = rounding;
   const pieces = (panelCount * panelDepth) / piece;
   const perThread = Math.ceil(pieces / defaultThreads);
   const source: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
@@ -72,7 +71,7 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
         const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
         store(place, pairs);
       });
-      const factor = scale === undefined ? k.constant("f32", 1 / weightScale) : k.mul(scale.inverse, 1 / weightScale);
+      const factor = scale?.inverse ?? k.constant("f32", 1);
       k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
     };
     const lengths = { depth, padded: pieces * piece };
