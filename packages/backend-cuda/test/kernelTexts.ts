@@ -138,6 +138,11 @@ export function groupCalls(): readonly Call[] {
     const gate = program.silu(times("gate", "q4_K", 8192, activations));
     program.output(`gated ${activations}`, program.mul(gate, times("up", "q6_K", 8192, activations)));
   }
+  // An epilogue with several loads, and columns that are no whole tiles.
+  const heads = program.input("heads", "f32", [program.dim("T", 512), 2048]);
+  const narrow = program.persistent("narrow", { dtype: "q4_K", shape: [500, 2048] });
+  const sum = program.add(program.matmul(heads, narrow, { transposeB: true, activations: "half" }), program.input("bias", "f32", [500]));
+  program.output("narrow", program.add(sum, program.input("residual", "f32", [program.dim("T", 512), 500])));
   const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   return [1, 8, 9, 512].flatMap((tokens) =>
     steps.map(({ op, inputs, params }, i): Call => {

@@ -41,8 +41,8 @@ const multiplyRegisters = 232;
 /** Rows of a part of a tile that a warp has. */
 const warpRows = 16;
 
-/** Columns of products, from a multiple of 8 on, whose epilogues' loads are under way together. */
-const columnsInFlight = 32;
+/** Most columns of products whose epilogues' loads are under way together. */
+const maxColumnsInFlight = 32;
 
 export interface PanelOperands {
   readonly type: HalfType;
@@ -75,6 +75,14 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
       () => kernel.multiply(),
     );
   });
+}
+
+/** Columns of a result's products whose epilogues' loads are under way together: as many as registers hold without spills. */
+function columnsInFlight({ result, products }: UnitResult): number {
+  const loads = Object.keys(result.epilogue.args).length;
+  const isWhole = fixed(result.shape.at(-1)) % (tileWidth / products.length) === 0;
+  const most = loads > 2 ? 8 : loads > 1 || !isWhole ? 16 : maxColumnsInFlight;
+  return Math.max(most, 8 * products.length);
 }
 
 /** Whether weights were multiplied by powers of two. */
@@ -233,14 +241,15 @@ class PanelKernel {
     const { perTile, products } = this.#columns;
     inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
       const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(k.thread(), 3), 1));
+      const count = columnsInFlight(result) / products;
       for (const [part, each] of sums.entries())
-        for (let from = 0; from < perTile; from += columnsInFlight / products)
-          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, ownTile, from });
+        for (let from = 0; from < perTile; from += count)
+          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, ownTile, from, count });
     });
   }
 
   /** Stores a lane's columns of two rows. Columns past the last one repeat it. */
-  #storeColumns(of: ResultOfTile, sums: WarpgroupSums, { rows, column: first, ownTile, from }: ColumnsToStore): void {
+  #storeColumns(of: ResultOfTile, sums: WarpgroupSums, { rows, column: first, ownTile, from, count }: ColumnsToStore): void {
     const { k } = this.#scope;
     const { products, perTile } = this.#columns;
     const { result } = of.result;
@@ -249,7 +258,7 @@ class PanelKernel {
     const isWhole = n % perTile === 0;
     const stores = rows.flatMap(({ line, safe, factor }, high) => {
       const start = k.mul(safe, n);
-      return Array.from({ length: columnsInFlight / products / 4 }, (_, i) => {
+      return Array.from({ length: count / 4 }, (_, i) => {
         // A lane has two of each eight columns.
         const within = from + 8 * (i >> 1);
         const column = k.add(first, within + (i & 1));
@@ -302,8 +311,9 @@ interface ColumnsToStore {
   readonly column: U32;
   /** Number of the tile among the result's. */
   readonly ownTile: U32;
-  /** Columns of the tile before these. */
+  /** Columns of the tile before these, and the number of these: a multiple of 8. */
   readonly from: number;
+  readonly count: number;
 }
 
 /** A row of a result that a lane stores a part of. */
