@@ -127,7 +127,8 @@ function modelCalls(): readonly Call[] {
 /** Groups as passes make them of a layer's products, at several numbers of tokens. */
 export function groupCalls(): readonly Call[] {
   const program = createProgram();
-  const x = program.input("x", "f32", [program.dim("T", 512), 2048]);
+  const T = program.dim("T", 512);
+  const x = program.input("x", "f32", [T, 2048]);
   const times = (name: string, dtype: TensorSpec["dtype"], rows: number, activations: "f32" | "ggml" | "half"): Value =>
     program.matmul(x, program.persistent(`${name} ${activations}`, { dtype, shape: [rows, 2048] }), { transposeB: true, activations });
   for (const activations of ["ggml", "f32", "half"] as const) {
@@ -139,10 +140,10 @@ export function groupCalls(): readonly Call[] {
     program.output(`gated ${activations}`, program.mul(gate, times("up", "q6_K", 8192, activations)));
   }
   // An epilogue with several loads, and columns that are no whole tiles.
-  const heads = program.input("heads", "f32", [program.dim("T", 512), 2048]);
-  const narrow = program.persistent("narrow", { dtype: "q4_K", shape: [500, 2048] });
+  const heads = program.input("heads", "f32", [T, 2048]);
+  const narrow = program.persistent("narrow", { dtype: "q5_1", shape: [500, 2048] });
   const sum = program.add(program.matmul(heads, narrow, { transposeB: true, activations: "half" }), program.input("bias", "f32", [500]));
-  program.output("narrow", program.add(sum, program.input("residual", "f32", [program.dim("T", 512), 500])));
+  program.output("narrow", program.add(sum, program.input("residual", "f32", [T, 500])));
   const { steps } = lower(program, "cuda", kernelTable.unsupported, { fusion });
   return [1, 8, 9, 512].flatMap((tokens) =>
     steps.map(({ op, inputs, params }, i): Call => {

@@ -28,8 +28,8 @@ else {
       const isFirst = firstOfEach();
       const keyOf = ({ op, inputs, params }: Call): string =>
         `${op.name} ${inputs.map((spec) => spec?.dtype)} ${"activations" in params ? params.activations : ""}`;
-      const isManyRows = (ptx: string): boolean => /wgmma|entry decodeUnits/.test(ptx);
-      const texts = new Map([...every].filter(([ptx, each]) => isFirst(`${keyOf(each)} ${isManyRows(ptx)}`)));
+      const manyRowsEntry = (ptx: string): string | undefined => /\.entry (decodeUnits|matmulMany)/.exec(ptx)?.[1];
+      const texts = new Map([...every].filter(([ptx, each]) => isFirst(`${keyOf(each)} ${manyRowsEntry(ptx)}`)));
       if (texts.size < every.size)
         test.skip(`${every.size - texts.size} more kernels assemble for ${target} (not in the sample)`, () => undefined);
       test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
