@@ -28,6 +28,14 @@ bool IsCount(const Napi::CallbackInfo& info, size_t i) {
   return Require(info, info.Length() > i && info[i].IsNumber() && info[i].As<Napi::Number>().Int64Value() >= 0, "a whole number from 0");
 }
 
+bool IsText(const Napi::CallbackInfo& info) {
+  return Require(info, info.Length() > 0 && info[0].IsString(), "a module's text");
+}
+
+bool IsImage(const Napi::CallbackInfo& info) {
+  return Require(info, info.Length() > 0 && (info[0].IsString() || info[0].IsTypedArray()), "a module's text or code");
+}
+
 uint64_t Word(const Napi::Value& value) {
   bool lossless = false;
   return value.As<Napi::BigInt>().Uint64Value(&lossless);

@@ -13,6 +13,7 @@
 
 #include "arguments.h"
 #include "copyBytes.h"
+#include "device.h"
 #include "nvml.h"
 #include "session.h"
 
@@ -68,7 +69,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
       Napi::TypeError::New(env, "Driver: expected the number of a device").ThrowAsJavaScriptException();
       return;
     }
-    session_ = Open(env, info[0].As<Napi::Number>().Int32Value());
+    session_ = OpenSession(env, info[0].As<Napi::Number>().Int32Value());
     if (session_ == nullptr) return;
     // A worker thread that ends without close() must not leave its stream and its hold on the device behind.
     napi_add_env_cleanup_hook(env, CloseHook, new std::weak_ptr<Session>(session_));
@@ -80,49 +81,6 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
   static void CloseHook(void* data) {
     std::unique_ptr<std::weak_ptr<Session>> weak(static_cast<std::weak_ptr<Session>*>(data));
     if (std::shared_ptr<Session> session = weak->lock()) session->Close();
-  }
-
-  // Null with an exception pending where it fails.
-  static std::shared_ptr<Session> Open(Napi::Env env, int ordinal) {
-    std::string reason;
-    std::shared_ptr<const Api> api = LoadApi(&reason);
-    if (api == nullptr) return Unavailable(env, reason);
-    const Status initialised = api->init(0);
-    if (initialised == kNoDevice) return Unavailable(env, "the NVIDIA driver finds no device");
-    if (initialised != kSuccess) return Unavailable(env, "the NVIDIA driver does not start: " + StatusName(*api, initialised));
-    int count = 0;
-    const Status counted = api->deviceGetCount(&count);
-    if (counted != kSuccess) return Unavailable(env, "the NVIDIA driver counts no devices: " + StatusName(*api, counted));
-    if (ordinal < 0 || ordinal >= count) {
-      return Unavailable(env, "there is no CUDA device " + std::to_string(ordinal) + " (" + std::to_string(count) + " found)");
-    }
-    auto session = std::make_shared<Session>();
-    session->api = api;
-    if (!Check(env, *api, api->deviceGet(&session->device, ordinal), "cuDeviceGet")) return nullptr;
-    if (!Check(env, *api, api->primaryCtxRetain(&session->context, session->device), "cuDevicePrimaryCtxRetain")) return nullptr;
-    Status status = api->ctxSetCurrent(session->context);
-    const char* call = "cuCtxSetCurrent";
-    if (status == kSuccess) {
-      status = api->streamCreate(&session->stream, kStreamNonBlocking);
-      call = "cuStreamCreate";
-    }
-    if (status == kSuccess) return session;
-    session->Close();
-    Check(env, *api, status, call);
-    return nullptr;
-  }
-
-  static std::shared_ptr<Session> Unavailable(Napi::Env env, const std::string& reason) {
-    Napi::Error error = Napi::Error::New(env, reason);
-    error.Value().Set("unavailable", Napi::String::New(env, reason));
-    error.ThrowAsJavaScriptException();
-    return nullptr;
-  }
-
-  static bool Check(Napi::Env env, const Api& api, Status status, const char* call) {
-    if (status == kSuccess) return true;
-    Failure(env, api, status, call).ThrowAsJavaScriptException();
-    return false;
   }
 
   // The session with its context current on this thread, or null with an exception pending.
@@ -140,25 +98,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Napi::Env env = info.Env();
     Session* s = Enter(info);
     if (s == nullptr) return env.Undefined();
-    char name[256] = {0};
-    int major = 0, minor = 0, multiprocessors = 0, version = 0;
-    size_t total = 0;
-    const Api& api = *s->api;
-    if (!Check(env, api, api.deviceGetName(name, sizeof(name) - 1, s->device), "cuDeviceGetName")) return env.Undefined();
-    if (!Check(env, api, api.deviceGetAttribute(&major, kAttributeMajor, s->device), "cuDeviceGetAttribute")) return env.Undefined();
-    if (!Check(env, api, api.deviceGetAttribute(&minor, kAttributeMinor, s->device), "cuDeviceGetAttribute")) return env.Undefined();
-    if (!Check(env, api, api.deviceGetAttribute(&multiprocessors, kAttributeMultiprocessors, s->device), "cuDeviceGetAttribute"))
-      return env.Undefined();
-    if (!Check(env, api, api.deviceTotalMem(&total, s->device), "cuDeviceTotalMem")) return env.Undefined();
-    if (!Check(env, api, api.driverGetVersion(&version), "cuDriverGetVersion")) return env.Undefined();
-    Napi::Object result = Napi::Object::New(env);
-    result.Set("name", Napi::String::New(env, name));
-    result.Set("major", Napi::Number::New(env, major));
-    result.Set("minor", Napi::Number::New(env, minor));
-    result.Set("multiprocessors", Napi::Number::New(env, multiprocessors));
-    result.Set("totalBytes", Napi::Number::New(env, static_cast<double>(total)));
-    result.Set("driverVersion", Napi::Number::New(env, version));
-    return result;
+    return Describe(env, *s);
   }
 
   Napi::Value MemoryInfo(const Napi::CallbackInfo& info) {
@@ -270,13 +210,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Napi::BigUint64Array words = info[9].As<Napi::BigUint64Array>();
     std::vector<void*> parameters(words.ElementLength() + 1, nullptr);
     for (size_t i = 0; i < words.ElementLength(); i++) parameters[i] = words.Data() + i;
-    LaunchAttribute serialization = {kAttributeProgrammaticStreamSerialization, {}, {}};
-    serialization.value[0] = 1;
     const bool isDependent = info[8].As<Napi::Boolean>().Value();
-    const LaunchConfig config = {{sizes[0], sizes[1], sizes[2]}, {sizes[3], sizes[4], sizes[5]}, sizes[6], s->stream,
-                                 &serialization,                 isDependent ? 1U : 0U};
-    const Status status = s->api->launchKernelEx(&config, Pointer<Function>(info[0]), parameters.data(), nullptr);
-    Check(info.Env(), *s->api, status, "cuLaunchKernelEx");
+    Check(info.Env(), *s->api, s->Launch(Pointer<Function>(info[0]), sizes, isDependent, parameters.data()), "cuLaunchKernelEx");
   }
 
   void BeginCapture(const Napi::CallbackInfo& info) {
@@ -299,12 +234,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
   }
 
   void AbandonCapture(const Napi::CallbackInfo&) {
-    if (session_ == nullptr || session_->isClosed) return;
-    const Api& api = *session_->api;
-    Graph graph = nullptr;
-    if (api.ctxSetCurrent(session_->context) == kSuccess && api.streamEndCapture(session_->stream, &graph) == kSuccess && graph != nullptr) {
-      api.graphDestroy(graph);
-    }
+    if (session_ != nullptr && !session_->isClosed) session_->AbandonCapture();
   }
 
   void LaunchGraph(const Napi::CallbackInfo& info) {
@@ -344,14 +274,6 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     if (status == kSuccess) return ToBytes(env, code);
     Failure(env, *s->api, status, "cuLinkComplete", log).ThrowAsJavaScriptException();
     return env.Undefined();
-  }
-
-  static bool IsText(const Napi::CallbackInfo& info) {
-    return Require(info, info.Length() > 0 && info[0].IsString(), "a module's text");
-  }
-
-  static bool IsImage(const Napi::CallbackInfo& info) {
-    return Require(info, info.Length() > 0 && (info[0].IsString() || info[0].IsTypedArray()), "a module's text or code");
   }
 
   Napi::Value LoadModule(const Napi::CallbackInfo& info) {
@@ -449,9 +371,7 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     Session* s = Enter(info);
     if (s == nullptr || !AreBigInts(info, 0, 1) || !IsCount(info, 1)) return env.Undefined();
     Event event = Pointer<Event>(info[0]);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(Count(info[1]));
-    Status status = s->api->eventQuery(event);
-    while (status == kNotReady && std::chrono::steady_clock::now() < end) status = s->api->eventQuery(event);
+    const Status status = s->Poll(event, std::chrono::microseconds(Count(info[1])));
     if (status == kNotReady) return Napi::Boolean::New(env, false);
     s->api->eventDestroy(event);
     if (!Check(env, *s->api, status, "cuEventQuery")) return env.Undefined();

@@ -3,6 +3,7 @@
 
 #include <napi.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,31 @@ struct Session {
     if (status == kSuccess && stream != nullptr) status = api->streamDestroy(stream);
     const Status released = api->primaryCtxRelease(device);
     return status == kSuccess ? released : status;
+  }
+
+  // `sizes` are those of the grid, of a block, and of dynamic shared memory. A dependent launch may start before earlier ones are over.
+  Status Launch(Function function, const unsigned (&sizes)[7], bool isDependent, void** parameters) const {
+    LaunchAttribute serialization = {kAttributeProgrammaticStreamSerialization, {}, {}};
+    serialization.value[0] = 1;
+    const LaunchConfig config = {{sizes[0], sizes[1], sizes[2]}, {sizes[3], sizes[4], sizes[5]}, sizes[6], stream,
+                                 &serialization,                 isDependent ? 1U : 0U};
+    return api->launchKernelEx(&config, function, parameters, nullptr);
+  }
+
+  // Ends a capture and drops what it recorded.
+  void AbandonCapture() const {
+    Graph graph = nullptr;
+    if (api->ctxSetCurrent(context) == kSuccess && api->streamEndCapture(stream, &graph) == kSuccess && graph != nullptr) {
+      api->graphDestroy(graph);
+    }
+  }
+
+  // The event's status after at most this time: kNotReady if it is not reached by then.
+  Status Poll(Event event, std::chrono::microseconds time) const {
+    const auto end = std::chrono::steady_clock::now() + time;
+    Status status = api->eventQuery(event);
+    while (status == kNotReady && std::chrono::steady_clock::now() < end) status = api->eventQuery(event);
+    return status;
   }
 };
 
