@@ -15,7 +15,7 @@ import type { Scope } from "../shared/kernel.ts";
 import { largestOf, numbersWithin, piece, put, type RowLengths, type StagedActivations, type StagingPlan, scaleOf } from "./activations.ts";
 
 /** Most pieces per thread that stay in registers between the search for the largest and the rounding. */
-export const maxHeld = 8;
+const maxHeld = 8;
 
 /** More than the relative difference between the largest magnitude and the bound that {@link normedPieces} takes for it. */
 const boundSlack = 1 + 2 ** -20;
@@ -107,19 +107,32 @@ export function stageRow<P>(
   const pieces = plan.padded / piece;
   const perThread = Math.ceil(pieces / k.blockThreads);
   const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
-  // All loads are under way before the first one is used.
-  const held = perThread <= maxHeld ? places.map((place) => source.read(place)) : undefined;
-  meanwhile();
-  const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i));
-  const { largest, valuesOf } = source.reduce(() => places.map((_, i) => source.magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
+  const { largest, valuesAt } = reducePieces(k, source, places, meanwhile);
   const scale = scaleOf(k, plan, largest);
   for (const [i, place] of places.entries()) {
-    const round = (): void => put(k, plan, staged, { place, column: k.constant("u32", 0) }, valuesOf(pieceOf(i)), scale?.factor);
+    const round = (): void => put(k, plan, staged, { place, column: k.constant("u32", 0) }, valuesAt(i), scale?.factor);
     if ((i + 1) * k.blockThreads <= pieces) round();
     else k.if(k.compare("lt", place, pieces), round);
   }
   const { factors } = staged;
   if (scale !== undefined && factors !== undefined) k.if(k.compare("eq", thread, 0), () => k.st("f32", factors, scale.inverse));
+}
+
+/** A row after its largest magnitude is known. */
+interface ReducedPieces {
+  readonly largest: () => F32;
+  /** Values of the thread's piece `i`. */
+  readonly valuesAt: (i: number) => readonly F32[];
+}
+
+/** Reads a thread's pieces of a row, which are at `places`, for its largest magnitude. `meanwhile` runs when the loads are under way. */
+export function reducePieces<P>(k: PtxEmitter, source: RowSource<P>, places: readonly U32[], meanwhile?: () => void): ReducedPieces {
+  // All loads are under way before the first one is used.
+  const held = places.length <= maxHeld ? places.map((place) => source.read(place)) : undefined;
+  meanwhile?.();
+  const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i));
+  const { largest, valuesOf } = source.reduce(() => places.map((_, i) => source.magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
+  return { largest, valuesAt: (i) => valuesOf(pieceOf(i)) };
 }
 
 /** What `load` reads of a piece, `count` numbers; zeros past the depth. */

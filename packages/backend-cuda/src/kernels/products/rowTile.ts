@@ -7,7 +7,7 @@ import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
 import type { Scope } from "../shared/kernel.ts";
 import type { StagedActivations, StagingPlan, SumKind } from "./activations.ts";
 import { columnGroups, laneGroups, loadGroupScales } from "./groupScales.ts";
-import { type ColumnTile, halfType, kindsOf, sumsStaged } from "./tile.ts";
+import { accumulate, type ColumnTile, halfType, sumKindsOf, sumsStaged } from "./tile.ts";
 import { type Lane, type LoadedUnit, loadCodes } from "./unitDecoder.ts";
 
 /**
@@ -40,7 +40,7 @@ export class RowTile implements ColumnTile {
 
   multiply(format: UnitFormat, loaded: LoadedUnit, unit: U32, sums: readonly Var<"f32">[]): void {
     const { k } = this.#scope;
-    const { offset, total } = kindsOf(format);
+    const { offset, total } = sumKindsOf(format);
     const halves = format.width / format.groupSize / columnGroups;
     const scaled: (F32 | undefined)[] = [undefined, undefined];
     const lowered: (F32 | undefined)[] = [undefined, undefined];
@@ -133,8 +133,4 @@ export class RowTile implements ColumnTile {
       for (const [i, total] of totals.entries()) k.st("f32", own, total, (i * unitRows) / 2);
     });
   }
-}
-
-function accumulate(k: Scope["k"], sum: F32 | undefined, a: F32, b: F32): F32 {
-  return sum === undefined ? k.mul(a, b) : k.fma(a, b, sum);
 }

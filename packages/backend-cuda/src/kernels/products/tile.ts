@@ -17,7 +17,7 @@ export function halfType({ dtype }: UnitFormat): HalfType {
 }
 
 /** The sums of activations that make up for a format's offsets, and those that its minima are multiplied with. */
-export function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
+export function sumKindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
   const { scales, groupSize } = format;
   if (scales.kind === "none") return { offset: undefined, total: undefined };
   const { low, high } = codeOffsets(format);
@@ -27,7 +27,7 @@ export function kindsOf(format: UnitFormat): { readonly offset: SumKind | undefi
 
 /** All sums that formats need. */
 export function sumsOf(formats: readonly UnitFormat[]): readonly SumKind[] {
-  const kinds = formats.flatMap((format) => Object.values(kindsOf(format))).filter((kind) => kind !== undefined);
+  const kinds = formats.flatMap((format) => Object.values(sumKindsOf(format))).filter((kind) => kind !== undefined);
   return [...new Map(kinds.map((kind) => [keyOf(kind), kind])).values()];
 }
 
@@ -98,7 +98,7 @@ export class Tile implements ColumnTile {
     const { k } = this.#scope;
     const { width, groupSize } = format;
     const type = halfType(format);
-    const { offset, total } = kindsOf(format);
+    const { offset, total } = sumKindsOf(format);
     const offsets = this.#sums(offset, format, unit);
     const totals = this.#sums(total, format, unit);
     const row = k.sharedAtBytes<"u32">(this.#row, k.mul(unit, 2 * width));
@@ -175,7 +175,7 @@ export class Tile implements ColumnTile {
   }
 }
 
-function accumulate(k: Scope["k"], sum: F32 | undefined, a: F32, b: F32): F32 {
+export function accumulate(k: Scope["k"], sum: F32 | undefined, a: F32, b: F32): F32 {
   return sum === undefined ? k.mul(a, b) : k.fma(a, b, sum);
 }
 

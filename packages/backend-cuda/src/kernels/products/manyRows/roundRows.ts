@@ -12,7 +12,7 @@ import {
   type Parameter,
 } from "../../shared/kernel.ts";
 import { piece, scaleOf } from "../activations.ts";
-import { maxHeld, normedPieces, type RowSource, storedPieces } from "../rowStaging.ts";
+import { normedPieces, type RowSource, reducePieces, storedPieces } from "../rowStaging.ts";
 import { panelDepth, panelRowBytes, pieceOffset, tileRows, wholeTiles } from "./panels.ts";
 
 /** Rows of activations, and how they are rounded. */
@@ -44,10 +44,10 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
   const { from, lead, depth, norm, isFirst, type, panels: panelCount } = rounding;
   const pieces = (panelCount * panelDepth) / piece;
   const perThread = Math.ceil(pieces / defaultThreads);
-  const source: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
+  const sourceArgs: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
   const blocks = tileRows * Math.ceil(bucketElements(call, lead) / tileRows);
   const entry = `roundRows_${type}${norm === undefined ? "" : "_normed"}`;
-  return launch(call, entry, { blocks, args: { ...source, panels: to.panels, factors: to.factors } }, (scope) => {
+  return launch(call, entry, { blocks, args: { ...sourceArgs, panels: to.panels, factors: to.factors } }, (scope) => {
     const { k } = scope;
     const [row, thread] = [k.block(), k.thread()];
     const rows = asValue(k, productOf(k, scope.extents(lead)));
@@ -60,14 +60,11 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
     };
     const forEachPlace = (body: (place: U32, i: number) => void): void =>
       places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
-    const round = <P>({ read, magnitude, reduce }: RowSource<P>): void => {
-      // All loads are under way before the first one is used.
-      const held = perThread <= maxHeld ? places.map(read) : undefined;
-      const pieceOf = (i: number): P => held?.[i] ?? read(elementAt(places, i));
-      const { largest, valuesOf } = reduce(() => places.map((_, i) => magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
+    const round = <P>(source: RowSource<P>): void => {
+      const { largest, valuesAt } = reducePieces(k, source, places);
       const scale = scaleOf(k, { type }, largest);
       forEachPlace((place, i) => {
-        const values = valuesOf(pieceOf(i)).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
+        const values = valuesAt(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
         const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
         store(place, pairs);
       });
