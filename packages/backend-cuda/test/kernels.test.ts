@@ -6,7 +6,7 @@ import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { generatePtx } from "../src/index.ts";
 import { kernelTable } from "../src/kernels/index.ts";
-import { hopper } from "../src/kernels/shared/gpu.ts";
+import { gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
 import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
@@ -34,6 +34,29 @@ test("grids and blocks are ones that a device takes", () => {
   }
 });
 
+test.each([
+  [8, 0, 163],
+  [8, 6, 99],
+  [9, 0, 227],
+  [10, 0, 227],
+  [12, 0, 99],
+] as const)("blocks fit into the shared memory of compute capability %i.%i", (major, minor, kibibytes) => {
+  const gpu = gpuOf({ name: "", computeCapability: [major, minor], multiprocessors: 84, totalBytes: 0, driverVersion: 13000 });
+  const attention = calls.filter(({ op }) => op.name === "attention");
+  // A head of the cache for all heads of the queries.
+  const index = (...shape: readonly number[]) => ({ dtype: "i32", shape }) as const;
+  const cache = { dtype: "f16", shape: [512, 1, 384] } as const;
+  const shared = [1, 64].map((tokens) =>
+    call("attention", [f32(tokens, 16, 128), cache, index(tokens), index(tokens), index(1, 16), index(1), undefined], {
+      scale: 1,
+      blockSize: 32,
+      activations: "half",
+    }),
+  );
+  for (const each of [...(minor === 6 ? calls : attention), ...shared])
+    for (const { sharedBytes } of launchesOf(each, gpu)) expect(sharedBytes, each.name).toBeLessThanOrEqual(kibibytes * 1024);
+});
+
 test("few rows are multiplied by the vector kernel, many by the tiled one", () => {
   const T = { name: "T", max: 64 };
   const entries = [1, 8, 9, 64].map(
@@ -53,20 +76,24 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     ["decodeUnits_f16", "matmulMany_f16"],
     ["decodeUnits_q4_K_q6_K", "matmulMany_f16"],
   ].flatMap((each) => ["roundRows_f16", ...each]);
-  // With ggml's activations, exact ones, and halves.
+  // With ggml's activations, exact ones, and halves; then a product of its own.
   expect(entries).toEqual([
     [1, ...rounded, "matmulSiblings"],
     [1, "matmulSiblings"],
     [1, ...few],
+    [1, "matmulFew_q5_1"],
     [8, ...rounded, "matmulSiblings"],
     [8, "matmulSiblings"],
     [8, ...few],
+    [8, "matmulFew_q5_1"],
     [9, ...rounded, ...tiled],
     [9, ...tiled],
     [9, ...few],
+    [9, "matmulFew_q5_1"],
     [512, ...rounded, ...tiled],
     [512, ...tiled],
     [512, ...many],
+    [512, "roundRows_f16", "decodeUnits_q5_1", "matmulMany_f16"],
   ]);
 });
 

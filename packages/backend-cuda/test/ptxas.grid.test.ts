@@ -7,11 +7,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { hopper } from "../src/kernels/shared/gpu.ts";
+import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import { type Call, kernelTexts } from "./kernelTexts.ts";
 
 const run = promisify(execFile);
-const gpus = [{ target: "sm_80", multiprocessors: 108, dependentLaunch: false }, hopper] as const;
+const ampere: Gpu = { target: "sm_80", multiprocessors: 108, sharedBytes: 163 * 1024, dependentLaunch: false };
+const gpus = [ampere, hopper];
 const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
 
 const version = await run("ptxas", ["--version"]).then(

@@ -132,6 +132,8 @@ describe("products of a warpgroup", () => {
     const gpuWith = (...computeCapability: readonly [number, number]) =>
       gpuOf({ name: "", computeCapability, multiprocessors: 1, totalBytes: 0, driverVersion: 12040 }).target;
     expect([gpuWith(8, 6), gpuWith(9, 0), gpuWith(10, 0)]).toEqual(["sm_80", "sm_90a", "sm_90"]);
+    // Its blocks have less shared memory than texts for sm_90 take.
+    expect(gpuWith(12, 0)).toBe("sm_80");
   });
 });
 

@@ -13,12 +13,11 @@ import {
   type TokenQuery,
   tileRows,
   tokenQuery,
+  fewQueriesWarps as warps,
 } from "./problem.ts";
 import { QueryTile } from "./queryTile.ts";
 import type { QueryRow } from "./softmax.ts";
 import { TileSlots, TileStream } from "./tileStream.ts";
-
-const warps = 8;
 
 /** Positions up to which one block takes all of them: a merge of parts costs more than it saves. */
 const wholePart = 512;

@@ -19,6 +19,16 @@ const pieceElements = 8;
  */
 const gap = 16;
 
+/** Bytes from row to row. */
+function pitchOf({ keyWidth, valueWidth }: AttentionSizes): number {
+  return 2 * (keyWidth + valueWidth) + gap;
+}
+
+/** Shared memory of the stages, with `positions` each. */
+export function stagedBytes(sizes: AttentionSizes, positions: number): number {
+  return stageCount * positions * (pitchOf(sizes) + 4);
+}
+
 interface StageForm {
   readonly params: AttentionParams;
   readonly sizes: AttentionSizes;
@@ -55,7 +65,7 @@ export class KeyStages {
     this.#form = form;
     this.#source = source;
     this.#rows = new CacheRows(scope, call.inputs[1].dtype, sizes, source);
-    this.#pitch = 2 * (sizes.keyWidth + sizes.valueWidth) + gap;
+    this.#pitch = pitchOf(sizes);
     this.#memory = k.sharedMemory("u32", (stageCount * positions * this.#pitch) / 4, 128);
     this.#stored = k.sharedMemory("u32", stageCount * positions);
   }

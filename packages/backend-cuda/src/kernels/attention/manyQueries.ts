@@ -2,11 +2,12 @@ import { elementAt } from "@centella/core/backend";
 import { asValue, type Bool, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { Lane } from "../products/unitDecoder.ts";
+import type { Gpu } from "../shared/gpu.ts";
 import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import { KeyStages } from "./keyStages.ts";
+import { KeyStages, stagedBytes } from "./keyStages.ts";
 import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, restBytes, tileRows } from "./problem.ts";
 import { outputShare, type QueryBlock, queryRow, type TileRow, type Tokens } from "./queryBlock.ts";
 import { QueryTile } from "./queryTile.ts";
 import { takesWarpgroups, warpgroupQueries, warpgroupRows, warpgroupThreads } from "./warpgroupQueries.ts";
@@ -20,10 +21,11 @@ interface BlockShape {
   readonly positions: number;
 }
 
-function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes, { softcap, alibi }: AttentionParams): BlockShape {
-  const width = keyWidth + valueWidth;
+function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams, gpu: Gpu): BlockShape {
+  const width = sizes.keyWidth + sizes.valueWidth;
   if (width <= 128 && softcap === 0 && alibi === 0) return { warps: 4, warpTiles: 2, positions: 64 };
-  return { warps: 8, warpTiles: 1, positions: width <= 256 ? 64 : 32 };
+  const hasRoom = width <= 256 && stagedBytes(sizes, 64) + restBytes <= gpu.sharedBytes;
+  return { warps: 8, warpTiles: 1, positions: hasRoom ? 64 : 32 };
 }
 
 /**
@@ -33,7 +35,7 @@ function blockShapeOf({ keyWidth, valueWidth }: AttentionSizes, { softcap, alibi
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const [q, cache, , , blockTable, seqLens] = call.inputs;
   const { kvHeads, blockHeads, headBlocks, valueBlocks } = sizes;
-  const shape = blockShapeOf(sizes, params);
+  const shape = blockShapeOf(sizes, params, call.gpu);
   const isForWarpgroups = takesWarpgroups(call, params, sizes);
   const rows = isForWarpgroups ? warpgroupRows : shape.warps * shape.warpTiles * tileRows;
   const blockTokens = Math.floor(rows / blockHeads);

@@ -15,6 +15,12 @@ const maxElements = 384;
 /** The same for caches in blocks, whose conversion takes registers. */
 const maxConverted = 320;
 
+/** Warps of a block for few queries. Each puts its part of the values of the block's heads into shared memory. */
+export const fewQueriesWarps = 8;
+
+/** Bytes of shared memory that a block takes beside its values or keys, at most. */
+export const restBytes = 2048;
+
 /** Tokens from which on those of a sequence are taken together: in all, and for each sequence. */
 const promptTokens = 16;
 const promptTokensPerSequence = 8;
@@ -42,9 +48,14 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, width] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const most = (cache.dtype === "q8_0" ? maxConverted : maxElements) - keyWidth;
-  const valueBlocks = [1, 2, 4].find((blocks) => (width - keyWidth) % (blocks * tileRows) === 0 && (width - keyWidth) / blocks <= most);
-  if (activations !== "half" || keyWidth % tileRows !== 0 || valueBlocks === undefined) return undefined;
   const group = heads / kvHeads;
+  const blockHeads = Math.min(group, tileRows);
+  const mostShared = (call.gpu.sharedBytes - restBytes) / (4 * fewQueriesWarps * blockHeads);
+  const valueBlocks = [1, 2, 4].find((blocks) => {
+    const valueWidth = (width - keyWidth) / blocks;
+    return valueWidth % tileRows === 0 && valueWidth <= Math.min(most, mostShared);
+  });
+  if (activations !== "half" || keyWidth % tileRows !== 0 || valueBlocks === undefined) return undefined;
   const headBlocks = Math.ceil(group / tileRows);
   const tokens = bucketElements(call, q.shape.slice(0, 1));
   const [sequences] = bucketShape(call, seqLens.shape) as [number];
@@ -55,7 +66,7 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
     valueWidth: (width - keyWidth) / valueBlocks,
     valueBlocks,
     group,
-    blockHeads: Math.min(group, tileRows),
+    blockHeads,
     headBlocks,
     isPrompt: tokens >= Math.max(promptTokens, promptTokensPerSequence * sequences),
   };
