@@ -62,30 +62,36 @@ export class UploadRing {
   /** Frees the slots, once the device has copied from them. */
   async clear(): Promise<void> {
     for (const { slot, mark } of this.#free.splice(0)) {
-      this.#count--;
       try {
         await this.#device.finished(mark);
       } finally {
-        slot.block.free();
+        this.#drop(slot);
       }
     }
   }
 
   async #take(bytes: number): Promise<UploadSlot> {
-    if (this.#count < slotCount) {
-      const slot = this.#create(bytes);
-      this.#count++;
-      return slot;
-    }
+    if (this.#count < slotCount) return this.#create(bytes);
+    // Each lane of the one load that is under way has at most one of the slots.
     const { slot, mark } = this.#free.shift()!;
-    await this.#device.finished(mark, 1);
-    if (slot.bytes.length >= bytes) return slot;
-    slot.block.free();
-    return this.#create(bytes);
+    let isEnough = false;
+    try {
+      await this.#device.finished(mark, 1);
+      isEnough = slot.bytes.length >= bytes;
+    } finally {
+      if (!isEnough) this.#drop(slot);
+    }
+    return isEnough ? slot : this.#create(bytes);
+  }
+
+  #drop({ block }: UploadSlot): void {
+    this.#count--;
+    block.free();
   }
 
   #create(bytes: number): UploadSlot {
     const block = this.#device.allocPinned(bytes);
+    this.#count++;
     return { block, bytes: this.#device.call((driver) => driver.viewPinned(block.handle, block.bytes)) };
   }
 }
