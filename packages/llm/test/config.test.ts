@@ -64,7 +64,7 @@ describe("hyperparameters", () => {
       valueLength: 128,
       norm: "rms",
       epsilon: 1e-5,
-      guessingBlocks: 0,
+      nextnBlocks: 0,
       isEncoder: false,
       states: [],
     });

@@ -25,6 +25,7 @@ const schemaOptions = {
 
 test("grammar: wrong arguments are typed errors", async () => {
   await callExports("grammar", grammar, {
+    PartialJson: [],
     and: [[whole(digit), "1"]],
     anyTextUntil: ["end"],
     stringFormat: ["date"],
@@ -53,6 +54,7 @@ test("grammar: wrong arguments are typed errors", async () => {
     vocabulary: [[Uint8Array.of(0x30), Uint8Array.of(0x31)], { endIds: [1], specialIds: [0] }],
   });
   await callExports("errors", errors, {});
+  await callMethods("PartialJson", new grammar.PartialJson(), { push: ['{"a":1'] });
   const constraint = grammar.compile(numbers, vocabulary);
   await callMethods("constraint", constraint, { matcher: [] });
   await callMethods("matcher", constraint.matcher(), {

@@ -12,8 +12,8 @@ export interface ModelConfig extends ModelShape {
   readonly norm: "rms" | "layer";
   /** Epsilon of the norms. */
   readonly epsilon: number;
-  /** Blocks behind the last layer that guess further tokens. They take no part in the logits. */
-  readonly guessingBlocks: number;
+  /** Blocks after the last layer that predict further tokens (NextN, MTP). They take no part in the logits. */
+  readonly nextnBlocks: number;
 }
 
 export interface ConfigOptions {
@@ -38,7 +38,7 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
   const { norm = "rms", isEncoder = false, isHybrid = false } = options;
   const contextLength = file.requiredTokens("context_length");
   const embeddingLength = file.requiredSize("embedding_length");
-  const { layers, guessingBlocks } = readBlocks(file);
+  const { layers, nextnBlocks } = readBlocks(file);
   const feedForwardLength = options.feedForwardLength ?? file.requiredWidth("feed_forward_length");
   const heads = file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
   const epsilon = readEpsilon(file, options.epsilonOf ?? norm);
@@ -73,21 +73,21 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
     valueLength,
     norm,
     epsilon,
-    guessingBlocks,
+    nextnBlocks,
     isEncoder,
     hasCache: kvHeadsOf.has,
     states: [],
   };
 }
 
-/** Blocks that are layers, and those behind them. @throws {ModelError} */
-export function readBlocks(file: MetadataReader): Pick<ModelConfig, "layers" | "guessingBlocks"> {
+/** Number of layers, and of the blocks after them. @throws {ModelError} */
+function readBlocks(file: MetadataReader): Pick<ModelConfig, "layers" | "nextnBlocks"> {
   const blocks = file.requiredBlocks();
-  const guessingBlocks = file.number("nextn_predict_layers") ?? 0;
-  if (Number.isInteger(guessingBlocks) && guessingBlocks >= 0 && (blocks === 0 || guessingBlocks < blocks))
-    return { layers: blocks - guessingBlocks, guessingBlocks };
+  const nextnBlocks = file.number("nextn_predict_layers") ?? 0;
+  if (Number.isInteger(nextnBlocks) && nextnBlocks >= 0 && (blocks === 0 || nextnBlocks < blocks))
+    return { layers: blocks - nextnBlocks, nextnBlocks };
   throw new ModelError(
-    `metadata: expected ${file.key("nextn_predict_layers")} from 0 to ${blocks - 1}, got ${guessingBlocks}; convert the model again`,
+    `metadata: expected ${file.key("nextn_predict_layers")} from 0 to ${blocks - 1}, got ${nextnBlocks}; convert the model again`,
   );
 }
 

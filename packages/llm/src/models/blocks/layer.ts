@@ -28,12 +28,12 @@ export interface LayerAttention extends AttendOptions {
 
 /** The layers of a model, one after the other. */
 export function* layersOf(model: ModelBuilder): Generator<Layer> {
-  const { layers, guessingBlocks } = model.config;
+  const { layers, nextnBlocks } = model.config;
   for (let index = 0; index < layers; index++) {
     yield new Layer(model, index);
     model.weights.failEarly();
   }
-  for (let index = layers; index < layers + guessingBlocks; index++) model.weights.ignoreAll(`blk.${index}.`);
+  for (let index = layers; index < layers + nextnBlocks; index++) model.weights.ignoreAll(`blk.${index}.`);
   ignoreRopeFactors(model);
 }
 

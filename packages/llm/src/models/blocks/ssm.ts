@@ -86,7 +86,7 @@ export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelCo
     valueLength: embeddingLength,
     norm: "rms",
     epsilon,
-    guessingBlocks: 0,
+    nextnBlocks: 0,
     isEncoder: false,
     hasCache: () => false,
     states: [],
