@@ -1,7 +1,7 @@
 import { AsyncReads } from "./asyncReads.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
 import { CopyGroups } from "./copyGroups.ts";
-import { Fault, type GlobalMemory, type Reach, Region } from "./memory.ts";
+import { Fault, type GlobalMemory, type Reach, Region, type Who } from "./memory.ts";
 import { BlockReleases } from "./releases.ts";
 import { Stamps, threadOf } from "./stamps.ts";
 import { type ProductParts, type ProductShape, Warpgroup, warpgroupThreads } from "./warpgroups.ts";
@@ -14,6 +14,7 @@ export class Access {
   readonly #global: GlobalMemory;
   readonly #reach: readonly Reach[];
   readonly #threadsBefore: number;
+  readonly #who: Who = () => `thread ${this.thread} (${this.#threadsBefore + this.thread} of the grid)`;
   readonly #stamps: Stamps;
   readonly #barriers: CopyBarriers;
   readonly #groups: CopyGroups;
@@ -107,7 +108,7 @@ export class Access {
     this.read("shared", address, 8);
     this.#stamps.arrive(this.thread, address);
     this.#asyncReads.arrive(this.thread, address);
-    this.#barriers.expect(address, bytes, this.#who());
+    this.#barriers.expect(address, bytes, this.#who);
     this.events++;
   }
 
@@ -117,9 +118,9 @@ export class Access {
 
   /** Starts a copy from shared memory. */
   storeBulk(to: number, from: number, bytes: number): void {
-    const who = this.#who();
+    const who = this.#who;
     if (to % 16 !== 0 || from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
-      throw new Fault(`${who}: a copy of ${bytes} bytes from ${from}: expected multiples of 16`);
+      throw new Fault(`${who()}: a copy of ${bytes} bytes from ${from}: expected multiples of 16`);
     this.#checkAsyncRead(from, bytes, [this.thread]);
     const { thread } = this;
     this.#asyncReads.begin(`a copy of thread ${thread}`, (each) => each === thread, from, bytes);
@@ -177,11 +178,11 @@ export class Access {
 
   /** Starts a copy. It lands when a thread waits for its barrier. */
   copyBulk(to: number, from: number, bytes: number, barrier: number): void {
-    const who = this.#who();
+    const who = this.#who;
     if (to % 16 !== 0 || from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
-      throw new Fault(`${who}: a copy of ${bytes} bytes to ${to}: expected multiples of 16`);
+      throw new Fault(`${who()}: a copy of ${bytes} bytes to ${to}: expected multiples of 16`);
     this.#checkReach(from, bytes, false);
-    if (to + bytes > this.shared.size) throw new Fault(`${who}: a copy of ${bytes} bytes to byte ${to} of ${this.shared.size}`);
+    if (to + bytes > this.shared.size) throw new Fault(`${who()}: a copy of ${bytes} bytes to byte ${to} of ${this.shared.size}`);
     this.read("shared", barrier, 8);
     this.events++;
     const data = this.#source(from, bytes);
@@ -233,14 +234,14 @@ export class Access {
 
   /** The content of a copy from global memory. */
   #source(from: number, bytes: number): Uint8Array {
-    const who = this.#who();
+    const who = this.#who;
     const source = this.#global.region(from, bytes, who);
     const start = from - source.base;
     for (let i = start >> 1; i < (start + bytes) >> 1; i++) {
       this.#checkEarly(source, i);
-      if (source.written[i] === 0) throw new Fault(`${who}: copy of unwritten byte ${2 * i} of ${source.name}`);
+      if (source.written[i] === 0) throw new Fault(`${who()}: copy of unwritten byte ${2 * i} of ${source.name}`);
       if (this.#meets("global", source.writer[i]!, this.#stamp("global")))
-        throw new Fault(`${who}: race: byte ${2 * i} was written by another thread`);
+        throw new Fault(`${who()}: race: byte ${2 * i} was written by another thread`);
     }
     return source.bytes.slice(start, start + bytes);
   }
@@ -256,7 +257,7 @@ export class Access {
   /** Whether the barrier has completed the phase of this parity. What was copied in it may then be read by this thread. */
   tryWait(address: number, parity: number): boolean {
     this.read("shared", address, 8);
-    const isOver = this.#barriers.tryWait(address, parity, this.thread, this.#who());
+    const isOver = this.#barriers.tryWait(address, parity, this.thread, this.#who);
     if (isOver) {
       this.events++;
       this.#stamps.leave(this.thread, address);
@@ -276,14 +277,14 @@ export class Access {
 
   #locate(space: Space, address: number, bytes: number, isWrite: boolean): readonly [Region, number] {
     if (space === "global") this.#checkReach(address, bytes, isWrite);
-    const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who());
-    return [region, region.checked(address, bytes, this.#who())];
+    const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who);
+    return [region, region.checked(address, bytes, this.#who)];
   }
 
   #checkRead(space: Space, region: Region, i: number): void {
     if (space === "shared") {
-      this.#barriers.checkRead(i, this.thread, this.#who());
-      this.#groups.check(i, this.#who());
+      this.#barriers.checkRead(i, this.thread, this.#who);
+      this.#groups.check(i, this.#who);
     } else this.#checkEarly(region, i);
     const stamp = this.#stamp(space);
     if (region.written[i] === 0) throw new Fault(`${this.#who()}: read of unwritten byte ${2 * i} of ${region.name}`);
@@ -294,9 +295,9 @@ export class Access {
 
   #checkWrite(space: Space, region: Region, i: number): void {
     if (space === "shared") {
-      this.#barriers.checkWrite(i, this.#who());
-      this.#asyncReads.checkWrite(i, this.thread, this.#who());
-      this.#groups.check(i, this.#who());
+      this.#barriers.checkWrite(i, this.#who);
+      this.#asyncReads.checkWrite(i, this.thread, this.#who);
+      this.#groups.check(i, this.#who);
     } else if (this.#early.has(this.thread)) throw new Fault(`${this.#who()}: write before the wait for earlier launches`);
     const stamp = this.#stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
@@ -329,17 +330,17 @@ export class Access {
   #checkAsyncRead(address: number, bytes: number, threads: readonly number[]): void {
     if (address + bytes > this.shared.size) throw new Fault(`${this.#who()}: read of ${bytes} bytes at ${address} of ${this.shared.size}`);
     const { writer, written } = this.shared;
-    const who = this.#who();
+    const who = this.#who;
     for (let i = address >> 1; i < (address + bytes) >> 1; i++) {
-      if (written[i] === 0) throw new Fault(`${who}: read of unwritten byte ${2 * i} of shared memory`);
+      if (written[i] === 0) throw new Fault(`${who()}: read of unwritten byte ${2 * i} of shared memory`);
       this.#groups.check(i, who);
       for (const thread of threads) {
         this.#barriers.checkRead(i, thread, who);
         if (this.#meets("shared", writer[i]!, this.#stamps.of(thread)))
-          throw new Fault(`${who}: race: byte ${2 * i} of shared memory was written by another thread`);
+          throw new Fault(`${who()}: race: byte ${2 * i} of shared memory was written by another thread`);
       }
       if (this.#unfenced[i]! > (this.#fenced.get(threadOf(writer[i]!)) ?? 0))
-        throw new Fault(`${who}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
+        throw new Fault(`${who()}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
     }
   }
 
@@ -369,10 +370,6 @@ export class Access {
 
   #stamp(space: Space): number {
     return space === "shared" ? this.#stamps.of(this.thread) : this.#global.epoch * epochUnit + this.#threadsBefore + this.thread;
-  }
-
-  #who(): string {
-    return `thread ${this.thread} (${this.#threadsBefore + this.thread} of the grid)`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { Fault } from "./memory.ts";
+import { Fault, type Who } from "./memory.ts";
 
 /** Who reads shared memory beside the threads: the products of a warpgroup, or the copies of a thread. */
 interface Reader {
@@ -51,13 +51,13 @@ export class AsyncReads {
   }
 
   /** @throws {Fault} if something may still be read at place `i` of two bytes, as far as the thread knows */
-  checkWrite(i: number, thread: number, who: string): void {
+  checkWrite(i: number, thread: number, who: Who): void {
     for (const reader of this.#readers.values()) {
       const group = reader.marks[i >> 3]!;
       if (group === 0) continue;
-      if (group > reader.completed) throw new Fault(`${who}: write to byte ${2 * i} of shared memory while ${reader.name} reads there`);
+      if (group > reader.completed) throw new Fault(`${who()}: write to byte ${2 * i} of shared memory while ${reader.name} reads there`);
       if (!reader.isOwn(thread) && (this.#threads.get(thread)?.get(reader) ?? 0) < group)
-        throw new Fault(`${who}: write to byte ${2 * i} of shared memory, which ${reader.name} read, without a barrier between`);
+        throw new Fault(`${who()}: write to byte ${2 * i} of shared memory, which ${reader.name} read, without a barrier between`);
     }
   }
 

@@ -1,4 +1,4 @@
-import { Fault, type Region } from "./memory.ts";
+import { Fault, type Region, type Who } from "./memory.ts";
 
 /** A copy to shared memory. */
 interface Copy {
@@ -50,23 +50,23 @@ export class CopyBarriers {
   }
 
   /** Arrives, and announces `bytes` of copies. */
-  expect(address: number, bytes: number, who: string): void {
+  expect(address: number, bytes: number, who: Who): void {
     const barrier = this.#at(address, who);
-    if (barrier.pending === 0) throw new Fault(`${who}: an arrival more than the barrier expects`);
+    if (barrier.pending === 0) throw new Fault(`${who()}: an arrival more than the barrier expects`);
     barrier.pending--;
     barrier.bytes += bytes;
     this.#complete(barrier);
   }
 
-  start(address: number, copy: Copy, who: string): void {
+  start(address: number, copy: Copy, who: Who): void {
     const barrier = this.#at(address, who);
-    if (!barrier.isFenced) throw new Fault(`${who}: a copy before the fence that shows it its barrier`);
+    if (!barrier.isFenced) throw new Fault(`${who()}: a copy before the fence that shows it its barrier`);
     const number = this.#records.push({ copy, barrier: address, phase: barrier.completed, state: "in flight" }) - 1;
     barrier.inFlight.push(number);
     this.#shared.copy.fill(number, copy.to >> 1, (copy.to + copy.data.length) >> 1);
   }
 
-  tryWait(address: number, parity: number, thread: number, who: string): boolean {
+  tryWait(address: number, parity: number, thread: number, who: Who): boolean {
     const barrier = this.#at(address, who);
     if ((barrier.completed & 1) === parity) this.#land(barrier);
     const isOver = (barrier.completed & 1) !== parity;
@@ -79,17 +79,17 @@ export class CopyBarriers {
     for (const record of this.#records) if (record?.state === "landed") record.state = "visible";
   }
 
-  checkRead(i: number, thread: number, who: string): void {
+  checkRead(i: number, thread: number, who: Who): void {
     const record = this.#records[this.#shared.copy[i]!];
     if (record === undefined || record.state === "visible") return;
-    if (record.state === "in flight") throw new Fault(`${who}: read of byte ${2 * i} of shared memory while a copy writes there`);
+    if (record.state === "in flight") throw new Fault(`${who()}: read of byte ${2 * i} of shared memory while a copy writes there`);
     if ((this.#seen.get(`${thread} ${record.barrier}`) ?? 0) <= record.phase)
-      throw new Fault(`${who}: read of byte ${2 * i} of shared memory, whose copy this thread did not wait for`);
+      throw new Fault(`${who()}: read of byte ${2 * i} of shared memory, whose copy this thread did not wait for`);
   }
 
-  checkWrite(i: number, who: string): void {
+  checkWrite(i: number, who: Who): void {
     if (this.#records[this.#shared.copy[i]!]?.state === "in flight")
-      throw new Fault(`${who}: write to byte ${2 * i} of shared memory while a copy writes there`);
+      throw new Fault(`${who()}: write to byte ${2 * i} of shared memory while a copy writes there`);
   }
 
   finish(): void {
@@ -116,9 +116,9 @@ export class CopyBarriers {
     barrier.pending = barrier.arrivals;
   }
 
-  #at(address: number, who: string): Barrier {
+  #at(address: number, who: Who): Barrier {
     const barrier = this.#barriers.get(address);
-    if (barrier === undefined) throw new Fault(`${who}: no barrier at byte ${address} of shared memory`);
+    if (barrier === undefined) throw new Fault(`${who()}: no barrier at byte ${address} of shared memory`);
     return barrier;
   }
 }

@@ -1,4 +1,4 @@
-import { Fault } from "./memory.ts";
+import { Fault, type Who } from "./memory.ts";
 
 /** A copy to shared memory. */
 export interface Piece {
@@ -31,8 +31,8 @@ export class CopyGroups {
   }
 
   /** @throws {Fault} if a copy to place `i` of two bytes is under way */
-  check(i: number, who: string): void {
-    if (this.#places.has(i)) throw new Fault(`${who}: access to byte ${2 * i} of shared memory, whose copy is under way`);
+  check(i: number, who: Who): void {
+    if (this.#places.has(i)) throw new Fault(`${who()}: access to byte ${2 * i} of shared memory, whose copy is under way`);
   }
 
   /** @throws {Fault} if copies are under way when the block ends */

@@ -73,7 +73,7 @@ export class InterpretedDriver implements CudaDriver {
   copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
     this.#submit(() => {
       this.submitted.toDevice++;
-      const region = this.memory.region(Number(to), bytes, "copyToDevice");
+      const region = this.memory.region(Number(to), bytes, () => "copyToDevice");
       const offset = Number(to) - region.base;
       region.bytes.set(this.#pinned.get(fromPinned)!.subarray(0, bytes), offset);
       this.#touched(region, offset, bytes);
@@ -84,7 +84,7 @@ export class InterpretedDriver implements CudaDriver {
     this.#submit(() => {
       this.submitted.fromDevice++;
       this.bytesFromDevice += bytes;
-      const region = this.memory.region(Number(from), bytes, "copyFromDevice");
+      const region = this.memory.region(Number(from), bytes, () => "copyFromDevice");
       const offset = Number(from) - region.base;
       this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes));
     });
@@ -92,10 +92,10 @@ export class InterpretedDriver implements CudaDriver {
 
   copyOnDevice(to: Handle, from: Handle, bytes: number): void {
     this.#submit(() => {
-      const source = this.memory.region(Number(from), bytes, "copyOnDevice");
+      const source = this.memory.region(Number(from), bytes, () => "copyOnDevice");
       const start = Number(from) - source.base;
       const copy = source.bytes.slice(start, start + bytes);
-      const region = this.memory.region(Number(to), bytes, "copyOnDevice");
+      const region = this.memory.region(Number(to), bytes, () => "copyOnDevice");
       region.bytes.set(copy, Number(to) - region.base);
       this.#touched(region, Number(to) - region.base, bytes);
     });
@@ -103,7 +103,7 @@ export class InterpretedDriver implements CudaDriver {
 
   zero(memory: Handle, bytes: number): void {
     this.#submit(() => {
-      const region = this.memory.region(Number(memory), bytes, "zero");
+      const region = this.memory.region(Number(memory), bytes, () => "zero");
       const offset = Number(memory) - region.base;
       region.bytes.fill(0, offset, offset + bytes);
       this.#touched(region, offset, bytes);
@@ -117,7 +117,7 @@ export class InterpretedDriver implements CudaDriver {
       ...params.map((begin, i) => ({ begin, end: begin + spans[i]!.bytes, isWritten: spans[i]!.isWritten })),
       ...tables.map((begin, i) => ({
         begin,
-        end: begin + this.memory.region(begin, 1, "table").size,
+        end: begin + this.memory.region(begin, 1, () => "table").size,
         isWritten: prepare(ptx).parsed.tables[i]?.isWritten ?? false,
       })),
     ];
@@ -228,7 +228,7 @@ export class InterpretedDriver implements CudaDriver {
     const tables = kernel.parsed.tables.map(({ type, values }) => {
       const bytes = type === "f32" ? new Uint8Array(new Float32Array(values).buffer) : new Uint8Array(new Uint32Array(values).buffer);
       const base = this.memory.alloc(bytes.length);
-      const region = this.memory.region(base, bytes.length, "table");
+      const region = this.memory.region(base, bytes.length, () => "table");
       region.bytes.set(bytes);
       this.#touched(region, 0, bytes.length);
       return base;

@@ -5,6 +5,9 @@ export class Fault extends Error {
   override name = "Fault";
 }
 
+/** Names what accesses memory, for a fault. A function, since building the text for each access would take longer than the access. */
+export type Who = () => string;
+
 /** Bytes with a record of which were written and by whom. */
 export class Region {
   readonly base: number;
@@ -34,11 +37,11 @@ export class Region {
     this.copy = new Int32Array(tracksReaders ? padded / 2 : 0);
   }
 
-  checked(address: number, bytes: number, thread: string): number {
+  checked(address: number, bytes: number, who: Who): number {
     const offset = address - this.base;
     if (offset < 0 || offset + bytes > this.size)
-      throw new Fault(`${thread}: ${bytes} bytes at ${offset} of ${this.name} (${this.size} bytes)`);
-    if (offset % bytes !== 0) throw new Fault(`${thread}: misaligned access of ${bytes} bytes at ${offset} of ${this.name}`);
+      throw new Fault(`${who()}: ${bytes} bytes at ${offset} of ${this.name} (${this.size} bytes)`);
+    if (offset % bytes !== 0) throw new Fault(`${who()}: misaligned access of ${bytes} bytes at ${offset} of ${this.name}`);
     return offset;
   }
 }
@@ -71,11 +74,11 @@ export class GlobalMemory {
     this.#last = undefined;
   }
 
-  region(address: number, bytes: number, who: string): Region {
+  region(address: number, bytes: number, who: Who): Region {
     const last = this.#last;
     if (last !== undefined && address >= last.base && address + bytes <= last.base + last.size) return last;
     const found = this.#regions.find((region) => address >= region.base && address + bytes <= region.base + region.size);
-    if (found === undefined) throw new Fault(`${who}: access of ${bytes} bytes at ${address}, which is not allocated`);
+    if (found === undefined) throw new Fault(`${who()}: access of ${bytes} bytes at ${address}, which is not allocated`);
     this.#last = found;
     return found;
   }
