@@ -110,7 +110,7 @@ export interface Usage {
   readonly truncatedTokens: number;
   /** Messages that the {@link OverflowPolicy} dropped. */
   readonly droppedMessages: number;
-  /** Drafted tokens, which a format forces or `promptLookup` finds, and how many of them were accepted. */
+  /** Tokens that were drafted because a format forces them or `promptLookup` found them, and how many of them were accepted. */
   readonly draftedTokens: number;
   readonly acceptedTokens: number;
 }

@@ -4,7 +4,7 @@ import { type BlockType, blockLayout } from "../types/types.ts";
 import { type NumberLayout, type PlaneLayout, planeLayouts } from "./layouts.ts";
 import { flatPieces, halfOr, levelReader, type Planes, scaleReader, splitBlocks } from "./split.ts";
 
-/** How a type is split into planes; undefined for types whose weights are no codes of 1 to 8 bits; see {@link recode}. */
+/** How a type is split into planes; undefined for types whose weights share codes, whose blocks `recode` rewrites, and for q8_1 and q8_K. */
 export function planeLayout(type: BlockType): PlaneLayout | undefined {
   blockLayout(type);
   return planeLayouts[type];
