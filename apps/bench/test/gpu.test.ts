@@ -7,7 +7,7 @@ import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
-import { floorOf, measureCopyRates } from "../src/gpu/floor.ts";
+import { ceilingOf, floorOf, measureCopyRates } from "../src/gpu/floor.ts";
 import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
 import { ModelSource } from "../src/gpu/modelSource.ts";
 import { productKernels } from "../src/gpu/products.ts";
@@ -118,12 +118,16 @@ test("a device's copy rate is that of its fastest driver, and missing devices ha
   const copies = (name: string, microseconds: number): BackendFactory => ({
     name,
     open: async () =>
-      Object.assign(await reference().open(), { device: { kind: "software-gpu", name: "card" }, timeCopies: async () => microseconds }),
+      Object.assign(await reference().open(), {
+        device: { kind: "software-gpu", name: name === "fast" ? "NVIDIA H200" : "nvidia-h200" },
+        timeCopies: async () => microseconds,
+      }),
   });
   const missing: BackendFactory = { name: "missing", open: () => Promise.reject(new UnsupportedError("missing", "no driver")) };
   const rates = await measureCopyRates([copies("slow", 4e6), missing, copies("fast", 1e6), copies("slower", 8e6)]);
   // Four copies of 4 MiB each are read and written.
-  expect([...rates]).toEqual([["card", 8 * 4 * 2 ** 20]]);
+  expect([...rates]).toEqual([["nvidia-h200", 8 * 4 * 2 ** 20]]);
+  for (const name of ["NVIDIA H200", "nvidia-h200"]) expect(ceilingOf(name, rates).peaks).toEqual({ tensor: 989e12, f32: 67e12 });
 });
 
 test("the floor is the time of the bytes or of the arithmetic, whichever is longer", () => {

@@ -248,7 +248,7 @@ describe("loadModel refuses", () => {
     expect(error).toMatchObject({
       architecture: "llamb",
       supported: supportedArchitectures,
-      message: expect.stringContaining("llama, mamba"),
+      message: expect.stringContaining("llama, maincoder"),
     });
   });
 

@@ -13,23 +13,23 @@ export interface DeviceCeiling {
 
 /** Dense peaks of data sheets, by a part of the device's name. `tensor` is that of f16 and bf16 operands with f32 sums. */
 const dataSheets: readonly (readonly [name: RegExp, peaks: Readonly<Record<Unit, number>>])[] = [
-  [/\bH[12]00\b/, { tensor: 989e12, f32: 67e12 }],
-  [/\bA100\b/, { tensor: 312e12, f32: 19.5e12 }],
-  [/\bRTX 4090\b/, { tensor: 165e12, f32: 82.6e12 }],
+  [/\bH[12]00\b/i, { tensor: 989e12, f32: 67e12 }],
+  [/\bA100\b/i, { tensor: 312e12, f32: 19.5e12 }],
+  [/\bRTX[ -]4090\b/i, { tensor: 165e12, f32: 82.6e12 }],
 ];
 
 /**
- * Bytes per second that copies read and write, by the device's name. The fastest driver counts, since copies of Vulkan reach a fifth of
- * what CUDA's reach on the same H200.
+ * Bytes per second that copies read and write, by the device's identifier. The fastest driver counts, since copies of Vulkan reach a
+ * fifth of what CUDA's reach on the same H200.
  */
 export async function measureCopyRates(factories: readonly BackendFactory[]): Promise<ReadonlyMap<string, number>> {
   const rates = new Map<string, number>();
   for (const factory of factories) {
     try {
       const backend = await factory.open();
-      const { name } = backend.device;
+      const id = identifier(backend.device.name);
       try {
-        rates.set(name, Math.max(rates.get(name) ?? 0, ceilingRate(await measureGpuCopy(backend)).median));
+        rates.set(id, Math.max(rates.get(id) ?? 0, ceilingRate(await measureGpuCopy(backend)).median));
       } finally {
         await backend.dispose();
       }
@@ -40,9 +40,14 @@ export async function measureCopyRates(factories: readonly BackendFactory[]): Pr
   return rates;
 }
 
+/** A device's name in the form that WebGPU has: `nvidia-h200`. */
+function identifier(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+}
+
 /** @throws {RangeError} for a device whose copies were not measured */
 export function ceilingOf(device: string, copyRates: ReadonlyMap<string, number>): DeviceCeiling {
-  const copyRate = copyRates.get(device);
+  const copyRate = copyRates.get(identifier(device));
   if (copyRate === undefined) throw new RangeError(`ceiling: expected one of ${[...copyRates.keys()].join(", ")}, got ${device}`);
   const [, peaks] = dataSheets.find(([name]) => name.test(device)) ?? [];
   return { copyRate, ...(peaks && { peaks }) };

@@ -17,6 +17,7 @@ test("factories of backends: wrong arguments are typed errors", async () => {
   await callExports("cuda", cuda, {
     CudaBackend: excused("cuda() makes it"),
     cuda: [{ device: 0 }],
+    readDevices: excused("takes nothing"),
     generatePtx: excused("for tests of kernels: takes programs that the recorder has checked"),
   });
 });

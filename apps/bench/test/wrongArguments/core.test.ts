@@ -179,7 +179,7 @@ describe.each([
         dispose: excused("takes nothing"),
       }),
     );
-    await callMethods("tensor", tensor, { data: [], dataSync: [], ready: [], dispose: [] });
+    await callMethods("tensor", tensor, { data: [], dataSync: [], ready: [], readInto: [new Float32Array(2)], dispose: [] });
   });
 
   test("a lazy tensor", async () => {

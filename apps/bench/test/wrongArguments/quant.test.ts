@@ -30,6 +30,8 @@ test("quant: wrong arguments are typed errors", async () => {
     isQuantizable: ["q8_0"],
     quantize: ["q8_0", row, new Uint8Array(blocks.length), { imatrix: new Float32Array(256).fill(1) }],
     quantizeRow: ["q8_0", row, new Uint8Array(blocks.length), "reference"],
+    recode: ["iq2_xs", new Uint8Array(quant.blockLayout("iq2_xs").blockBytes)],
+    recodedForm: ["iq2_xs"],
     roundActivations: ["q8_0", row, new Float32Array(256)],
     rowBytes: ["q8_0", 256],
     tensorBytes: ["q8_0", [256, 2]],

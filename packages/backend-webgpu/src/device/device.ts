@@ -109,7 +109,7 @@ async function dawn(): Promise<{ create(flags: string[]): GPU }> {
 const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render/i;
 
 /**
- * Dawn has the device's name in `device` and the driver's in `description`, Chrome an id of the device and its name. Browsers may blank
+ * Dawn has the device's identifier in `device` and the driver's version in `description`, Chrome an id of the device and its name. Browsers may blank
  * every field; then the kind is taken from `isFallbackAdapter` alone.
  */
 export function describeAdapter(info: GPUAdapterInfo): DeviceInfo {
