@@ -19,6 +19,7 @@ const skipped: Readonly<Record<string, string>> = {
   "npm install -g @centella/cli webgpu": "packages/cli/test/packed.test.ts installs the packages",
   "npx -p @centella/cli -p webgpu centella run": "needs published packages",
   "centella run --backend webgpu": "needs a GPU",
+  "centella gpu --watch": "repeats until it is stopped, and wants an NVIDIA device",
 };
 
 let folder: string;
