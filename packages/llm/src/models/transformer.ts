@@ -30,8 +30,6 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly attention?: AttendOptions;
   /** Whether the heads' outputs are multiplied by the sigmoid of a gate, for each element or for each head. */
   readonly attentionGate?: "element" | "head";
-  /** Whether layers have attention sinks. */
-  readonly hasSinks?: boolean;
   /** Whether both parts of a layer end in a norm, before they are added to the layer's input. */
   readonly hasPostNorms?: boolean;
   /** Name of the norm before the feed-forward part. Default "ffn_norm". */
@@ -40,8 +38,6 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly embeddingScale?: number;
   readonly residualScale?: number;
   readonly logitScale?: number;
-  /** Bound that the logits approach; see {@link logits}. */
-  readonly logitSoftcap?: number;
   /** Tensors that a file may have and that take no part in the logits; `*` stands for every layer. */
   readonly ignored?: readonly string[];
 }
@@ -60,7 +56,7 @@ export async function transformer(file: MetadataReader, traits: TransformerTrait
 type Attention = (layer: Layer, input: Value) => Value;
 
 function attention(traits: TransformerTraits, rope: RopeConfig | undefined, windowOf: (layer: number) => number): Attention {
-  const { queryKeyNorm: norm, rotatesInWindows = false, attentionGate, hasSinks = false } = traits;
+  const { queryKeyNorm: norm, rotatesInWindows = false, attentionGate } = traits;
   const localRope = rope && (traits.localRope?.(rope) ?? rope);
   return (layer, input) => {
     const window = windowOf(layer.index);
@@ -69,7 +65,6 @@ function attention(traits: TransformerTraits, rope: RopeConfig | undefined, wind
     return layer.attention(heads, {
       ...traits.attention,
       window,
-      ...(hasSinks && { sinks: layer.weights.vector("attn_sinks.weight", layer.model.config.heads) }),
       ...(attentionGate && { gate: layer.attentionGate(input, attentionGate) }),
     });
   };
@@ -95,5 +90,5 @@ function forward(m: ModelBuilder, traits: TransformerTraits, attend: Attention, 
       x = program.add(middle, part("post_ffw_norm", feedForward(layer, layer.norm(feedForwardNorm, middle))));
     }
   }
-  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1, softcap: traits.logitSoftcap ?? 0 });
+  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1 });
 }
