@@ -108,11 +108,11 @@ export interface CudaDriver {
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
 
-  /** A mark behind everything queued so far. Wait for it once with {@link finished}. */
+  /** A mark after everything queued so far. Wait for it once with {@link finished}. */
   mark(): Mark;
   /**
-   * Resolves in a later turn of the event loop when the device has reached a mark (default: one behind everything queued so far); rejects
-   * with the device's error. The caller's thread may poll for `pollMicroseconds` (0), which tells the end of short work sooner, and
+   * Resolves in a later turn of the event loop when the device has reached a mark (default: one after everything queued so far); rejects
+   * with the device's error. The caller's thread may poll for `pollMicroseconds` (0), which reports the end of short work sooner, and
    * otherwise another thread waits.
    */
   finished(mark?: Mark, pollMicroseconds?: number): Promise<void>;
