@@ -38,6 +38,8 @@ interface Call {
   readonly id: number;
   readonly name: string;
   readonly args: readonly unknown[];
+  /** Whether the call's signal was aborted before the call. */
+  readonly isAborted: boolean;
 }
 
 type Request = Call | { readonly type: "more" | "abort"; readonly id: number };
@@ -157,11 +159,11 @@ export class Caller<C extends Calls<C>> {
     }
   }
 
-  #open(name: string, args: readonly unknown[], { onReport, transfer = [] }: CallOptions, settle: (reply: Result) => void): number {
+  #open(name: string, args: readonly unknown[], { onReport, signal, transfer = [] }: CallOptions, settle: (reply: Result) => void): number {
     if (this.#lost !== undefined) throw this.#lost;
     const id = ++this.#lastId;
     try {
-      this.#post({ type: "call", id, name, args }, transfer);
+      this.#post({ type: "call", id, name, args, isAborted: signal?.aborted === true }, transfer);
     } catch (error) {
       throw new ArgumentError(name, "values that can be cloned into a worker", String(error), "leave out functions and handles");
     }
@@ -171,10 +173,9 @@ export class Caller<C extends Calls<C>> {
     return id;
   }
 
-  /** Forwards an abort to the other end. Returns a function that stops this and ends the call. */
+  /** Forwards a later abort to the other end. Returns a function that stops this and ends the call. */
   #watch(id: number, signal: AbortSignal | undefined): () => void {
     const abort = (): void => this.#post({ type: "abort", id });
-    if (signal?.aborted === true) abort();
     signal?.addEventListener("abort", abort);
     return () => {
       signal?.removeEventListener("abort", abort);
@@ -202,8 +203,9 @@ function failure(error: PackedError, signal: AbortSignal | undefined): unknown {
 export function serveCalls<C extends Calls<C>>(port: MessagePort, handlers: Handlers<C>): void {
   const running = new Map<number, { readonly controller: AbortController; more(): void }>();
   const post = (reply: Reply, transfer: Transferable[] = []): void => port.postMessage(reply, transfer);
-  const serve = async ({ id, name, args }: Call): Promise<void> => {
+  const serve = async ({ id, name, args, isAborted }: Call): Promise<void> => {
     const controller = new AbortController();
+    if (isAborted) controller.abort();
     let free = maxBufferedParts;
     let wake: (() => void) | undefined;
     const more = (): void => {
