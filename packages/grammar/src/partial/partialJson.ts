@@ -79,8 +79,7 @@ export class PartialJson {
   get value(): JsonValue | undefined {
     let value = this.#openValue();
     if (this.#open.length === 0) return value ?? this.#value;
-    for (let i = this.#open.length - 1; i >= 0; i--) {
-      const container = this.#open[i] as Container;
+    for (const container of this.#open.toReversed()) {
       if (container.closer === "]") value = value === undefined ? [...container.items] : [...container.items, value];
       else value = value === undefined ? { ...container.members } : { ...container.members, [container.key]: value };
     }
@@ -124,7 +123,8 @@ export class PartialJson {
 
   #close(): void {
     this.#position++;
-    const container = this.#open.pop() as Container;
+    const container = this.#open.pop();
+    if (container === undefined) return;
     this.#add(container.closer === "]" ? container.items : container.members);
   }
 

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import { controlBytes } from "./markup.ts";
@@ -5,19 +6,19 @@ import { controlBytes } from "./markup.ts";
 /** Most bytes that are cut into tokens at a time. */
 const maxBytes = 512;
 const controlLength = controlBytes(0).length;
-const [controlByte] = controlBytes(0);
+const controlByte = elementAt(controlBytes(0), 0);
 
 /** The tokens into which the tokenizer cuts bytes of a grammar after the token `last`. Bytes without whole characters have none. */
 export function forcedTokens(tokenizer: Tokenizer, forced: Uint8Array, last: number): readonly number[] {
   const ids: number[] = [];
   let rest = forced.subarray(0, maxBytes);
   while (rest.length > 0) {
-    const end = rest.indexOf(controlByte as number);
+    const end = rest.indexOf(controlByte);
     const text = decoded(end < 0 ? rest : rest.subarray(0, end));
     if (text === undefined) break;
     ids.push(...tokensAfter(tokenizer, text, ids.at(-1) ?? last));
     if (end < 0 || rest.length < end + controlLength) break;
-    ids.push((rest[end + 1] as number) | ((rest[end + 2] as number) << 8) | ((rest[end + 3] as number) << 16));
+    ids.push(elementAt(rest, end + 1) | (elementAt(rest, end + 2) << 8) | (elementAt(rest, end + 3) << 16));
     rest = rest.subarray(end + controlLength);
   }
   return ids;
@@ -53,7 +54,7 @@ function tokensAfter(tokenizer: Tokenizer, text: string, last: number): readonly
     const ids = encoded(tokenizer, before + text);
     let [from, left] = [ids.length, wanted.length];
     while (left > 0 && from > 0) {
-      const bytes = tokenizer.tokenBytes(ids[--from] as number);
+      const bytes = tokenizer.tokenBytes(elementAt(ids, --from));
       left -= bytes.length;
       if (bytes.some((byte, i) => byte !== wanted[left + i])) left = -1;
     }

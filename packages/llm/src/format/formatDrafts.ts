@@ -1,3 +1,4 @@
+import { lastOf } from "@centella/quant/checks";
 import type { Drafter } from "../generate/promptLookup.ts";
 
 /** Where drafts under a format come from. */
@@ -85,6 +86,6 @@ export class FormatDrafts implements Drafter {
     }
     this.#kind = "forced";
     const again = place === undefined ? [] : this.#next.spelling(history.slice(place, place + bytes.length), bytes);
-    return (again.length > 0 ? again : this.#next.cut(bytes, history.at(-1) as number)).slice(0, length);
+    return (again.length > 0 ? again : this.#next.cut(bytes, lastOf(history))).slice(0, length);
   }
 }

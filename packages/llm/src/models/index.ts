@@ -77,7 +77,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   olmo2: () => import("./families/olmo2.ts"),
   olmoe: variant("olmoe"),
   orion: variant("orion"),
-  paddleocr: variant("paddleocr"),
+  paddleocr: variant("qwen2vl"),
   "pangu-embedded": variant("pangu-embedded"),
   phi2: variant("phi2"),
   phi3: variant("phi3"),

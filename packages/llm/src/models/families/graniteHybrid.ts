@@ -5,7 +5,7 @@ import { readRope } from "../blocks/rope.ts";
 import { mamba2Block, readMamba2, withStates } from "../blocks/ssm.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
-import { graniteExperts, graniteScales } from "./variants.ts";
+import { graniteScales, normalizedExperts } from "./variants.ts";
 
 /** Granite 4: Mamba-2 layers, some layers with attention, Granite's multipliers, experts with a shared one or none. */
 export const family: Family = async (file) => {
@@ -13,7 +13,7 @@ export const family: Family = async (file) => {
   const ssm = readMamba2(file);
   const config = withStates(readConfig(file, { isHybrid: true }), ssm);
   const rope = file.bool("rope.scaling.finetuned") === false ? undefined : readRope(file, "norm", config);
-  const feedForward = await openFeedForward(file, { experts: graniteExperts(file) });
+  const feedForward = await openFeedForward(file, { experts: normalizedExperts(file) });
   return {
     config,
     forward(m) {

@@ -9,6 +9,18 @@ type Traits = (file: MetadataReader) => TransformerTraits;
 
 /** Families whose models are Llama's but for some traits, by `general.architecture`. */
 export const variants: Readonly<Record<string, Traits>> = {
+  /** Trinity: gated heads, norms around both parts, windows in three of four layers, which alone have positions. */
+  afmoe: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    embeddingScale: Math.sqrt(file.requiredSize("embedding_length")),
+    window: { period: 4 },
+    localRope: withLocalBase(file),
+    rotatesInWindows: true,
+    attentionGate: "element",
+    hasPostNorms: true,
+    experts: { ...storedExperts(file), gating: "sigmoid" },
+  }),
   /** Arcee Foundation Model. */
   arcee: (file) => ({
     ropeType: "norm",
@@ -22,6 +34,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   },
   /** Ling 1, Bailing. */
   bailingmoe: (file) => ({ ropeType: "norm", experts: storedExperts(file) }),
+  /** Ling 2, Ring 2. */
+  bailingmoe2: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
   /** ChatGLM 3 and GLM 4 9B. */
   chatglm: () => ({ ropeType: "norm", feedForward: { kind: "fusedGate" } }),
   /** CodeShell. */
@@ -41,13 +55,17 @@ export const variants: Readonly<Record<string, Traits>> = {
   /** ERNIE 4.5, dense. llama.cpp leaves out the bias of the attention's output. */
   ernie4_5: () => ({ ropeType: "norm", ignored: ["blk.*.attn_output.bias"] }),
   /** ERNIE 4.5, mixtures of experts. llama.cpp leaves out the bias of the attention's output. */
-  "ernie4_5-moe": (file) => ({
-    ropeType: "norm",
-    experts: { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" },
-    ignored: ["blk.*.attn_output.bias"],
-  }),
+  "ernie4_5-moe": (file) => ({ ropeType: "norm", experts: normalizedExperts(file), ignored: ["blk.*.attn_output.bias"] }),
   /** EXAONE 3 and 3.5. */
   exaone: () => ({ ropeType: "neox" }),
+  /** K-EXAONE: windows in three of four layers, which alone have positions. */
+  "exaone-moe": (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    window: { period: 4, fallback: 128 },
+    rotatesInWindows: true,
+    experts: storedExperts(file),
+  }),
   /** Gemma 1. */
   gemma: (file) => ({
     ropeType: "neox",
@@ -74,7 +92,9 @@ export const variants: Readonly<Record<string, Traits>> = {
     ropeType: file.bool("rope.scaling.finetuned") === false ? undefined : "norm",
   }),
   /** Granite 3 and later, mixtures of experts, with a shared one or without. */
-  granitemoe: (file) => ({ ...graniteScales(file), ropeType: "norm", experts: graniteExperts(file) }),
+  granitemoe: (file) => ({ ...graniteScales(file), ropeType: "norm", experts: normalizedExperts(file) }),
+  /** Hy 3. */
+  hy_v3: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" } }),
   /** InternLM 2 and 2.5. */
   internlm2: () => ({ ropeType: "norm" }),
   /** Jais: ALiBi, and scores divided by the length of a head. */
@@ -87,6 +107,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   }),
   /** Jais 2. */
   jais2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
+  mellum: () => ({ ropeType: "neox", queryKeyNorm: "head", window: { period: 4 }, localRope: unscaled, experts: { normalize: true } }),
   /** MiniCPM 1 and 2: multipliers on embeddings, residuals and logits. */
   minicpm: (file) => ({
     ropeType: "norm",
@@ -103,11 +125,6 @@ export const variants: Readonly<Record<string, Traits>> = {
   olmoe: () => ({ ropeType: "neox", queryKeyNorm: "all", experts: {} }),
   /** Orion 14B. */
   orion: () => ({ norm: "layer", ropeType: "neox" }),
-  /** PaddleOCR VL, text alone. */
-  paddleocr: (file) => {
-    requireRopeSections(file);
-    return { ropeType: "neox" };
-  },
   /** openPangu Embedded. */
   "pangu-embedded": () => ({ ropeType: "neox" }),
   /** Phi 1, 1.5 and 2. */
@@ -123,13 +140,22 @@ export const variants: Readonly<Record<string, Traits>> = {
   phimoe: () => ({ ropeType: "neox", experts: { normalize: true } }),
   /** PLaMo 13B: both parts of a layer read its normed input. */
   plamo: () => ({ ropeType: "neox", isParallel: true }),
+  /** PLaMo 3: norms around both parts, windows in seven of eight layers. */
+  plamo3: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    window: { period: 8 },
+    localRope: withLocalBase(file),
+    hasPostNorms: true,
+    feedForward: { kind: "fusedGate" },
+  }),
   /** Qwen 1: files state twice the width of the feed-forward layers. */
   qwen: (file) => ({ ropeType: "neox", feedForwardLength: file.requiredWidth("feed_forward_length") / 2 }),
   /** Qwen 1.5, 2 and 2.5: biases on queries, keys and values. */
   qwen2: () => ({ ropeType: "neox" }),
   /** Qwen 1.5 and 2, mixtures of experts. */
   qwen2moe: () => ({ ropeType: "neox", experts: { shared: "gated" } }),
-  /** Qwen 2 VL and 2.5 VL, text alone. */
+  /** Qwen 2 VL and 2.5 VL, PaddleOCR VL, text alone. */
   qwen2vl: (file) => {
     requireRopeSections(file);
     return { ropeType: "neox" };
@@ -151,6 +177,14 @@ export const variants: Readonly<Record<string, Traits>> = {
     attention: { scale: file.positive("attention.scale") },
     feedForwardNorm: "post_attention_norm",
   }),
+  /** Spark 2.5: a gate for each head, windows in some layers. */
+  spark2_5: (file) => ({
+    ropeType: "neox",
+    window: { period: 0 },
+    localRope: withLocalBase(file),
+    attentionGate: "head",
+    feedForward: { activation: "gelu" },
+  }),
   /** StableLM 3B and 2: only part of each head is rotated; the 12B normalises queries and keys and is parallel. */
   stablelm: (file) => ({
     norm: "layer",
@@ -162,49 +196,6 @@ export const variants: Readonly<Record<string, Traits>> = {
   starcoder2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
   /** XVERSE. */
   xverse: () => ({ ropeType: "norm" }),
-  /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
-  mellum: () => ({ ropeType: "neox", queryKeyNorm: "head", window: { period: 4 }, localRope: unscaled, experts: { normalize: true } }),
-  /** PLaMo 3: norms around both parts, windows in seven of eight layers. */
-  plamo3: (file) => ({
-    ropeType: "neox",
-    queryKeyNorm: "head",
-    window: { period: 8 },
-    localRope: withLocalBase(file),
-    hasPostNorms: true,
-    feedForward: { kind: "fusedGate" },
-  }),
-  /** K-EXAONE: windows in three of four layers, which alone have positions. */
-  "exaone-moe": (file) => ({
-    ropeType: "neox",
-    queryKeyNorm: "head",
-    window: { period: 4, fallback: 128 },
-    rotatesInWindows: true,
-    experts: storedExperts(file),
-  }),
-  /** Ling 2, Ring 2. */
-  bailingmoe2: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
-  /** Trinity: gated heads, norms around both parts, windows in three of four layers, which alone have positions. */
-  afmoe: (file) => ({
-    ropeType: "neox",
-    queryKeyNorm: "head",
-    embeddingScale: Math.sqrt(file.requiredSize("embedding_length")),
-    window: { period: 4 },
-    localRope: withLocalBase(file),
-    rotatesInWindows: true,
-    attentionGate: "element",
-    hasPostNorms: true,
-    experts: { ...storedExperts(file), gating: "sigmoid" },
-  }),
-  /** Spark 2.5: a gate for each head, windows in some layers. */
-  spark2_5: (file) => ({
-    ropeType: "neox",
-    window: { period: 0 },
-    localRope: withLocalBase(file),
-    attentionGate: "head",
-    feedForward: { activation: "gelu" },
-  }),
-  /** Hy 3. */
-  hy_v3: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" } }),
 };
 
 /** The base of the rope that layers with a window have, if the file names one. */
@@ -223,7 +214,7 @@ export function graniteScales(file: MetadataReader): TransformerTraits {
   };
 }
 
-/** Granite's experts, with a shared one or without. */
-export function graniteExperts(file: MetadataReader): ExpertsOptions {
+/** Experts whose weights are normalised, with a shared one where the file states its width. */
+export function normalizedExperts(file: MetadataReader): ExpertsOptions {
   return { normalize: true, shared: file.size("expert_shared_feed_forward_length") === undefined ? undefined : "plain" };
 }

@@ -12,6 +12,7 @@ import {
   sequence,
   text,
 } from "@centella/grammar";
+import { named } from "@centella/quant/checks";
 import { anySpace, type Markup, textWithout } from "../../format/markup.ts";
 import { schemaGrammar } from "../../format/schemaGrammar.ts";
 import type { TaggedSyntax, ValueType } from "../formats/toolFormat.ts";
@@ -37,7 +38,7 @@ export function taggedGrammar(tool: string, root: ObjectSchema, { markup, signal
   const combined = combine(values, (parts) => {
     const members = properties.map(([name, , isRequired], i) => ({
       isRequired,
-      item: sequence([text(name), parts[`value${i}`] as Expression]),
+      item: sequence([text(name), named(parts, `value${i}`)]),
     }));
     return parts.any ?? memberList(members, { first: markup.item(first), next: markup.item(next), prefix: "argument", rules });
   });
@@ -63,7 +64,7 @@ function valueGrammar(name: string, schemas: readonly ObjectSchema[], valueConte
     }),
   );
   return combine<string>(Object.fromEntries(values.map(({ grammar }, i) => [`${i}`, grammar])), (parts) => {
-    const alternatives = values.map(({ open }, i) => sequence([markup.item(open), parts[i] as Expression, markup.item(close)]));
+    const alternatives = values.map(({ open }, i) => sequence([markup.item(open), named(parts, `${i}`), markup.item(close)]));
     const strings = typed.filter(({ types }) => types.includes("string")).map(({ schema }) => stringsOf(schema, context));
     if (strings.length > 0) {
       const same = [...others].filter((type) => syntax.open[type] === syntax.open.string);
