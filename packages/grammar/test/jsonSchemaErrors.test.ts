@@ -138,6 +138,16 @@ const extremes: Readonly<Record<string, JsonSchema>> = {
   "oneOf with 500 branches": { oneOf: Array.from({ length: 500 }, (_, i) => ({ type: "object", required: [`a${i}`] })) },
 };
 
+test("patterns count into the steps of their schema", () => {
+  const patterns = (count: number): JsonSchema => ({
+    type: "object",
+    properties: Object.fromEntries(Array.from({ length: count }, (_, i) => [`p${i}`, { type: "string", pattern: `^[a-z]{${i}}$` }])),
+  });
+  const budget = { steps: 20_000 };
+  expect(() => fromJsonSchema(patterns(5), { budget })).not.toThrow();
+  expect(refusal(() => fromJsonSchema(patterns(100), { budget })).code).toBe("GRAMMAR_BUDGET");
+});
+
 describe("a schema stays within the budget, or the error says so", () => {
   test.each(Object.entries(extremes))("%s", (_, schema) => {
     try {

@@ -1,3 +1,4 @@
+import type { Meter } from "../budget.ts";
 import { GrammarError } from "../errors.ts";
 import type { Regular } from "../expression/types.ts";
 import { withCodePointEscapes } from "../regex/escapes.ts";
@@ -9,9 +10,9 @@ import { characters, stringOf } from "./strings.ts";
 const needsNoEscape = /^[^\w\s^$\\.*+?()[\]{}|/]$/u;
 
 /** Returns the texts of the strings in which the regular expression `source`, a value of `keyword`, finds a match. */
-export function patternLanguage(source: string, node: SchemaNode, keyword: string): Regular {
+export function patternLanguage(source: string, node: SchemaNode, keyword: string, meter: Meter): Regular {
   try {
-    return stringOf(insideOf(source, false));
+    return stringOf(insideOf(source, false, meter));
   } catch (error) {
     if (!(error instanceof GrammarError) || error.pointer !== undefined) throw error;
     const { message } = error;
@@ -20,8 +21,8 @@ export function patternLanguage(source: string, node: SchemaNode, keyword: strin
 }
 
 /** Returns the texts inside quotation marks of the strings that match `source`, wholly or with `isWhole: false` in a part. */
-export function insideOf(source: string, isWhole: boolean): Regular {
-  const options = { anchored: isWhole, codePoints: characters };
+export function insideOf(source: string, isWhole: boolean, meter?: Meter): Regular {
+  const options = { anchored: isWhole, codePoints: characters, meter };
   try {
     return regularFromRegex(source, options);
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { Meter } from "../budget.ts";
 import { shown } from "../checks.ts";
 import { text } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
@@ -19,9 +20,11 @@ export class Reader {
   readonly #patterns = new Map<string, Regular>();
 
   readonly #documents: Documents;
+  readonly #meter: Meter;
 
-  constructor(documents: Documents) {
+  constructor(documents: Documents, meter: Meter) {
     this.#documents = documents;
+    this.#meter = meter;
   }
 
   /** Returns the formula of `node`. @throws {GrammarError} for malformed and refused keywords */
@@ -38,7 +41,7 @@ export class Reader {
   pattern(source: string, node: SchemaNode, keyword: string): Regular {
     let language = this.#patterns.get(source);
     if (language === undefined) {
-      language = patternLanguage(source, node, keyword);
+      language = patternLanguage(source, node, keyword, this.#meter);
       this.#patterns.set(source, language);
     }
     return language;

@@ -37,7 +37,7 @@ export class States implements StateSpace {
   constructor(documents: Documents, meter: Meter) {
     this.meter = meter;
     this.#automaton = new Automaton(meter);
-    this.#reader = new Reader(documents);
+    this.#reader = new Reader(documents, meter);
     const formula = (node: SchemaNode) => this.#reader.formula(node);
     this.#languages = new Languages({ formula, isEmpty: (regular) => this.isNever(regular) });
     this.#clauses = new Clauses({

@@ -15,7 +15,7 @@ import type { Definition, LarkSource, Node } from "./syntax.ts";
 export interface LarkOptions {
   /** How the schemas of `%json` are read. */
   json?: Omit<JsonSchemaOptions, "budget">;
-  /** Limits of the work. Default: 1 s and 64 MiB. */
+  /** Limits of the work. */
   budget?: Budget;
 }
 
@@ -151,7 +151,7 @@ class LarkCompiler {
       case "range":
         return codePoints([[node.first, node.last]]);
       case "regex":
-        return this.#cursor.within(node.at, "regular expression", () => regularFromLarkRegex(node.source, node.flags));
+        return this.#cursor.within(node.at, "regular expression", () => regularFromLarkRegex(node.source, node.flags, this.#cursor.meter));
       case "substring":
         return substring(node.chunks);
       case "json":

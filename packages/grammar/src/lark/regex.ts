@@ -1,3 +1,4 @@
+import type { Meter } from "../budget.ts";
 import type { Regular } from "../expression/types.ts";
 import { rust } from "../regex/dialect.ts";
 import { withCodePointEscapes } from "../regex/escapes.ts";
@@ -12,6 +13,6 @@ const needsNoEscape = /[-!"#%&',:;=@_`~ ]/;
  *
  * @throws GrammarError
  */
-export function regularFromLarkRegex(source: string, flags: string): Regular {
-  return regularFromRegex(withCodePointEscapes(source, needsNoEscape), { flags: flags.replace("u", ""), dialect: rust });
+export function regularFromLarkRegex(source: string, flags: string, meter: Meter): Regular {
+  return regularFromRegex(withCodePointEscapes(source, needsNoEscape), { flags: flags.replace("u", ""), dialect: rust, meter });
 }

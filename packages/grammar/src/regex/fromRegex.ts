@@ -16,7 +16,7 @@ export interface RegexOptions {
   flags?: string;
   /** Whether the whole text must match. If not, a part of it must: the text has any characters before and after. Default: `true`. */
   anchored?: boolean;
-  /** Limits of the work. Default: 1 s and 64 MiB. */
+  /** Limits of the work. */
   budget?: Budget;
 }
 
@@ -41,13 +41,15 @@ export interface RegularRegexOptions extends RegexOptions {
   dialect?: Dialect;
   /** Makes the expression for one code point of a set. Default: the code point in UTF-8. */
   codePoints?: (set: CodePointSet) => Regular;
+  /** Counts the work together with other work. Default: a meter of the budget. */
+  meter?: Meter | undefined;
 }
 
 /** What {@link fromRegex} matches, as an expression for use within others. */
 export function regularFromRegex(source: string, options: RegularRegexOptions = {}): Regular {
   const { flags = "u", anchored = true, dialect = ecmaScript } = objectOf("fromRegex", "options { flags, anchored, budget }", options);
   if (typeof anchored !== "boolean") throw argumentError("fromRegex", "anchored to be true or false", shown(anchored));
-  const parsed = parseRegex(source, flags, dialect, new Meter(options.budget));
+  const parsed = parseRegex(source, flags, dialect, options.meter ?? new Meter(options.budget));
   return new RegexCompiler(dialect, options.codePoints ?? codePoints).compile(parsed, anchored);
 }
 

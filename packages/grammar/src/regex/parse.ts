@@ -10,6 +10,9 @@ import { RegexParser } from "./parser.ts";
 const maxNesting = 250;
 /** Estimated memory of the syntax tree for each character of the source. */
 const bytesPerCharacter = 300;
+/** Estimated steps of parsing, and of making an expression of the result: of each source, and of each of its characters. */
+const stepsPerSource = 100;
+const stepsPerCharacter = 40;
 
 /**
  * Parses an expression. The JavaScript engine decides whether it is valid.
@@ -20,6 +23,7 @@ export function parseRegex(source: string, letters: string, dialect: Dialect, me
   if (typeof source !== "string") throw new GrammarError("GRAMMAR_ARGUMENT", `fromRegex: expected a string, got ${shown(source)}`);
   const flags = parseFlags(letters);
   meter.charge(source.length * bytesPerCharacter);
+  meter.work(stepsPerSource + source.length * stepsPerCharacter);
   checkNesting(source, flags);
   checkSyntax(source, flags);
   return { pattern: new RegexParser(source, flags.unicodeSets, dialect).pattern(), flags };
