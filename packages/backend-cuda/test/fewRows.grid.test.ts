@@ -2,7 +2,7 @@ import { contentsOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, type Plan, type Value } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
-import { isFullGrid } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
@@ -30,9 +30,9 @@ const rowCounts = [1, 2, 3, 8, 17, 29];
 const sample = ["f16", "q8_0", "q4_K", "iq2_xs"] as const;
 const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
 // The full grid runs them.
-if (!isFullGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
+if (!isWholeGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
 
-describe.each(isFullGrid ? types : sample)("few rows by a %s weight", (dtype) => {
+describe.each(isWholeGrid ? types : sample)("few rows by a %s weight", (dtype) => {
   // 3 multiprocessors: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
   test.each([
     [64, 2304],

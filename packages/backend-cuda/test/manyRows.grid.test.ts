@@ -2,7 +2,7 @@ import { contentsOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, type Plan, type Value } from "@centella/core";
 import { decode, layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
-import { isFullGrid } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
@@ -37,9 +37,9 @@ const sample: typeof grid = [
   { dtype: "q4_K", columns: 19, depth: 256, rowCounts: [65] },
 ];
 // The full grid runs them.
-if (!isFullGrid) test.skip("many rows by weights of other types (not in the sample)", () => undefined);
+if (!isWholeGrid) test.skip("many rows by weights of other types (not in the sample)", () => undefined);
 
-test.each(isFullGrid ? grid : sample)(
+test.each(isWholeGrid ? grid : sample)(
   "$rowCounts rows by a $dtype weight of $columns x $depth",
   { timeout: 60_000 },
   async ({ dtype, columns, depth, rowCounts }) => {

@@ -1,6 +1,6 @@
 import { conformanceSample, conformanceTests, NotApplicable } from "@centella/conformance";
 import { type Backend, UnsupportedError } from "@centella/core";
-import { isFullGrid } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { afterAll, describe, expect, test } from "vitest";
 import type { Capabilities, OptionalFeature } from "../src/device/capabilities.ts";
 import { openDevice } from "../src/device/device.ts";
@@ -29,7 +29,7 @@ const packedProducts = /: (q4_K|q6_K|q8_0) .*ggml activations$/;
 
 /** Whole programs take long: tests of models run them with all features. */
 function isChosen(id: string): boolean {
-  if (isFullGrid) return true;
+  if (isWholeGrid) return true;
   return !id.startsWith("program: ") && (sample.has(id) ? !alike.test(id) : packedProducts.test(id));
 }
 

@@ -1,7 +1,7 @@
 import { contentsOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType, reference } from "@centella/core";
 import { type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
-import { isFullGrid } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { afterAll, describe, expect, test } from "vitest";
 import { openBackend } from "./openBackend.ts";
 
@@ -35,7 +35,7 @@ describe.skipIf(typeof opened === "string")(`products of packed integers${reason
   const { backend } = opened as Exclude<typeof opened, string>;
   afterAll(() => backend.dispose());
 
-  test.each(isFullGrid ? types : (["q4_K"] as const))("of %s weights with any number of rows", async (dtype) => {
+  test.each(isWholeGrid ? types : (["q4_K"] as const))("of %s weights with any number of rows", async (dtype) => {
     expect(await largestDifference(backend, dtype, [1, 2, 8, 9, 64, 65])).toBeLessThan(tolerance(dtype));
   });
 

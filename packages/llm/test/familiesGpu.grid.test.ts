@@ -1,7 +1,7 @@
 import { cuda } from "@centella/backend-cuda";
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { isFullGrid, useSwiftShader } from "@centella/test-devices";
+import { isFullGrid, isWholeGrid, useSwiftShader } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../../backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
@@ -12,16 +12,14 @@ import { relativeError } from "./modelFiles.ts";
 /** Of f32 weights and cache, with the elementary functions of a GPU. */
 const gpuError = 1e-3;
 
-/** `ALL_FAMILIES=1`: minutes on SwiftShader, for machines with a GPU. */
-const isComplete = process.env.ALL_FAMILIES !== undefined;
 const decoding = familyGoldens.filter((name) => readFamilyGolden(name).logits !== undefined);
 /** Experts, recurrent states with a cache. */
 const sample = ["gpt-oss", "jamba"];
 /** A latent cache, and more kinds of recurrent states and routings. */
 const more = ["deepseek2", "lfm2", "mamba2", "qwen2moe"];
-const onWebgpu = isComplete ? decoding : isFullGrid ? [...sample, ...more] : sample;
-const onInterpreter = isComplete ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
-if (!isFullGrid && !isComplete) test.skip.each([...more, "llama-moe as PTX"])("%s (not in the sample)", () => undefined);
+const onWebgpu = isWholeGrid ? decoding : isFullGrid ? [...sample, ...more] : sample;
+const onInterpreter = isWholeGrid ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
+if (!isFullGrid) test.skip.each([...more, "llama-moe as PTX"])("%s (not in the sample)", () => undefined);
 
 const software: BackendFactory = {
   name: "webgpu",
@@ -49,7 +47,7 @@ test.each(onInterpreter)("%s as interpreted PTX computes what llama.cpp does", (
 /** Layers with states alone, and with a cache besides. */
 const recurrent = ["mamba2", "jamba"];
 
-test.skipIf(!(await opens(software))).each(isComplete ? recurrent : ["mamba2"])(
+test.skipIf(!(await opens(software))).each(isWholeGrid ? recurrent : ["mamba2"])(
   "a session of %s on WebGPU forks, is saved and goes on (skipped without a device)",
   (name) => expectSessions(software, name),
   120_000,

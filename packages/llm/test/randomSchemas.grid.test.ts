@@ -1,7 +1,7 @@
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { useSwiftShader } from "@centella/test-devices";
+import { isWholeGrid, useSwiftShader } from "@centella/test-devices";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../../backend-cuda/src/backend.ts";
@@ -10,7 +10,6 @@ import { loadModel } from "../src/index.ts";
 import { tiny } from "./modelFiles.ts";
 import { invalidTexts, randomSchema } from "./randomSchemas.ts";
 
-const isFullGrid = process.env.CENTELLA_GRID === "1";
 /** "Once upon a time", with BOS. */
 const once = [0, 2817, 632, 263, 534];
 
@@ -34,9 +33,9 @@ async function opens(factory: BackendFactory): Promise<boolean> {
 
 /** Texts on each backend. GPUs without hardware take seconds for one. */
 const cases: readonly (readonly [name: string, factory: BackendFactory, count: number])[] = [
-  ["wasm", wasm({ threads: 2 }), isFullGrid ? 1000 : 48],
-  ...(isFullGrid ? ([["cuda", interpreted, 4]] as const) : []),
-  ...(isFullGrid && (await opens(software)) ? ([["webgpu", software, 40]] as const) : []),
+  ["wasm", wasm({ threads: 2 }), isWholeGrid ? 1000 : 48],
+  ...(isWholeGrid ? ([["cuda", interpreted, 4]] as const) : []),
+  ...(isWholeGrid && (await opens(software)) ? ([["webgpu", software, 40]] as const) : []),
 ];
 
 test.each(cases)(

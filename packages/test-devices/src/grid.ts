@@ -2,7 +2,13 @@
  * True where slow test files run all their cases: with `CENTELLA_GRID=full`, as in `.ci/run`. Otherwise they run a sample that has every op,
  * type and family, and skip the other cases by name. These files are called `*.grid.test.ts`.
  */
-export const isFullGrid: boolean = process.env.CENTELLA_GRID === "full";
+export const isFullGrid: boolean = ["full", "all"].includes(process.env.CENTELLA_GRID ?? "");
+
+/**
+ * True where these files also run what takes too long for each run of `.ci/run`: with `CENTELLA_GRID=all`. Everything that it adds differs
+ * from a case of the full grid in a type, a shape or a feature alone.
+ */
+export const isWholeGrid: boolean = process.env.CENTELLA_GRID === "all";
 
 /** Returns whether a case runs: each in the full grid, else the first with its key. Keys are asked for once and in order. */
 export function firstOfEach(): (key: string) => boolean {
