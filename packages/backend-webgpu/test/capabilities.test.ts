@@ -22,8 +22,9 @@ async function capabilities(options: WebgpuOptions): Promise<Capabilities | stri
 }
 
 const all = await capabilities({});
+const reason = typeof all === "string" ? ` (skipped: ${all})` : "";
 
-test.skipIf(typeof all === "string")("capabilities are those of the adapter", () => {
+test.skipIf(typeof all === "string")(`capabilities are those of the adapter${reason}`, () => {
   const { maxBindings, maxLanes, workgroupBytes, ...features } = all as Capabilities;
   expect(maxBindings).toBeGreaterThanOrEqual(guaranteed.maxBindings);
   expect(maxLanes).toBeGreaterThanOrEqual(guaranteed.maxLanes);
@@ -32,7 +33,7 @@ test.skipIf(typeof all === "string")("capabilities are those of the adapter", ()
   if (process.env.VK_DRIVER_FILES?.includes("chromium")) expect(features).toEqual(swiftShader);
 });
 
-test.skipIf(typeof all === "string")("disabled features are left unused", async () => {
+test.skipIf(typeof all === "string")(`disabled features are left unused${reason}`, async () => {
   const { maxBindings, maxLanes, workgroupBytes, ...features } = guaranteed;
   const disabledFeatures = ["subgroups", "shader-f16", "packed_4x8_integer_dot_product", "timestamp-query"] as const;
   expect(await capabilities({ disabledFeatures })).toMatchObject(features);
