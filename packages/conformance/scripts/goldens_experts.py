@@ -16,6 +16,7 @@ def write_all():
     products()
     convolutions()
     scans()
+    deltas()
 
 
 def softmax(x):
@@ -107,3 +108,33 @@ def scans():
         states.append((name, [state, x, dt, a, b, positions, rows], {}, after))
     write("ssmScan", outputs)
     write("ssmScanWrite", states)
+
+
+def deltas():
+    """As products of the matrices that the tokens multiply the state by: no recurrence."""
+    outputs, states = [], []
+    for name, heads, size, channels, one in [("a decay per head", 2, 4, 3, True), ("a decay per element", 3, 5, 2, False)]:
+        q, k, a, b = (f32(5, heads, size, scale=0.5) for _ in range(4))
+        v, state = f32(5, heads, channels), f32(2, heads, channels, size)
+        decay = np.round(rng.uniform(0.25, 1, size=(5, heads, 1 if one else size)) * 32) / 32
+        positions, rows = i32(4, 5, 0, 1, 2), i32(1, 1, 0, 0, 0)
+        y, after = np.zeros((5, heads, channels)), state.copy()
+        step = decay[..., None] * np.eye(size) + a[..., :, None] * b[..., None, :]
+        for row, tokens, past in [(1, [0, 1], state[1]), (0, [2, 3, 4], np.zeros_like(state[0]))]:
+            for t in tokens:
+                after[row] = past @ product(step, [u for u in tokens if u <= t], heads, size)
+                for u in (u for u in tokens if u <= t):
+                    added = v[u][:, :, None] * k[u][:, None, :]
+                    after[row] += added @ product(step, [w for w in tokens if u < w <= t], heads, size)
+                y[t] = np.einsum("hvk,hk->hv", after[row], q[t])
+        outputs.append((name, [q, k, v, decay, a, b, state, positions, rows], {}, y))
+        states.append((name, [state, k, v, decay, a, b, positions, rows], {}, after))
+    write("deltaScan", outputs)
+    write("deltaScanWrite", states)
+
+
+def product(step, tokens, heads, size):
+    whole = np.broadcast_to(np.eye(size), (heads, size, size))
+    for t in tokens:
+        whole = whole @ step[t]
+    return whole

@@ -8,6 +8,8 @@ import { batchNorm } from "./ops/batchNorm.reference.ts";
 import { concat } from "./ops/concat.reference.ts";
 import { conv1d } from "./ops/conv1d.reference.ts";
 import { conv2d } from "./ops/conv2d.reference.ts";
+import { deltaScan } from "./ops/deltaScan.reference.ts";
+import { deltaScanWrite } from "./ops/deltaScanWrite.reference.ts";
 import { dequantize } from "./ops/dequantize.reference.ts";
 import { dot } from "./ops/dot.reference.ts";
 import { element } from "./ops/element.reference.ts";
@@ -60,6 +62,8 @@ const references: { readonly [N in OpName]?: Reference<N> } = {
   concat,
   conv1d,
   conv2d,
+  deltaScan,
+  deltaScanWrite,
   dequantize,
   dot,
   element,

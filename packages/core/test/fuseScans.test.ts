@@ -70,6 +70,18 @@ test("a scan and the write of its state become one node, which writes in place",
   expect(explain(program)).toMatch(/= fused\(.*, at 0, in state\)/);
 });
 
+test("a delta rule and the write of its state become one node", () => {
+  const program = createProgram();
+  const T = program.dim("T", 8);
+  const state = program.persistent("state", { dtype: "f32", shape: [2, 1, 3, 4] }, { init: "zeros" });
+  const keys = (name: string): Value => program.input(name, "f32", [T, 1, 4]);
+  const [q, k, v, a, b] = [keys("q"), keys("k"), program.input("v", "f32", [T, 1, 3]), keys("a"), keys("b")];
+  const [decay, positions, rows] = [keys("decay"), program.input("positions", "i32", [T]), program.input("rows", "i32", [T])];
+  program.output("y", program.deltaScan(q, k, v, decay, a, b, state, positions, rows));
+  program.deltaScanWrite(state, k, v, decay, a, b, positions, rows);
+  expect(bodies(scans(program))).toEqual(["deltaScan+deltaScanWrite"]);
+});
+
 test("scans are not fused if another op uses the state between them, or if their inputs differ", () => {
   const apart = (record: (program: Program, all: Inputs) => void): readonly string[] => {
     const program = createProgram();

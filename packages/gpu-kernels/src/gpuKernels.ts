@@ -28,6 +28,8 @@ import { cos } from "./kernels/cos.ts";
 import { cosh } from "./kernels/cosh.ts";
 import { cumprod } from "./kernels/cumprod.ts";
 import { cumsum } from "./kernels/cumsum.ts";
+import { deltaScan } from "./kernels/deltaScan.ts";
+import { deltaScanWrite } from "./kernels/deltaScanWrite.ts";
 import { dequantize } from "./kernels/dequantize.ts";
 import { div } from "./kernels/div.ts";
 import { dot } from "./kernels/dot.ts";
@@ -155,6 +157,8 @@ export const gpuKernels: GpuKernels = {
   cosh,
   cumprod,
   cumsum,
+  deltaScan,
+  deltaScanWrite,
   dequantize,
   div,
   dot,

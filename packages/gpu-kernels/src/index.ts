@@ -43,6 +43,7 @@ export {
   type GpuKernel,
   type GpuKernelOf,
   type GpuScope,
+  type GpuScratch,
   type GpuStep,
   type InputSpecs,
   mostElements,

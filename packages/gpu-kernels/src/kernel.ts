@@ -9,10 +9,18 @@ export type GpuArgument =
   | { readonly kind: "output"; readonly dtype: DType }
   /** A further result of a fused group. */
   | { readonly kind: "extraOutput"; readonly index: number; readonly dtype: DType }
-  /** Temporary memory that the steps of a call share, with as many elements as the shape. */
-  | { readonly kind: "scratch"; readonly dtype: "f32" | "i32" | "u32"; readonly elements: Shape }
+  | GpuScratch
   /** Constant words. */
   | { readonly kind: "table"; readonly dtype: "u32"; readonly words: Uint32Array };
+
+/** Temporary memory that the steps of a call share, with as many elements as the shape. */
+export interface GpuScratch {
+  readonly kind: "scratch";
+  readonly dtype: "f32" | "i32" | "u32";
+  readonly elements: Shape;
+  /** Scratch that is in use at the same time, so that this lies behind it. */
+  readonly after?: GpuScratch;
+}
 
 /** Arguments by the names that a text uses. */
 export type GpuArguments = Readonly<Record<string, GpuArgument>>;

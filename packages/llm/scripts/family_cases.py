@@ -292,3 +292,13 @@ CASES += [
     Case("nemotron_h_moe", "nemotron_h_moe", {**KINDS, "attention.key_length": 8, "attention.value_length": 8, "expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_shared_feed_forward_length": 40, "expert_shared_count": 1, "expert_weights_norm": True, "expert_weights_scale": 2.5}, ["/blk.0.ssm_conv1d.bias", "/blk.3.ssm_conv1d.bias"], norm="layer", layers=4, kv_heads=[0, 2, 0, 0]),
 ]
 CASES += [Case("qwen", "qwen", tensors=["attn_qkv.bias"], kv_heads=4)]
+DELTA = {"ssm.conv_kernel": 4, "ssm.state_size": 6, "ssm.time_step_rank": 4, "ssm.group_count": 2, "ssm.inner_size": 24, "full_attention_interval": 2}
+DELTA |= {"attention.key_length": 8, "attention.value_length": 8, "rope.dimension_count": 4}
+DELTA_INPUT = [f"/blk.{layer}.{name}.weight" for layer in (0, 2) for name in ("attn_qkv", "attn_gate")]
+SHARED = {**EXPERTS, "expert_shared_feed_forward_length": 20}
+CASES += [
+    Case("qwen3next", "qwen3next", {**DELTA, **SHARED}, DELTA_INPUT, layers=3),
+    Case("qwen3next-old", "qwen3next", {**DELTA, **SHARED}, ["/blk.0.ssm_in.weight", "/blk.2.ssm_in.weight"], layers=3),
+    Case("qwen35", "qwen35", {**DELTA, "rope.dimension_sections": [1, 1, 0, 0], "full_attention_interval": None, "attention.recurrent_layers": [True, False, True]}, DELTA_INPUT, layers=3),
+    Case("qwen35moe", "qwen35moe", {**DELTA, **SHARED, "rope.dimension_sections": [1, 1, 0, 0]}, DELTA_INPUT, layers=3),
+]

@@ -1,13 +1,13 @@
-import { elementAt, ops } from "@centella/core/backend";
+import { elementAt } from "@centella/core/backend";
 import type { FusedKernel } from "../kernel.ts";
 import { lazyKernel } from "../kernels/lazy/lazyKernels.ts";
 
 /**
- * A selective scan fused with the write of its states: the kernel of `ssmScan` does both in one pass over the tokens.
+ * A scan fused with the write of its states: the kernel of the scan does both in one pass over the tokens.
  */
 export const fusedScan: FusedKernel = {
   unsupported(_inputs, { body: [, write, ...rest], extraOutputs }) {
-    const isPair = write?.op.name === ops.ssmScanWrite.name && rest.length === 0 && extraOutputs?.join() === "0";
+    const isPair = write?.op.writes === 0 && rest.length === 0 && extraOutputs?.join() === "0";
     return isPair ? undefined : "the only epilogue of a scan is the write of its states";
   },
   emitted: () => [],

@@ -41,6 +41,8 @@ const table: { readonly [N in OpName]?: KernelTraits<ParamsOf<N>> } = {
   concat: { file: "copy" },
   conv1d: { file: "vision" },
   conv2d: { file: "vision" },
+  deltaScan: { file: "ssm", anchors: "scan" },
+  deltaScanWrite: { file: "ssm" },
   embedding: { layoutOf: (input) => (input === 0 ? "interleaved" : undefined) },
   groupNorm: { file: "vision" },
   kvWrite: { cacheInput: 0 },

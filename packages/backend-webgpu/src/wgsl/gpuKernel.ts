@@ -7,6 +7,7 @@ import {
   type GpuArguments,
   type GpuKernel,
   type GpuScope,
+  type GpuScratch,
   type GpuStep,
   mostElements,
   type PerExtent,
@@ -170,10 +171,15 @@ function resourceOf(argument: GpuArgument): Resource {
     case "output":
       return { kind: "output" };
     case "scratch":
-      return { kind: "scratch", bytes: 4 * mostElements(argument.elements) };
+      return { kind: "scratch", bytes: 4 * mostElements(argument.elements), slot: slotOf(argument) };
     case "table":
       return { kind: "table", words: argument.words };
     default:
       return { kind: argument.kind, index: argument.index };
   }
+}
+
+/** Number of scratch tensors that lie before this one. */
+function slotOf({ after }: GpuScratch): number {
+  return after === undefined ? 0 : 1 + slotOf(after);
 }

@@ -29,6 +29,8 @@ import { cos } from "./cos.ts";
 import { cosh } from "./cosh.ts";
 import { cumprod } from "./cumprod.ts";
 import { cumsum } from "./cumsum.ts";
+import { deltaScan } from "./deltaScan.ts";
+import { deltaScanWrite } from "./deltaScanWrite.ts";
 import { dequantize } from "./dequantize.ts";
 import { div } from "./div.ts";
 import { dot } from "./dot.ts";
@@ -157,6 +159,8 @@ export const cases: { readonly [N in OpName]: OpCases<N> } = {
   cosh,
   cumprod,
   cumsum,
+  deltaScan,
+  deltaScanWrite,
   dequantize,
   div,
   dot,

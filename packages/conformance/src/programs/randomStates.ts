@@ -39,8 +39,9 @@ export function stateFamilies(draft: Draft, T: SymbolicDim, counts: readonly num
   const rotate: Family = () => rotated(draft, tokens, T);
   const convolve: Family = () => recurrentConvolution(draft, tokens, T);
   const scan: Family = () => selectiveScan(draft, tokens, T);
+  const forget: Family = () => deltaScan(draft, tokens, T);
   const expert: Family = () => experts(draft, T);
-  return [write, attend, attend, rotate, convolve, scan, expert, expert];
+  return [write, attend, attend, rotate, convolve, scan, forget, expert, expert];
 }
 
 /** In each run, the first half of the tokens continues sequence 0, the second half sequence 1. */
@@ -185,6 +186,41 @@ function selectiveScan(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate 
       )
         program.ssmScanWrite(state, x, dt, a.ref, b, positions, rows);
       return program.scale(y, { by });
+    },
+  };
+}
+
+/** Keys of a length below 1 forget and add along one direction: an element of the state grows by at most 1 per token. */
+function deltaScan(draft: Draft, tokens: Tokens, T: SymbolicDim): Candidate {
+  const { program } = draft;
+  const exact = draft.exact(({ ref: { spec }, bound }) => isRowPerToken(spec.shape, T) && bound <= 1 && (spec.shape[1] as number) >= 8);
+  if (exact === undefined || draft.isLasting(exact)) return impossible;
+  const [H, K, V] = draft.oneOf([
+    [2, 4, 2],
+    [1, 8, 3],
+    [1, 5, 1],
+  ] as const);
+  const part = (shape: readonly number[]): Value => {
+    const count = shape.reduce((product, extent) => product * extent, 1);
+    const start = draft.draw((exact.ref.spec.shape[1] as number) - count + 1);
+    return program.reshape(program.slice(exact.ref, { axis: 1, start, end: start + count }), { shape: [T, ...shape] });
+  };
+  const state = draft.state("f32", [2, H, V, K]);
+  const { positions, rows } = tokens;
+  return {
+    bound: 1,
+    error: 100 * precisionOf("deltaScan", 0.1),
+    record: () => {
+      const [q, k, v] = [part([H, K]), program.scale(part([H, K]), { by: 1 / K }), part([H, V])];
+      const decay = program.sigmoid(part([H, draft.oneOf([1, K])]));
+      const b = program.neg(k);
+      const y = program.deltaScan(q, k, v, decay, k, b, state, positions, rows);
+      if (
+        draft.has(ops.deltaScanWrite, [state, k, v, decay, k, b, positions, rows]) &&
+        draft.has(ops.deltaScan, [q, k, v, decay, k, b, state, positions, rows])
+      )
+        program.deltaScanWrite(state, k, v, decay, k, b, positions, rows);
+      return program.scale(y, { by: 1 / (longest * K) });
     },
   };
 }

@@ -28,6 +28,8 @@ import { cos } from "./cos.ts";
 import { cosh } from "./cosh.ts";
 import { cumprod } from "./cumprod.ts";
 import { cumsum } from "./cumsum.ts";
+import { deltaScan } from "./deltaScan.ts";
+import { deltaScanWrite } from "./deltaScanWrite.ts";
 import { dequantize } from "./dequantize.ts";
 import { div } from "./div.ts";
 import { dot } from "./dot.ts";
@@ -156,6 +158,8 @@ export interface Ops {
   readonly cosh: typeof cosh;
   readonly cumprod: typeof cumprod;
   readonly cumsum: typeof cumsum;
+  readonly deltaScan: typeof deltaScan;
+  readonly deltaScanWrite: typeof deltaScanWrite;
   readonly dequantize: typeof dequantize;
   readonly div: typeof div;
   readonly dot: typeof dot;
@@ -285,6 +289,8 @@ export const ops: Ops = {
   cosh,
   cumprod,
   cumsum,
+  deltaScan,
+  deltaScanWrite,
   dequantize,
   div,
   dot,

@@ -30,6 +30,8 @@ import type { cos } from "../ops/cos.ts";
 import type { cosh } from "../ops/cosh.ts";
 import type { cumprod } from "../ops/cumprod.ts";
 import type { cumsum } from "../ops/cumsum.ts";
+import type { deltaScan } from "../ops/deltaScan.ts";
+import type { deltaScanWrite } from "../ops/deltaScanWrite.ts";
 import type { dequantize } from "../ops/dequantize.ts";
 import type { div } from "../ops/div.ts";
 import type { dot } from "../ops/dot.ts";
@@ -577,6 +579,40 @@ export interface OpMethods<Handle, Result> {
       readonly axis?: number;
     },
   ): Result;
+
+  /**
+   * Linear attention whose state forgets by decays and by one direction per token: the generalized delta rule (Peng et al., 2025, "RWKV-7
+   * Goose"). Each token updates the state `s [V, K]` of a head, then reads it:
+   * `s = s · diag(decay[t, h]) + (s · a[t, h]) · b[t, h]ᵀ + v[t, h] · k[t, h]ᵀ`, both on the right the state before the token,
+   * `y[t, h] = s · q[t, h]`.
+   *
+   * Gated DeltaNet (Yang, Kautz & Hatamizadeh, 2024, equation 10) with gates α and β, α a number per head: `decay = α, a = k, b = -α · β · k`,
+   * `v = β · v`. Kimi Delta Attention has an α per element: `decay = α, a = α · k, b = -β · k, v = β · v`.
+   *
+   * `q, k, a, b [T, H, K], v [T, H, V], decay [T, H, K] or [T, H, 1], state [S, H, V, K], positions [T] i32, rows [T] i32 -> y [T, H, V]`,
+   * f32.
+   *
+   * A sequence continues from row `rows[t]` of the state, where `deltaScanWrite` left it. At position 0 it starts from 0, so a state needs
+   * no reset. The tokens of a sequence must be adjacent and in order of position.
+   *
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
+   * See {@link deltaScan}.
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
+   */
+  deltaScan(q: Handle, k: Handle, v: Handle, decay: Handle, a: Handle, b: Handle, state: Handle, positions: Handle, rows: Handle): Result;
+
+  /**
+   * Advances the states of sequences over the given tokens, as `deltaScan` does, and returns the state's next version.
+   * `state [S, H, V, K], k, a, b [T, H, K], v [T, H, V], decay [T, H, K] or [T, H, 1], positions [T] i32, rows [T] i32 -> state`, f32.
+   *
+   * Sequences must have different rows. A row outside `[0, S)` is an error on the scalar reference; other backends skip its tokens.
+   * See {@link deltaScanWrite}.
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ProgramError} unless `state` is the newest version of a persistent
+   * @throws {ArgumentError} for a row out of range, when the reference runs
+   */
+  deltaScanWrite(state: Handle, k: Handle, v: Handle, decay: Handle, a: Handle, b: Handle, positions: Handle, rows: Handle): Result;
 
   /**
    * Decodes a block type, f16 or bf16 to f32. The result is exact.
@@ -2283,6 +2319,28 @@ export interface ChainMethods<Handle> {
     /** Axis to accumulate along. A negative axis counts from the end. @defaultValue -1 */
     readonly axis?: number;
   }): Handle;
+
+  /**
+   * Linear attention whose state forgets by decays and by one direction per token: the generalized delta rule (Peng et al., 2025, "RWKV-7
+   * Goose"). Each token updates the state `s [V, K]` of a head, then reads it:
+   * `s = s · diag(decay[t, h]) + (s · a[t, h]) · b[t, h]ᵀ + v[t, h] · k[t, h]ᵀ`, both on the right the state before the token,
+   * `y[t, h] = s · q[t, h]`.
+   *
+   * Gated DeltaNet (Yang, Kautz & Hatamizadeh, 2024, equation 10) with gates α and β, α a number per head: `decay = α, a = k, b = -α · β · k`,
+   * `v = β · v`. Kimi Delta Attention has an α per element: `decay = α, a = α · k, b = -β · k, v = β · v`.
+   *
+   * `q, k, a, b [T, H, K], v [T, H, V], decay [T, H, K] or [T, H, 1], state [S, H, V, K], positions [T] i32, rows [T] i32 -> y [T, H, V]`,
+   * f32.
+   *
+   * A sequence continues from row `rows[t]` of the state, where `deltaScanWrite` left it. At position 0 it starts from 0, so a state needs
+   * no reset. The tokens of a sequence must be adjacent and in order of position.
+   *
+   * A row outside `[0, S)` is an error on the scalar reference; on other backends the results of its tokens are undefined.
+   * `q` is this tensor. See {@link deltaScan}.
+   * @throws {ShapeError | DTypeError} if the tensors do not fit these shapes and dtypes
+   * @throws {ArgumentError} for a row out of range, when the reference runs
+   */
+  deltaScan(k: Handle, v: Handle, decay: Handle, a: Handle, b: Handle, state: Handle, positions: Handle, rows: Handle): Handle;
 
   /**
    * Decodes a block type, f16 or bf16 to f32. The result is exact.

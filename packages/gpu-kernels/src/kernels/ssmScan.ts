@@ -1,5 +1,6 @@
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
-import { type GpuArgument, type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { prepareTokens, rowOfToken } from "../shared/recurrent.ts";
 import { dimAt } from "../shared/rows.ts";
 
 /** Maximum lanes per group. Lane i holds state elements i, i + lanes, … */
@@ -20,21 +21,7 @@ export const ssmScan: GpuKernelOf<"ssmScan"> = {
     const size = b.shape[2] as number;
     const lanes = Math.min(mostLanes, Math.max(32, 2 ** Math.ceil(Math.log2(size))));
     const perLane = Math.ceil(size / lanes);
-    // Row and start of each token share one tensor: separate tensors would be more than every device can bind.
-    const tokens: GpuArgument = { kind: "scratch", dtype: "u32", elements: positions.shape };
-    const prepare: GpuStep = {
-      kind: "each",
-      name: "tokens",
-      args: { positions: input(call, 6), rows: input(call, 7), tokens },
-      shape: positions.shape,
-      body: (scope, t) => {
-        const { k } = scope;
-        const row = k.bitcast("u32", k.loadInteger("rows", t));
-        const isFirst = k.compare("eq", k.loadInteger("positions", t), 0);
-        const bounded = k.min(row, scope.extent(dimAt(state, 0)));
-        k.store("tokens", t, k.add(k.shiftLeft(bounded, 1), k.select(isFirst, k.constant("u32", 1), 0)));
-      },
-    };
+    const { step: prepare, argument: tokens } = prepareTokens(call, { state: 5, positions: 6, rows: 7 });
     const scan: GpuStep = {
       kind: "groups",
       name: `${size}_${a.shape[1] === 1 ? "1" : "n"}`,
@@ -56,10 +43,8 @@ export const ssmScan: GpuKernelOf<"ssmScan"> = {
         const last = k.variable("u32", 0xffffffff);
         const stateStrides = stridesOf(k, scope.extents(state.shape));
         k.forUniform(0, scope.extent(dimAt(positions, 0)), 1, (t) => {
-          const token = k.loadBits("tokens", t);
-          const row = k.shiftRight(token, 1);
+          const { of: row, isFirst } = rowOfToken(k, t);
           const isNew = k.compare("ne", row, last.get());
-          const isFirst = k.compare("eq", k.and(token, 1), 1);
           last.set(row);
           const step = k.load("dt", asValue(k, offset(k, [t, h], [scope.whole(heads), 1])));
           const at = asValue(k, offset(k, [t, h, p], stridesOf(k, scope.extents(x.shape))));

@@ -17,6 +17,7 @@ import {
   type GpuArguments,
   type GpuCall,
   type GpuScope,
+  type GpuScratch,
   type InputSpecs,
   mostElements,
   type U32,
@@ -98,6 +99,11 @@ export function input(index: number): Parameter {
   return { kind: "input", index };
 }
 
+/** Bytes that a piece of scratch memory occupies. */
+export function alignedBytes(bytes: number): number {
+  return Math.ceil(bytes / 256) * 256;
+}
+
 /** Returns the CUDA form of a shared kernel's arguments. */
 export function argumentsOf({ bucket }: KernelCall, args: GpuArguments): NamedArguments {
   return Object.fromEntries(Object.entries(args).map(([name, argument]) => [name, argumentOf(argument, bucket)]));
@@ -105,7 +111,14 @@ export function argumentsOf({ bucket }: KernelCall, args: GpuArguments): NamedAr
 
 function argumentOf(argument: GpuArgument, bucket: DimValues): Argument {
   if (argument.kind !== "scratch") return argument;
-  return { kind: "scratch", bytes: 4 * mostElements(argument.elements, bucket), dtype: argument.dtype };
+  const { elements, dtype, after } = argument;
+  return { kind: "scratch", bytes: 4 * mostElements(elements, bucket), dtype, ...(after && { offset: endOf(after, bucket) }) };
+}
+
+/** Where scratch may begin that lies behind this one: bytes from the first, a multiple of 256. */
+function endOf({ elements, after }: GpuScratch, bucket: DimValues): number {
+  const offset = after === undefined ? 0 : endOf(after, bucket);
+  return offset + alignedBytes(4 * mostElements(elements, bucket));
 }
 
 /** The arguments that an epilogue reads. */

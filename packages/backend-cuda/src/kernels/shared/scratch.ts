@@ -1,5 +1,5 @@
 import type { TensorSpec } from "@centella/core";
-import { bucketElements, type KernelCall, type Parameter } from "./kernel.ts";
+import { alignedBytes, bucketElements, type KernelCall, type Parameter } from "./kernel.ts";
 
 /** Hands out scratch memory of a call. */
 export class Scratch {
@@ -12,7 +12,7 @@ export class Scratch {
 
   takeBytes(bytes: number): Parameter {
     const offset = this.#bytes;
-    this.#bytes += Math.ceil(bytes / 256) * 256;
+    this.#bytes += alignedBytes(bytes);
     return { kind: "scratch", bytes, ...(offset > 0 && { offset }) };
   }
 }

@@ -1,13 +1,24 @@
+import { deltaScan } from "../../ops/deltaScan.ts";
+import { deltaScanWrite } from "../../ops/deltaScanWrite.ts";
 import { ssmScan } from "../../ops/ssmScan.ts";
 import { ssmScanWrite } from "../../ops/ssmScanWrite.ts";
+import { type AnyOp, inputName } from "../../program/op.ts";
 import type { Node, ProgramGraph } from "../../program/programGraph.ts";
 import { consumersOf, delaysOf } from "./graph.ts";
 import { type Fusion, type FusionLimits, Grouping, type RefusesGroup } from "./grouping.ts";
 
+/** Scans, and the ops that write the states of the same walk. All inputs of a write are the scan's too. */
+const pairs: readonly (readonly [AnyOp, AnyOp])[] = [
+  [ssmScan, ssmScanWrite],
+  [deltaScan, deltaScanWrite],
+];
+const writeOf = new Map(pairs);
+const writes = new Set(writeOf.values());
+
 /**
- * Fuses an `ssmScan` and the `ssmScanWrite` of the same inputs, which walk the same tokens, into one node with two results: the tokens'
- * and the state's next version. It runs where the state is written, so nothing may read the tokens' results earlier, and the inputs of
- * the scan alone must not have changed by then. Linear in the number of nodes.
+ * Fuses a scan and the write of its states, if both have the same inputs, into one node with two results: the tokens' and the state's
+ * next version. It runs where the state is written, so nothing may read the tokens' results earlier, and the inputs of the scan alone
+ * must not have changed by then. Linear in the number of nodes.
  */
 export function fuseScans(program: ProgramGraph, refuses: RefusesGroup, limits: FusionLimits = {}): Fusion {
   const { nodes } = program;
@@ -16,26 +27,22 @@ export function fuseScans(program: ProgramGraph, refuses: RefusesGroup, limits: 
   const grouping = new Grouping(program, refuses, limits);
   const scans = new Map<string, Node>();
   nodes.forEach((node, at) => {
-    if (node.op === ssmScan) {
-      scans.set(keyOf(node, scanned), node);
+    const write = writeOf.get(node.op);
+    if (write !== undefined) {
+      scans.set(keyOf(node, write), node);
       return;
     }
-    const scan = node.op === ssmScanWrite ? scans.get(keyOf(node, written)) : undefined;
+    const scan = writes.has(node.op) ? scans.get(keyOf(node, node.op)) : undefined;
     if (scan === undefined) return;
     const isReadBefore = (consumers.get(scan.output) ?? []).some((consumer) => consumer < at);
-    // The other inputs are the write's own.
-    if (isReadBefore || !mayRunAt({ ...scan, inputs: [scan.inputs[outputWeights]] }, at)) return;
+    const inputsOfScanAlone = scan.inputs.filter((_, index) => !node.op.inputs.includes(inputName(scan.op, index)));
+    if (isReadBefore || !mayRunAt({ ...scan, inputs: inputsOfScanAlone }, at)) return;
     grouping.propose({ members: [scan, node], at: node, key: "" });
   });
   return grouping.fusion();
 }
 
-/** The inputs that both have, in one order: x, dt, a, b, state, positions, rows. */
-const scanned = [0, 1, 2, 3, 5, 6, 7];
-const written = [1, 2, 3, 4, 0, 5, 6];
-/** The input that `ssmScan` alone has: c. */
-const outputWeights = 4;
-
-function keyOf({ inputs }: Node, places: readonly number[]): string {
-  return places.map((place) => inputs[place]).join();
+/** The write's op and inputs as `node`, a scan or the write itself, has them. */
+function keyOf({ op, inputs }: Node, write: AnyOp): string {
+  return [write.name, ...write.inputs.map((name) => inputs[op.inputs.indexOf(name)])].join();
 }

@@ -185,7 +185,7 @@ function scan({ model, index }: Layer, { x, dt, a, b, c }: Scan): Value {
 }
 
 /** The causal convolution of `x [T, C]` with a filter for each channel; the layer's state holds the earlier tokens that it needs. */
-function convolve({ model, weights, index }: Layer, name: string, kernelSize: number, x: Value): Value {
+export function convolve({ model, weights, index }: Layer, name: string, kernelSize: number, x: Value): Value {
   const { program, positions }: ModelBuilder = model;
   const { tensor, rows } = model.state(stateName(index, "convolution"));
   const y = program.ssmConv(x, weights.vector(name, [Number(x.spec.shape[1]), kernelSize]), tensor, positions, rows);
@@ -193,6 +193,6 @@ function convolve({ model, weights, index }: Layer, name: string, kernelSize: nu
   return y;
 }
 
-function stateName(layer: number, kind: "convolution" | "scan"): string {
+export function stateName(layer: number, kind: "convolution" | "scan"): string {
   return `state.${layer}.${kind}`;
 }
