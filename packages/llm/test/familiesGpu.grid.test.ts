@@ -16,7 +16,7 @@ const decoding = familyGoldens.filter((name) => readFamilyGolden(name).logits !=
 /** Experts, recurrent states with a cache. */
 const sample = ["gpt-oss", "jamba"];
 /** A latent cache, and more kinds of recurrent states and routings. */
-const more = ["deepseek2", "lfm2", "mamba2", "qwen2moe", "qwen35moe"];
+const more = ["deepseek2", "lfm2", "mamba2", "qwen35moe"];
 const onWebgpu = isWholeGrid ? decoding : isFullGrid ? [...sample, ...more] : sample;
 const onInterpreter = isWholeGrid ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
 if (!isFullGrid) test.skip.each([...more, "llama-moe as PTX"])("%s (not in the sample)", () => undefined);
