@@ -168,15 +168,16 @@ describe("generated WGSL", () => {
   test("one row, a few rows and many have forms of their own, and none has nothing to do", () => {
     const kernels = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    // 32 columns, 4 of them in each workgroup; rows by four.
-    expect([0, 1, 4, 5, 8, 9, 65].map(groups)).toEqual([
-      [0, 0, 0],
-      [8, 0, 0],
-      [0, 8, 0],
-      [0, 16, 0],
-      [0, 16, 0],
-      [0, 0, 1],
-      [0, 0, 2],
+    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles.
+    expect([0, 1, 4, 5, 8, 9, 64, 65].map(groups)).toEqual([
+      [0, 0, 0, 0],
+      [8, 0, 0, 0],
+      [0, 8, 0, 0],
+      [0, 16, 0, 0],
+      [0, 16, 0, 0],
+      [0, 0, 2, 0],
+      [0, 0, 8, 0],
+      [0, 0, 0, 2],
     ]);
   });
 
@@ -224,7 +225,7 @@ describe("products of one tensor", () => {
     expect(dispatched(kernels, 1)).toEqual([1, 192 / 4]);
     expect(dispatched(kernels, 4)).toEqual([4, 192 / 4]);
     expect(dispatched(kernels, 5)).toEqual([5, (2 * 192) / 4]);
-    expect(dispatched(kernels, 9)).toEqual([9, 1, 1, 1]);
+    expect(dispatched(kernels, 9)).toEqual([9, 128 / 16, 32 / 16, 32 / 16]);
     expect(dispatched(kernels, 0)).toEqual([]);
     for (const { bindings } of kernels) expect(bindings.length).toBeLessThanOrEqual(8);
   });

@@ -1,26 +1,28 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import { elementCount, tupleOf } from "@centella/core/backend";
 import { type Epilogue, roundingOf, type Siblings } from "@centella/gpu-kernels";
-import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
+import type { Capabilities } from "../device/capabilities.ts";
 import { storeText } from "../wgsl/epilogue.ts";
 import { input } from "../wgsl/module.ts";
 import type { Binding, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
+import { readsHalves } from "./shared/matrixTiles.ts";
 import { products, roundingDispatch } from "./shared/products.ts";
 import { readsUnits } from "./shared/roundedUnits.ts";
 import { maximum } from "./shared/shape.ts";
 import { siblingDispatches } from "./shared/siblingProducts.ts";
 
 export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
-  const options = { subgroup: subgroupLanes(capabilities) };
+  const options = { capabilities };
   return {
     epilogue: true,
     dispatches(call, params) {
       const [a, b] = tupleOf(call.inputs, 2);
       const type = roundingOf(b, params);
+      const depth = a.shape.at(-1);
+      const isFast =
+        readsUnits(b.dtype, type, capabilities) || (typeof depth === "number" && readsHalves(b.dtype, depth, params, capabilities));
+      if (isMatrix(a, b, params) && isFast) return siblingDispatches(singleProduct(call, params, type), capabilities);
       if (type === undefined) return products(call, params, { binding: input("a", 0), isPacked: false }, storeText(call.epilogue), options);
-      if (isMatrix(a, b, params) && readsUnits(b.dtype, type, capabilities)) {
-        return siblingDispatches(singleProduct(call, params, type), capabilities);
-      }
       const rounding = roundingDispatch(a, type, params.transposeA);
       const rounded: Binding = { name: "a", resource: roundedResource(a), access: "read", element: "f32" };
       const own = { ...params, transposeA: false };

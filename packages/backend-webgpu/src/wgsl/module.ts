@@ -34,7 +34,11 @@ export function defineDispatch<F extends FieldTypes>(parts: {
     "}",
     "",
   ].join("\n");
-  const code = /\bsubgroup[A-Z]/.test(text) ? `${subgroupDirectives}\n${text}` : text;
+  const directives = [
+    ...(/\bsubgroup[A-Z]/.test(text) ? [subgroupDirectives] : []),
+    ...(/\bsubgroupMatrix/.test(text) ? [matrixDirectives] : []),
+  ];
+  const code = [...directives, text].join("\n");
   return {
     code,
     bindings,
@@ -48,6 +52,10 @@ export function defineDispatch<F extends FieldTypes>(parts: {
 
 /** Directives of modules with subgroup operations. Kernels call them where all lanes of a subgroup do, which compilers cannot prove. */
 const subgroupDirectives = "enable subgroups;\ndiagnostic(off, subgroup_uniformity);";
+
+/** Directives of modules that multiply matrices of halves. */
+const matrixDirectives =
+  "enable f16;\nenable chromium_experimental_subgroup_matrix;\ndiagnostic(off, chromium.subgroup_matrix_uniformity);";
 
 /** Returns a dispatch whose bindings of these names are bound to other resources. */
 export function rebind(dispatch: Dispatch, resources: Readonly<Record<string, Resource>>): Dispatch {

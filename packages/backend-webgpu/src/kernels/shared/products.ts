@@ -1,11 +1,14 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
 import { elementCount, tupleOf } from "@centella/core/backend";
 import { type RoundedType, roundActivationsStep } from "@centella/gpu-kernels";
+import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
+import { columnProducts, mostByColumns } from "./columnProducts.ts";
 import { denseProducts } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
+import { matrixProducts } from "./matrixTiles.ts";
 import { fewestTiled, type RowCounts, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
 import { hasTileProduct, type TileParts, tileProducts } from "./tileProducts.ts";
@@ -16,6 +19,8 @@ export interface Left {
   readonly binding: Binding;
   /** Whether these are units, which packed dot products multiply. */
   readonly isPacked: boolean;
+  /** The same rows as halves, where subgroups multiply matrices of these. */
+  readonly halves?: Binding;
 }
 
 /** Rounds the rows of `a`, input 0, in scratch memory: the binding `y`. */
@@ -36,7 +41,7 @@ export function products(
   params: ParamsOf<"matmul">,
   left: Left,
   store: EpilogueText,
-  { forFew = true, subgroup }: { readonly forFew?: boolean; readonly subgroup: number },
+  { forFew = true, capabilities }: { readonly forFew?: boolean; readonly capabilities: Capabilities },
 ): readonly Dispatch[] {
   const [a, b] = tupleOf(call.inputs as readonly TensorSpec[], 2);
   const { output: y } = call;
@@ -53,10 +58,26 @@ export function products(
   if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasRowProduct(b.dtype, depth)) {
     const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
     const parts = { left: left.binding, isPacked: left.isPacked, dtype: b.dtype, depth, columns, store, rowsIn };
-    if (!hasTileProduct(b.dtype, depth)) return [...fewRows(parts, bounds, subgroup), ...denseProducts(dense, forMany)];
-    return [...fewRows(parts, bounds, subgroup), ...(most >= fewestTiled ? tileProducts(parts, most) : [])];
+    const few = fewRows(parts, bounds, subgroupLanes(capabilities));
+    if (!hasTileProduct(b.dtype, depth)) return [...few, ...denseProducts(dense, forMany)];
+    return [...few, ...(most >= fewestTiled ? severalRows(parts, bounds, left.halves, capabilities) : [])];
   }
   return denseProducts(dense, bounds);
+}
+
+/** Dispatches for runs of at least {@link fewestTiled} rows. */
+function severalRows(
+  parts: TileParts,
+  { least, most }: RowCounts,
+  halves: Binding | undefined,
+  capabilities: Capabilities,
+): readonly Dispatch[] {
+  const byColumns = { least: fewestTiled, most: mostByColumns };
+  const forMany = { least: Math.max(least, mostByColumns + 1), most };
+  return [
+    ...(least <= mostByColumns ? [columnProducts(parts, byColumns, capabilities)] : []),
+    ...(halves === undefined ? tileProducts(parts, forMany) : matrixProducts(parts, forMany, halves, capabilities)),
+  ];
 }
 
 /** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */

@@ -11,8 +11,11 @@ import {
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
+import { mostByColumns } from "./columnProducts.ts";
+import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { type Left, products, roundingDispatch } from "./products.ts";
+import { readsHalves } from "./matrixTiles.ts";
+import { type Left, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
 import { fewestTiled, type RowCounts, type RowResult, rowBytes, rowProducts } from "./rowProducts.ts";
@@ -56,7 +59,7 @@ export function siblingDispatches(siblings: Siblings, capabilities: Capabilities
     ...(alone === undefined ? before : before.map((dispatch) => forSeveralRows(dispatch, a.shape.slice(0, -1)))),
     ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, subgroup) : []),
     ...(!together || most >= fewestTiled
-      ? siblings.results.flatMap((result) => separately(a, result, leftOf, scratch, { forFew: !together, subgroup }))
+      ? siblings.results.flatMap((result) => separately(a, result, leftOf, scratch, { forFew: !together, capabilities }))
       : []),
   ];
 }
@@ -110,6 +113,7 @@ function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resourc
   const { a } = siblings;
   const subgroup = subgroupLanes(capabilities);
   const forms = formsOf(siblings, capabilities);
+  const products = siblings.results.flatMap((result) => result.products);
   const unrounded: Binding = { name: "a", resource: source, access: "read", element: "f32" };
   const lefts = forms.map(({ rounding, isPacked }, i): Left => {
     const resource = rounding === undefined ? source : scratch.take(isPacked ? unitBytes(mostElementsOf(a)) : floatBytes(a));
@@ -121,14 +125,29 @@ function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resourc
     if (!isPacked || !isUnitRounding(rounding)) return [rebind(roundingDispatch(a, rounding, false), { a: source, y: resource })];
     return [roundUnitsDispatch(a, rounding, unrounded, { ...unrounded, name: "y", resource }, subgroup)];
   });
-  const leftOf = (product: SiblingProduct): Left => {
+  const formIndex = (product: SiblingProduct): number => {
     const form = formOf(siblings, product, capabilities);
-    return elementAt(
-      lefts,
-      forms.findIndex((other) => isSameForm(form, other)),
-    );
+    return forms.findIndex((other) => isSameForm(form, other));
   };
-  return { lefts, leftOf, roundings };
+  const isHalved = (product: SiblingProduct): boolean => {
+    const depth = a.shape.at(-1);
+    return typeof depth === "number" && readsHalves(product.weight.dtype, depth, product.params, capabilities);
+  };
+  const halvedForms = rowCounts(a).most <= mostByColumns ? [] : products.filter(isHalved).map(formIndex);
+  const halves = lefts.map((_, i): Binding | undefined => {
+    if (!halvedForms.includes(i)) return undefined;
+    return { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
+  });
+  const halvings = lefts.flatMap((left, i) => {
+    const y = halves[i];
+    return y === undefined ? [] : [halfRowsDispatch(a, left, y, mostByColumns + 1)];
+  });
+  const leftOf = (product: SiblingProduct): Left => {
+    const [i, isRead] = [formIndex(product), isHalved(product)];
+    const own = halves[i];
+    return { ...elementAt(lefts, i), ...(isRead && own && { halves: own }) };
+  };
+  return { lefts, leftOf, roundings: [...roundings, ...halvings] };
 }
 
 function mostElementsOf({ shape }: TensorSpec): number {
@@ -246,7 +265,7 @@ function separately(
   { products: multiplied, epilogue, y }: SiblingResult,
   leftOf: (product: SiblingProduct) => Left,
   scratch: ScratchSlots,
-  options: { readonly forFew: boolean; readonly subgroup: number },
+  options: { readonly forFew: boolean; readonly capabilities: Capabilities },
 ): readonly Dispatch[] {
   const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
     return { name: `w${j}`, resource: scratch.take(floatBytes(output)), access: "read", element: "f32" };
@@ -255,12 +274,12 @@ function separately(
   const store = { ...last, bindings: [...waiting, ...last.bindings] };
   return multiplied.flatMap((product, j) => {
     const { input: index, weight, params, output } = product;
-    const { binding, isPacked } = leftOf(product);
-    const left: Left = { binding: { ...binding, name: "a" }, isPacked };
+    const found = leftOf(product);
+    const left: Left = { ...found, binding: { ...found.binding, name: "a" } };
     const target = waiting[j];
     const text = target === undefined ? store : storeText(undefined);
     const call = { inputs: [a, weight], output };
     const resources = { y: target?.resource ?? y, b: { kind: "input", index } } as const;
-    return products(call, params, left, text, options).map((dispatch) => rebind(dispatch, resources));
+    return productDispatches(call, params, left, text, options).map((dispatch) => rebind(dispatch, resources));
   });
 }

@@ -5,7 +5,7 @@ import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
-import { fewestTiled } from "./rowProducts.ts";
+import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
 import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
@@ -33,11 +33,12 @@ export interface TileParts {
   rowsIn(dims: DimValues): number;
 }
 
-/** Dispatches for runs of at least {@link fewestTiled} rows, of which there are at most `most`. */
-export function tileProducts(parts: TileParts, most: number): readonly Dispatch[] {
+/** Dispatches for runs of at least `least` rows, of which there are at most `most`. */
+export function tileProducts(parts: TileParts, { least, most }: RowCounts): readonly Dispatch[] {
+  if (most < least) return [];
   const largeTiles = (m: number): number => Math.ceil(m / 128) * Math.ceil(parts.columns / columns);
   const isLarge = (m: number): boolean => m >= 128 && largeTiles(m) >= enoughTiles;
-  return [tileDispatch(parts, 4, (m) => !isLarge(m)), ...(isLarge(most) ? [tileDispatch(parts, 8, isLarge)] : [])];
+  return [tileDispatch(parts, 4, (m) => m >= least && !isLarge(m)), ...(isLarge(most) ? [tileDispatch(parts, 8, isLarge)] : [])];
 }
 
 /** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
@@ -55,7 +56,7 @@ function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => bo
       const m = parts.rowsIn(dims);
       const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / columns);
       const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
-      return { groups: m >= fewestTiled && takes(m) ? groups : 0, values };
+      return { groups: takes(m) ? groups : 0, values };
     },
   });
 }

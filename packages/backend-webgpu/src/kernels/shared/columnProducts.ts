@@ -1,0 +1,92 @@
+import type { KernelLimits } from "../../device/capabilities.ts";
+import { WgslEmitter } from "../../wgsl/emitter.ts";
+import { defineDispatch, input, output } from "../../wgsl/module.ts";
+import { dotLoops } from "./dotLoops.ts";
+import type { Dispatch } from "./kernel.ts";
+import type { RowCounts } from "./rowProducts.ts";
+import { range } from "./shape.ts";
+import type { TileParts } from "./tileProducts.ts";
+import { rowElement } from "./weights.ts";
+
+/** How workgroups divide a product whose lanes have columns of their own. */
+interface ColumnForm {
+  /** Lanes of a workgroup: slices of the depth, each of `across` lanes. */
+  readonly lanes: number;
+  readonly across: number;
+  /** Columns of a lane, `across` apart: they share the loads of the rows. */
+  readonly columnsPerLane: number;
+  /** Rows that a lane multiplies each weight with. */
+  readonly rows: number;
+}
+
+/** Floats of a workgroup's memory in which slices add up: every device has them. */
+const sumCount = 4096;
+
+/** Workgroups that keep a device busy. */
+const enoughGroups = 128;
+
+/** Up to this many rows, {@link columnProducts} is faster than tiles. */
+export const mostByColumns = 64;
+
+function columnForm(columns: number, { maxLanes }: KernelLimits): ColumnForm {
+  const perGroup = columns / enoughGroups;
+  const form = { lanes: Math.min(512, maxLanes), rows: 16 };
+  if (perGroup < 32) return { ...form, across: 16, columnsPerLane: 1 };
+  return { ...form, across: 32, columnsPerLane: perGroup < 64 ? 1 : 2 };
+}
+
+/**
+ * A dispatch for runs of `least` to `most` rows. A lane decodes the weights of a column once and multiplies them with several rows, which
+ * all lanes of its slice read at the same place. Slices of a workgroup share the depth, step by step, and add up in a fixed order.
+ */
+export function columnProducts(parts: TileParts, { least, most }: RowCounts, limits: KernelLimits): Dispatch {
+  const { left, isPacked, dtype, depth, store } = parts;
+  const form = columnForm(parts.columns, limits);
+  const { lanes, across, columnsPerLane, rows } = form;
+  const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
+  k.lines.push(
+    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
+    // Neighbouring workgroups share columns, so weights are read from memory once.
+    `let firstRow = group % down * ${rows}u;`,
+    `let firstColumn = group / down * ${across * columnsPerLane}u;`,
+    `let sub = lane / ${across}u;`,
+    // Columns and rows beyond the last one are computed again and not stored.
+    ...range(columnsPerLane).map((c) => `let column${c} = min(firstColumn + ${c * across}u + lane % ${across}u, p.n - 1u);`),
+    ...range(rows).map((t) => `let row${t} = min(firstRow + ${t}u, p.m - 1u);`),
+    ...range(columnsPerLane * rows).map((i) => `var sum0_${i} = 0.0;`),
+  );
+  const loops = { lanes, lanesPerColumn: lanes / across, columnsPerLane, turns: 1, rows, subgroup: 1 };
+  dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, (name, index) => `${name}[${index}]`);
+  k.lines.push(...addedSlices(form));
+  return defineDispatch({
+    bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
+    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
+    lanes,
+    declarations: [...k.declarations, ...store.declarations, `var<workgroup> sums: array<f32, ${sumCount}>;`],
+    body: k.lines.join("\n"),
+    sizeIn(dims) {
+      const m = parts.rowsIn(dims);
+      const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / (across * columnsPerLane));
+      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
+      return { groups: m >= least && m <= most ? groups : 0, values };
+    },
+  });
+}
+
+/** Adds up the slices' sums in memory, as many rows of a column at a time as fit, and stores the results. */
+function addedSlices({ lanes, across, columnsPerLane, rows }: ColumnForm): readonly string[] {
+  const atOnce = Math.min(rows, sumCount / lanes);
+  const cells = atOnce * across;
+  const parts = range(columnsPerLane).flatMap((c) => range(rows / atOnce).map((part) => ({ c, first: part * atOnce })));
+  return parts.flatMap(({ c, first }, i) => [
+    ...(i === 0 ? [] : ["workgroupBarrier();"]),
+    ...range(atOnce).map((t) => `sums[(sub * ${atOnce}u + ${t}u) * ${across}u + lane % ${across}u] = sum0_${c * rows + first + t};`),
+    "workgroupBarrier();",
+    `for (var cell = lane; cell < ${cells}u; cell += ${lanes}u) {`,
+    `let i = firstRow + ${first}u + cell / ${across}u; let j = firstColumn + ${c * across}u + cell % ${across}u;`,
+    "var total = 0.0;",
+    `for (var slice = 0u; slice < ${lanes / across}u; slice++) { total += sums[slice * ${cells}u + cell]; }`,
+    "if (i < p.m && j < p.n) { store(i * p.n + j, total); }",
+    "}",
+  ]);
+}

@@ -1,0 +1,52 @@
+import { PipelineCache } from "../src/device/pipelines.ts";
+import type { Dispatch } from "../src/index.ts";
+
+const usage = { mapRead: 0x1, copyFrom: 0x4, copyTo: 0x8, uniform: 0x40, storage: 0x80 };
+
+/** A dispatch, and the names of the buffers that are bound to its bindings. */
+export interface BoundDispatch {
+  readonly dispatch: Dispatch;
+  readonly buffers: Readonly<Record<string, string>>;
+}
+
+/** Runs dispatches without symbolic dims in order, and reads buffer `result`. Buffers are filled, or have a number of bytes. */
+export async function runDispatches(
+  device: GPUDevice,
+  bound: readonly BoundDispatch[],
+  contents: Readonly<Record<string, Uint8Array<ArrayBuffer> | number>>,
+  result: string,
+): Promise<ArrayBuffer> {
+  const buffers = Object.fromEntries(
+    Object.entries(contents).map(([name, content]) => {
+      const size = typeof content === "number" ? content : content.byteLength;
+      const buffer = device.createBuffer({ size, usage: usage.storage | usage.copyFrom | usage.copyTo });
+      if (typeof content !== "number") device.queue.writeBuffer(buffer, 0, content);
+      return [name, buffer] as const;
+    }),
+  );
+  const pipelines = new PipelineCache(device);
+  const encoder = device.createCommandEncoder();
+  for (const { dispatch, buffers: names } of bound) {
+    const pipeline = await pipelines.get("test", dispatch);
+    const { groups, values } = dispatch.sizeIn({});
+    const uniforms = device.createBuffer({ size: 256, usage: usage.uniform | usage.copyTo });
+    device.queue.writeBuffer(
+      uniforms,
+      0,
+      Uint32Array.from(dispatch.uniforms, ({ name }) => values[name]!),
+    );
+    const bindings = [...dispatch.bindings.map(({ name }) => buffers[names[name]!]!), uniforms];
+    const entries = bindings.map((buffer, binding) => ({ binding, resource: { buffer } }));
+    const pass = encoder.beginComputePass();
+    pass.setPipeline(pipeline);
+    pass.setBindGroup(0, device.createBindGroup({ layout: pipelines.layout(dispatch), entries }));
+    pass.dispatchWorkgroups(groups);
+    pass.end();
+  }
+  const source = buffers[result]!;
+  const staging = device.createBuffer({ size: source.size, usage: usage.mapRead | usage.copyTo });
+  encoder.copyBufferToBuffer(source, 0, staging, 0, source.size);
+  device.queue.submit([encoder.finish()]);
+  await staging.mapAsync(usage.mapRead);
+  return staging.getMappedRange().slice(0);
+}
