@@ -29,7 +29,7 @@ export interface MatrixFunctions {
 }
 
 /** The functions of WGSL's experimental feature. */
-export function subgroupMatrixFunctions({ type, resultType, m, n, k }: SubgroupMatrixShape): MatrixFunctions {
+function subgroupMatrixFunctions({ type, resultType, m, n, k }: SubgroupMatrixShape): MatrixFunctions {
   const types = { left: `subgroup_matrix_left<${type}, ${k}, ${m}>`, right: `subgroup_matrix_right<${type}, ${n}, ${k}>` };
   return {
     element: "f16",
