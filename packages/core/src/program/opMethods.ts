@@ -1027,6 +1027,7 @@ export interface OpMethods<Handle, Result> {
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
        * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
        *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
+       *   A backend may then round the operands as for "half", which changes much less.
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
@@ -2695,6 +2696,7 @@ export interface ChainMethods<Handle> {
        *   products' magnitudes. A backend may also compute exactly, as the reference does.
        * - "ggml" first rounds each row of `a` as ggml's CPU code does. For a quantised `b` it rounds to the 8-bit blocks that ggml pairs with
        *   that type, which changes results by about 1e-2 relative. For f16 and bf16 it rounds to the type of `b`. For f32 it equals "f32".
+       *   A backend may then round the operands as for "half", which changes much less.
        * @defaultValue "f32"
        */
       readonly activations?: Activations;
