@@ -57,6 +57,8 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "llm 8": /^\d+ elements, similarity -?[01]\.\d\d\ntrue\n$/,
   "llm 9": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
   "model-fable 1": anyText,
+  "server 1": /^length 40\n$/,
+  "server 2": /^story 1024\n$/,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };
 

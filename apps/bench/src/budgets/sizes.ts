@@ -32,6 +32,11 @@ export function sizeFigures(): readonly Figure[] {
       unit: "KiB",
       measure: async () => exactly((await bundledBytes('export { compile, fromJsonSchema, vocabulary } from "@centella/grammar";')) / 1024),
     },
+    {
+      name: "JavaScript that answers requests, minified and gzipped",
+      unit: "KiB",
+      measure: async () => exactly((await handlerBytes()) / 1024),
+    },
   ];
 }
 
@@ -221,6 +226,11 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
   const gone = [...absent].filter((name) => !met.has(name));
   if (gone.length > 0) throw new Error(`page: expected dynamic imports of ${gone.join(", ")}, got none; take them off the list`);
   return bytes;
+}
+
+/** Size of a handler. The description of its paths is left out: service workers may not load code on demand. */
+async function handlerBytes(): Promise<number> {
+  return bundledBytes('export { createHandler } from "@centella/server";', leaveOut(new Set(["jsonSchema.js"]), new Set()));
 }
 
 /** Size of the download of a page with this module: the files that esbuild writes, each compressed. */

@@ -1,11 +1,12 @@
 // Preloaded where a README's program runs in Node: the host that its snippets were written for.
 import { register } from "node:module";
 
-/** Requests to hosts that READMEs name go to a server of the test; no other host is reached. */
+/** Requests to hosts that READMEs name go to a server of the test; no other machine is reached. */
 const standIns = ["example.com", "example.org", "huggingface.co"];
 const { fetch } = globalThis;
 globalThis.fetch = (input, init) => {
-  const { host, pathname, search } = new URL(input instanceof Request ? input.url : input);
+  const { host, hostname, pathname, search } = new URL(input instanceof Request ? input.url : input);
+  if (hostname === "127.0.0.1") return fetch(input, init);
   if (!standIns.includes(host)) throw new Error(`no stand-in for ${host}`);
   return fetch(new URL(pathname + search, process.env.README_SERVER), init);
 };

@@ -1,0 +1,29 @@
+import * as server from "@centella/server";
+import * as node from "@centella/server/node";
+import { test } from "vitest";
+import { callExports, excused } from "./harness.ts";
+
+const load = () => Promise.reject(new Error("not needed"));
+
+test("server: wrong arguments are typed errors", async () => {
+  await callExports("server", server, {
+    createHandler: [
+      {
+        models: { story: { load, isLazy: true, idleMs: 1000 } },
+        keys: [{ key: "secret", name: "a", maxRequests: 1, maxTokens: 10, maxContext: 100 }],
+        hosts: ["localhost"],
+        corsOrigins: ["https://example.com"],
+        maxQueue: 1,
+        maxQueuedTokens: 10,
+        queueTimeoutMs: 10,
+        requestTimeoutMs: 10,
+        maxBody: 1000,
+        pingMs: 1000,
+      },
+    ],
+  });
+  await callExports("server/node", node, {
+    prometheusMetrics: [{ names: ["vllm"], includesProcess: false }],
+    serve: excused("it opens ports"),
+  });
+});

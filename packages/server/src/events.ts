@@ -1,0 +1,87 @@
+import type { Timings, Usage } from "@centella/llm";
+import type { ApiErrorCode } from "./errors.ts";
+
+/** Why a text ended. "cancelled": its client left. */
+export type FinishKind = "stop" | "length" | "tool_calls" | "cancelled" | "error";
+
+/** The status of a response is known. The body of a stream follows. */
+export interface ResponseEvent {
+  readonly type: "response";
+  readonly requestId: string;
+  readonly method: string;
+  /** First path of the route, such as `/v1/models/{id}`, or "unknown". */
+  readonly route: string;
+  readonly status: number;
+  /** What was refused or failed, of statuses from 400. */
+  readonly error: ApiErrorCode | undefined;
+  /** Name of the API key, if keys are checked. */
+  readonly key: string | undefined;
+  readonly durationMs: number;
+}
+
+/** A generation or embedding entered the queue of its model. */
+export interface QueuedEvent {
+  readonly type: "queued";
+  readonly model: string;
+}
+
+/** A generation or embedding left the queue: it runs, or it gave up waiting. */
+export interface DequeuedEvent {
+  readonly type: "dequeued";
+  readonly model: string;
+  readonly queueMs: number;
+  readonly isAdmitted: boolean;
+}
+
+/** A generation or embedding has ended, and its sequence is free. */
+export interface ReleasedEvent {
+  readonly type: "released";
+  readonly model: string;
+}
+
+/** A text has ended. */
+export interface FinishedEvent {
+  readonly type: "finished";
+  readonly requestId: string;
+  readonly route: string;
+  readonly model: string;
+  readonly finish: FinishKind;
+  readonly queueMs: number;
+  readonly durationMs: number;
+  /** Absent for a text that failed or was cancelled before its end. */
+  readonly usage?: Usage | undefined;
+  readonly timings?: Timings | undefined;
+}
+
+/** A model was loaded, unloaded, or could not be loaded. */
+export interface ModelEvent {
+  readonly type: "model";
+  readonly name: string;
+  readonly state: "loading" | "loaded" | "unloaded" | "failed";
+  readonly error?: unknown;
+}
+
+/** The server failed in a way that clients are not told. */
+export interface FailureEvent {
+  readonly type: "failure";
+  readonly requestId: string;
+  readonly error: unknown;
+}
+
+/** What happens in a server, for metrics and logs. No event has a prompt or an answer. */
+export type ServerEvent = ResponseEvent | QueuedEvent | DequeuedEvent | ReleasedEvent | FinishedEvent | ModelEvent | FailureEvent;
+
+/** Listeners of a server's events. */
+export class Events {
+  readonly #listeners = new Set<(event: ServerEvent) => void>();
+
+  /** Calls `listener` with every later event. Returns a function that ends this. */
+  subscribe(listener: (event: ServerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(event: ServerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}

@@ -1,0 +1,211 @@
+import type { GenerateOptions, GenerationFinish, GenerationPart, Prompt } from "@centella/llm";
+import { ApiError } from "../errors.ts";
+import type { FinishKind } from "../events.ts";
+import type { Call } from "../http/route.ts";
+import type { Lease } from "../models/modelEntry.ts";
+import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
+import { mergeChoices } from "./choices.ts";
+import { Reservation } from "./reservation.ts";
+
+/** Texts to generate. */
+export interface AnswerRequest {
+  /** Name of the model. Default: the first one. */
+  readonly model: string | undefined;
+  readonly prompts: readonly Prompt[];
+  readonly options: GenerateOptions;
+  /** Texts for each prompt. Default 1. */
+  readonly choices?: number | undefined;
+  /** Lower numbers run first. Default 0. */
+  readonly priority?: number | undefined;
+}
+
+/** One or more texts that are generated for a request. Reading the parts drives the generation. */
+export class Answer {
+  readonly #call: Call;
+  readonly #request: AnswerRequest;
+  readonly #reservation: Reservation;
+  readonly #parts: AsyncGenerator<ChoicePart, void, undefined>;
+  #first: ChoicePart | undefined;
+
+  /**
+   * Waits for its turn and checks the request: what this throws happened before anything was computed.
+   * @throws {ApiError} for a model, prompt or option that cannot be used, and if the queue is full
+   */
+  static async start(call: Call, request: AnswerRequest): Promise<Answer> {
+    const reservation = await Reservation.open(call, request.model);
+    const answer = new Answer(call, request, reservation);
+    try {
+      checkBiases(request.options, reservation.lease);
+      const { value } = await answer.#parts.next();
+      answer.#first = value ?? undefined;
+      return answer;
+    } catch (error) {
+      reservation.release();
+      throw reservation.failure(error);
+    }
+  }
+
+  private constructor(call: Call, request: AnswerRequest, reservation: Reservation) {
+    this.#call = call;
+    this.#request = request;
+    this.#reservation = reservation;
+    this.#parts = this.#run();
+  }
+
+  get lease(): Lease {
+    return this.#reservation.lease;
+  }
+
+  /**
+   * The parts of all texts as they are computed. Leaving the loop ends the generation.
+   * @throws {ApiError} if the generation fails
+   */
+  async *parts(): AsyncGenerator<ChoicePart, void, undefined> {
+    try {
+      if (this.#first !== undefined) yield this.#first;
+      for (let next = await this.#parts.next(); !next.done; next = await this.#parts.next()) yield next.value;
+    } catch (error) {
+      throw this.#reservation.failure(error);
+    } finally {
+      await this.close();
+    }
+  }
+
+  /** The finish of each text. @throws as {@link parts} */
+  async finishes(): Promise<readonly AnswerFinish[]> {
+    const finishes: AnswerFinish[] = [];
+    for await (const { choice, part } of this.parts()) if (part.type === "finish") finishes[choice] = part;
+    this.#call.signal.throwIfAborted();
+    return finishes;
+  }
+
+  /** The reader has everything that was computed, and asks for no more. */
+  pause(): void {
+    this.#reservation.pause();
+  }
+
+  resume(): void {
+    this.#reservation.resume();
+  }
+
+  /** Ends what still runs, because its client left, and frees everything. */
+  async close(): Promise<void> {
+    this.#reservation.cancel();
+    await this.#parts.return();
+    this.#reservation.release();
+  }
+
+  /** All parts. Texts of one prompt begin once the first of them has computed it. */
+  #run(): AsyncGenerator<ChoicePart, void, undefined> {
+    const { prompts, choices = 1 } = this.#request;
+    return mergeChoices(
+      prompts.flatMap((_, prompt) =>
+        Array.from({ length: choices }, (_, i) => ({ after: i === 0 ? 0 : prompt * choices, open: () => this.#text(prompt, i) })),
+      ),
+    );
+  }
+
+  /** One text. The first part says that the prompt fits, before it is computed. */
+  async *#text(prompt: number, choice: number): AsyncGenerator<AnswerPart, void, undefined> {
+    const { prompts, options, priority = 0 } = this.#request;
+    const { lease, signal } = this.#reservation;
+    const startedAt = performance.now();
+    const tokens = estimatedTokens(prompts[prompt]!);
+    const permit = await this.#reservation.permit({ priority, tokens, isAdmitted: prompt + choice > 0 });
+    let finish: AnswerFinish | undefined;
+    let hasFailed = false;
+    try {
+      const session = lease.model.createSession();
+      // Ends this text alone.
+      const full = new AbortController();
+      const ending = this.#call.caller.maxContext === undefined ? signal : AbortSignal.any([signal, full.signal]);
+      const parts = session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: ending });
+      for await (const part of this.#limited(parts, () => full.abort())) {
+        if (part.type === "finish") finish = part;
+        yield part;
+      }
+    } catch (error) {
+      hasFailed = !signal.aborted;
+      throw error;
+    } finally {
+      this.#reservation.end(permit);
+      const { requestId, route, services } = this.#call;
+      const kind = hasFailed ? "error" : (finish?.kind ?? "cancelled");
+      const { usage, timings } = finish ?? {};
+      const durationMs = performance.now() - startedAt;
+      const { queueMs } = permit;
+      services.events.emit({ type: "finished", requestId, route, model: lease.name, finish: kind, queueMs, durationMs, usage, timings });
+    }
+  }
+
+  #options(options: GenerateOptions, choice: number): GenerateOptions {
+    const { maxTokens: cap = Number.MAX_SAFE_INTEGER } = this.#call.caller;
+    const { maxTokens = cap, seed } = options;
+    const most = Math.min(maxTokens, cap);
+    return {
+      ...options,
+      ...(most < Number.MAX_SAFE_INTEGER && { maxTokens: most }),
+      // Texts of one seed would be the same.
+      ...(seed !== undefined && { seed: seed + choice }),
+      progress: true,
+      onAbort: "keep",
+    };
+  }
+
+  /** Applies the caller's `maxContext`, counts the tokens of the reasoning, and names the end. */
+  async *#limited(parts: AsyncIterable<GenerationPart>, end: () => void): AsyncGenerator<AnswerPart, void, undefined> {
+    const { maxContext = Number.POSITIVE_INFINITY } = this.#call.caller;
+    let [reasoningTokens, context] = [0, 0];
+    for await (const part of parts) {
+      if (part.type === "finish") {
+        yield { ...part, kind: this.#reservation.isCancelled ? "cancelled" : kindOf(part), reasoningTokens };
+        continue;
+      }
+      if (part.type === "prefill") {
+        context = part.total;
+        if (context >= maxContext) throw tooLong(context, maxContext);
+      } else {
+        context += part.ids.length;
+        if (part.type === "reasoning") reasoningTokens += part.ids.length;
+        if (context >= maxContext) end();
+      }
+      yield part;
+    }
+  }
+}
+
+/** @throws {ApiError} 400 for a token that the model does not have */
+function checkBiases({ logitBias = {} }: GenerateOptions, { model }: Lease): void {
+  const { vocabSize } = model.info;
+  const unknown = Object.keys(logitBias).find((id) => !(Number(id) < vocabSize));
+  if (unknown === undefined) return;
+  throw new ApiError(400, "invalid_value", `logit_bias: expected ids of tokens below ${vocabSize}, got ${unknown}`, {
+    param: "logit_bias",
+  });
+}
+
+function tooLong(tokens: number, limit: number): ApiError {
+  return new ApiError(
+    400,
+    "context_length_exceeded",
+    `prompt: expected fewer than ${limit} tokens for this key, got ${tokens}; shorten it`,
+  );
+}
+
+function kindOf({ reason }: GenerationFinish): FinishKind {
+  if (reason === "toolCalls") return "tool_calls";
+  return reason === "eos" || reason === "stop" ? "stop" : "length";
+}
+
+/** A quarter of the characters. Ids count as they are. */
+function estimatedTokens(prompt: Prompt): number {
+  if (typeof prompt === "string") return prompt.length / 4;
+  if ("ids" in prompt) return prompt.ids.length;
+  if ("prefix" in prompt) return (prompt.prefix.length + prompt.suffix.length) / 4;
+  return prompt.reduce((sum, { content }) => sum + lengthOf(content) / 4, 0);
+}
+
+function lengthOf(content: unknown): number {
+  if (typeof content === "string") return content.length;
+  return Array.isArray(content) ? content.reduce((sum: number, { text }: { text: string }) => sum + text.length, 0) : 0;
+}

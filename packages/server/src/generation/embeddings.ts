@@ -1,0 +1,54 @@
+import { ApiError } from "../errors.ts";
+import type { Call } from "../http/route.ts";
+import { Reservation } from "./reservation.ts";
+
+/** Texts whose vectors are wanted. */
+export interface EmbeddingRequest {
+  readonly model: string | undefined;
+  readonly inputs: readonly (string | readonly number[])[];
+  /** Elements of each vector. Default: all. */
+  readonly dimensions?: number | undefined;
+  readonly priority?: number | undefined;
+}
+
+/** Vectors of texts. */
+export interface Embeddings {
+  /** Name of the model. */
+  readonly name: string;
+  /** Scaled to length 1. */
+  readonly vectors: readonly Float32Array[];
+  /** Number of tokens of all texts. */
+  readonly tokens: number;
+}
+
+/** Computes vectors. @throws {ApiError} */
+export async function embeddingsOf(call: Call, { model: given, inputs, dimensions, priority = 0 }: EmbeddingRequest): Promise<Embeddings> {
+  const reservation = await Reservation.open(call, given);
+  const { lease, signal } = reservation;
+  const { model, name } = lease;
+  try {
+    const texts = await Promise.all(
+      inputs.map(async (input) => (typeof input === "string" ? model.tokenizer.encodeAsync(input, { signal }) : input)),
+    );
+    const tokens = texts.reduce((sum, { length }) => sum + length, 0);
+    await reservation.permit({ tokens, priority });
+    const vectors = await model.embed(
+      texts.map((ids) => ({ ids })),
+      { signal },
+    );
+    return { name, tokens, vectors: dimensions === undefined ? vectors : vectors.map((vector) => shortened(vector, dimensions)) };
+  } catch (error) {
+    throw reservation.failure(error);
+  } finally {
+    reservation.release();
+  }
+}
+
+/** The first elements, scaled to length 1 again. */
+function shortened(vector: Float32Array, dimensions: number): Float32Array {
+  if (dimensions > vector.length)
+    throw new ApiError(400, "invalid_value", `dimensions: expected at most ${vector.length}, got ${dimensions}`, { param: "dimensions" });
+  const part = vector.slice(0, dimensions);
+  const length = Math.hypot(...part);
+  return length > 0 ? part.map((value) => value / length) : part;
+}

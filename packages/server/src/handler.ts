@@ -1,0 +1,157 @@
+import { type Context, Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import { CallerLoad } from "./admission/callerLoad.ts";
+import { ApiError, apiErrorOf } from "./errors.ts";
+import { Events } from "./events.ts";
+import { OpenRequests } from "./generation/openRequests.ts";
+import { type HandlerOptions, limitsOf } from "./handlerOptions.ts";
+import type { Route } from "./http/route.ts";
+import { ModelStore } from "./models/modelStore.ts";
+import { formOf, routes } from "./routes.ts";
+import { checkHost, isAllowedOrigin } from "./security/hosts.ts";
+import { anyone, type Caller, Keys } from "./security/keys.ts";
+import type { Services } from "./services.ts";
+
+/** What a listener knows of a request. */
+export interface Connection {
+  /** Names of the machine that requests may have in `Host`. Default: any. */
+  readonly hosts?: readonly string[] | undefined;
+}
+
+/** Options of {@link Handler.close}. */
+export interface CloseOptions {
+  /** Milliseconds for which open requests may go on. Default 30,000. */
+  readonly drainMs?: number | undefined;
+}
+
+/** A server without a listener: a function from requests to responses. */
+export interface Handler {
+  /** Whether requests need an API key. */
+  readonly hasKeys: boolean;
+  readonly events: Events;
+  fetch(request: Request, connection?: Connection): Promise<Response>;
+  /** Refuses further requests with status 503, waits for the open ones, and disposes of the models that the handler has loaded. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+interface Variables {
+  readonly requestId: string;
+  readonly caller: Caller;
+  readonly route: string;
+  readonly error: ApiError;
+}
+
+type RequestContext = Context<{ Bindings: Connection; Variables: Variables }>;
+
+/**
+ * Creates a handler for the APIs of OpenAI, Anthropic, Ollama and llama-server.
+ * @throws {ArgumentError} for an unknown option or a value outside its range
+ */
+export function createHandler(options: HandlerOptions): Handler {
+  const limits = limitsOf(options);
+  const events = new Events();
+  const { metrics } = options;
+  if (metrics !== undefined) events.subscribe((event) => metrics.record(event));
+  const models = new ModelStore(options.models, limits, events);
+  const services: Services = { models, events, limits, metrics, callers: new CallerLoad(), open: new OpenRequests(), isDraining: false };
+  const keys = new Keys(options.keys ?? []);
+  const app = new Hono<{ Bindings: Connection; Variables: Variables }>();
+  const publicPaths = new Set(routes.flatMap(({ isPublic, paths }) => (isPublic ? paths : [])));
+
+  app.use(async (c, next) => {
+    const startedAt = performance.now();
+    c.set("requestId", requestIdOf(c.req.raw));
+    await next();
+    c.header("x-request-id", c.get("requestId"));
+    const { method, path } = c.req;
+    const caller: Caller | undefined = c.get("caller");
+    const error: ApiError | undefined = c.get("error");
+    events.emit({
+      type: "response",
+      requestId: c.get("requestId"),
+      method,
+      route: c.get("route") ?? (publicPaths.has(path) ? path : "unknown"),
+      status: c.res.status,
+      key: keys.isEmpty ? undefined : caller?.name,
+      error: error?.code,
+      durationMs: performance.now() - startedAt,
+    });
+  });
+  app.use(
+    cors({
+      origin: (origin) => (isAllowedOrigin(origin, options.corsOrigins ?? []) ? origin : null),
+      exposeHeaders: ["x-request-id", "retry-after"],
+    }),
+  );
+  app.use(async (c, next) => {
+    const hosts = options.hosts ?? c.env?.hosts;
+    if (hosts !== undefined) checkHost(c.req.raw, hosts);
+    if (!publicPaths.has(c.req.path)) c.set("caller", await keys.callerOf(c.req.raw));
+    await next();
+  });
+  app.use(
+    bodyLimit({
+      maxSize: limits.maxBody,
+      onError: () => {
+        throw new ApiError(413, "body_too_large", `body: expected at most ${limits.maxBody} bytes, got more`);
+      },
+    }),
+  );
+  for (const route of routes)
+    app.on(
+      route.method,
+      route.paths.map((path) => path.replace(/\{(\w+)\}/g, ":$1{.+}")),
+      (c) => respond(c, route, services),
+    );
+  app.notFound((c) => failed(c, new ApiError(404, "not_found", `expected a path of this server, got ${c.req.method} ${c.req.path}`)));
+  app.onError((error, c) => failed(c, error, events));
+  return {
+    hasKeys: !keys.isEmpty,
+    events,
+    fetch: async (request, connection = {}) => app.fetch(request, connection),
+    close: ({ drainMs = 30_000 } = {}) => close(services, drainMs),
+  };
+}
+
+/** The client's own id, if it is harmless in logs, or a new one. */
+function requestIdOf({ headers }: Request): string {
+  const given = headers.get("x-request-id");
+  return given !== null && /^[\w.-]{1,128}$/.test(given) ? given : crypto.randomUUID();
+}
+
+async function respond(c: RequestContext, route: Route, services: Services): Promise<Response> {
+  c.set("route", route.paths[0]!);
+  if (services.isDraining && !route.isPublic)
+    throw new ApiError(503, "draining", "expected a server that accepts requests, got one that is shutting down", { retryAfter: 5 });
+  const body = route.schema === undefined ? undefined : await jsonOf(c.req.raw);
+  const { signal } = c.req.raw;
+  const caller: Caller | undefined = c.get("caller");
+  const params = Object.fromEntries(Object.entries(c.req.param()).map(([name, value]) => [name, String(value)]));
+  return route.handle({ requestId: c.get("requestId"), route: route.paths[0]!, params, caller: caller ?? anyone, services, signal }, body);
+}
+
+/** @throws {ApiError} 400 */
+async function jsonOf(request: Request): Promise<unknown> {
+  const text = await request.text();
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ApiError(400, "invalid_json", `body: expected JSON, got ${text === "" ? "nothing" : (error as Error).message}`);
+  }
+}
+
+function failed(c: RequestContext, thrown: unknown, events?: Events): Response {
+  const error = apiErrorOf(thrown);
+  const requestId = c.get("requestId");
+  c.set("error", error);
+  if (error.status >= 500 && error.status !== 503) events?.emit({ type: "failure", requestId, error: error.cause ?? error });
+  const headers = error.retryAfter === undefined ? {} : { "retry-after": String(error.retryAfter) };
+  return Response.json(formOf(c.req.path).error(error, requestId), { status: error.status, headers });
+}
+
+async function close(services: Services, drainMs: number): Promise<void> {
+  services.isDraining = true;
+  await services.open.drain(drainMs);
+  await services.models.close();
+}

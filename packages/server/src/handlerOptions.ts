@@ -1,0 +1,82 @@
+import { ArgumentError } from "@centella/quant";
+import {
+  boolean,
+  callback,
+  checkOptions,
+  describe,
+  isRecord,
+  type Kinds,
+  kind,
+  list,
+  listOf,
+  nonEmptyString,
+  object,
+  printable,
+  whole,
+  within,
+} from "@centella/quant/checks";
+import { defaultLimits, type Limits } from "./limits.ts";
+import type { MetricsSource } from "./metricsSource.ts";
+import type { ModelLoader } from "./models/modelEntry.ts";
+import type { ServedModel } from "./models/modelStore.ts";
+import type { ApiKey } from "./security/keys.ts";
+
+/** Options of `createHandler`. Bounds that are not given are those of `defaultLimits`. */
+export interface HandlerOptions extends Partial<Limits> {
+  /** Models by the names that requests use. Requests without a name get the first one. */
+  readonly models: Readonly<Record<string, ServedModel>>;
+  /** API keys, of which every request but those of `/health` needs one. Default: requests need no key. */
+  readonly keys?: readonly ApiKey[] | undefined;
+  /** Host names that requests may have in `Host`. Default: those that the listener allows. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Origins of pages that may read responses, besides those of the machine itself. `"*"` allows all. */
+  readonly corsOrigins?: readonly string[] | undefined;
+  /** What answers `/metrics`. Default: nothing, and `/metrics` is 501. */
+  readonly metrics?: MetricsSource | undefined;
+}
+
+const atLeastOne = kind("an object with at least one model", (value) => isRecord(value) && Object.keys(value).length > 0);
+
+const kinds: Kinds<HandlerOptions> = {
+  models: atLeastOne,
+  keys: list,
+  hosts: listOf("host names", nonEmptyString),
+  corsOrigins: listOf("origins", nonEmptyString),
+  metrics: object,
+  maxQueue: whole(0),
+  maxQueuedTokens: within(0),
+  queueTimeoutMs: within(0),
+  requestTimeoutMs: within(1),
+  maxBody: whole(1),
+  pingMs: within(1),
+};
+
+const keyKinds: Kinds<ApiKey> = {
+  key: nonEmptyString,
+  name: nonEmptyString,
+  maxRequests: whole(1),
+  maxTokens: whole(1),
+  maxContext: whole(1),
+};
+
+const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: within(0) };
+
+/** @throws {ArgumentError} for what is neither a model nor a loader */
+function checkModel(where: string, served: ServedModel): void {
+  if (isRecord(served) && "load" in served) checkOptions(where, served as ModelLoader, loaderKinds);
+  else if (!isRecord(served) || !callback.accepts(served.createSession) || !isRecord(served.info))
+    throw new ArgumentError(where, "a loaded model, or { load }", describe(served));
+}
+
+/** Checks the options and fills in the limits. @throws {ArgumentError} */
+export function limitsOf(options: HandlerOptions): Limits {
+  checkOptions("createHandler", options, kinds);
+  if (options.models === undefined) throw new ArgumentError("createHandler", "models", describe(undefined));
+  for (const [name, served] of Object.entries(options.models)) checkModel(`createHandler.models.${printable(name)}`, served);
+  for (const [i, key] of (options.keys ?? []).entries()) {
+    checkOptions(`createHandler.keys[${i}]`, key, keyKinds);
+    if (key.key === undefined) throw new ArgumentError(`createHandler.keys[${i}]`, "a key", describe(undefined));
+  }
+  const names = Object.keys(defaultLimits) as (keyof Limits)[];
+  return { ...defaultLimits, ...Object.fromEntries(names.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]]))) };
+}

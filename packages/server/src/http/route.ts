@@ -1,0 +1,58 @@
+import type { Caller } from "../security/keys.ts";
+import type { Services } from "../services.ts";
+import type { ApiForm } from "./apiForm.ts";
+import { type BodyOf, type FieldTable, parseBody, type Shape, schemaOf } from "./fields.ts";
+
+/** A request, apart from its body. */
+export interface Call {
+  readonly requestId: string;
+  /** First path of the route. */
+  readonly route: string;
+  /** Parts of the path in braces, by name. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly caller: Caller;
+  readonly services: Services;
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal;
+}
+
+/** A route as its API defines it. */
+export interface RouteDefinition<Used extends Shape> {
+  readonly api: ApiForm;
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Paths of the same route. Parts in braces are parameters. */
+  readonly paths: readonly string[];
+  readonly summary: string;
+  /** Whether it needs no API key. */
+  readonly isPublic?: boolean;
+  /** Fields of the body of a POST request. */
+  readonly fields?: FieldTable<Used>;
+  handle(call: Call, body: BodyOf<Used>): Promise<Response> | Response;
+}
+
+/** A route, checked and called with a parsed JSON body. */
+export interface Route extends Omit<RouteDefinition<Shape>, "handle"> {
+  /** Schema of the body, if the route has one. */
+  readonly schema: ReturnType<typeof schemaOf> | undefined;
+  /** @throws {ApiError} for a body that does not fit; what the handler throws */
+  handle(call: Call, body: unknown): Promise<Response>;
+}
+
+/** Types a route's handler by its fields. */
+export function route<Used extends Shape>(definition: RouteDefinition<Used>): Route {
+  const { fields, handle, ...rest } = definition;
+  const schema = fields && schemaOf(fields);
+  return {
+    ...rest,
+    ...(fields !== undefined && { fields }),
+    schema,
+    async handle(call, body) {
+      return handle(call, schema === undefined ? ({} as BodyOf<Used>) : parseBody(fields!, schema, body));
+    },
+  };
+}
+
+/** A JSON response. */
+export function json(body: object, status = 200): Response {
+  return Response.json(body, { status });
+}

@@ -1,0 +1,72 @@
+import { apiErrorOf } from "../errors.ts";
+import type { Answer } from "../generation/answer.ts";
+import type { ApiForm } from "./apiForm.ts";
+import type { Call } from "./route.ts";
+
+/** How a stream is written. */
+export interface StreamFormat {
+  readonly api: ApiForm;
+  readonly contentType: "text/event-stream" | "application/x-ndjson";
+  /** Keeps a silent connection open. */
+  readonly ping?: string;
+}
+
+/** Server-sent events, with comments as pings. */
+export function serverSentEvents(api: ApiForm): StreamFormat {
+  return { api, contentType: "text/event-stream", ping: ": ping\n\n" };
+}
+
+/**
+ * A response that is written as it is read: a slow reader slows its own texts down. A client that leaves ends them. A failure is the last chunk.
+ */
+export function streamResponse(
+  call: Call,
+  answer: Answer,
+  chunks: AsyncGenerator<string, void, undefined>,
+  format: StreamFormat,
+): Response {
+  const { events, limits } = call.services;
+  const encoder = new TextEncoder();
+  let pings: ReturnType<typeof setInterval> | undefined;
+  let isSilent = false;
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const { ping } = format;
+      if (ping === undefined) return;
+      pings = setInterval(() => {
+        if (isSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(ping));
+        isSilent = true;
+      }, limits.pingMs);
+    },
+    async pull(controller) {
+      answer.resume();
+      const text = await nextChunk();
+      answer.pause();
+      isSilent = false;
+      if (text !== undefined) controller.enqueue(encoder.encode(text));
+      else {
+        clearInterval(pings);
+        controller.close();
+      }
+    },
+    async cancel() {
+      clearInterval(pings);
+      await answer.close();
+    },
+  });
+  let hasFailed = false;
+  async function nextChunk(): Promise<string | undefined> {
+    if (hasFailed) return undefined;
+    try {
+      const { value } = await chunks.next();
+      return value ?? undefined;
+    } catch (thrown) {
+      hasFailed = true;
+      const error = apiErrorOf(thrown);
+      if (error.status >= 500) events.emit({ type: "failure", requestId: call.requestId, error });
+      return format.api.errorChunk(error, call.requestId);
+    }
+  }
+  // Proxies such as nginx would collect the chunks otherwise.
+  return new Response(body, { headers: { "content-type": format.contentType, "cache-control": "no-cache", "x-accel-buffering": "no" } });
+}

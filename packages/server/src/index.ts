@@ -1,0 +1,20 @@
+export { ApiError, type ApiErrorCode, type ApiErrorDetails } from "./errors.ts";
+export type {
+  DequeuedEvent,
+  Events,
+  FailureEvent,
+  FinishedEvent,
+  FinishKind,
+  ModelEvent,
+  QueuedEvent,
+  ReleasedEvent,
+  ResponseEvent,
+  ServerEvent,
+} from "./events.ts";
+export { type CloseOptions, type Connection, createHandler, type Handler } from "./handler.ts";
+export type { HandlerOptions } from "./handlerOptions.ts";
+export { defaultLimits, type Limits } from "./limits.ts";
+export type { MetricsSource } from "./metricsSource.ts";
+export type { LoadContext, ModelLoader } from "./models/modelEntry.ts";
+export type { ServedModel } from "./models/modelStore.ts";
+export type { ApiKey } from "./security/keys.ts";

@@ -1,0 +1,16 @@
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../http/route.ts";
+import { openaiForm } from "../openai/form.ts";
+
+export const metrics: Route = route({
+  api: openaiForm,
+  method: "GET",
+  paths: ["/metrics"],
+  summary: "Metrics for Prometheus.",
+  async handle({ services }) {
+    const { metrics: source } = services;
+    if (source === undefined)
+      throw new ApiError(501, "not_enabled", "expected a server with metrics, got one without; start it with metrics");
+    return new Response(await source.render(), { headers: { "content-type": source.contentType } });
+  },
+});

@@ -1,0 +1,39 @@
+import { fingerprintOf } from "../generation/fingerprint.ts";
+import { json, type Route, route } from "../http/route.ts";
+import { openaiForm } from "../openai/form.ts";
+
+export const props: Route = route({
+  api: openaiForm,
+  method: "GET",
+  paths: ["/props"],
+  summary: "Properties of the first model.",
+  async handle({ services }) {
+    const lease = await services.models.entry().use();
+    try {
+      const { info } = lease.model;
+      return json({
+        default_generation_settings: { n_ctx: info.contextLength, params: info.sampling },
+        total_slots: info.sequences,
+        model_alias: lease.name,
+        chat_template: info.hasChatTemplate ? lease.model.chatTemplate.source : "",
+        modalities: { vision: false, audio: false },
+        build_info: fingerprintOf(lease),
+      });
+    } finally {
+      lease.release();
+    }
+  },
+});
+
+export const slots: Route = route({
+  api: openaiForm,
+  method: "GET",
+  paths: ["/slots"],
+  summary: "The sequences of the first model.",
+  handle({ services }) {
+    const entry = services.models.entry();
+    const { running } = entry.load;
+    const { sequences = 0, contextLength = 0 } = entry.current?.info ?? {};
+    return json(Array.from({ length: sequences }, (_, id) => ({ id, n_ctx: contextLength, is_processing: id < running })) as object);
+  },
+});

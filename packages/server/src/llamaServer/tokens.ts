@@ -1,0 +1,62 @@
+import * as z from "zod/mini";
+import { json, type Route, route } from "../http/route.ts";
+import { openaiForm } from "../openai/form.ts";
+
+const tokenizeFields = {
+  model: z.optional(z.string()),
+  content: z.string(),
+  /** Add the tokens that begin and end a text for this model. Default false. */
+  add_special: z.optional(z.boolean()),
+  /** Whether the text of control tokens counts as these tokens. Default true. */
+  parse_special: z.optional(z.boolean()),
+  /** Give the text of each token, too. */
+  with_pieces: z.optional(z.boolean()),
+};
+
+export const tokenize: Route = route({
+  api: openaiForm,
+  method: "POST",
+  paths: ["/tokenize"],
+  summary: "Ids of the tokens of a text.",
+  fields: { used: tokenizeFields },
+  async handle(
+    { services, signal },
+    { model: name, content, add_special: addSpecial = false, parse_special: parseSpecial = true, with_pieces: withPieces },
+  ) {
+    const lease = await services.models.entry(name).use();
+    try {
+      const { tokenizer } = lease.model;
+      const ids = [...(await tokenizer.encodeAsync(content, { addSpecial, parseSpecial, signal }))];
+      return json({ tokens: withPieces ? ids.map((id) => ({ id, piece: pieceOf(tokenizer.tokenBytes(id)) })) : ids });
+    } finally {
+      lease.release();
+    }
+  },
+});
+
+/** Text, or bytes that are no text. */
+function pieceOf(bytes: Uint8Array): string | readonly number[] {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return [...bytes];
+  }
+}
+
+const detokenizeFields = { model: z.optional(z.string()), tokens: z.array(z.int().check(z.minimum(0))) };
+
+export const detokenize: Route = route({
+  api: openaiForm,
+  method: "POST",
+  paths: ["/detokenize"],
+  summary: "The text of tokens.",
+  fields: { used: detokenizeFields },
+  async handle({ services }, { model: name, tokens }) {
+    const lease = await services.models.entry(name).use();
+    try {
+      return json({ content: lease.model.tokenizer.decode(tokens, { skipSpecial: false }) });
+    } finally {
+      lease.release();
+    }
+  },
+});

@@ -1,0 +1,176 @@
+import type { Model } from "@centella/llm";
+import { Admission } from "../admission/admission.ts";
+import { ApiError } from "../errors.ts";
+import type { Events } from "../events.ts";
+import type { Limits } from "../limits.ts";
+
+/** What a loader gets. */
+export interface LoadContext {
+  /** Aborted when the server closes. */
+  readonly signal: AbortSignal;
+  /** Reports the progress, for `/health`. */
+  onProgress(done: number, total: number): void;
+}
+
+/** A model that the server loads. */
+export interface ModelLoader {
+  load(context: LoadContext): Promise<Model>;
+  /** Load the model when the first request needs it, not at the start. Default false. */
+  readonly isLazy?: boolean | undefined;
+  /** Milliseconds without a request after which the model is disposed of. The next request loads it again. Default: never. */
+  readonly idleMs?: number | undefined;
+}
+
+/** A model in use. It is not unloaded before its release. */
+export interface Lease {
+  readonly name: string;
+  readonly model: Model;
+  readonly admission: Admission;
+  release(): void;
+}
+
+interface Loaded {
+  readonly model: Model;
+  readonly admission: Admission;
+}
+
+/** A model under its name: loaded, or to be loaded. */
+export class ModelEntry {
+  readonly name: string;
+  /** Time at which the server began to offer the model, in seconds since 1970. */
+  readonly created: number = Math.floor(Date.now() / 1000);
+  readonly #loader: ModelLoader | undefined;
+  readonly #limits: Limits;
+  readonly #events: Events;
+  readonly #closing = new AbortController();
+  #loaded: Loaded | undefined;
+  #loading: Promise<Loaded> | undefined;
+  #progress = 0;
+  #failure: unknown;
+  #isStarting = false;
+  #users = 0;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(name: string, served: Model | ModelLoader, limits: Limits, events: Events) {
+    this.name = name;
+    this.#limits = limits;
+    this.#events = events;
+    this.#loader = "load" in served ? served : undefined;
+    if (!("load" in served)) this.#loaded = this.#opened(served);
+    else if (served.isLazy !== true) void this.#start();
+  }
+
+  get state(): "unloaded" | "loading" | "loaded" | "failed" {
+    if (this.#loaded !== undefined) return "loaded";
+    if (this.#loading !== undefined) return "loading";
+    return this.#failure === undefined ? "unloaded" : "failed";
+  }
+
+  /** Whether the model is being loaded because the server starts. */
+  get isStarting(): boolean {
+    return this.#isStarting;
+  }
+
+  /** Progress of loading, from 0 to 1. */
+  get progress(): number {
+    return this.#progress;
+  }
+
+  /** The model, if it is loaded. */
+  get current(): Model | undefined {
+    return this.#loaded?.model;
+  }
+
+  /** Requests that run and wait. */
+  get load(): { readonly running: number; readonly waiting: number } {
+    const { running = 0, waiting = 0 } = this.#loaded?.admission ?? {};
+    return { running, waiting };
+  }
+
+  /**
+   * The model, until the lease is released. A model that is not loaded is loaded first.
+   * @throws {ApiError} 503 while the server starts, and if the model cannot be loaded
+   */
+  async use(): Promise<Lease> {
+    if (this.#isStarting)
+      throw new ApiError(503, "loading", `model ${this.name}: expected a loaded model, got one that is loading; try again later`, {
+        retryAfter: 2,
+      });
+    this.#users++;
+    clearTimeout(this.#idle);
+    try {
+      const { model, admission } = this.#loaded ?? (await (this.#loading ?? this.#load()));
+      let isOver = false;
+      const release = (): void => {
+        if (!isOver) this.#leave();
+        isOver = true;
+      };
+      return { name: this.name, model, admission, release };
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+  }
+
+  /** Disposes of the model if the server has loaded it. */
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    this.#closing.abort(new ApiError(503, "draining", "the server is shutting down"));
+    await this.#loading?.catch(() => undefined);
+    await this.#unload();
+  }
+
+  #opened(model: Model): Loaded {
+    return { model, admission: new Admission(model.info.sequences, this.#limits) };
+  }
+
+  async #start(): Promise<void> {
+    this.#isStarting = true;
+    // A failure is the entry's state.
+    await this.#load().catch(() => undefined);
+    this.#isStarting = false;
+  }
+
+  #load(): Promise<Loaded> {
+    this.#progress = 0;
+    this.#failure = undefined;
+    this.#loading = this.#loadNow().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  async #loadNow(): Promise<Loaded> {
+    const { name } = this;
+    this.#events.emit({ type: "model", name, state: "loading" });
+    try {
+      const model = await this.#loader!.load({
+        signal: this.#closing.signal,
+        onProgress: (done, total) => {
+          this.#progress = total > 0 ? done / total : 0;
+        },
+      });
+      this.#loaded = this.#opened(model);
+      this.#events.emit({ type: "model", name, state: "loaded" });
+      return this.#loaded;
+    } catch (error) {
+      this.#failure = error;
+      this.#events.emit({ type: "model", name, state: "failed", error });
+      throw new ApiError(503, "internal_error", `model ${name}: expected a model that can be loaded, got a failure`, { cause: error });
+    }
+  }
+
+  #leave(): void {
+    this.#users--;
+    const idleMs = this.#loader?.idleMs;
+    if (this.#users === 0 && idleMs !== undefined && this.#loaded !== undefined) this.#idle = setTimeout(() => void this.#unload(), idleMs);
+  }
+
+  async #unload(): Promise<void> {
+    if (this.#loader === undefined || this.#loaded === undefined) return;
+    const { model } = this.#loaded;
+    this.#loaded = undefined;
+    await model.dispose();
+    this.#events.emit({ type: "model", name: this.name, state: "unloaded" });
+  }
+}

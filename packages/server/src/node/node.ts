@@ -1,0 +1,3 @@
+export type { MetricNames } from "./metricTable.ts";
+export { type MetricsOptions, prometheusMetrics } from "./prometheusMetrics.ts";
+export { type Listener, type ListenOptions, serve } from "./serve.ts";

@@ -1,0 +1,96 @@
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { ArgumentError } from "@centella/quant";
+import { boolean, checkOptions, describe, type Kinds, listOf, nonEmptyString, whole, within } from "@centella/quant/checks";
+import { createAdaptorServer } from "@hono/node-server";
+import type { CloseOptions, Handler } from "../handler.ts";
+import { isLoopback, loopbackHosts } from "../security/hosts.ts";
+
+/** Options of {@link serve}. Times are in milliseconds. */
+export interface ListenOptions {
+  /** Default: the machine itself, `127.0.0.1`. */
+  readonly host?: string | undefined;
+  /** Default 8080. 0 is a free port. */
+  readonly port?: number | undefined;
+  /** Path of a Unix socket, in place of host and port. */
+  readonly socket?: string | undefined;
+  /** Listen on other hosts without API keys. Default false. */
+  readonly isOpen?: boolean | undefined;
+  /** Host names that requests may have in `Host`. Default: those of the machine itself, if it is the host; otherwise any. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Connections at the same time; more are closed at once. Default 10,000. */
+  readonly maxConnections?: number | undefined;
+  /** Longest time for the headers of a request. Default 10,000. */
+  readonly headersTimeoutMs?: number | undefined;
+  /** Longest time for a whole request. Default 60,000. */
+  readonly bodyTimeoutMs?: number | undefined;
+}
+
+/** A server that listens. */
+export interface Listener {
+  /** `http://127.0.0.1:8080`, or the path of the socket. */
+  readonly url: string;
+  /** Closes the handler while `/health` says that the server drains, then stops to listen. */
+  close(options?: CloseOptions): Promise<void>;
+}
+
+const kinds: Kinds<ListenOptions> = {
+  host: nonEmptyString,
+  port: whole(0, 65_535),
+  socket: nonEmptyString,
+  isOpen: boolean,
+  hosts: listOf("host names", nonEmptyString),
+  maxConnections: whole(1),
+  headersTimeoutMs: within(1),
+  bodyTimeoutMs: within(1),
+};
+
+/**
+ * Listens for requests.
+ * @throws {ArgumentError} for a host that others can reach, without API keys and without `isOpen`; the error of listening
+ */
+export async function serve(handler: Handler, options: ListenOptions = {}): Promise<Listener> {
+  checkOptions("serve", options, kinds);
+  const { host = "127.0.0.1", port = 8080, socket, isOpen = false, maxConnections = 10_000 } = options;
+  const isLocal = socket !== undefined || isLoopback(host);
+  if (!isLocal && !handler.hasKeys && !isOpen)
+    throw new ArgumentError("serve", "API keys for a host that others can reach", describe(host), "pass keys, or isOpen: true");
+  const hosts = options.hosts ?? (socket === undefined && isLocal ? loopbackHosts : undefined);
+  const { headersTimeoutMs = 10_000, bodyTimeoutMs = 60_000 } = options;
+  const server = createAdaptorServer({
+    fetch: (request) => handler.fetch(request, { hosts }),
+    overrideGlobalObjects: false,
+    serverOptions: {
+      headersTimeout: headersTimeoutMs,
+      requestTimeout: bodyTimeoutMs,
+      connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+    },
+  }) as Server;
+  server.maxConnections = maxConnections;
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(socket === undefined ? { host, port } : { path: socket }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+  return { url: urlOf(server, host), close: (closing = {}) => close(server, handler, closing) };
+}
+
+function urlOf(server: Server, host: string): string {
+  const address = server.address() as AddressInfo | string;
+  if (typeof address === "string") return address;
+  return `http://${host.includes(":") ? `[${host.replace(/[[\]]/g, "")}]` : host}:${address.port}`;
+}
+
+/** Milliseconds for the last bytes of responses. */
+const lingerMs = 1000;
+
+async function close(server: Server, handler: Handler, options: CloseOptions): Promise<void> {
+  await handler.close(options);
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), lingerMs);
+  await closed;
+  clearTimeout(timer);
+}

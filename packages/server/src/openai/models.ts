@@ -1,0 +1,42 @@
+import { json, type Route, route } from "../http/route.ts";
+import type { ModelEntry } from "../models/modelEntry.ts";
+import { openaiForm } from "./form.ts";
+
+function modelOf({ name, created, current, state }: ModelEntry): object {
+  const info = current?.info;
+  return {
+    id: name,
+    object: "model",
+    created,
+    owned_by: "centella",
+    status: { value: state },
+    ...(info !== undefined && {
+      meta: {
+        name: info.name,
+        architecture: info.architecture,
+        quantization: info.quantization,
+        n_params: info.parameters,
+        n_vocab: info.vocabSize,
+        n_ctx: info.contextLength,
+        n_ctx_train: info.trainedContextLength,
+        backend: info.backend,
+      },
+    }),
+  };
+}
+
+export const models: Route = route({
+  api: openaiForm,
+  method: "GET",
+  paths: ["/v1/models", "/models"],
+  summary: "Lists the models.",
+  handle: ({ services }) => json({ object: "list", data: services.models.all.map(modelOf) }),
+});
+
+export const model: Route = route({
+  api: openaiForm,
+  method: "GET",
+  paths: ["/v1/models/{id}"],
+  summary: "Describes a model.",
+  handle: ({ services, params }) => json(modelOf(services.models.entry(params.id))),
+});

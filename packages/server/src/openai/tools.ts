@@ -1,0 +1,48 @@
+import type { Tool, ToolChoice, ToolOptions } from "@centella/llm";
+import * as z from "zod/mini";
+import type { BodyOf } from "../http/fields.ts";
+
+const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
+
+const functionTool = z.strictObject({
+  type: z.literal("function", { error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported` }),
+  function: z.strictObject({
+    name: z.string(),
+    description: z.nullish(z.string()),
+    parameters: z.nullish(schema),
+    strict: z.nullish(z.boolean()),
+  }),
+});
+
+/** Fields of a chat about tools. */
+export const toolFields = {
+  tools: z.optional(z.array(functionTool)),
+  tool_choice: z.optional(
+    z.union([
+      z.enum(["none", "auto", "required"]),
+      z.strictObject({ type: z.literal("function"), function: z.strictObject({ name: z.string() }) }),
+    ]),
+  ),
+  parallel_tool_calls: z.optional(z.boolean()),
+};
+
+/** The engine's options for tools. Arguments are free only if a tool says so. */
+export function toolOptions({ tools, tool_choice: choice, parallel_tool_calls: isParallel }: BodyOf<typeof toolFields>): ToolOptions {
+  if (tools === undefined || tools.length === 0) return {};
+  return {
+    tools: tools.map(
+      ({ function: each }): Tool => ({
+        name: each.name,
+        ...(each.description != null && { description: each.description }),
+        ...(each.parameters != null && { inputSchema: each.parameters as NonNullable<Tool["inputSchema"]> }),
+      }),
+    ),
+    strictTools: tools.every(({ function: { strict } }) => strict !== false),
+    ...(choice !== undefined && { toolChoice: choiceOf(choice) }),
+    ...(isParallel !== undefined && { parallelToolCalls: isParallel }),
+  };
+}
+
+function choiceOf(choice: NonNullable<BodyOf<typeof toolFields>["tool_choice"]>): ToolChoice {
+  return typeof choice === "string" ? choice : { name: choice.function.name };
+}

@@ -1,0 +1,25 @@
+import type { ApiForm } from "./http/apiForm.ts";
+import { openapiRoute } from "./http/openapi.ts";
+import type { Route } from "./http/route.ts";
+import { applyTemplate } from "./llamaServer/applyTemplate.ts";
+import { health } from "./llamaServer/health.ts";
+import { metrics } from "./llamaServer/metrics.ts";
+import { props, slots } from "./llamaServer/props.ts";
+import { detokenize, tokenize } from "./llamaServer/tokens.ts";
+import { chat } from "./openai/chat.ts";
+import { completions } from "./openai/completions.ts";
+import { embeddings } from "./openai/embeddings.ts";
+import { openaiForm } from "./openai/form.ts";
+import { model, models } from "./openai/models.ts";
+
+/** Every route of a server. */
+export const routes: readonly Route[] = [
+  ...[chat, completions, embeddings, models, model],
+  ...[health, metrics, props, slots, tokenize, detokenize, applyTemplate],
+  openapiRoute(() => routes),
+];
+
+/** The form of the API that a path belongs to. */
+export function formOf(_path: string): ApiForm {
+  return openaiForm;
+}

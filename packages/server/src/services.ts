@@ -1,0 +1,18 @@
+import type { CallerLoad } from "./admission/callerLoad.ts";
+import type { Events } from "./events.ts";
+import type { OpenRequests } from "./generation/openRequests.ts";
+import type { Limits } from "./limits.ts";
+import type { MetricsSource } from "./metricsSource.ts";
+import type { ModelStore } from "./models/modelStore.ts";
+
+/** What routes share. */
+export interface Services {
+  readonly models: ModelStore;
+  readonly events: Events;
+  readonly limits: Limits;
+  readonly callers: CallerLoad;
+  readonly open: OpenRequests;
+  readonly metrics: MetricsSource | undefined;
+  /** Whether the server shuts down. */
+  isDraining: boolean;
+}

@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { createHandler } from "../src/index.ts";
+import { get } from "./serving.ts";
+
+interface Description {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+interface Operation {
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { readonly properties: Readonly<Record<string, object>> } }>>;
+  };
+}
+
+test("the description comes from the schemas that check requests", async () => {
+  const handler = createHandler({ models: { none: { load: () => Promise.reject(new Error("not needed")), isLazy: true } } });
+  const { openapi, paths } = (await (await get(handler, "/openapi.json")).json()) as Description;
+  expect(openapi).toBe("3.1.0");
+  const { properties } = paths["/v1/chat/completions"]!.post!.requestBody!.content["application/json"]!.schema;
+  expect(properties.temperature).toEqual({ type: "number", minimum: 0, "x-effect": "used" });
+  expect(properties.user).toMatchObject({ type: "string", "x-effect": "accepted without effect" });
+  expect(properties.functions).toMatchObject({ "x-effect": "refused", description: "use tools" });
+  expect(Object.keys(paths)).toContain("/v1/models/{id}");
+});
