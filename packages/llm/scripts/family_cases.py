@@ -28,6 +28,8 @@ class Case:
     full: bool = False
     """Endings of names that it must not be offered."""
     without: tuple = ()
+    """Relative error of logits that rounding explains, where the tests' own is too small."""
+    tolerance: float = 0.0
 
     @property
     def optional(self):
@@ -301,4 +303,13 @@ CASES += [
     Case("qwen3next-old", "qwen3next", {**DELTA, **SHARED}, ["/blk.0.ssm_in.weight", "/blk.2.ssm_in.weight"], layers=3),
     Case("qwen35", "qwen35", {**DELTA, "rope.dimension_sections": [1, 1, 0, 0], "full_attention_interval": None, "attention.recurrent_layers": [True, False, True]}, DELTA_INPUT, layers=3),
     Case("qwen35moe", "qwen35moe", {**DELTA, **SHARED, "rope.dimension_sections": [1, 1, 0, 0]}, DELTA_INPUT, layers=3),
+]
+GEMMA = {"attention.key_length": 8, "attention.value_length": 8, "attention.sliding_window": 4, "rope.freq_base": 1000000.0}
+GEMMA4 = {**GEMMA, "attention.key_length_swa": 6, "attention.value_length_swa": 6, "rope.dimension_count": 8, "rope.dimension_count_swa": 6}
+GEMMA4 |= {"attention.sliding_window_pattern": [True, False, True, False], "attention.shared_kv_layers": 2, "final_logit_softcapping": 30.0}
+CASES += [
+    Case("gemma3n", "gemma3n", GEMMA, layers=5, width=16, inner=128),
+    Case("gemma3n-shared", "gemma3n", GEMMA, layers=22, width=16, inner=128, tolerance=3e-3),
+    Case("gemma4", "gemma4", {**GEMMA4, "embedding_length_per_layer_input": 12, "feed_forward_length": [48, 40, 40, 56]}, ["layer_output_scale.weight", *[f"/blk.{i}.attn_v.weight" for i in (0, 1)]], layers=4),
+    Case("gemma4-moe", "gemma4", {**GEMMA4, **EXPERTS, "embedding_length_per_layer_input": 0, "attention.shared_kv_layers": 0, "attention.head_count_kv": [2, 1, 2, 1]}, ["ffn_gate_inp.weight", "/blk.0.attn_v.weight", "ffn_down_exps.scale"], layers=4),
 ]

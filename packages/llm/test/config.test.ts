@@ -28,7 +28,7 @@ function metadata(values: Readonly<Record<string, MetadataValue>>): Metadata {
 }
 
 /** The config without its function: functions are never equal. */
-function plain({ hasCache: _hasCache, ...rest }: ModelConfig): object {
+function plain({ hasCache: _hasCache, headsOf: _headsOf, ...rest }: ModelConfig): object {
   return rest;
 }
 

@@ -104,6 +104,17 @@ export class MetadataReader {
     };
   }
 
+  /** A size of each layer, from an array or from one number for all. Undefined for layers where it is missing or 0. */
+  sizes(name: string): (layer: number) => number | undefined {
+    const listed = this.#listed(name);
+    if (listed === undefined) {
+      const size = this.size(name);
+      return () => size;
+    }
+    for (const size of listed) this.#checked(name, size, this.#maxExtent, maxExtentName);
+    return (layer) => listed[layer] || undefined;
+  }
+
   /** A finite number. Undefined if the key is missing or 0. */
   number(name: string): number | undefined {
     const value = this.metadata.optionalNumber(this.key(name));

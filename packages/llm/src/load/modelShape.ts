@@ -6,17 +6,25 @@ export interface ModelShape {
   /** Context length that the model was trained with, in tokens. */
   readonly contextLength: number;
   readonly layers: number;
-  readonly kvHeads: number;
-  /** Elements of a key per head. */
-  readonly keyLength: number;
-  /** Elements of a value per head. */
-  readonly valueLength: number;
+  readonly headsOf: (layer: number) => HeadSizes;
   /** Whether tokens attend to later ones. An encoder embeds texts, each in a single run, and has no logits. */
   readonly isEncoder: boolean;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
   /** Recurrent states of the layers without keys and values, by the names of the tensors, f32. Empty: the model is not recurrent. */
   readonly states: readonly StateShape[];
+}
+
+/** Heads of a layer's attention. */
+export interface HeadSizes {
+  /** Heads of queries. */
+  readonly heads: number;
+  /** Heads of keys and values, which divide the number of heads. */
+  readonly kvHeads: number;
+  /** Elements of a key per head. */
+  readonly keyLength: number;
+  /** Elements of a value per head. */
+  readonly valueLength: number;
 }
 
 /** A recurrent state: a tensor of each sequence that a layer carries from token to token. */

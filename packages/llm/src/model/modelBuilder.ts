@@ -99,6 +99,8 @@ export class ModelBuilder {
   readonly #blockTable: Value;
   readonly #lengths: Value;
   readonly #caches: ReadonlyMap<number, Value>;
+  /** The newest versions of the layers' caches. */
+  readonly #written = new Map<number, Value>();
   readonly #states: ReadonlyMap<string, RecurrentState>;
   readonly #parts = new Map<string, ModelPart>();
   readonly #chosen: ChosenTokens | undefined;
@@ -159,8 +161,14 @@ export class ModelBuilder {
 
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions & { readonly scale: number }): Value {
+    this.#written.set(layer, this.program.kvWrite(declared(this.#caches, layer), k, v, this.#slots));
+    return this.attendTo(layer, q, options);
+  }
+
+  /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */
+  attendTo(layer: number, q: Value, options: AttendOptions & { readonly scale: number }): Value {
     const { program, positions } = this;
-    const cache = program.kvWrite(declared(this.#caches, layer), k, v, this.#slots);
+    const cache = declared(this.#written, layer);
     const activations = this.activations === "half" ? "half" : "f32";
     const params = { ...options, blockSize: blockTokens, activations } as const;
     return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
@@ -194,12 +202,12 @@ export class ModelBuilder {
   }
 
   #declareCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {
-    const { layers, hasCache, kvHeads, keyLength, valueLength } = this.config;
-    const shape = [sequences * blocksOf(contextLength) * blockTokens, kvHeads, keyLength + valueLength];
+    const { layers, hasCache, headsOf } = this.config;
     const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => hasCache(layer));
     return new Map(
       indices.map((layer) => {
-        const spec = { dtype: cacheType, shape };
+        const { kvHeads, keyLength, valueLength } = headsOf(layer);
+        const spec = { dtype: cacheType, shape: [sequences * blocksOf(contextLength) * blockTokens, kvHeads, keyLength + valueLength] };
         this.cacheSpecs.set(`cache.${layer}`, spec);
         return [layer, this.#declareState(`cache.${layer}`, layer, spec)];
       }),

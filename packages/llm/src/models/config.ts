@@ -1,13 +1,12 @@
 import { UnsupportedError } from "@centella/core";
 import { ModelError } from "../errors.ts";
 import type { MetadataReader } from "../load/metadataReader.ts";
-import type { ModelShape } from "../load/modelShape.ts";
+import type { HeadSizes, ModelShape } from "../load/modelShape.ts";
 
 /** Hyperparameters of one model that its blocks share. Those of a single block are read by the block's own module. */
-export interface ModelConfig extends ModelShape {
+export interface ModelConfig extends ModelShape, HeadSizes {
   readonly architecture: string;
   readonly feedForwardLength: number;
-  readonly heads: number;
   /** Root-mean-square norms, or mean-centred ones with biases. */
   readonly norm: "rms" | "layer";
   /** Epsilon of the norms. */
@@ -25,6 +24,8 @@ export interface ConfigOptions {
   readonly isEncoder?: boolean;
   /** Width of the feed-forward layers. Default: what the file says of all layers. */
   readonly feedForwardLength?: number;
+  /** Heads of each layer, in families whose layers differ. By default the file's sizes hold for all. */
+  readonly headsOf?: (layer: number) => HeadSizes;
   /** Whether layers to which the file gives no key-value heads have a recurrent state instead of a cache. */
   readonly isHybrid?: boolean;
 }
@@ -40,7 +41,7 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
   const embeddingLength = file.requiredSize("embedding_length");
   const { layers, nextnBlocks } = readBlocks(file);
   const feedForwardLength = options.feedForwardLength ?? file.requiredWidth("feed_forward_length");
-  const heads = file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
+  const heads = options.headsOf?.(0).heads ?? file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
   const epsilon = readEpsilon(file, options.epsilonOf ?? norm);
   file.finish();
   if (file.bool("attention.causal") === false && !isEncoder) {
@@ -49,6 +50,35 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
       "a model that looks ahead cannot generate text, and embeddings of this family are not computed that way",
     );
   }
+  const { has, ...sizes } = options.headsOf
+    ? { has: () => true, ...options.headsOf(0) }
+    : readHeads(file, heads, embeddingLength, isHybrid);
+  const { architecture } = file;
+  return {
+    architecture,
+    vocabSize: readVocabSize(file),
+    contextLength,
+    embeddingLength,
+    layers,
+    feedForwardLength,
+    ...sizes,
+    headsOf: options.headsOf ?? (() => sizes),
+    norm,
+    epsilon,
+    nextnBlocks,
+    isEncoder,
+    hasCache: has,
+    states: [],
+  };
+}
+
+/** Sizes that hold for all layers, and which layers have keys and values. @throws {ModelError} */
+function readHeads(
+  file: MetadataReader,
+  heads: number,
+  embeddingLength: number,
+  isHybrid: boolean,
+): HeadSizes & { readonly has: (layer: number) => boolean } {
   const allLayers = (): boolean => true;
   const kvHeadsOf = isHybrid ? file.layerSize("attention.head_count_kv") : { value: file.size("attention.head_count_kv"), has: allLayers };
   const kvHeads = kvHeadsOf.value ?? heads;
@@ -59,25 +89,7 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
       `metadata: expected ${file.key("embedding_length")} to be a multiple of attention.head_count, and that of attention.head_count_kv, got ${embeddingLength}, ${heads} and ${kvHeads}; convert the model again`,
     );
   }
-  const { architecture } = file;
-  return {
-    architecture,
-    vocabSize: readVocabSize(file),
-    contextLength,
-    embeddingLength,
-    layers,
-    feedForwardLength,
-    heads,
-    kvHeads,
-    keyLength,
-    valueLength,
-    norm,
-    epsilon,
-    nextnBlocks,
-    isEncoder,
-    hasCache: kvHeadsOf.has,
-    states: [],
-  };
+  return { heads, kvHeads, keyLength, valueLength, has: kvHeadsOf.has };
 }
 
 /** Number of layers, and of the blocks after them. @throws {ModelError} */

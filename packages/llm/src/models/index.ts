@@ -43,6 +43,8 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   gemma: variant("gemma"),
   gemma2: () => import("./families/gemma2.ts"),
   gemma3: () => import("./families/gemma3.ts"),
+  gemma3n: () => import("./families/gemma3n.ts"),
+  gemma4: () => import("./families/gemma4.ts"),
   glm4: () => import("./families/glm4.ts"),
   glm4moe: variant("glm4moe"),
   "gpt-oss": () => import("./families/gptOss.ts"),

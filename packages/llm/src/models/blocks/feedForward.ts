@@ -8,14 +8,17 @@ export interface FeedForwardOptions {
   readonly kind?: "gated" | "fusedGate" | "plain";
   /** Default "silu". */
   readonly activation?: Activation;
+  /** Elements between the products. Default: as in the model's config. */
+  readonly length?: number;
   /** Whether `.scale` tensors of the weights count. llama.cpp multiplies by them in some architectures and leaves them out in the others. */
   readonly scales?: boolean;
 }
 
 /** `x [n, d] -> [n, d]`, through `[n, feedForwardLength]`. */
-export function feedForward(layer: Section, x: Value, { kind = "gated", activation = "silu", scales = false }: FeedForwardOptions): Value {
+export function feedForward(layer: Section, x: Value, options: FeedForwardOptions): Value {
   const { program, config } = layer.model;
-  const { embeddingLength: d, feedForwardLength: f } = config;
+  const { embeddingLength: d, feedForwardLength } = config;
+  const { kind = "gated", activation = "silu", length: f = feedForwardLength, scales = false } = options;
   const project = (name: string, y: Value, range: RowRange): Value => projectFeedForward(layer, name, y, range, scales);
   const isFused = kind === "fusedGate";
   const gate = kind === "gated" ? project("ffn_gate", x, { rows: f }) : isFused ? project("ffn_up", x, { rows: f, of: 2 * f }) : undefined;

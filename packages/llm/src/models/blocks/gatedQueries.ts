@@ -7,7 +7,7 @@ import type { Heads, Layer } from "./layer.ts";
  */
 export function gatedQueries(layer: Layer, x: Value): { readonly heads: Heads; readonly gate: Value } {
   const { program, T, config } = layer.model;
-  const { heads, kvHeads, keyLength: size } = config;
+  const { heads, kvHeads, keyLength: size } = config.headsOf(layer.index);
   const both = program.reshape(layer.linear("attn_q", x, { rows: 2 * heads * size }), { shape: [T, heads, 2 * size] });
   const part = (index: number): Value => program.slice(both, { axis: -1, start: index * size, end: (index + 1) * size });
   const kv = (name: string): Value => program.reshape(layer.linear(name, x, { rows: kvHeads * size }), { shape: [T, kvHeads, size] });

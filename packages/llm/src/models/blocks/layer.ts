@@ -1,4 +1,4 @@
-import type { Value } from "@centella/core";
+import type { Dim, Value } from "@centella/core";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
 import { type FeedForwardOptions, feedForward } from "./feedForward.ts";
 import { applyRope, ignoreRopeFactors, type RopeConfig } from "./rope.ts";
@@ -51,13 +51,14 @@ export class Layer extends Section {
   /** The rows of `x [T, …]` that the rest of the layer needs: all of them, or the requested `[nOut, …]` in the last layer, after its attention. */
   pick(x: Value): Value {
     const { program, config, outRows } = this.model;
-    return this.index === config.layers - 1 ? program.embedding(x, outRows) : x;
+    if (this.index !== config.layers - 1) return x;
+    return x.spec.shape.length === 2 ? program.embedding(x, outRows) : program.gather(x, outRows, { axis: 0 });
   }
 
   /** Heads of `x [T, d]`, from one matrix `attn_qkv` or from three. */
   qkv(x: Value, { norm, clamp = 0 }: HeadsOptions = {}): Heads {
     const { program, T, config } = this.model;
-    const { heads, kvHeads, keyLength, valueLength } = config;
+    const { heads, kvHeads, keyLength, valueLength } = config.headsOf(this.index);
     const isFused = this.weights.has("attn_qkv.weight");
     const of = heads * keyLength + kvHeads * (keyLength + valueLength);
     const part = (name: string, from: number, rows: number): Value => {
@@ -82,7 +83,7 @@ export class Layer extends Section {
   /** Writes keys and values to the layer's cache, attends and projects: `[n, d]`, the rows that {@link pick} leaves. */
   attention({ q, k, v }: Heads, { gate, ...options }: LayerAttention = {}): Value {
     const { config, program } = this.model;
-    const scale = options.scale ?? 1 / Math.sqrt(config.keyLength);
+    const scale = options.scale ?? 1 / Math.sqrt(config.headsOf(this.index).keyLength);
     const y = this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale });
     return this.attentionOutput(gate === undefined ? y : program.mul(y, gate));
   }
@@ -90,15 +91,17 @@ export class Layer extends Section {
   /** Factors from 0 to 1 of what heads return, `[T, H, dV]` or `[T, H, 1]`, by the attention's input `x [T, d]`. */
   attentionGate(x: Value, kind: "element" | "head"): Value {
     const { program, T, config } = this.model;
-    const size = kind === "head" ? 1 : config.valueLength;
-    const gate = this.linear("attn_gate", x, { rows: config.heads * size });
-    return program.reshape(program.sigmoid(gate), { shape: [T, config.heads, size] });
+    const { heads, valueLength } = config.headsOf(this.index);
+    const size = kind === "head" ? 1 : valueLength;
+    const gate = this.linear("attn_gate", x, { rows: heads * size });
+    return program.reshape(program.sigmoid(gate), { shape: [T, heads, size] });
   }
 
   /** `y [T, H, dV] -> [n, d]`, the rows that {@link pick} leaves. */
   attentionOutput(y: Value): Value {
     const { program, T, config } = this.model;
-    const flat = program.reshape(y, { shape: [T, config.heads * Number(y.spec.shape.at(-1))] });
+    const [, heads, size] = y.spec.shape as readonly [Dim, number, number];
+    const flat = program.reshape(y, { shape: [T, heads * size] });
     return this.linear("attn_output", this.pick(flat), { rows: config.embeddingLength });
   }
 

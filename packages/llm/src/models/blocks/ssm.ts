@@ -1,7 +1,7 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { StateShape } from "../../load/modelShape.ts";
+import type { HeadSizes, StateShape } from "../../load/modelShape.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 import { type ModelConfig, readEpsilon, readVocabSize } from "../config.ts";
 import type { Layer } from "./layer.ts";
@@ -63,6 +63,8 @@ export function readShortConvolution(file: MetadataReader): SsmConfig {
   return { innerLength, filteredLength: innerLength, kernelSize, stateLength: 0, heads: 0, groups: 0, dtRank: 0, isNormed: false };
 }
 
+const noHeads: HeadSizes = { heads: 1, kvHeads: 1, keyLength: 1, valueLength: 1 };
+
 /**
  * The config of a model without attention.
  * @throws {ModelError} naming every missing key at once
@@ -80,10 +82,8 @@ export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelCo
     embeddingLength,
     layers,
     feedForwardLength: 0,
-    heads: 1,
-    kvHeads: 1,
-    keyLength: embeddingLength,
-    valueLength: embeddingLength,
+    ...noHeads,
+    headsOf: () => noHeads,
     norm: "rms",
     epsilon,
     nextnBlocks: 0,

@@ -20,7 +20,7 @@ export const family: Family = async (file) => {
     experts: { normalize, scale: file.positive("expert_weights_scale"), shared: "plain" },
   });
   return {
-    config: latent.isAbsorbed ? { ...config, kvHeads: 1 } : config,
+    config: latent.isAbsorbed ? { ...config, headsOf: (layer) => ({ ...config.headsOf(layer), kvHeads: 1 }) } : config,
     forward(m) {
       const { program } = m;
       const temperature = attentionTemperature(m, temperatureConfig);
