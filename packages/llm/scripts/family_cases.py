@@ -313,3 +313,17 @@ CASES += [
     Case("gemma4", "gemma4", {**GEMMA4, "embedding_length_per_layer_input": 12, "feed_forward_length": [48, 40, 40, 56]}, ["layer_output_scale.weight", *[f"/blk.{i}.attn_v.weight" for i in (0, 1)]], layers=4),
     Case("gemma4-moe", "gemma4", {**GEMMA4, **EXPERTS, "embedding_length_per_layer_input": 0, "attention.shared_kv_layers": 0, "attention.head_count_kv": [2, 1, 2, 1]}, ["ffn_gate_inp.weight", "/blk.0.attn_v.weight", "ffn_down_exps.scale"], layers=4),
 ]
+LISTED = {"attention.key_length": 8, "attention.value_length": 8}
+CASES += [
+    Case("apertus", "apertus", {"/xielu.alpha_n": [0.8, -0.3], "/xielu.alpha_p": [0.5, 0.9], "/xielu.beta": [0.5, 0.4], "/xielu.eps": [-1e-6, -1e-6]}),
+    Case("bitnet", "bitnet", {}, ["attn_q.scale", "attn_output.scale", "ffn_up.scale", "ffn_down.scale"]),
+    Case("openelm", "openelm", {**LISTED, "feed_forward_length": [48, 40]}, heads=[4, 6], kv_heads=[2, 3]),
+    Case("deci", "deci", {**LISTED, "feed_forward_length": [48, 0, 40, 24]}, heads=[4, 0, 0, 4], kv_heads=[2, 0, 0, 0], layers=4),
+    Case("minicpm3", "minicpm3", {"attention.q_lora_rank": 24, "attention.kv_lora_rank": 16, "attention.key_length": 14, "attention.value_length": 10, "rope.dimension_count": 6}, kv_heads=4),
+    Case("plm", "plm", {"attention.kv_lora_rank": 16, "attention.key_length": 14, "attention.value_length": 10, "rope.dimension_count": 6}, kv_heads=4),
+]
+KIMI = {"attention.kv_lora_rank": 16, "rope.dimension_count": 6, "ssm.conv_kernel": 4, "kda.head_dim": 8, "expert_gating_func": 2, "leading_dense_block_count": 1}
+KIMI |= {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_shared_count": 1, "expert_weights_scale": 2.5}
+CASES += [
+    Case("kimi-linear", "kimi-linear", {**KIMI, "attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}, [f"/blk.{layer}.ffn_{name}_shexp.weight" for layer in (1, 2) for name in ("gate", "up", "down")], layers=3, kv_heads=[0, 1, 0]),
+]

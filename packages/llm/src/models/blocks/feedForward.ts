@@ -9,7 +9,7 @@ export interface FeedForwardOptions {
   /** Default "silu". */
   readonly activation?: Activation;
   /** Elements between the products. Default: as in the model's config. */
-  readonly length?: number;
+  readonly length?: number | undefined;
   /** Whether `.scale` tensors of the weights count. llama.cpp multiplies by them in some architectures and leaves them out in the others. */
   readonly scales?: boolean;
 }

@@ -44,7 +44,8 @@ export function readLatent(file: MetadataReader): LatentConfig {
 
 export interface LatentOptions extends AttendOptions {
   readonly scale: number;
-  readonly rope: RopeConfig;
+  /** Without it nothing is rotated. */
+  readonly rope?: RopeConfig | undefined;
   /** Factors of the queries; see `attentionTemperature`. */
   readonly temperature?: Value | undefined;
 }
@@ -80,7 +81,7 @@ interface SplitQuery {
 }
 
 /** `x [T, d]` to queries, through a vector of `queryRank` elements if the layer has one. */
-function splitQuery(layer: Layer, x: Value, { queryRank, keyLength, ropeLength }: LatentConfig, rope: RopeConfig): SplitQuery {
+function splitQuery(layer: Layer, x: Value, { queryRank, keyLength, ropeLength }: LatentConfig, rope: RopeConfig | undefined): SplitQuery {
   const { model, weights } = layer;
   const { program, T, config } = model;
   const rows = config.heads * keyLength;
@@ -90,7 +91,7 @@ function splitQuery(layer: Layer, x: Value, { queryRank, keyLength, ropeLength }
     : layer.unscaledProduct("attn_q", x, { rows });
   const heads = program.reshape(query, { shape: [T, config.heads, keyLength] });
   const plainLength = keyLength - ropeLength;
-  return { plain: last(model, heads, 0, plainLength), rotated: applyRope(model, rope, last(model, heads, plainLength, ropeLength)) };
+  return { plain: last(model, heads, 0, plainLength), rotated: rotated(model, rope, last(model, heads, plainLength, ropeLength)) };
 }
 
 /** `x [T, d]` to the latent vector `value [T, rank]` and to the rotated part of all heads' keys `[T, 1, rope]`. */
@@ -98,13 +99,13 @@ function compress(
   layer: Layer,
   x: Value,
   { rank, ropeLength }: LatentConfig,
-  rope: RopeConfig,
+  rope: RopeConfig | undefined,
 ): { readonly value: Value; readonly rotatedKey: Value } {
   const { program, T } = layer.model;
   const of = rank + ropeLength;
   const compressed = layer.unscaledProduct("attn_kv_a_mqa", x, { rows: rank, of });
   const shared = layer.unscaledProduct("attn_kv_a_mqa", x, { rows: ropeLength, from: rank, of });
-  const rotatedKey = applyRope(layer.model, rope, program.reshape(shared, { shape: [T, 1, ropeLength] }));
+  const rotatedKey = rotated(layer.model, rope, program.reshape(shared, { shape: [T, 1, ropeLength] }));
   return { value: layer.norm("attn_kv_a_norm", compressed), rotatedKey };
 }
 
@@ -143,4 +144,8 @@ function headIndices({ program, T, config: { heads: H } }: ModelBuilder): Value 
 /** `count` elements of the last axis, from `start` on. */
 function last({ program }: ModelBuilder, x: Value, start: number, count: number): Value {
   return program.slice(x, { axis: -1, start, end: start + count });
+}
+
+function rotated(m: ModelBuilder, rope: RopeConfig | undefined, x: Value): Value {
+  return rope === undefined ? x : applyRope(m, rope, x);
 }

@@ -24,6 +24,8 @@ export interface HeadsOptions {
 export interface LayerAttention extends AttendOptions {
   /** Factors of what heads return; see {@link Layer.attentionGate}. */
   readonly gate?: Value;
+  /** Name of a norm of all heads' outputs, before they are projected. */
+  readonly norm?: string;
 }
 
 /** The layers of a model, one after the other. */
@@ -81,11 +83,11 @@ export class Layer extends Section {
   }
 
   /** Writes keys and values to the layer's cache, attends and projects: `[n, d]`, the rows that {@link pick} leaves. */
-  attention({ q, k, v }: Heads, { gate, ...options }: LayerAttention = {}): Value {
+  attention({ q, k, v }: Heads, { gate, norm, ...options }: LayerAttention = {}): Value {
     const { config, program } = this.model;
     const scale = options.scale ?? 1 / Math.sqrt(config.headsOf(this.index).keyLength);
     const y = this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale });
-    return this.attentionOutput(gate === undefined ? y : program.mul(y, gate));
+    return this.attentionOutput(gate === undefined ? y : program.mul(y, gate), norm);
   }
 
   /** Factors from 0 to 1 of what heads return, `[T, H, dV]` or `[T, H, 1]`, by the attention's input `x [T, d]`. */
@@ -98,11 +100,12 @@ export class Layer extends Section {
   }
 
   /** `y [T, H, dV] -> [n, d]`, the rows that {@link pick} leaves. */
-  attentionOutput(y: Value): Value {
+  attentionOutput(y: Value, norm?: string): Value {
     const { program, T, config } = this.model;
     const [, heads, size] = y.spec.shape as readonly [Dim, number, number];
     const flat = program.reshape(y, { shape: [T, heads * size] });
-    return this.linear("attn_output", this.pick(flat), { rows: config.embeddingLength });
+    const picked = this.pick(flat);
+    return this.linear("attn_output", norm === undefined ? picked : this.norm(norm, picked), { rows: config.embeddingLength });
   }
 
   /** `[n, d] -> [n, d]` */

@@ -185,14 +185,20 @@ function scan({ model, index }: Layer, { x, dt, a, b, c }: Scan): Value {
 }
 
 /** The causal convolution of `x [T, C]` with a filter for each channel; the layer's state holds the earlier tokens that it needs. */
-export function convolve({ model, weights, index }: Layer, name: string, kernelSize: number, x: Value): Value {
+export function convolve(
+  { model, weights, index }: Layer,
+  name: string,
+  kernelSize: number,
+  x: Value,
+  state: `convolution${string}` = "convolution",
+): Value {
   const { program, positions }: ModelBuilder = model;
-  const { tensor, rows } = model.state(stateName(index, "convolution"));
+  const { tensor, rows } = model.state(stateName(index, state));
   const y = program.ssmConv(x, weights.vector(name, [Number(x.spec.shape[1]), kernelSize]), tensor, positions, rows);
   program.ssmConvWrite(tensor, x, positions, rows);
   return y;
 }
 
-export function stateName(layer: number, kind: "convolution" | "scan"): string {
+export function stateName(layer: number, kind: `convolution${string}` | "scan"): string {
   return `state.${layer}.${kind}`;
 }

@@ -1,0 +1,51 @@
+import type { Value } from "@centella/core";
+import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { ModelDescription } from "../../model/modelBuilder.ts";
+import { type ModelConfig, readConfig } from "../config.ts";
+import { attentionTemperature, readAttentionTemperature } from "./attentionTemperature.ts";
+import { embed, logits, outputNorm } from "./ends.ts";
+import { type LatentConfig, latentAttention, readLatent } from "./latentAttention.ts";
+import { layersOf } from "./layer.ts";
+import { type MixedFeedForward, openFeedForward } from "./openFeedForward.ts";
+import { type RopeType, readRope } from "./rope.ts";
+
+/** How a model with latent attention differs from DeepSeek V2 without experts. */
+export interface LatentTraits extends MixedFeedForward {
+  /** Default "norm". */
+  readonly ropeType?: RopeType;
+  /** Factors, 1 by default: of the embeddings, of what each part adds to its input, and of the logits. */
+  readonly embeddingScale?: number;
+  readonly residualScale?: number;
+  readonly logitScale?: number;
+}
+
+/** The model of a file with latent attention in every layer. */
+export async function latentTransformer(file: MetadataReader, traits: LatentTraits): Promise<ModelDescription> {
+  const { ropeType = "norm", embeddingScale, residualScale = 1, logitScale = 1 } = traits;
+  const config = readConfig(file);
+  const latent = readLatent(file);
+  const rope = readRope(file, ropeType, { keyLength: latent.ropeLength, isLatent: true });
+  const scale = rope.scoreFactor ** 2 / Math.sqrt(latent.keyLength);
+  const temperatureConfig = readAttentionTemperature(file, file.tokens("attention.temperature_length"));
+  const feedForward = await openFeedForward(file, traits);
+  return {
+    config: withLatentCache(config, latent),
+    forward(m) {
+      const { program } = m;
+      const temperature = attentionTemperature(m, temperatureConfig);
+      let x = embed(m, embeddingScale);
+      for (const layer of layersOf(m)) {
+        const part = (y: Value): Value => m.scale(y, residualScale);
+        const attended = latentAttention(layer, layer.norm("attn_norm", x), latent, { rope, scale, temperature });
+        const middle = program.add(layer.pick(x), part(attended));
+        x = program.add(middle, part(feedForward(layer, layer.norm("ffn_norm", middle))));
+      }
+      return logits(m, outputNorm(m, x), { scale: logitScale });
+    },
+  };
+}
+
+/** The config with caches of latent vectors, if the attention is absorbed. */
+export function withLatentCache(config: ModelConfig, { isAbsorbed }: LatentConfig): ModelConfig {
+  return isAbsorbed ? { ...config, headsOf: (layer) => ({ ...config.headsOf(layer), kvHeads: 1 }) } : config;
+}
