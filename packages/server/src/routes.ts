@@ -1,3 +1,5 @@
+import { countMessageTokens, createMessage } from "./anthropic/createMessage.ts";
+import { anthropicForm } from "./anthropic/form.ts";
 import type { ApiForm } from "./http/apiForm.ts";
 import { openapiRoute } from "./http/openapi.ts";
 import type { Route } from "./http/route.ts";
@@ -6,6 +8,10 @@ import { health } from "./llamaServer/health.ts";
 import { metrics } from "./llamaServer/metrics.ts";
 import { props, slots } from "./llamaServer/props.ts";
 import { detokenize, tokenize } from "./llamaServer/tokens.ts";
+import { embed, embeddings as oldEmbeddings } from "./ollama/embed.ts";
+import { ollamaForm } from "./ollama/form.ts";
+import * as ollama from "./ollama/generate.ts";
+import { copy, ps, pull, remove, show, tags, version } from "./ollama/models.ts";
 import { chat } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";
 import { embeddings } from "./openai/embeddings.ts";
@@ -15,11 +21,14 @@ import { model, models } from "./openai/models.ts";
 /** Every route of a server. */
 export const routes: readonly Route[] = [
   ...[chat, completions, embeddings, models, model],
+  ...[createMessage, countMessageTokens],
+  ...[ollama.chat, ollama.generate, embed, oldEmbeddings, tags, ps, version, show, pull, remove, copy],
   ...[health, metrics, props, slots, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];
 
 /** The form of the API that a path belongs to. */
-export function formOf(_path: string): ApiForm {
-  return openaiForm;
+export function formOf(path: string): ApiForm {
+  if (path.startsWith("/api/")) return ollamaForm;
+  return path === "/v1/messages" || path.startsWith("/v1/messages/") ? anthropicForm : openaiForm;
 }

@@ -1,8 +1,14 @@
 import type { AnswerFormat } from "@centella/llm";
+import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
 
 /** JSON Schemas, as clients send them. The engine checks them. */
-export type Schema = Readonly<Record<string, unknown>> | boolean;
+export const schemaField = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
+
+export type Schema = z.output<typeof schemaField>;
+
+/** The schema of JSON whose form is not said. */
+export const anyObject: Schema = { type: "object" };
 
 /**
  * The only one of several formats that is given, with the field that gives it.

@@ -1,7 +1,7 @@
 import type { AnswerFormat, GenerateOptions, ReasoningOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { Answer } from "../generation/answer.ts";
-import { onlyFormat, schemaFormat } from "../generation/format.ts";
+import { anyObject, onlyFormat, schemaField, schemaFormat } from "../generation/format.ts";
 import type { BodyOf, FieldTable, Shape } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
 import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
@@ -11,8 +11,6 @@ import { openaiForm } from "./form.ts";
 import { generationFields, generationOptions, ignoredFields } from "./generationFields.ts";
 import { chatMessages, messagesField } from "./messages.ts";
 import { toolFields, toolOptions } from "./tools.ts";
-
-const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
 
 const used = {
   ...generationFields,
@@ -24,20 +22,20 @@ const used = {
   response_format: z.optional(
     z.discriminatedUnion("type", [
       z.strictObject({ type: z.literal("text") }),
-      z.strictObject({ type: z.literal("json_object"), schema: z.optional(schema) }),
+      z.strictObject({ type: z.literal("json_object"), schema: z.optional(schemaField) }),
       z.strictObject({
         type: z.literal("json_schema"),
         json_schema: z.strictObject({
           name: z.optional(z.string()),
           description: z.optional(z.string()),
-          schema: z.optional(schema),
+          schema: z.optional(schemaField),
           strict: z.nullish(z.boolean()),
         }),
       }),
     ]),
   ),
   /** JSON Schema of the answer, as llama-server names it. */
-  json_schema: z.optional(schema),
+  json_schema: z.optional(schemaField),
   /** GBNF of the answer, as llama-server names it. */
   grammar: z.optional(z.string()),
   reasoning_effort: z.optional(z.string()),
@@ -70,12 +68,11 @@ const fields: FieldTable<typeof used> = {
 };
 
 function formatOf({ response_format: format, json_schema, grammar }: ChatBody): AnswerFormat | undefined {
-  const any = { type: "object" };
   const schemaGiven =
     format?.type === "json_schema"
-      ? (format.json_schema.schema ?? any)
+      ? (format.json_schema.schema ?? anyObject)
       : format?.type === "json_object"
-        ? (format.schema ?? any)
+        ? (format.schema ?? anyObject)
         : undefined;
   return onlyFormat({
     response_format: schemaGiven === undefined ? undefined : schemaFormat(schemaGiven),

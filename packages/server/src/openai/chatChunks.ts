@@ -1,9 +1,9 @@
 import type { GeneratedText, ToolCallPart } from "@centella/llm";
 import type { Answer } from "../generation/answer.ts";
 import type { AnswerFinish } from "../generation/answerParts.ts";
+import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
 import { serverSentEvent } from "../http/apiForm.ts";
 import { completionHead } from "./completionHead.ts";
-import { chatLogprobs } from "./logprobs.ts";
 import { timingsOf, usageOf } from "./usage.ts";
 
 /** What a stream contains besides the texts. */
@@ -44,7 +44,7 @@ export async function* chatChunks(
       });
     } else {
       const delta = deltaOf(part);
-      const logprobs = part.logprobs === undefined ? null : chatLogprobs(tokenizer, part.logprobs);
+      const logprobs = part.logprobs === undefined ? null : { content: tokenLogprobs(tokenizer, part.logprobs) };
       if (delta !== undefined) yield chunk([{ index, delta, logprobs, finish_reason: null }]);
     }
   }

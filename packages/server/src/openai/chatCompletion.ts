@@ -1,7 +1,7 @@
 import type { Answer } from "../generation/answer.ts";
 import type { AnswerFinish } from "../generation/answerParts.ts";
+import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
 import { completionHead } from "./completionHead.ts";
-import { chatLogprobs } from "./logprobs.ts";
 import { timingsOf, usageOf } from "./usage.ts";
 
 /** A chat completion, when all its texts have ended. */
@@ -12,7 +12,7 @@ export async function chatCompletion(answer: Answer, choices: number): Promise<o
     choices: finishes.map((finish, index) => ({
       index,
       message: messageOf(finish),
-      logprobs: finish.logprobs === undefined ? null : chatLogprobs(answer.lease.model.tokenizer, finish.logprobs),
+      logprobs: finish.logprobs === undefined ? null : { content: tokenLogprobs(answer.lease.model.tokenizer, finish.logprobs) },
       finish_reason: finish.kind,
     })),
     usage: usageOf(finishes, choices),

@@ -1,6 +1,6 @@
 import type { Answer } from "../generation/answer.ts";
 import { completionHead } from "./completionHead.ts";
-import { CompletionLogprobs } from "./logprobs.ts";
+import { CompletionLogprobs } from "./completionLogprobs.ts";
 import { timingsOf, usageOf } from "./usage.ts";
 
 /** A plain completion, when all its texts have ended. `echoes` has the beginning of the text for each prompt. */

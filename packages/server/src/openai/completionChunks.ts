@@ -3,7 +3,7 @@ import type { AnswerFinish } from "../generation/answerParts.ts";
 import { serverSentEvent } from "../http/apiForm.ts";
 import { done } from "./chatChunks.ts";
 import { completionHead } from "./completionHead.ts";
-import { CompletionLogprobs } from "./logprobs.ts";
+import { CompletionLogprobs } from "./completionLogprobs.ts";
 import { timingsOf, usageOf } from "./usage.ts";
 
 /** What a stream contains besides the texts. */

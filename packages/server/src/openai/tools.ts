@@ -1,15 +1,15 @@
-import type { Tool, ToolChoice, ToolOptions } from "@centella/llm";
+import type { ToolChoice, ToolOptions } from "@centella/llm";
 import * as z from "zod/mini";
+import { schemaField } from "../generation/format.ts";
+import { toolOf } from "../generation/tools.ts";
 import type { BodyOf } from "../http/fields.ts";
-
-const schema = z.union([z.record(z.string(), z.unknown()), z.boolean()]);
 
 const functionTool = z.strictObject({
   type: z.literal("function", { error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported` }),
   function: z.strictObject({
     name: z.string(),
     description: z.nullish(z.string()),
-    parameters: z.nullish(schema),
+    parameters: z.nullish(schemaField),
     strict: z.nullish(z.boolean()),
   }),
 });
@@ -30,13 +30,7 @@ export const toolFields = {
 export function toolOptions({ tools, tool_choice: choice, parallel_tool_calls: isParallel }: BodyOf<typeof toolFields>): ToolOptions {
   if (tools === undefined || tools.length === 0) return {};
   return {
-    tools: tools.map(
-      ({ function: each }): Tool => ({
-        name: each.name,
-        ...(each.description != null && { description: each.description }),
-        ...(each.parameters != null && { inputSchema: each.parameters as NonNullable<Tool["inputSchema"]> }),
-      }),
-    ),
+    tools: tools.map(({ function: { name, description, parameters } }) => toolOf(name, description, parameters)),
     strictTools: tools.every(({ function: { strict } }) => strict !== false),
     ...(choice !== undefined && { toolChoice: choiceOf(choice) }),
     ...(isParallel !== undefined && { parallelToolCalls: isParallel }),

@@ -1,25 +1,5 @@
 import type { ChosenLogprob, Tokenizer } from "@centella/llm";
-
-interface Token {
-  readonly token: string;
-  readonly bytes: readonly number[];
-}
-
-function tokenOf(tokenizer: Tokenizer, id: number): Token {
-  const bytes = tokenizer.tokenBytes(id);
-  return { token: new TextDecoder().decode(bytes), bytes: [...bytes] };
-}
-
-/** Log probabilities of chats. */
-export function chatLogprobs(tokenizer: Tokenizer, logprobs: readonly ChosenLogprob[]): object {
-  return {
-    content: logprobs.map(({ id, logprob, top }) => ({
-      ...tokenOf(tokenizer, id),
-      logprob,
-      top_logprobs: top.map((each) => ({ ...tokenOf(tokenizer, each.id), logprob: each.logprob })),
-    })),
-  };
-}
+import { tokenOf } from "../generation/tokenLogprobs.ts";
 
 /** Log probabilities of plain completions. Offsets count from the beginning of the answer's text. */
 export class CompletionLogprobs {

@@ -1,0 +1,133 @@
+import type { Model } from "@centella/llm";
+import * as z from "zod/mini";
+import { ApiError } from "../errors.ts";
+import type { BodyOf } from "../http/fields.ts";
+import { json, type Route, route } from "../http/route.ts";
+import type { ModelEntry } from "../models/modelEntry.ts";
+import { version as serverVersion } from "../version.ts";
+import { modelField, modelName } from "./fields.ts";
+import { ollamaForm } from "./form.ts";
+
+function detailsOf(model: Model | undefined): object {
+  const { architecture = "", parameters = 0, quantization = "" } = model?.info ?? {};
+  return {
+    parent_model: "",
+    format: "gguf",
+    family: architecture,
+    families: architecture === "" ? [] : [architecture],
+    parameter_size: parameters < 1e9 ? `${(parameters / 1e6).toFixed(1)}M` : `${(parameters / 1e9).toFixed(1)}B`,
+    quantization_level: quantization,
+  };
+}
+
+function modelOf({ name, created, current }: ModelEntry): object {
+  return {
+    name,
+    model: name,
+    modified_at: new Date(created * 1000).toISOString(),
+    size: current?.info.memory.weights ?? 0,
+    digest: "",
+    details: detailsOf(current),
+  };
+}
+
+export const tags: Route = route({
+  api: ollamaForm,
+  method: "GET",
+  paths: ["/api/tags"],
+  summary: "Lists the models, as Ollama does.",
+  handle: ({ services }) => json({ models: services.models.all.map(modelOf) }),
+});
+
+/** The name of a model, also as older clients send it. */
+const nameFields = { model: z.optional(modelField), name: z.optional(modelField) };
+
+function nameOf({ model, name }: BodyOf<typeof nameFields>): string {
+  const given = model ?? name;
+  if (given === undefined) throw new ApiError(400, "missing_parameter", "model: expected a string, got nothing", { param: "model" });
+  return modelName(given);
+}
+
+/** A time that models in memory never reach. */
+const never = "9999-12-31T23:59:59Z";
+
+export const ps: Route = route({
+  api: ollamaForm,
+  method: "GET",
+  paths: ["/api/ps"],
+  summary: "Lists the loaded models, as Ollama does.",
+  handle({ services }) {
+    const loaded = services.models.all.filter(({ current }) => current !== undefined);
+    return json({ models: loaded.map((entry) => ({ ...modelOf(entry), expires_at: never, size_vram: 0 })) });
+  },
+});
+
+export const version: Route = route({
+  api: ollamaForm,
+  method: "GET",
+  paths: ["/api/version"],
+  summary: "The version of the server.",
+  handle: () => json({ version: serverVersion }),
+});
+
+export const show: Route = route({
+  api: ollamaForm,
+  method: "POST",
+  paths: ["/api/show"],
+  summary: "Describes a model, as Ollama does.",
+  fields: { used: nameFields, ignored: { verbose: z.optional(z.boolean()) } },
+  async handle({ services }, body) {
+    const entry = services.models.entry(nameOf(body));
+    const lease = await entry.use();
+    try {
+      const { model } = lease;
+      const { info } = model;
+      const template = info.hasChatTemplate ? model.chatTemplate : undefined;
+      return json({
+        license: "",
+        modelfile: "",
+        parameters: "",
+        template: template?.source ?? "",
+        details: detailsOf(model),
+        model_info: {
+          "general.architecture": info.architecture,
+          "general.basename": info.name,
+          "general.parameter_count": info.parameters,
+          [`${info.architecture}.context_length`]: info.contextLength,
+        },
+        capabilities: ["completion", "embedding", ...(template ? ["tools"] : []), ...(template?.reasoning ? ["thinking"] : [])],
+        modified_at: new Date(entry.created * 1000).toISOString(),
+      });
+    } finally {
+      lease.release();
+    }
+  },
+});
+
+export const pull: Route = route({
+  api: ollamaForm,
+  method: "POST",
+  paths: ["/api/pull"],
+  summary: "Says that a model is there. Others are not downloaded.",
+  fields: { used: nameFields, ignored: { insecure: z.optional(z.boolean()), stream: z.optional(z.boolean()) } },
+  handle({ services }, body) {
+    services.models.entry(nameOf(body));
+    return new Response('{"status":"success"}\n', { headers: { "content-type": "application/x-ndjson" } });
+  },
+});
+
+/** A route that changes the stored models, which no request may. */
+function refusedRoute(method: Route["method"], path: string, summary: string): Route {
+  return route({
+    api: ollamaForm,
+    method,
+    paths: [path],
+    summary,
+    handle() {
+      throw new ApiError(501, "not_enabled", `${path}: expected a server whose models requests may change, got one that is configured`);
+    },
+  });
+}
+
+export const remove: Route = refusedRoute("DELETE", "/api/delete", "Refused: requests delete no models.");
+export const copy: Route = refusedRoute("POST", "/api/copy", "Refused: requests copy no models.");
