@@ -5,6 +5,7 @@ import { fusion, kernelTable } from "../src/kernels/index.ts";
 import { hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { planVariant, type VariantSource, variantSource } from "../src/plan/variant.ts";
+import { unitMatrix } from "../src/weights/unitFormat.ts";
 
 /** Layers of the same calls over `x [T, 64]`, whose rows `readRows` are read. */
 function layers(count: number): OpRecorder {
@@ -59,4 +60,29 @@ test("calls that differ in a parameter, a spec or an op of a group have launches
   const launches = launchesAt(sourceOf(program), {});
   expect(launches.length).toBe(calls.length);
   expect(new Set(launches).size).toBe(calls.length);
+});
+
+test("products that write to a cache store nothing where their blocks still read", () => {
+  const program = createProgram();
+  const T = program.dim("T", 4);
+  const [positions, slots] = ["positions", "slots"].map((name) => program.input(name, "i32", [T]));
+  // Ends with the products, and has the size of the rotated queries.
+  const x = program.softmax(program.input("x", "f32", [T, 256]));
+  const [q, k, v] = ["q", "k", "v"].map((name) => {
+    const w = program.persistent(name, { dtype: "f16", shape: [256, 256] });
+    return program.reshape(program.matmul(x, w, { transposeB: true, activations: "half" }), { shape: [T, 4, 64] });
+  });
+  const cache = program.persistent("cache", { dtype: "f16", shape: [8, 4, 128] });
+  const turned = program.rope(q!, positions!, { ropeType: "norm" });
+  const written = program.kvWrite(cache, program.rope(k!, positions!, { ropeType: "norm" }), v!, slots!);
+  program.output("y", program.sum(program.scale(turned, { by: 2 }), { axis: 1 }));
+  program.output("cache", written);
+  const lowered: Lowered = lower(program, "cuda", kernelTable.unsupported, { fusion });
+  const source = variantSource(lowered, { gpu: hopper, unitsOf: (name) => (name === "cache" ? undefined : unitMatrix("f16", [256, 256])) });
+  const { launches } = planVariant(source, { T: 1 }, new Set());
+  const joint = launches.find(({ launch: { entry } }) => entry.startsWith("matmulFew"))!;
+  const placesOf = (written: boolean): readonly number[] =>
+    joint.args.filter(({ region: { kind }, isWritten }) => kind === "arena" && isWritten === written).map(({ offset }) => offset);
+  expect([placesOf(true).length, placesOf(false).length]).toEqual([1, 1]);
+  expect(placesOf(true)).not.toEqual(placesOf(false));
 });

@@ -2,9 +2,9 @@ import type { ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, type FusedCall, type FusedParams, lastOf, ops } from "@centella/core/backend";
 import type { U32 } from "./emitter.ts";
 import { asValue, divide, timesPlus, unflatten } from "./extent.ts";
-import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
-import { cacheRowsOf, writeUnit } from "./kernels/kvWrite.ts";
-import { angleArgs, rotatedElement, rotateUnit, rotationOf, unitsOf } from "./kernels/rope.ts";
+import type { GpuArgument, GpuArguments, GpuScope, GpuStep } from "./kernel.ts";
+import { type CacheRows, cacheRowsOf, writeUnit } from "./kernels/kvWrite.ts";
+import { angleArgs, type Rotation, rotatedElement, rotateUnit, rotationOf, unitsOf } from "./kernels/rope.ts";
 import { dimAt } from "./shared/rows.ts";
 
 type Inputs = readonly (TensorSpec | undefined)[];
@@ -37,16 +37,42 @@ export function cacheWriteUnsupported(inputs: Inputs, params: FusedParams): stri
   return hasSameAngles ? undefined : "ropes by different angles";
 }
 
-/** A lane per unit of the cache's rows and, after these, per unit of the queries. */
-export function cacheWriteStep(inputs: Inputs, params: FusedParams): GpuStep {
+/** A write to a cache, taken apart. Places are those of the group's inputs. */
+export interface CacheWrite {
+  readonly cache: TensorSpec;
+  readonly rows: CacheRows;
+  /** How keys and queries are turned, and the arguments that angles are computed from. */
+  readonly rotation: Rotation;
+  readonly angles: GpuArguments;
+  readonly keys: number;
+  readonly values: number;
+  readonly slots: GpuArgument;
+  readonly queries: { readonly place: number; readonly call: FusedCall } | undefined;
+}
+
+/** Takes a supported group apart. */
+export function cacheWriteOf(inputs: Inputs, params: FusedParams): CacheWrite {
   const { write, keys, queries } = callsOf(inputs, params);
   if (keys === undefined) throw new TypeError("fused: expected a rope before a kvWrite, got none; this is a bug, please report it");
-  const argument = (place = -1): GpuArgument => ({ kind: "input", index: place, dtype: specOf(inputs, place).dtype });
-  const [, , values, slots] = write.inputs;
-  const [x, positions, factors] = keys.inputs;
-  const rows = cacheRowsOf(write.output, keys.output, specOf(inputs, values));
+  const [, , values = -1, slots] = write.inputs;
+  const [x = -1, positions, factors] = keys.inputs;
   const rotation = rotationOf(keys.output, ropeParams(keys), factors !== undefined);
-  const angles = angleArgs(rotation, ropeParams(keys), argument(positions), factors === undefined ? undefined : argument(factors));
+  const factorArgument = factors === undefined ? undefined : argumentOf(inputs, factors);
+  return {
+    cache: write.output,
+    rows: cacheRowsOf(write.output, keys.output, specOf(inputs, values)),
+    rotation,
+    angles: angleArgs(rotation, ropeParams(keys), argumentOf(inputs, positions), factorArgument),
+    keys: x,
+    values,
+    slots: argumentOf(inputs, slots),
+    queries: queries && { place: queries.inputs[0] ?? -1, call: queries },
+  };
+}
+
+/** A lane per unit of the cache's rows and, after these, per unit of the queries. */
+export function cacheWriteStep(inputs: Inputs, params: FusedParams): GpuStep {
+  const { cache, rows, rotation, angles, keys, values, slots, queries } = cacheWriteOf(inputs, params);
   const written: Part = {
     heads: rows.heads as number,
     units: rows.units,
@@ -55,19 +81,23 @@ export function cacheWriteStep(inputs: Inputs, params: FusedParams): GpuStep {
       writeUnit(scope, rows, place, (row, d) => rotatedElement(scope, rotation, { x: "k", token, row, d }));
     },
   };
-  const rotated = queries && queriesPart(queries, factors !== undefined);
+  const rotated = queries && queriesPart(queries.call, rotation.hasFactors);
   return {
     kind: "each",
     name: "",
     args: {
-      cache: { kind: "output", dtype: write.output.dtype },
-      ...{ k: argument(x), v: argument(values), slots: argument(slots) },
+      cache: { kind: "output", dtype: cache.dtype },
+      ...{ k: argumentOf(inputs, keys), v: argumentOf(inputs, values), slots },
       ...angles,
-      ...(queries && { x: argument(queries.inputs[0]), y: { kind: "extraOutput", index: 0, dtype: "f32" } }),
+      ...(queries && { x: argumentOf(inputs, queries.place), y: { kind: "extraOutput", index: 0, dtype: "f32" } }),
     },
-    shape: [dimAt(keys.output, 0), lanesOf(written) + lanesOf(rotated)],
+    shape: [dimAt(specOf(inputs, keys), 0), lanesOf(written) + lanesOf(rotated)],
     body: (scope, index) => partsBody(scope, index, written, rotated),
   };
+}
+
+function argumentOf(inputs: Inputs, place = -1): GpuArgument {
+  return { kind: "input", index: place, dtype: specOf(inputs, place).dtype };
 }
 
 function queriesPart(call: FusedCall, hasFactors: boolean): Part {

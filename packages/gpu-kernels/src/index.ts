@@ -1,4 +1,5 @@
 export { loadBlockWeights } from "./blocks.ts";
+export { type CacheWrite, cacheWriteOf, isCacheWrite } from "./cacheWrite.ts";
 export { deviceBlock, deviceBytes, recodedTo, toDevice } from "./deviceForm.ts";
 export type {
   BlockBytes,
@@ -49,8 +50,10 @@ export {
   mostElements,
   type Prologue,
 } from "./kernel.ts";
+export type { CacheRows } from "./kernels/kvWrite.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
 export { factorOf, normedElement, normLanes } from "./kernels/rmsNorm.ts";
+export { type Angle, angleAt, type Rotation, turned } from "./kernels/rope.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
 export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";

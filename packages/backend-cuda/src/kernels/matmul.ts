@@ -120,7 +120,7 @@ export function normUnsupported(siblings: Siblings): string | undefined {
 }
 
 /** Whether products norm this number of rows themselves. */
-function isStaged({ a, lefts }: Siblings, rows: number): boolean {
+export function isStaged({ a, lefts }: Siblings, rows: number): boolean {
   return rows <= maxVectorRows && rows * fixed(a.shape.at(-1)) <= maxStagedElements && lefts.length === 1;
 }
 

@@ -1,9 +1,11 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
 import { kernelTable } from "../kernels/index.ts";
+import { projectionLaunches } from "../kernels/projections.ts";
 import type { Gpu } from "../kernels/shared/gpu.ts";
-import { type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
+import { type KernelCall, type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
+import type { ProjectedStep } from "./projectedSteps.ts";
 
 /** Number of calls whose launches are kept: some 30 different calls of a model at as many buckets as a plan has variants. */
 const maxCalls = 2048;
@@ -40,20 +42,47 @@ export class LaunchCache {
 
   /** The launches of a step at the buckets of the program's dims. An extent of 0 has those of 1. @throws {UnsupportedError} */
   launchesOf(step: Step, buckets: DimValues): readonly Launch[] {
-    const { number, dims } = this.#keyOf(step);
-    const bucket = Object.fromEntries(dims.map((name) => [name, Math.max(1, buckets[name] ?? 0)]));
-    const key = `${number} ${Object.values(bucket).join()}`;
-    const found = this.#launches.get(key);
-    if (found !== undefined) return found;
-    const { op, inputs, params, output } = step;
+    const { op, params } = step;
     const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
-    const specs = inputs.map((operand) => operand?.spec);
-    const units = this.#unitsOf(step);
-    const call = { inputs: specs, output: output.spec, slots: this.#slots, bucket, gpu: this.#target.gpu };
-    const launches = kernel.launches({ ...call, unitsOf: (index) => units[index] }, params);
+    return this.#kept([step], "", buckets, (bucket) => kernel.launches(this.#callOf(step, bucket), params));
+  }
+
+  /** The launches of products with the write of their results; undefined where each has launches of its own. */
+  projectionsOf({ step, products, write, projections }: ProjectedStep, buckets: DimValues): readonly Launch[] | undefined {
+    const sources = projections.write.sources.join();
+    const launches = this.#kept(
+      [products, write],
+      sources,
+      buckets,
+      (bucket) => projectionLaunches(this.#callOf(step, bucket), projections) ?? [],
+    );
+    return launches.length === 0 ? undefined : launches;
+  }
+
+  /** The launches of steps, generated once. `variety` tells apart launches of the same steps. */
+  #kept(
+    steps: readonly Step[],
+    variety: string,
+    buckets: DimValues,
+    generate: (bucket: Record<string, number>) => readonly Launch[],
+  ): readonly Launch[] {
+    const keys = steps.map((step) => this.#keyOf(step));
+    const dims = new Set(keys.flatMap((key) => key.dims));
+    const bucket = Object.fromEntries([...dims].map((name) => [name, Math.max(1, buckets[name] ?? 0)]));
+    const key = `${keys.map(({ number }) => number).join("+")} ${variety} ${Object.values(bucket).join()}`;
+    const found = this.#launches.get(key);
+    if (found !== undefined) return found;
+    const launches = generate(bucket);
     this.#launches.set(key, launches);
     return launches;
+  }
+
+  #callOf(step: Step, bucket: DimValues): KernelCall {
+    const units = this.#unitsOf(step);
+    const inputs = step.inputs.map((operand) => operand?.spec);
+    const { gpu } = this.#target;
+    return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index] };
   }
 
   /** The inputs that are weights in units. */

@@ -14,6 +14,7 @@ import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
 import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
+import { type ProjectedStep, projectedSteps, withProjectedLives } from "./projectedSteps.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -66,6 +67,8 @@ export interface VariantPlan {
 /** What the variants of a program have in common. */
 export interface VariantSource {
   readonly lowered: Lowered;
+  /** Steps that may run with the one after them. */
+  readonly projected: ReadonlyMap<number, ProjectedStep>;
   /** Places of the temporaries. */
   readonly arena: ArenaPlan;
   readonly launches: LaunchCache;
@@ -86,7 +89,9 @@ export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSo
   const readBack = new Set(readBackStorages(lowered).values());
   const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
   const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
-  return { lowered, arena: planArena(temporaries, alignment), launches: new LaunchCache(slots, target), unitsOf: target.unitsOf };
+  const projected = projectedSteps(lowered);
+  const arena = planArena(withProjectedLives(temporaries, projected), alignment);
+  return { lowered, projected, arena, launches: new LaunchCache(slots, target), unitsOf: target.unitsOf };
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
@@ -104,7 +109,7 @@ export function requireReadable({ outputs }: Lowered): void {
 
 /** Places the memory of a variant and of its launches. Steps whose results are empty at the bucket have no launches. */
 export function planVariant(
-  { lowered, arena, launches, unitsOf }: VariantSource,
+  { lowered, projected, arena, launches, unitsOf }: VariantSource,
   bucket: DimValues,
   given: ReadonlySet<string>,
 ): VariantPlan {
@@ -148,19 +153,34 @@ export function planVariant(
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
-  const placed = lowered.steps.flatMap((step, index): readonly PlacedLaunch[] => {
-    const isEmpty = [step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0);
-    return isEmpty
-      ? []
-      : launches
-          .launchesOf(step, bucket)
-          .map((launch) => ({ op: step.op.name, step: index, launch, args: placeArguments(step, launch, memory) }));
-  });
+  const placed = placeLaunches({ lowered, projected, launches }, memory);
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
     return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
   });
   return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches: placed, copies, outputs };
+}
+
+/** Places the launches of all steps in order. */
+function placeLaunches(
+  { lowered: { steps }, projected, launches }: Pick<VariantSource, "lowered" | "projected" | "launches">,
+  memory: StepMemory,
+): readonly PlacedLaunch[] {
+  const { bucket } = memory;
+  const placed: PlacedLaunch[] = [];
+  const place = (index: number, step: Step, own: readonly Launch[]): void => {
+    for (const launch of own) placed.push({ op: step.op.name, step: index, launch, args: placeArguments(step, launch, memory) });
+  };
+  for (let index = 0; index < steps.length; index++) {
+    const step = elementAt(steps, index);
+    if ([step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0)) continue;
+    const together = projected.get(index);
+    const joint = together && launches.projectionsOf(together, bucket);
+    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step, bucket));
+    // The write is done with the products.
+    else place(index++, together.step, joint);
+  }
+  return placed;
 }
 
 /** What the launches of a step refer to. */

@@ -1,5 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import type { Emitter, F32, I32, U32 } from "../emitter.ts";
+import type { Bool, Emitter, F32, I32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuArguments, type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
 import { sinCosOf } from "../shared/math.ts";
@@ -106,9 +106,8 @@ export function rotatedElement(
     const isSecond = isInterleaved ? k.compare("eq", k.and(d, 1), 1) : k.compare("ge", d, half);
     const pair = isInterleaved ? k.shiftRight(d, 1) : k.select(isSecond, k.sub(d, half), d);
     const partner = isInterleaved ? k.xor(d, 1) : k.select(isSecond, pair, k.add(d, half));
-    const { sin, cos } = angleAt(k, rotation, pair, token);
-    const other = k.load(x, plus(k, start, partner));
-    return k.select(isSecond, k.fma(other, sin, k.mul(own, cos)), k.fma(own, cos, k.neg(k.mul(other, sin))));
+    const angle = angleAt(k, rotation, pair, token);
+    return turned(k, { own, other: k.load(x, plus(k, start, partner)), isSecond }, angle);
   };
   if (width === dims) return rotated();
   const value = k.variable("f32", own);
@@ -116,8 +115,27 @@ export function rotatedElement(
   return value.get();
 }
 
-/** Sine and cosine of a pair's angle at a token. */
-function angleAt(k: Emitter, { hasFactors }: Rotation, pair: U32, token: Extent): ReturnType<typeof sinCosAt> {
+/** An element of a pair, and the other one. */
+interface PairElement {
+  readonly own: F32;
+  readonly other: F32;
+  /** Whether `own` is the second element. */
+  readonly isSecond: Bool;
+}
+
+/** An element of a pair after the rotation, with the bits that {@link rotateUnit} stores. */
+export function turned(k: Emitter, { own, other, isSecond }: PairElement, { sin, cos }: Angle): F32 {
+  return k.select(isSecond, k.fma(other, sin, k.mul(own, cos)), k.fma(own, cos, k.neg(k.mul(other, sin))));
+}
+
+/** Sine and cosine of an angle. */
+export interface Angle {
+  readonly sin: F32;
+  readonly cos: F32;
+}
+
+/** The angle of a pair at a token. */
+export function angleAt(k: Emitter, { hasFactors }: Rotation, pair: U32, token: Extent): Angle {
   return sinCosAt(k, frequencyOf(k, pair, hasFactors), k.loadInteger("positions", asValue(k, token)));
 }
 
@@ -138,8 +156,8 @@ function frequencyOf(k: Emitter, pair: U32, hasFactors: boolean): readonly [high
   return hasFactors ? k.divideFixed([word(0), word(1), word(2)], k.load("factors", pair)) : [word(1), word(2)];
 }
 
-/** Sine and cosine of the angle at a position. */
-function sinCosAt(k: Emitter, [high, low]: readonly [U32, U32], position: I32): { readonly sin: F32; readonly cos: F32 } {
+/** The angle at a position. */
+function sinCosAt(k: Emitter, [high, low]: readonly [U32, U32], position: I32): Angle {
   const isBackwards = k.compare("lt", position, 0);
   const signed = k.bitcast("u32", position);
   const distance = k.select(isBackwards, negated(k, signed), signed);

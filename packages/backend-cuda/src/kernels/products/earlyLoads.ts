@@ -1,5 +1,6 @@
 import { elementAt } from "@centella/core/backend";
 import type { NumberType, Value } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../ptx/emitter.ts";
 import { typeOf, type Var } from "../../ptx/writer.ts";
 import type { Scope } from "../shared/kernel.ts";
 
@@ -17,12 +18,7 @@ export class EarlyLoads {
   recorded(scope: Scope): Scope {
     return withLoads(scope, (load) => {
       const result = load();
-      const kept = [result].flat().map((value) => {
-        const variable = scope.k.outerVariable<NumberType>(typeOf(value) as NumberType, 0);
-        variable.set(value);
-        return variable;
-      });
-      this.#results.push(kept);
+      this.#results.push(keptOf(scope.k, [result].flat()));
       return result;
     });
   }
@@ -34,6 +30,15 @@ export class EarlyLoads {
       return values.length === 1 ? elementAt(values, 0) : values;
     });
   }
+}
+
+/** Variables with these values, which may be read where other paths lead, too. */
+export function keptOf(k: PtxEmitter, values: readonly Value<NumberType>[]): readonly Var<NumberType>[] {
+  return values.map((value) => {
+    const variable = k.outerVariable<NumberType>(typeOf(value) as NumberType, 0);
+    variable.set(value);
+    return variable;
+  });
 }
 
 /** A scope in which `use` runs in place of each load: each method of the emitter whose name begins so. */

@@ -15,6 +15,7 @@ import {
 } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { allocateStaging, normedRow, type StagingPlan, stagedBytes, stageRows, storedRow } from "./activations.ts";
+import type { ResultWriter } from "./resultWriter.ts";
 import { UnitRing } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
@@ -70,6 +71,8 @@ export interface UnitProducts {
   readonly from?: Parameter;
   /** Computes the tensor where it is staged. Its extra output is stored by the first launch. */
   readonly norm?: AnchoredCall;
+  /** Store results in place of {@link SiblingResult.y}. */
+  readonly writers?: ReadonlyMap<SiblingResult, ResultWriter>;
 }
 
 /**
@@ -77,10 +80,10 @@ export interface UnitProducts {
  * has more rows than a block stages.
  */
 export function fewRowsLaunches(call: KernelCall, products: UnitProducts): readonly Launch[] | undefined {
-  const { depth, results, norm } = products;
+  const { depth, results, norm, writers } = products;
   const rows = bucketElements(call, elementAt(results, 0).shape.slice(0, -1));
   if (call.gpu.target === "sm_80" || rows === 0) return undefined;
-  const kinds = kindsOf(call, results);
+  const kinds = kindsOf(call, results, writers);
   if (kinds === undefined) return undefined;
   const shapes = kinds.map((each) => {
     const fitting = columnsOf(rows).map((columns) => shapeOf(call.gpu.multiprocessors, depth, { rows, columns }, each));
@@ -133,11 +136,11 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
   const { rowGroups, work, staging, depth, slotBytes } = shape;
   const args = Object.fromEntries<Argument>([
     ...(norm === undefined ? [["a", from] as const] : Object.entries(argumentsOf(call, stagedNormArgs(norm)))),
-    ...work.results.flatMap(({ result, products }, i) => [
+    ...work.results.flatMap(({ result, products, writer }, i) => [
       ...products.map(
         ({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const,
       ),
-      [`y${i}`, result.y] as const,
+      ...(writer === undefined ? [[`y${i}`, result.y] as const] : Object.entries(writer.args)),
       ...Object.entries(epilogueArgs(call, result.epilogue)),
     ]),
   ]);

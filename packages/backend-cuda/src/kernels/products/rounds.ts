@@ -1,11 +1,12 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type F32, isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
+import { type F32, isBelow, type NumberType, product as productOf, type U32 } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
 import { fixed, type Scope } from "../shared/kernel.ts";
 import type { StagedActivations, StagingPlan } from "./activations.ts";
-import { EarlyLoads } from "./earlyLoads.ts";
+import { EarlyLoads, keptOf } from "./earlyLoads.ts";
+import type { ResultPlace } from "./resultWriter.ts";
 import type { UnitRing } from "./ring.ts";
 import { RowTile } from "./rowTile.ts";
 import { formatsOf, type ItemRange, inResultOf, type UnitResult, type Work } from "./segments.ts";
@@ -58,6 +59,8 @@ export class Rounds {
   readonly #copy: Var<"u32">;
   /** What epilogues read, by result, if each thread has at most one. */
   readonly #early: ReadonlyMap<UnitResult, EarlyLoads>;
+  /** What writers prepared, by result, if each thread has at most one. */
+  readonly #prepared = new Map<UnitResult, readonly Var<NumberType>[]>();
 
   constructor(scope: Scope, sizes: Sizes, parts: Parts) {
     const { k } = scope;
@@ -86,11 +89,14 @@ export class Rounds {
     return this.#isOneRound && work.roundItems * unitRows * staging.columns <= this.#scope.k.blockThreads;
   }
 
-  /** Starts to load what epilogues read, where it need not wait for products. */
+  /** Starts to load what epilogues and writers read, where it need not wait for products. */
   loadEarly(): void {
-    if (this.#early.size === 0) return;
+    const hasWriters = this.#isOneEach && this.#sizes.work.results.some(({ writer }) => writer !== undefined);
+    if (this.#early.size === 0 && !hasWriters) return;
     const { first, end } = this.#parts.items;
-    this.#forEachResult(first, this.#scope.k.sub(end, first), (result, _number, index) => {
+    this.#forEachResult(first, this.#scope.k.sub(end, first), (result, _number, { index, ...place }) => {
+      const prepared = result.writer?.prepare(this.#scope, { index, ...place });
+      if (prepared !== undefined) this.#prepared.set(result, keptOf(this.#scope.k, prepared));
       const loads = this.#early.get(result);
       const { epilogue, products } = result.result;
       const { k } = this.#scope;
@@ -185,9 +191,21 @@ export class Rounds {
   /** Adds the warps' sums, and stores the results of a round's items through their epilogues. */
   #finish(first: U32, count: U32): void {
     const { k } = this.#scope;
-    this.#forEachResult(first, count, (result, number, index, place) => {
+    this.#forEachResult(first, count, (result, number, at, place) => {
+      const {
+        writer,
+        result: { epilogue },
+      } = result;
+      const { index } = at;
       const scope = this.#early.get(result)?.replayed(this.#scope) ?? this.#scope;
-      k.store(`y${number}`, index, result.result.epilogue.apply(scope, index, this.#sums(place)));
+      const own = epilogue.apply(scope, index, this.#sums(place));
+      if (writer === undefined) {
+        k.store(`y${number}`, index, own);
+        return;
+      }
+      const prepared = this.#prepared.get(result)?.map((variable) => variable.get()) ?? writer.prepare(scope, at);
+      const neighbour = (): F32 => epilogue.apply(scope, k.xor(index, 1), this.#sums({ ...place, within: k.xor(place.within, 1) }));
+      writer.store(scope, at, prepared, own, neighbour);
     });
   }
 
@@ -205,8 +223,8 @@ export class Rounds {
     });
   }
 
-  /** Runs `body` for the results of a round's items, shared out among the threads, with each one's index in its tensor. */
-  #forEachResult(first: U32, count: U32, body: (result: UnitResult, number: number, index: U32, place: Place) => void): void {
+  /** Runs `body` for the results of a round's items, shared out among the threads, with the place of each in its tensor and in the round. */
+  #forEachResult(first: U32, count: U32, body: (result: UnitResult, number: number, at: ResultPlace, place: Place) => void): void {
     const { scope, work, columns } = { scope: this.#scope, work: this.#sizes.work, columns: this.#sizes.staging.columns };
     const { k } = scope;
     const perItem = unitRows * columns;
@@ -219,7 +237,7 @@ export class Rounds {
         const n = fixed(shape.at(-1));
         const outputRow = k.add(this.#parts.firstRow, place.column);
         const isResult = k.and(isBelow(k, row, n), isBelow(k, outputRow, productOf(k, scope.extents(shape.slice(0, -1)))));
-        k.if(isResult, () => body(each, number, asValue(k, k.mad(outputRow, n, row)), place));
+        k.if(isResult, () => body(each, number, { row: outputRow, column: row, index: k.mad(outputRow, n, row) }, place));
       });
     };
     const all = k.mul(count, perItem);

@@ -5,6 +5,7 @@ import type { Global, Reg } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
 import type { KernelCall } from "../shared/kernel.ts";
+import type { ResultWriter } from "./resultWriter.ts";
 import { halfType } from "./tile.ts";
 
 /** A product with a weight in units. */
@@ -17,20 +18,26 @@ export interface UnitProduct {
 export interface UnitResult {
   readonly result: SiblingResult;
   readonly products: readonly UnitProduct[];
+  /** Stores the result in place of its tensor. */
+  readonly writer?: ResultWriter | undefined;
 }
 
 /**
  * Results by kind: those of a kind have weights of one half type and width, and the same number of products. Undefined if a product is of no
  * kind: its weight is not a matrix in units, or its operands must not be rounded to halves.
  */
-export function kindsOf(call: KernelCall, results: readonly SiblingResult[]): readonly (readonly UnitResult[])[] | undefined {
+export function kindsOf(
+  call: KernelCall,
+  results: readonly SiblingResult[],
+  writers?: ReadonlyMap<SiblingResult, ResultWriter>,
+): readonly (readonly UnitResult[])[] | undefined {
   const kinds = new Map<string, UnitResult[]>();
   for (const result of results) {
     const found = unitResult(call, result);
     if (found === undefined) return undefined;
     const { format } = elementAt(found.products, 0).units;
     const key = `${halfType(format)} ${format.width} ${found.products.length}`;
-    kinds.set(key, [...(kinds.get(key) ?? []), found]);
+    kinds.set(key, [...(kinds.get(key) ?? []), { ...found, writer: writers?.get(result) }]);
   }
   return [...kinds.values()];
 }

@@ -1,0 +1,96 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { createProgram, type DType, type ParamsOf, type TypedArray } from "@centella/core";
+import { expect, test } from "vitest";
+import { CudaBackend } from "../src/backend.ts";
+import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
+import { sourceOf } from "./sources.ts";
+
+interface Form {
+  readonly weights: readonly [queries: DType, keys: DType, values: DType];
+  readonly cache: "f32" | "f16" | "q8_0";
+  readonly heads: readonly [queries: number, keys: number];
+  readonly widths: readonly [keys: number, values: number];
+  readonly rope?: Partial<ParamsOf<"rope">>;
+  readonly hasNorm?: boolean;
+  readonly hasFactors?: boolean;
+}
+
+const depth = 256;
+const slotCount = 17;
+
+/** Queries, keys and values of `rows` tokens. If the products are results of the program, they are launches of their own. */
+async function results(
+  { weights, cache: cacheType, heads: [queryHeads, keyHeads], widths: [dK, dV], rope, hasNorm = false, hasFactors = false }: Form,
+  rows: number,
+  isApart: boolean,
+): Promise<{ readonly launches: number; readonly data: readonly TypedArray[] }> {
+  const program = createProgram();
+  const T = program.dim("T", 16);
+  const x = program.input("x", "f32", [T, depth]);
+  const [positions, slots] = [program.input("positions", "i32", [T]), program.input("slots", "i32", [T])];
+  const freqFactors = hasFactors ? program.input("factors", "f32", [(rope?.dims ?? dK) / 2]) : undefined;
+  const a = hasNorm ? program.rmsNorm(x, program.input("w", "f32", [depth]), { eps: 1e-5 }) : x;
+  const specs = [queryHeads * dK, keyHeads * dK, keyHeads * dV].map((n, i) => ({ dtype: weights[i]!, shape: [n, depth] as const }));
+  const [q, k, v] = specs.map((spec, i) => {
+    const product = program.matmul(a, program.persistent(`w${i}`, spec), { transposeB: true, activations: "half" });
+    if (isApart) program.output(`product${i}`, product);
+    return product;
+  });
+  const turn = { ropeType: "norm", ...rope, ...(freqFactors && { freqFactors }) } as const;
+  const rotated = program.rope(program.reshape(q!, { shape: [T, queryHeads, dK] }), positions, turn);
+  const keys = program.rope(program.reshape(k!, { shape: [T, keyHeads, dK] }), positions, turn);
+  const cache = program.persistent("cache", { dtype: cacheType, shape: [slotCount, keyHeads, dK + dV] }, { init: "zeros" });
+  program.output("cache", program.kvWrite(cache, keys, program.reshape(v!, { shape: [T, keyHeads, dV] }), slots));
+  program.output("queries", program.scale(rotated, { by: 2 }));
+  const driver = new InterpretedDriver();
+  const backend = new CudaBackend(driver);
+  const plan = await backend.compile(program);
+  for (const [i, spec] of specs.entries()) await plan.load(`w${i}`, sourceOf(contentsOf(spec, i).stored));
+  const indices = Array.from({ length: rows }, (_, t) => t);
+  const inputs = {
+    x: uniform(rows, rows * depth),
+    positions: Int32Array.from(indices, (t) => 900 + 5 * t),
+    // The last of several tokens is not written.
+    slots: Int32Array.from(indices, (t) => (t > 0 && t === rows - 1 ? slotCount : (3 * t + 2) % slotCount)),
+    ...(hasNorm && { w: uniform(3, depth) }),
+    ...(hasFactors && { factors: uniform(4, (rope?.dims ?? dK) / 2).map((factor) => 2 + factor) }),
+  };
+  const outputs = plan.run(inputs);
+  const data = await Promise.all(["cache", "queries"].map((name) => outputs[name]!.data()));
+  const { steps } = await plan.profile(inputs);
+  await backend.dispose();
+  return { launches: steps.reduce((sum, { launches = 0 }) => sum + launches, 0), data };
+}
+
+const llama: Form = { weights: ["q4_K", "q4_K", "q6_K"], cache: "f16", heads: [4, 2], widths: [16, 16], hasNorm: true };
+
+test.each<readonly [string, Form, readonly number[]]>([
+  ["of a norm, in two types", llama, [1, 3]],
+  ["to an f32 cache, factors", { ...llama, cache: "f32", hasFactors: true }, [1]],
+  [
+    "part of each head, other values",
+    { ...llama, weights: ["q8_0", "q8_0", "q8_0"], widths: [24, 8], rope: { dims: 16, base: 500 }, hasNorm: false },
+    [1, 2],
+  ],
+  ["f16 weights", { ...llama, weights: ["f16", "f16", "f16"], hasNorm: false }, [1]],
+])(
+  "products that rotate and write to a cache have the bits of launches apart: %s",
+  async (_name, form, counts) => {
+    for (const rows of counts) {
+      const [together, apart] = [await results(form, rows, false), await results(form, rows, true)];
+      expect(together.data).toEqual(apart.data);
+      expect(together.launches).toBe(apart.launches - 1);
+    }
+  },
+  60_000,
+);
+
+test.each<readonly [string, Form, number]>([
+  ["pairs in two tiles", { ...llama, rope: { ropeType: "neox" } }, 1],
+  ["blocks of a cache", { ...llama, cache: "q8_0", widths: [32, 32] }, 1],
+  ["more rows than a block norms", llama, 9],
+])("products and a write to a cache stay apart: %s", async (_name, form, rows) => {
+  const [together, apart] = [await results(form, rows, false), await results(form, rows, true)];
+  expect(together.launches).toBe(apart.launches);
+  expect(together.data).toEqual(apart.data);
+});
