@@ -327,3 +327,10 @@ KIMI |= {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length"
 CASES += [
     Case("kimi-linear", "kimi-linear", {**KIMI, "attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}, [f"/blk.{layer}.ffn_{name}_shexp.weight" for layer in (1, 2) for name in ("gate", "up", "down")], layers=3, kv_heads=[0, 1, 0]),
 ]
+CASES += [
+    Case("eurobert", "eurobert", WORDS, pooled=True),
+    Case("jina-bert-v3", "jina-bert-v3", {**WORDS, "rope.freq_base": 1000.0}, ["attn_qkv.weight", "attn_qkv.bias", "attn_output.bias", "ffn_up.bias", "ffn_down.bias"], norm="layer", kv_heads=4, pooled=True),
+    Case("llama-embed", "llama-embed", WORDS, pooled=True),
+    Case("neo-bert", "neo-bert", WORDS, kv_heads=4, pooled=True),
+    Case("nomic-bert-moe", "nomic-bert-moe", {**WORDS, "rope.freq_base": 1000.0, "moe_every_n_layers": 2, "expert_count": 5, "expert_used_count": 2}, ["/blk.0.ffn_up.bias"], norm="layer", kv_heads=4, pooled=True),
+]

@@ -1,7 +1,7 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
-import { embed, logits, outputNorm } from "./blocks/ends.ts";
+import { embed, logits, outputNorm, states } from "./blocks/ends.ts";
 import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "./blocks/openFeedForward.ts";
 import { type RopeConfig, type RopeType, readRope } from "./blocks/rope.ts";
@@ -38,6 +38,10 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly embeddingScale?: number;
   readonly residualScale?: number;
   readonly logitScale?: number;
+  /** Whether tokens see those after them: the model embeds texts. */
+  readonly isEncoder?: boolean;
+  /** Name of the norm after the last layer. Default "output_norm". */
+  readonly outputNorm?: string;
   /** Tensors that a file may have and that take no part in the logits; `*` stands for every layer. */
   readonly ignored?: readonly string[];
 }
@@ -90,5 +94,6 @@ function forward(m: ModelBuilder, traits: TransformerTraits, attend: Attention, 
       x = program.add(middle, part("post_ffw_norm", feedForward(layer, layer.norm(feedForwardNorm, middle))));
     }
   }
-  return logits(m, outputNorm(m, x), { scale: traits.logitScale ?? 1 });
+  const y = outputNorm(m, x, traits.outputNorm);
+  return traits.isEncoder === true ? states(m, y) : logits(m, y, { scale: traits.logitScale ?? 1 });
 }

@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
-import { embed, embeddingNorm, embedPositions, states } from "../blocks/ends.ts";
-import type { FeedForwardOptions } from "../blocks/feedForward.ts";
+import { classifierHeads, embed, embeddingNorm, embedPositions, states } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
+import { type FeedForward, type MixedFeedForward, openFeedForward } from "../blocks/openFeedForward.ts";
 import { type RopeConfig, readRope } from "../blocks/rope.ts";
 import { Section } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
@@ -12,40 +12,37 @@ import type { Family } from "../family.ts";
 /** BERT, which embeds texts. */
 export const family: Family = (file) => bertModel(file, { feedForward: { kind: "plain", activation: "gelu" } });
 
-interface BertTraits {
+interface BertTraits extends MixedFeedForward {
   /** Rotary positions instead of learned ones. */
   readonly ropeType?: "neox";
-  readonly feedForward: FeedForwardOptions;
   readonly ignored?: readonly string[];
 }
 
 /** The model of a file of BERT's kind. */
-export function bertModel(file: MetadataReader, { ropeType, feedForward, ignored = [] }: BertTraits): ModelDescription {
+export async function bertModel(file: MetadataReader, { ropeType, ignored = [], ...traits }: BertTraits): Promise<ModelDescription> {
   const config = readConfig(file, { norm: "layer", isEncoder: true });
   const rope = ropeType && readRope(file, ropeType, config);
+  const feedForward = await openFeedForward(file, traits);
   return {
     config,
     forward(m) {
-      m.ignore(...headsOfClassifiers, ...ignored);
+      m.ignore(...classifierHeads, ...ignored);
       return forward(m, rope, feedForward);
     },
   };
 }
 
-function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: FeedForwardOptions): Value {
+function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: FeedForward): Value {
   const { program } = m;
   const embedded = rope === undefined ? program.add(embed(m), embedPositions(m)) : embed(m);
   let x = embeddingNorm(m, program.add(embedded, firstTokenType(m)));
   for (const layer of layersOf(m)) {
     const heads = layer.rope(layer.qkv(x, { norm: "allIfPresent" }), rope);
     const middle = layer.norm("attn_output_norm", program.add(layer.pick(x), layer.attention(heads)));
-    x = layer.norm("layer_output_norm", program.add(middle, layer.feedForward(middle, feedForward)));
+    x = layer.norm("layer_output_norm", program.add(middle, feedForward(layer, middle)));
   }
   return states(m, x);
 }
-
-/** Heads of classifiers and rerankers. */
-const headsOfClassifiers = ["cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"];
 
 /** The embedding `[1, d]` of the first token type, which all tokens of a text have; 0 if the file has no token types. */
 function firstTokenType(m: ModelBuilder): Value {

@@ -1,4 +1,5 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import { classifierHeads } from "../blocks/ends.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
 import { type RopeConfig, unscaled } from "../blocks/rope.ts";
@@ -56,6 +57,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   ernie4_5: () => ({ ropeType: "norm", ignored: ["blk.*.attn_output.bias"] }),
   /** ERNIE 4.5, mixtures of experts. llama.cpp leaves out the bias of the attention's output. */
   "ernie4_5-moe": (file) => ({ ropeType: "norm", experts: normalizedExperts(file), ignored: ["blk.*.attn_output.bias"] }),
+  /** EuroBERT, which embeds texts. */
+  eurobert: () => ({ ropeType: "neox", isEncoder: true }),
   /** EXAONE 3 and 3.5. */
   exaone: () => ({ ropeType: "neox" }),
   /** K-EXAONE: windows in three of four layers, which alone have positions. */
@@ -107,6 +110,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   }),
   /** Jais 2. */
   jais2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** Llama as an encoder: Llama Embed Nemotron. */
+  "llama-embed": () => ({ ropeType: "norm", isEncoder: true }),
   /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
   mellum: () => ({ ropeType: "neox", queryKeyNorm: "head", window: { period: 4 }, localRope: unscaled, experts: { normalize: true } }),
   /** MiniCPM 1 and 2: multipliers on embeddings, residuals and logits. */
@@ -121,6 +126,14 @@ export const variants: Readonly<Record<string, Traits>> = {
   "minimax-m2": () => ({ ropeType: "neox", queryKeyNorm: "all", experts: { normalize: true } }),
   /** Nemotron 3 and 4, Minitron. */
   nemotron: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** NeoBERT, which embeds texts. */
+  "neo-bert": () => ({
+    ropeType: "norm",
+    feedForward: { kind: "fusedGate" },
+    isEncoder: true,
+    outputNorm: "enc.output_norm",
+    ignored: classifierHeads,
+  }),
   /** OLMoE. */
   olmoe: () => ({ ropeType: "neox", queryKeyNorm: "all", experts: {} }),
   /** Orion 14B. */
