@@ -44,9 +44,6 @@ export function logits(m: ModelBuilder, y: Value, { scale = 1, softcap = 0 }: Lo
   return softcap === 0 ? scaled : program.scale(program.tanh(program.scale(scaled, { by: 1 / softcap })), { by: softcap });
 }
 
-/** Heads of classifiers and rerankers, which take no part in embeddings. */
-export const classifierHeads: readonly string[] = ["cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"];
-
 /** The result of a forward pass that ends before the output layer. */
 export function states(m: ModelBuilder, x: Value): Value {
   m.ignore("output.weight", "output.bias", "output.scale", "output.input_scale");

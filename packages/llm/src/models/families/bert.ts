@@ -1,7 +1,8 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
-import { classifierHeads, embed, embeddingNorm, embedPositions, states } from "../blocks/ends.ts";
+import { classifierHeads } from "../blocks/classifierHeads.ts";
+import { embed, embeddingNorm, embedPositions, states } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "../blocks/openFeedForward.ts";
 import { type RopeConfig, readRope } from "../blocks/rope.ts";

@@ -1,5 +1,5 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import { classifierHeads } from "../blocks/ends.ts";
+import { classifierHeads } from "../blocks/classifierHeads.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
 import { type RopeConfig, unscaled } from "../blocks/rope.ts";
