@@ -68,6 +68,8 @@ test("few rows are multiplied by the vector kernel, many by the tiled one", () =
 test("products of one tensor are one launch for few rows, and read a tensor that is rounded once", () => {
   const entries = groupCalls().map((each) => [each.bucket.T, ...launchesOf(each).map(({ entry }) => entry)]);
   const tiled = ["q4_K_nt_fused", "f16_nt_fused", "q8_0_nt_fused", "q4_K_nt", "q6_K_nt_fused"].map((form) => `matmulTiled_${form}`);
+  // Gate and up have enough columns for larger tiles.
+  const large = tiled.map((entry) => entry.replace(/Tiled(_q4_K_nt|_q6_K_nt_fused)$/, "LargeTiles$1"));
   const rounded = ["round_q8_K", "round_f16", "round_q8_0"];
   // On tensor cores: results of one product each, by the width of their units, and the result of two products.
   const few = ["matmulFew_q4_K_q8_0", "matmulFew_f16", "matmulFew_q4_K_q6_K"];
@@ -90,8 +92,8 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [9, ...tiled],
     [9, ...few],
     [9, "matmulFew_q5_1"],
-    [512, ...rounded, ...tiled],
-    [512, ...tiled],
+    [512, ...rounded, ...large],
+    [512, ...large],
     [512, ...many],
     [512, "roundRows_f16", "decodeUnits_q5_1", "matmulMany_f16"],
   ]);

@@ -14,6 +14,7 @@ import { launchOf } from "../ptx/gpuKernel.ts";
 import { fewRowsLaunches, type UnitProducts } from "./products/fewRows.ts";
 import { manyRowsLaunches } from "./products/manyRows/manyRows.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
+import { largeTileProduct } from "./shared/largeTileProduct.ts";
 import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
 import { columnProduct, type Product, tiledProduct, vectorProduct } from "./shared/product.ts";
 import { Scratch } from "./shared/scratch.ts";
@@ -29,7 +30,7 @@ function productLaunches(call: KernelCall, params: ParamsOf<"matmul">): readonly
   const [a, b] = operands(call);
   const given: Product = { a: input(0), aShape: a.shape, transposeA, transposeB, epilogue: call.epilogue };
   const rows = bucketElements(call, call.output.shape.slice(-2, -1));
-  const multiply = rows > maxVectorRows ? tiledProduct : transposeB ? vectorProduct : columnProduct;
+  const multiply = rows > maxVectorRows ? manyRowsProduct : transposeB ? vectorProduct : columnProduct;
   const type = roundingOf(b, params);
   const inUnits =
     transposeA || call.unitsOf(1) === undefined ? undefined : unitLaunches(call, singleProduct(call, a, b, params), new Scratch());
@@ -38,6 +39,11 @@ function productLaunches(call: KernelCall, params: ParamsOf<"matmul">): readonly
   const rounded = new Scratch().take(call, a);
   const aShape = transposeA ? [...a.shape.slice(0, -2), ...a.shape.slice(-2).toReversed()] : a.shape;
   return [roundingLaunch(call, a, type, transposeA, rounded), multiply(call, { ...given, a: rounded, aShape, transposeA: false })];
+}
+
+/** A product in f32, in tiles as large as fill the device. */
+function manyRowsProduct(call: KernelCall, given: Product): Launch {
+  return largeTileProduct(call, given) ?? tiledProduct(call, given);
 }
 
 /** Launches on tensor cores, if weights are in units and operands may be rounded to halves. */
@@ -144,6 +150,6 @@ function resultLaunches(
     const target = waiting[i];
     const given = { a: left(product), b, aShape: a.shape, transposeA: false, transposeB: true };
     const own = target === undefined ? { ...given, y, epilogue: last, earlier } : { ...given, y: target };
-    return tiledProduct({ ...call, inputs: [a, weight, ...call.inputs], output }, own);
+    return manyRowsProduct({ ...call, inputs: [a, weight, ...call.inputs], output }, own);
   });
 }

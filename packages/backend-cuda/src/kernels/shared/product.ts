@@ -58,6 +58,8 @@ export interface Matrices {
   loadVectorA(row: Extent, p: Extent): readonly F32[];
   loadVectorB(p: Extent, column: Extent): readonly F32[];
   store(row: Extent, column: Extent, value: F32): void;
+  /** Stores four neighbouring columns from a multiple of 4 on, where rows have a multiple of 4. */
+  storeVector(row: Extent, column: Extent, values: readonly F32[]): void;
 }
 
 export const lanes = 32;
@@ -106,7 +108,7 @@ interface Column {
 export function addProducts(
   { k }: Scope,
   { transposeA }: Pick<Product, "transposeA">,
-  matrices: Omit<Matrices, "n" | "store">,
+  matrices: Omit<Matrices, "n" | "store" | "storeVector">,
   { lane, column, sums }: Column,
 ): void {
   const { m, depth, loadA, loadB, loadVectorA, loadVectorB } = matrices;
@@ -265,7 +267,7 @@ function guarded(
 }
 
 /** Runs `body` with the matrices of a batch element, in blocks whose batch element the run has. */
-function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
+export function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, body: (matrices: Matrices) => void): void {
   const { k } = scope;
   const { aShape, transposeA, transposeB, epilogue } = given;
   const b = elementAt(call.inputs, 1);
@@ -281,6 +283,7 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
     const yStart = times(k, times(k, batch, m), n);
     const aIndex = (row: Extent, p: Extent): Extent => plus(k, offset(k, [row, p], aStrides), aStart);
     const bIndex = (p: Extent, column: Extent): Extent => plus(k, offset(k, [p, column], bStrides), bStart);
+    const finish = (index: U32, value: F32): F32 => epilogue?.apply(scope, index, [value]) ?? value;
     body({
       m,
       n,
@@ -291,21 +294,26 @@ function inBatch(scope: Scope, call: KernelCall, given: Product, batch: Extent, 
       loadVectorB: (p, column) => k.loadVector("b", bIndex(p, column)),
       store(row, column, value) {
         const index = plus(k, timesPlus(k, row, n, column), yStart);
-        k.store("y", index, epilogue === undefined ? value : epilogue.apply(scope, asValue(k, index), [value]));
+        k.store("y", index, finish(asValue(k, index), value));
+      },
+      storeVector(row, column, values) {
+        const first = asValue(k, plus(k, timesPlus(k, row, n, column), yStart));
+        let i = 0;
+        k.neighbours([first], ([index = first]) => k.store("y", index, finish(index, elementAt(values, i++))));
       },
     });
   });
 }
 
-function argsOf(call: KernelCall, { a, b = input(1), y = output, epilogue, earlier }: Product): NamedArguments {
+export function argsOf(call: KernelCall, { a, b = input(1), y = output, epilogue, earlier }: Product): NamedArguments {
   return { a, b, y, ...epilogueArgs(call, epilogue), ...earlier };
 }
 
-function batchElements(call: KernelCall): number {
+export function batchElements(call: KernelCall): number {
   return Math.max(1, bucketElements(call, call.output.shape.slice(0, -2)));
 }
 
-function nameOf(call: KernelCall, { transposeA, transposeB, epilogue }: Product): string {
+export function nameOf(call: KernelCall, { transposeA, transposeB, epilogue }: Product): string {
   const form = `${elementAt(call.inputs, 1).dtype}_${transposeA ? "t" : "n"}${transposeB ? "t" : "n"}`;
   return epilogue === undefined ? form : `${form}_fused`;
 }

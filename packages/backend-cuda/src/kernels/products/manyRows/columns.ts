@@ -32,6 +32,11 @@ export function columnsOf(results: readonly UnitResult[], perTile: number, maxCo
   });
 }
 
+/** Columns of products of a tile. */
+export function tileWidth({ perTile, products }: Columns): number {
+  return perTile * products;
+}
+
 /** The weights of results as arguments, by name. */
 export function weightArgs(results: readonly UnitResult[]): readonly (readonly [string, Argument])[] {
   return results.flatMap(({ products }, i) =>

@@ -10,7 +10,7 @@ import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
 import { both, codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
 import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
-import { panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
+import { columnPlace, panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
 import { tilePower } from "./tilePowers.ts";
 
 const warps = 8;
@@ -159,8 +159,8 @@ class PanelStages {
   readonly #k: PtxEmitter;
   readonly #isFirstLane;
   readonly #stages: Shared<"u32">;
-  /** Where the lane's four weights of row g go, for each 16 weights of a panel. */
-  readonly #places: readonly Shared<"u32">[];
+  /** Where the lane's four weights of rows g and g + 8 go, for each 16 weights of a panel. */
+  readonly #places: readonly (readonly [Shared<"u32">, Shared<"u32">])[];
 
   constructor(k: PtxEmitter, { lane, row, part }: Lane, warp: U32, count: number) {
     this.count = count;
@@ -168,10 +168,15 @@ class PanelStages {
     this.#isFirstLane = k.compare("eq", lane, 0);
     const stages = k.sharedMemory("u32", (warps * count * stageBytes) / 4, 128);
     this.#stages = k.sharedAtBytes(stages, k.mul(warp, count * stageBytes));
-    const own = k.mad(row, panelRowBytes, k.shiftLeft(k.and(part, 1), 3));
-    this.#places = [0, 1, 2, 3].map((chunk) =>
-      k.sharedAtBytes(this.#stages, k.add(own, pieceOffset(k, row, k.add(k.shiftRight(part, 1), 2 * chunk)))),
-    );
+    const first = columnPlace(k, row);
+    const rows = [first, k.add(first, 4)] as const;
+    const half = k.shiftLeft(k.and(part, 1), 3);
+    this.#places = [0, 1, 2, 3].map((chunk) => {
+      const piece = k.add(k.shiftRight(part, 1), 2 * chunk);
+      return both((high) =>
+        k.sharedAtBytes(this.#stages, k.add(k.mad(rows[high], panelRowBytes, half), pieceOffset(k, rows[high], piece))),
+      );
+    });
   }
 
   /** Decodes a unit, whose first panel goes to `to`. Panels have `rows` rows. */
@@ -183,8 +188,7 @@ class PanelStages {
       k.syncWarp();
       for (let chunk = 0; chunk < 4; chunk++) {
         const words = decode(4 * panel + chunk);
-        for (const high of [0, 1] as const)
-          k.stVector("u32", elementAt(this.#places, chunk), words[high], (panel * stageBytes + 8 * high * panelRowBytes) / 4);
+        for (const high of [0, 1] as const) k.stVector("u32", elementAt(this.#places, chunk)[high], words[high], (panel * stageBytes) / 4);
       }
       k.fenceAsyncProxy();
       k.syncWarp();

@@ -8,7 +8,7 @@ import { halfType } from "../tile.ts";
 import { type Columns, columnsOf, panelRows } from "./columns.ts";
 import { decodeUnits } from "./decodeUnits.ts";
 import { multiplyPanels } from "./multiplyPanels.ts";
-import { panelBytes, panelsOf, tileRows, tileWidth } from "./panels.ts";
+import { panelBytes, panelsOf, tileRows } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
 
 /**
@@ -19,6 +19,10 @@ const minRows = 33;
 
 /** Numbers of products of a result that share a tile. */
 const productCounts: readonly number[] = [1, 2, 4];
+
+/** Columns of products of a tile; fewer where wide tiles would leave multiprocessors idle. */
+const wideTile = 256;
+const narrowTile = 128;
 
 /** Most bytes of decoded weights at a time. */
 const maxPanelBytes = 2 ** 28;
@@ -36,8 +40,9 @@ export function manyRowsLaunches(
   const rows = bucketElements(call, lead);
   const kinds = rows < minRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
   if (kinds === undefined || !results.every(({ products }) => productCounts.includes(products.length))) return undefined;
-  const shapes = kinds.map(shapeOf);
-  const allRows = tileRows * Math.ceil(rows / tileRows);
+  const rowTiles = Math.ceil(rows / tileRows);
+  const allRows = tileRows * rowTiles;
+  const shapes = kinds.map((kind) => shapeOf(kind, (width) => rowTiles * width >= call.gpu.multiprocessors));
   const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
   const places = {
     a: scratch.takeBytes(Math.max(...shapes.map(({ panels }) => panelBytes(allRows, panels)))),
@@ -61,11 +66,14 @@ interface Shape {
   readonly panels: number;
 }
 
-function shapeOf(results: readonly UnitResult[]): Shape {
+/** `fills` returns whether a number of tiles of columns occupies the device. */
+function shapeOf(results: readonly UnitResult[], fills: (columnTiles: number) => boolean): Shape {
   const { products } = elementAt(results, 0);
   const { format, units } = elementAt(products, 0).units;
   const panels = panelsOf(units * format.width);
   const maxColumns = maxPanelBytes / panelBytes(1, panels);
-  const parts = columnsOf(results, tileWidth / products.length, maxColumns);
+  const partsOf = (width: number): readonly Columns[] => columnsOf(results, width / products.length, maxColumns);
+  const wide = partsOf(wideTile);
+  const parts = wide.every(({ first, end }) => fills(end - first)) ? wide : partsOf(narrowTile);
   return { type: halfType(format), parts, panels };
 }

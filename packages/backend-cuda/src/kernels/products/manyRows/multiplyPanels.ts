@@ -1,13 +1,9 @@
-import { elementAt } from "@centella/core/backend";
-import { asValue, type Extent, type F32, isBelow, product as productOf, type U32 } from "@centella/gpu-kernels";
+import { asValue, type Extent, product as productOf, type U32 } from "@centella/gpu-kernels";
 import type { HalfType } from "../../../ptx/matrix.ts";
-import type { Shared } from "../../../ptx/types.ts";
-import type { MatrixDescriptor, WarpgroupSums } from "../../../ptx/warpgroup.ts";
-import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
+import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import {
   type Argument,
   epilogueArgs,
-  fixed,
   type KernelCall,
   type Launch,
   launch,
@@ -15,34 +11,28 @@ import {
   type Scope,
   waitForEarlier,
 } from "../../shared/kernel.ts";
-import { lanes } from "../../shared/product.ts";
-import { type UnitResult, weightName } from "../segments.ts";
-import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
-import { panelDepth, panelRowBytes, tileRows, tileWidth } from "./panels.ts";
+import type { UnitResult } from "../segments.ts";
+import { type Columns, panelRows, tileWidth, weightArgs } from "./columns.ts";
+import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 import { type RingPlace, StageRing } from "./stageRing.ts";
-import { tilePower } from "./tilePowers.ts";
-
-/** Parts of 64 rows of a tile, which are multiplied one after the other. */
-const parts = 2;
+import { hasPowers, TileResults } from "./tileResults.ts";
 
 const warpgroup = 128;
-/** Warpgroups that multiply, a tile each at a time. While one stores its results, the other one multiplies. */
+/** Warpgroups that multiply, half of a tile's rows each. */
 const multipliers = 2;
+const ownRows: number = tileRows / multipliers;
 /** With a warpgroup that starts copies. */
 const threads = (1 + multipliers) * warpgroup;
 
+/** Shared memory for stages. */
+const ringBytes = 192 * 1024;
+
 /** Row tiles that share columns: blocks that run at the same time read the same panels. */
-const rowsPerGroup = 8;
+const rowsPerGroup = 16;
 
 /** Registers of the threads that copy, and of those that multiply. */
 const copyRegisters = 40;
 const multiplyRegisters = 232;
-
-/** Rows of a part of a tile that a warp has. */
-const warpRows = 16;
-
-/** Most columns of products whose epilogues' loads are under way together. */
-const maxColumnsInFlight = 32;
 
 export interface PanelOperands {
   readonly type: HalfType;
@@ -52,7 +42,7 @@ export interface PanelOperands {
 
 /**
  * Multiplies activations in panels with columns' weights in panels. Each block takes every n-th tile of all results. One warpgroup fills a ring of
- * stages with bulk copies, 64 places of the depth each. The two others take the block's tiles in turn.
+ * stages with bulk copies, 64 places of the depth each, also while the others, which multiply, store the results of a tile.
  */
 export function multiplyPanels(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
   const { results } = columns;
@@ -77,19 +67,6 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   });
 }
 
-/** Columns of a result's products whose epilogues' loads are under way together: as many as registers hold without spills. */
-function columnsInFlight({ result, products }: UnitResult): number {
-  const loads = Object.keys(result.epilogue.args).length;
-  const isWhole = fixed(result.shape.at(-1)) % (tileWidth / products.length) === 0;
-  const most = loads > 2 ? 8 : loads > 1 || !isWhole ? 16 : maxColumnsInFlight;
-  return Math.max(most, 8 * products.length);
-}
-
-/** Whether weights were multiplied by powers of two. */
-function hasPowers({ results }: Columns): boolean {
-  return tilePowerBytes(elementAt(elementAt(results, 0).products, 0).units.format) > 0;
-}
-
 /** Place of a tile: its first row, and the number of its tile of columns among those of all results. */
 interface TilePlace {
   readonly row: U32;
@@ -101,11 +78,9 @@ class PanelKernel {
   readonly #columns: Columns;
   readonly #operands: PanelOperands;
   readonly #blocks: number;
-  readonly #rows: Extent;
   readonly #rowTiles: U32;
+  readonly #results: TileResults;
   readonly #ring: StageRing;
-  /** For each warpgroup that multiplies: complete when the other one has multiplied its tile. */
-  readonly #turns: Shared<"u64">;
 
   constructor(
     scope: Scope,
@@ -114,16 +89,15 @@ class PanelKernel {
     { blocks, rows }: { readonly blocks: number; readonly rows: Extent },
   ) {
     const { k } = scope;
+    const bytes = (tileRows + tileWidth(columns)) * panelRowBytes;
     this.#scope = scope;
     this.#columns = columns;
     this.#operands = operands;
     this.#blocks = blocks;
-    this.#rows = rows;
     this.#rowTiles = k.shiftRight(k.add(asValue(k, rows), tileRows - 1), Math.log2(tileRows));
-    this.#ring = new StageRing(k);
-    this.#turns = k.sharedMemory("u64", multipliers);
+    this.#results = new TileResults(scope, columns, rows);
+    this.#ring = new StageRing(k, { stages: ringBytes / bytes, bytes, users: multipliers });
     k.if(k.compare("eq", k.thread(), 0), () => {
-      for (let turn = 0; turn < multipliers; turn++) k.initBarrier(k.sharedAt("u64", this.#turns, turn), 1);
       this.#ring.init();
       k.fenceBarriers();
     });
@@ -140,7 +114,7 @@ class PanelKernel {
     k.setRegisters("decrease", copyRegisters);
     k.if(k.compare("eq", k.thread(), 0), () => {
       const place = this.#ring.place();
-      this.#forEachTile(k.block(), this.#blocks, ({ row, tile }) => {
+      this.#forEachTile(({ row, tile }) => {
         const column = k.mul(k.sub(tile, this.#columns.first), perTile);
         k.for(0, panels, 1, (panel) => {
           this.#ring.fill(place, (stage, copy) => {
@@ -156,42 +130,35 @@ class PanelKernel {
     });
   }
 
-  /** Multiplies what the ring brings for every other tile of the block, and stores the results. */
+  /** Multiplies what the ring brings with the warpgroup's rows of each tile of the block, and stores the results. */
   multiply(): void {
     const { k } = this.#scope;
-    const { panels } = this.#operands;
     k.setRegisters("increase", multiplyRegisters);
-    const sums = Array.from({ length: parts }, () => k.warpgroupSums(tileWidth));
+    const sums = k.warpgroupSums(tileWidth(this.#columns));
     const place = this.#ring.place();
-    const turn = k.sub(k.shiftRight(k.thread(), 7), 1);
-    k.if(k.compare("eq", turn, 1), () => this.#ring.skip(place, panels));
-    const parity = k.variable("u32", k.xor(turn, 1));
-    this.#forEachTile(k.mad(turn, this.#blocks, k.block()), multipliers * this.#blocks, ({ row, tile }) => {
-      // A barrier of the ring is at most one phase ahead of a thread that waits for it.
-      k.waitBarrier(k.sharedAt("u64", this.#turns, turn), parity.get());
-      parity.set(k.xor(parity.get(), 1));
-      const rows = sums.map((_, part) => this.#rowsOf(k.add(row, (tileRows / parts) * part)));
-      this.#multiplyTile(sums, place, k.sharedAt("u64", this.#turns, k.xor(turn, 1)));
-      // Those of the other warpgroup's tile.
-      this.#ring.skip(place, panels);
-      this.#finish(sums, rows, tile);
+    const first = k.mul(k.sub(k.shiftRight(k.thread(), Math.log2(warpgroup)), 1), ownRows);
+    this.#forEachTile(({ row, tile }) => {
+      const rows = this.#results.rowsFrom(k.add(row, first));
+      this.#multiplyTile(sums, place, first);
+      this.#results.store(sums, rows, tile);
     });
   }
 
-  /** Multiplies a tile, and arrives at `next` when all of its stages are full. */
-  #multiplyTile(sums: readonly WarpgroupSums[], place: RingPlace, next: Shared<"u64">): void {
+  /** Multiplies a tile's rows from `first` on. */
+  #multiplyTile(sums: WarpgroupSums, place: RingPlace, first: U32): void {
     const { k } = this.#scope;
     const { type, panels } = this.#operands;
     const previous = k.variable("u32", 0);
     const isFirst = k.compare("eq", k.and(k.thread(), warpgroup - 1), 0);
+    const left = k.mul(first, panelRowBytes);
     k.for(0, panels, 1, (panel) => {
       const { stage, number } = this.#ring.wait(place);
+      const own = k.sharedAtBytes<"u32">(stage, left);
       k.fenceProducts();
       for (let step = 0; step < panelDepth / 16; step++) {
         const adds = step === 0 ? k.compare("ne", panel, 0) : k.compare("ge", panel, 0);
-        const rowsFrom = (row: number): MatrixDescriptor => k.matrixDescriptor(k.sharedAtBytes(stage, row * panelRowBytes + 32 * step));
-        const right = rowsFrom(tileRows);
-        for (const [part, each] of sums.entries()) k.multiplyWarpgroup(type, each, rowsFrom((tileRows / parts) * part), right, { adds });
+        const [a, b] = [k.sharedAtBytes(own, 32 * step), k.sharedAtBytes(stage, tileRows * panelRowBytes + 32 * step)];
+        k.multiplyWarpgroup(type, sums, k.matrixDescriptor(a), k.matrixDescriptor(b), { adds });
       }
       k.commitProducts();
       // The products of this stage stay under way.
@@ -199,18 +166,17 @@ class PanelKernel {
       k.if(k.and(isFirst, k.compare("ne", panel, 0)), () => this.#ring.release(previous.get()));
       previous.set(number);
     });
-    k.if(isFirst, () => k.arriveBarrier(next));
     k.waitProducts(0);
     k.if(isFirst, () => this.#ring.release(previous.get()));
   }
 
-  /** Runs `body` for every `step`-th tile from `start` on. Tiles of up to {@link rowsPerGroup} rows of tiles follow each other column by column. */
-  #forEachTile(start: U32, step: number, body: (place: TilePlace) => void): void {
+  /** Runs `body` for each tile of the block. Tiles of up to {@link rowsPerGroup} rows of tiles follow each other column by column. */
+  #forEachTile(body: (place: TilePlace) => void): void {
     const { k } = this.#scope;
     const { first, end } = this.#columns;
     const wide = end - first;
     const all = k.mul(this.#rowTiles, wide);
-    k.for(start, all, step, (number) => {
+    k.for(k.block(), all, this.#blocks, (number) => {
       const group = k.quotient(number, wide * rowsPerGroup);
       const rest = k.sub(number, k.mul(group, wide * rowsPerGroup));
       const from = k.mul(group, rowsPerGroup);
@@ -220,106 +186,4 @@ class PanelKernel {
       body({ row: k.mul(row, tileRows), tile: k.add(column, first) });
     });
   }
-
-  /** The lane's two rows of a part of a tile. Rows past the last one repeat it and are not stored: loads need no branches. */
-  #rowsOf(first: U32): readonly ResultRow[] {
-    const { k } = this.#scope;
-    const lane = k.and(k.thread(), lanes - 1);
-    const warp = k.and(k.shiftRight(k.thread(), 5), 3);
-    const own = k.add(k.mad(warp, warpRows, k.shiftRight(lane, 2)), first);
-    const last = k.sub(asValue(k, this.#rows), 1);
-    return [0, 8].map((down) => {
-      const line = k.add(own, down);
-      const safe = k.min(line, last);
-      return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), safe)) };
-    });
-  }
-
-  /** Stores a tile's results. A lane has pairs of columns of two rows of each part. */
-  #finish(sums: readonly WarpgroupSums[], rows: readonly (readonly ResultRow[])[], tile: U32): void {
-    const { k } = this.#scope;
-    const { perTile, products } = this.#columns;
-    inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
-      const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(k.thread(), 3), 1));
-      const count = columnsInFlight(result) / products;
-      for (const [part, each] of sums.entries())
-        for (let from = 0; from < perTile; from += count)
-          this.#storeColumns({ result, index }, each, { rows: elementAt(rows, part), column, ownTile, from, count });
-    });
-  }
-
-  /** Stores a lane's columns of two rows. Columns past the last one repeat it. */
-  #storeColumns(of: ResultOfTile, sums: WarpgroupSums, { rows, column: first, ownTile, from, count }: ColumnsToStore): void {
-    const { k } = this.#scope;
-    const { products, perTile } = this.#columns;
-    const { result } = of.result;
-    const inversesAt = this.#inverses(of, ownTile);
-    const n = fixed(result.shape.at(-1));
-    const isWhole = n % perTile === 0;
-    const stores = rows.flatMap(({ line, safe, factor }, high) => {
-      const start = k.mul(safe, n);
-      return Array.from({ length: count / 4 }, (_, i) => {
-        // A lane has two of each eight columns.
-        const within = from + 8 * (i >> 1);
-        const column = k.add(first, within + (i & 1));
-        const at = k.add(start, isWhole ? column : k.min(column, n - 1));
-        const inverses = inversesAt(within);
-        const terms = Array.from({ length: products }, (_, j) => {
-          const sum = sums.get((j * perTile + within) / 2 + 2 * high + (i & 1));
-          const inverse = inverses[j];
-          return k.mul(inverse === undefined ? sum : k.mul(sum, inverse), factor);
-        });
-        return { line, column, at, value: result.epilogue.apply(this.#scope, at, terms) };
-      });
-    });
-    for (const { line, column, at, value } of stores) {
-      const isRow = isBelow(k, line, this.#rows);
-      k.if(isWhole ? isRow : k.and(isRow, isBelow(k, column, n)), () => k.store(`y${of.index}`, at, value));
-    }
-  }
-
-  /** The inverses of the powers of two that the weights of a tile's columns were multiplied by, if they have scales: a number for each product. */
-  #inverses({ result: { products }, index }: ResultOfTile, ownTile: U32): (within: number) => readonly F32[] {
-    if (!hasPowers(this.#columns)) return () => [];
-    const { k } = this.#scope;
-    const { perTile } = this.#columns;
-    const found = new Map<number, readonly F32[]>();
-    return (within) => {
-      const number = Math.floor(within / unitRows);
-      const loaded =
-        found.get(number) ??
-        products.map(({ units }, j) => {
-          const tile = k.min(k.mad(ownTile, perTile / unitRows, number), units.tiles - 1);
-          return tilePower(k, weightName(index, j), units, tile).inverse();
-        });
-      found.set(number, loaded);
-      return loaded;
-    };
-  }
-}
-
-/** The result that a tile belongs to. */
-interface ResultOfTile {
-  readonly result: UnitResult;
-  readonly index: number;
-}
-
-/** Columns that a lane stores at a time. */
-interface ColumnsToStore {
-  readonly rows: readonly ResultRow[];
-  /** The lane's first column of the tile. */
-  readonly column: U32;
-  /** Number of the tile among the result's. */
-  readonly ownTile: U32;
-  /** Columns of the tile before these, and the number of these: a multiple of 8. */
-  readonly from: number;
-  readonly count: number;
-}
-
-/** A row of a result that a lane stores a part of. */
-interface ResultRow {
-  readonly line: U32;
-  /** The row, or the run's last one if the row is past it. */
-  readonly safe: U32;
-  readonly factor: F32;
 }

@@ -11,9 +11,8 @@ export const panelDepth = 64;
 /** Bytes of a row of a panel. */
 export const panelRowBytes: number = 2 * panelDepth;
 
-/** Rows of activations of a tile, and columns of products. */
+/** Rows of activations of a tile. */
 export const tileRows = 128;
-export const tileWidth = 128;
 
 /** Rows of activations' panels: those of a run and rows of zeros after them. Texts do not depend on the most rows of a run. */
 export function wholeTiles(k: PtxBuilder, rows: U32): U32 {
@@ -31,4 +30,14 @@ export function panelsOf(depth: number): number {
 /** Byte of a row of a panel at which piece `piece`, 0 to 7, starts. */
 export function pieceOffset(k: PtxBuilder, row: U32, piece: U32): U32 {
   return k.shiftLeft(k.xor(piece, k.and(row, 7)), 4);
+}
+
+/**
+ * Row of a panel, among 16, of a weight's row g below 8; that of row g + 8 is four further. A lane's sums of two neighbouring groups of eight columns
+ * are those of places 2t and 2t + 1 of each. In this order they are sums of columns 4t to 4t + 3, which it stores at once.
+ */
+export function columnPlace(k: PtxBuilder, row: U32): U32 {
+  const group = k.shiftLeft(k.and(k.shiftRight(row, 1), 1), 3);
+  const pair = k.shiftLeft(k.shiftRight(row, 2), 1);
+  return k.or(group, k.or(pair, k.and(row, 1)));
 }

@@ -2,11 +2,13 @@ import type { U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Elem, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
-import { panelRowBytes, tileRows, tileWidth } from "./panels.ts";
 
-/** Rows of both operands of a tile, in one panel. */
-const stageBytes = (tileRows + tileWidth) * panelRowBytes;
-const stages = 6;
+interface StageSizes {
+  readonly stages: number;
+  readonly bytes: number;
+  /** Warpgroups that use each stage. */
+  readonly users: number;
+}
 
 /** Where a thread is in the ring. */
 export interface RingPlace {
@@ -17,24 +19,30 @@ export interface RingPlace {
 /** Starts a copy to a stage. */
 type StartCopy = (to: Shared<Elem>, from: Parameters<PtxEmitter["copyBulk"]>[1], bytes: number) => void;
 
-/** Stages in shared memory that one thread fills and one warpgroup uses. */
+/** Stages in shared memory that one thread fills and warpgroups use. */
 export class StageRing {
   readonly #k: PtxEmitter;
+  readonly #sizes: StageSizes;
   readonly #memory: Shared<"u32">;
   readonly #full: Shared<"u64">;
   readonly #empty: Shared<"u64">;
 
-  constructor(k: PtxEmitter) {
+  constructor(k: PtxEmitter, sizes: StageSizes) {
+    const { stages, bytes } = sizes;
     this.#k = k;
-    this.#memory = k.sharedMemory("u32", (stages * stageBytes) / 4, 1024);
+    this.#sizes = sizes;
+    this.#memory = k.sharedMemory("u32", (stages * bytes) / 4, 1024);
     this.#full = k.sharedMemory("u64", stages);
     this.#empty = k.sharedMemory("u64", stages);
   }
 
   /** Initialises the barriers, in one thread. A fence must follow. */
   init(): void {
-    for (const barriers of [this.#full, this.#empty])
-      for (let stage = 0; stage < stages; stage++) this.#k.initBarrier(this.#k.sharedAt("u64", barriers, stage), 1);
+    const { stages, users } = this.#sizes;
+    for (let stage = 0; stage < stages; stage++) {
+      this.#k.initBarrier(this.#k.sharedAt("u64", this.#full, stage), 1);
+      this.#k.initBarrier(this.#k.sharedAt("u64", this.#empty, stage), users);
+    }
   }
 
   /** The beginning of the ring, for a thread that goes around it. */
@@ -48,7 +56,7 @@ export class StageRing {
     const number = place.stage.get();
     k.waitBarrier(k.sharedAt("u64", this.#empty, number), k.xor(place.parity.get(), 1));
     const barrier = k.sharedAt("u64", this.#full, number);
-    k.expectBytes(barrier, stageBytes);
+    k.expectBytes(barrier, this.#sizes.bytes);
     copies(this.#at(number), (to, from, bytes) => k.copyBulk(to, from, bytes, barrier));
     this.#advance(place);
   }
@@ -62,29 +70,19 @@ export class StageRing {
     return { stage: this.#at(number), number };
   }
 
-  /** Goes `count` stages on. */
-  skip({ stage, parity }: RingPlace, count: number): void {
-    const k = this.#k;
-    const next = k.add(stage.get(), count % stages);
-    const isOver = k.compare("ge", next, stages);
-    const turns = Math.floor(count / stages) & 1;
-    parity.set(k.xor(parity.get(), k.select(isOver, k.constant("u32", 1 - turns), turns)));
-    stage.set(k.select(isOver, k.sub(next, stages), next));
-  }
-
-  /** Hands a stage back, in one thread of the warpgroup that used it. */
+  /** Hands a stage back, in one thread of each warpgroup that used it. */
   release(number: U32): void {
     this.#k.arriveBarrier(this.#k.sharedAt("u64", this.#empty, number));
   }
 
   #at(number: U32): Shared<"u32"> {
-    return this.#k.sharedAtBytes(this.#memory, this.#k.mul(number, stageBytes));
+    return this.#k.sharedAtBytes(this.#memory, this.#k.mul(number, this.#sizes.bytes));
   }
 
   #advance({ stage, parity }: RingPlace): void {
     const k = this.#k;
     const next = k.add(stage.get(), 1);
-    const isOver = k.compare("eq", next, stages);
+    const isOver = k.compare("eq", next, this.#sizes.stages);
     parity.set(k.select(isOver, k.xor(parity.get(), 1), parity.get()));
     stage.set(k.select(isOver, k.constant("u32", 0), next));
   }
