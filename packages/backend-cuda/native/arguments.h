@@ -28,6 +28,11 @@ bool IsCount(const Napi::CallbackInfo& info, size_t i) {
   return Require(info, info.Length() > i && info[i].IsNumber() && info[i].As<Napi::Number>().Int64Value() >= 0, "a whole number from 0");
 }
 
+bool AreWords(const Napi::CallbackInfo& info, size_t i, const char* expected) {
+  return Require(info, info.Length() > i && info[i].IsTypedArray() && info[i].As<Napi::TypedArray>().TypedArrayType() == napi_biguint64_array,
+                 expected);
+}
+
 bool IsText(const Napi::CallbackInfo& info) {
   return Require(info, info.Length() > 0 && info[0].IsString(), "a module's text");
 }

@@ -41,6 +41,9 @@ constexpr int kAttributeMultiprocessors = 16;
 constexpr int kAttributeMajor = 75;
 constexpr int kAttributeMinor = 76;
 constexpr int kFunctionMaxDynamicShared = 8;
+constexpr int kTensorMapFloat16 = 6;
+constexpr int kTensorMapSwizzle128 = 3;
+constexpr int kTensorMapPromotion256 = 3;
 constexpr int kJitInfoLog = 3;
 constexpr int kJitInfoLogBytes = 4;
 constexpr int kJitErrorLog = 5;
@@ -49,6 +52,12 @@ constexpr int kJitInputPtx = 1;
 constexpr size_t kLogBytes = 16384;
 
 constexpr int kAttributeProgrammaticStreamSerialization = 6;
+
+// CUtensorMap: opaque
+constexpr size_t kTensorMapWords = 16;
+struct alignas(64) TensorMap {
+  uint64_t words[kTensorMapWords];
+};
 
 // CUlaunchAttribute and CUlaunchConfig
 struct LaunchAttribute {
@@ -97,6 +106,8 @@ struct LaunchConfig {
   X(moduleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))                                          \
   X(funcSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                                        \
   X(launchKernelEx, "cuLaunchKernelEx", (const LaunchConfig*, Function, void**, void**))                                 \
+  X(tensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                                      \
+    (TensorMap*, int, unsigned, void*, const uint64_t*, const uint64_t*, const unsigned*, const unsigned*, int, int, int, int)) \
   X(streamCreate, "cuStreamCreate", (Stream*, unsigned))                                                                 \
   X(streamDestroy, "cuStreamDestroy_v2", (Stream))                                                                       \
   X(streamSynchronize, "cuStreamSynchronize", (Stream))                                                                  \

@@ -1,5 +1,13 @@
 import { UnsupportedError } from "@centella/core";
-import { type CudaDriver, type DeviceProperties, DriverError, type Handle, type LaunchCommand, type Mark } from "./device/driver.ts";
+import {
+  boxColumns,
+  type CudaDriver,
+  type DeviceProperties,
+  DriverError,
+  type Handle,
+  type LaunchCommand,
+  type Mark,
+} from "./device/driver.ts";
 import { describeOpening } from "./device/errors.ts";
 import type { DeviceReadings } from "./device/readings.ts";
 
@@ -26,7 +34,8 @@ interface NativeSession {
   copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
   copyOnDevice(to: Handle, from: Handle, bytes: number): void;
   zero(memory: Handle, bytes: number): void;
-  launch(kernel: Handle, ...sizesAndArgs: [...sizes: LaunchSizes, isDependent: boolean, args: BigUint64Array]): void;
+  launch(kernel: Handle, ...sizesAndArgs: [...sizes: LaunchSizes, isDependent: boolean, args: BigUint64Array, maps: BigUint64Array]): void;
+  tensorMap(memory: Handle, columns: number, rows: number, boxColumns: number, boxRows: number): BigUint64Array;
   beginCapture(): void;
   endCapture(): Handle;
   abandonCapture(): void;
@@ -185,8 +194,11 @@ class NativeDriver implements CudaDriver {
     this.#do((s) => s.zero(memory, bytes));
   }
 
-  launch({ kernel, grid, block, sharedBytes, isDependent, args }: LaunchCommand): void {
-    this.#do((s) => s.launch(kernel, ...grid, ...block, sharedBytes, isDependent, BigUint64Array.from(args)));
+  launch({ kernel, grid, block, sharedBytes, isDependent, args, maps = [] }: LaunchCommand): void {
+    this.#do((s) => {
+      const encoded = maps.flatMap(({ memory, columns, rows, boxRows }) => [...s.tensorMap(memory, columns, rows, boxColumns, boxRows)]);
+      s.launch(kernel, ...grid, ...block, sharedBytes, isDependent, BigUint64Array.from(args), BigUint64Array.from(encoded));
+    });
   }
 
   beginCapture(): void {

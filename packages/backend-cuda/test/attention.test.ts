@@ -36,6 +36,8 @@ interface Run {
   readonly stored?: number;
   /** A token of a sequence that does not exist. Default: none. */
   readonly lost?: number;
+  /** Whether the slots after the last position of each sequence are NaN, for the first of several runs. */
+  readonly hasStale?: boolean;
 }
 
 /** Runs attention on the interpreter and on the reference; returns the largest difference of each run, NaN for a NaN. */
@@ -52,6 +54,14 @@ async function differences(
   const [T, N] = [program.dim("T", most), program.dim("N", sequences)];
   const cacheSpec = { dtype, shape: [slots, kvHeads, keyWidth + valueWidth] };
   const { stored } = contentsOf(cacheSpec, 5);
+  if (runs[0]!.hasStale === true) {
+    const halves = new Uint16Array(stored.buffer, stored.byteOffset, stored.byteLength / 2);
+    const row = kvHeads * (keyWidth + valueWidth);
+    for (const [s, length] of runs[0]!.lengths.entries()) {
+      const last = sequences * maxBlocks - 1 - s * maxBlocks - Math.floor(length / blockSize);
+      halves.fill(0x7e00, (last * blockSize + (length % blockSize)) * row, (last + 1) * blockSize * row);
+    }
+  }
   const inputs = [
     program.input("q", "f32", [T, heads, keyWidth]),
     program.constant(stored, dtype, cacheSpec.shape),
@@ -166,6 +176,7 @@ describe("many tokens of a sequence", () => {
 
   test.each<readonly [string, Partial<Form>, readonly Run[]]>([
     ["heads of 64", { keyWidth: 64, valueWidth: 64 }, long],
+    ["heads of 64, more tiles than blocks", { heads: 8, kvHeads: 8, keyWidth: 64, valueWidth: 64 }, [{ tokens: [17], lengths: [150] }]],
     ["heads of 64, several sequences", { keyWidth: 64, valueWidth: 64 }, mixed],
     ["heads of 128 and 64, a window and sinks", { keyWidth: 128, valueWidth: 64, hasSinks: true, params: { window: 150 } }, long],
     ["heads of 64 and 128, growing scores, ALiBi", { keyWidth: 64, valueWidth: 128, params: { scale: 3, alibi: 8 } }, long],
@@ -186,6 +197,17 @@ test.each<readonly [string, Partial<Form>, Run]>([
   ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [200], stored: 64 }],
 ])("blocks beyond the cache: %s", async (_name, form, run) => {
   const [difference] = await differences({ ...plain, ...form, params: { causal: false } }, [run]);
+  expect(difference).toBeLessThan(limit);
+});
+
+// What an earlier sequence has left in the last block does not matter, also if it is NaN.
+test.each<readonly [string, Partial<Form>, Run]>([
+  ["one token", {}, { tokens: [1], lengths: [100] }],
+  ["many tokens", {}, { tokens: [33], lengths: [100] }],
+  ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [140] }],
+  ["many tokens on warpgroups, large blocks", { keyWidth: 64, valueWidth: 64, blockSize: 128 }, { tokens: [20, 17], lengths: [140, 17] }],
+])("stale positions: %s", async (_name, form, run) => {
+  const [difference] = await differences({ ...plain, ...form }, [{ ...run, hasStale: true }]);
   expect(difference).toBeLessThan(limit);
 });
 

@@ -1,15 +1,18 @@
+import type { TensorMap } from "../src/device/driver.ts";
 import { PtxEmitter } from "../src/ptx/emitter.ts";
 import type { Target } from "../src/ptx/text.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
-/** Runs a kernel with parameters x and y, by default on one block; gives y. */
+const noMaps: Readonly<Record<string, Omit<TensorMap, "memory">>> = {};
+
+/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. */
 export async function runOn(
   x: Float32Array,
   body: (k: PtxEmitter) => void,
-  { threads = 32, blocks = 1, words = x.length, target = "sm_80" as Target } = {},
+  { threads = 32, blocks = 1, words = x.length, target = "sm_80" as Target, maps = noMaps } = {},
 ): Promise<Float32Array> {
   const driver = new InterpretedDriver();
-  const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads, { target });
+  const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads, { target, maps: Object.keys(maps) });
   body(k);
   const kernel = driver.kernel(await driver.loadModule(k.text()), "k");
   const [from, to, pinned] = [driver.alloc(x.byteLength), driver.alloc(words * 4), driver.allocPinned(Math.max(x.byteLength, words * 4))];
@@ -27,6 +30,7 @@ export async function runOn(
     isDependent: false,
     args: [from, to],
     spans,
+    maps: Object.values(maps).map((map) => ({ ...map, memory: from })),
   });
   driver.copyFromDevice(pinned, to, words * 4);
   await driver.finished();

@@ -32,6 +32,19 @@ export interface DeviceProperties {
   readonly driverVersion: number;
 }
 
+/** A matrix of f16 in device memory. Kernels copy boxes of it to shared memory, whose rows of 128 bytes are swizzled there. */
+export interface TensorMap {
+  readonly memory: Handle;
+  /** Elements of a row. */
+  readonly columns: number;
+  readonly rows: number;
+  /** Rows of a box, up to 256. A box has {@link boxColumns} columns, and zeros where it leaves the matrix. */
+  readonly boxRows: number;
+}
+
+/** Columns of the boxes of a {@link TensorMap}: 128 bytes. */
+export const boxColumns = 64;
+
 /** A kernel with everything that a launch needs. */
 export interface LaunchCommand {
   readonly kernel: Handle;
@@ -40,10 +53,12 @@ export interface LaunchCommand {
   readonly sharedBytes: number;
   /** Whether it may start before the launch before it is over. The kernel waits for that launch itself, and lets the next one start. */
   readonly isDependent: boolean;
-  /** The parameters, all of them addresses. */
+  /** The first parameters: addresses. */
   readonly args: readonly Handle[];
   /** The memory that the kernel may touch from each address on. Devices ignore it; a driver for tests enforces it. */
   readonly spans: readonly Span[];
+  /** The parameters after the addresses. Default: none. */
+  readonly maps?: readonly TensorMap[];
 }
 
 /** A place in the order of the device's work. */

@@ -2,6 +2,8 @@ import { exactAttention } from "./attention/exact.ts";
 import { fewQueries } from "./attention/fewQueries.ts";
 import { manyQueries } from "./attention/manyQueries.ts";
 import { sizesOf } from "./attention/problem.ts";
+import { warpgroupQueries } from "./attention/warpgroupQueries.ts";
+import { takesWarpgroups } from "./attention/warpgroupShape.ts";
 import { isFixed, type KernelOf } from "./shared/kernel.ts";
 
 export const attention: KernelOf<"attention"> = {
@@ -11,6 +13,7 @@ export const attention: KernelOf<"attention"> = {
   launches(call, params) {
     const sizes = sizesOf(call, params);
     if (sizes === undefined) return [exactAttention(call, params)];
-    return [(sizes.isPrompt ? manyQueries : fewQueries)(call, params, sizes)];
+    if (!sizes.isPrompt) return [fewQueries(call, params, sizes)];
+    return [(takesWarpgroups(call, params, sizes) ? warpgroupQueries : manyQueries)(call, params, sizes)];
   },
 };

@@ -269,7 +269,7 @@ export class VariantRunner {
         for (const placed of launches) {
           const { launch, args } = placed;
           recordTimers(stepOf(placed) + 1);
-          const { ptx, grid, block, sharedBytes, isDependent } = launch;
+          const { ptx, grid, block, sharedBytes, isDependent, maps } = launch;
           launchKernel({
             kernel: entryOf(this.#kernels, ptx),
             grid,
@@ -278,6 +278,7 @@ export class VariantRunner {
             isDependent,
             args: args.map(address),
             spans: args,
+            maps: maps.map(({ argument, ...matrix }) => ({ ...matrix, memory: address(elementAt(args, argument)) })),
           });
         }
         recordTimers(timers.length);

@@ -1,6 +1,9 @@
-import type { U32 } from "@centella/gpu-kernels";
+import type { U32, Value } from "@centella/gpu-kernels";
 import { CopyWriter } from "./copies.ts";
 import type { Elem, Global, Shared } from "./types.ts";
+
+/** Where a kernel's tensor map is, for {@link AsyncWriter.copyBox}. */
+export type TensorMapAddress = Value<"tensor map">;
 
 /** Copies that run beside the kernel, the barriers in shared memory that announce them, and launches that overlap. Needs sm_90. */
 export class AsyncWriter extends CopyWriter {
@@ -34,6 +37,27 @@ export class AsyncWriter extends CopyWriter {
     this.require("bulkCopy");
     const size = this.operand("u32", bytes);
     this.emit(`cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [${to}], [${from}], ${size}, [${barrier}]`);
+  }
+
+  /** The tensor map that is passed for parameter `name`. */
+  tensorMap(name: string): TensorMapAddress {
+    this.require("tensorMap");
+    if (!this.maps.includes(name)) throw new Error(`ptx ${this.entry}: no tensor map ${name}`);
+    const [address, generic] = [this.reg("u64"), this.reg("u64")];
+    this.emit(`mov.u64 ${address}, ${name}`);
+    this.emit(`cvta.param.u64 ${generic}, ${address}`);
+    return generic as string as TensorMapAddress;
+  }
+
+  /**
+   * Starts a copy of the box of a matrix whose first element is in `column` and `row`. `to` is a multiple of 128 bytes. There, piece c of 16 bytes
+   * of the row at address a is at place `c ^ a / 128 % 8` of the row. What is beyond the last row or column becomes zeros, and counts among the
+   * barrier's bytes.
+   */
+  copyBox(to: Shared<Elem>, map: TensorMapAddress, column: U32, row: U32, barrier: Shared<"u64">): void {
+    this.require("tensorMap");
+    const name = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+    this.emit(`${name} [${to}], [${map},{${column},${row}}], [${barrier}]`);
   }
 
   /**

@@ -99,6 +99,13 @@ export class PtxBuilder extends WarpgroupWriter {
     return to;
   }
 
+  /** The value that the first lane holds, as one that ptxas knows to be the same in all lanes. All lanes of the warp must take part. */
+  ofFirstLane<T extends "u32" | "i32" | "f32">(value: Reg<T>): Reg<T> {
+    const to = this.reg(typeOf(value)) as Reg<T>;
+    this.emit(`shfl.sync.idx.b32 ${to}, ${value}, 0, 31, 0xFFFFFFFF`);
+    return to;
+  }
+
   /** Whether `condition` holds in any lane. All lanes of the warp must take part. */
   anyLane(condition: Bool): Bool {
     const to = this.reg("bool");

@@ -33,6 +33,8 @@ interface EmitterOptions {
   /** Parameters that are weights in units. */
   readonly units?: Readonly<Record<string, UnitMatrix | undefined>>;
   readonly target?: Target;
+  /** Parameters after the tensors that are tensor maps. */
+  readonly maps?: readonly string[];
 }
 
 /** Consecutive elements that one thread reads and stores at once. */
@@ -58,9 +60,9 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     entry: string,
     dtypes: Readonly<Record<string, DType>>,
     threads: number,
-    { tables = {}, units = {}, target = "sm_80" }: EmitterOptions = {},
+    { tables = {}, units = {}, target = "sm_80", maps = [] }: EmitterOptions = {},
   ) {
-    super(entry, Object.keys(dtypes), threads, target);
+    super(entry, Object.keys(dtypes), threads, target, maps);
     this.#dtypes = dtypes;
     this.#tables = tables;
     this.#units = units;

@@ -44,16 +44,17 @@ export class WarpgroupSums {
 /** Products of matrices in shared memory that the 128 threads of a warpgroup share, and budgets of registers. Needs sm_90a. */
 export class WarpgroupWriter extends MatrixWriter {
   /**
-   * The operand at `address`. Groups of eight rows follow each other at `stride` bytes. `leading` matters only for an operand whose rows run
+   * The operand `offset` bytes after `address`. Groups of eight rows follow each other at `stride` bytes. `leading` matters only for an operand whose rows run
    * along the depth, wider than 64: bytes from 64 of its columns to the next 64.
    */
   matrixDescriptor(
     address: Shared<Elem>,
-    { stride = 1024, leading = 0 }: { readonly stride?: number; readonly leading?: number } = {},
+    { stride = 1024, leading = 0, offset = 0 }: { readonly stride?: number; readonly leading?: number; readonly offset?: number } = {},
   ): MatrixDescriptor {
     this.require("warpgroupMatrix");
     const start = this.shiftRight(this.and(address as string as U32, 0x3ffff), 4);
-    const low = leading === 0 ? start : this.or(start, (leading >> 4) << 16);
+    const base = leading === 0 ? start : this.or(start, (leading >> 4) << 16);
+    const low = offset === 0 ? base : this.add(base, offset >> 4);
     const to: string = this.reg("u64");
     // The highest bits: pieces are swizzled within rows of 128 bytes.
     this.emit(`mov.b64 ${to}, {${low},${(stride >> 4) + 2 ** 30}}`);

@@ -56,6 +56,7 @@ export class PtxWriter {
   readonly blockThreads: number;
   readonly target: Target;
   protected readonly params: readonly string[];
+  protected readonly maps: readonly string[];
   protected readonly lines: string[] = [];
   protected readonly tables: string[] = [];
   /** Lines before all others. */
@@ -68,10 +69,11 @@ export class PtxWriter {
   /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
   blocksPerMultiprocessor: 1 | 2 | 8 | undefined;
 
-  /** `params` are names of 64-bit addresses of global memory, the only kind of parameter. */
-  constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80") {
+  /** `params` are names of 64-bit addresses of global memory, `maps` those of tensor maps. There are no other parameters. */
+  constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80", maps: readonly string[] = []) {
     this.entry = entry;
     this.params = params;
+    this.maps = maps;
     this.blockThreads = blockThreads;
     this.target = target;
   }
@@ -160,7 +162,7 @@ export class PtxWriter {
       ".address_size 64",
       ...this.tables,
       ...(this.dynamicSharedBytes === 0 ? [] : [`.extern .shared .align ${this.sharedAlignment} .b8 shared[];`]),
-      `.visible .entry ${this.entry}(${this.params.map((name) => `.param .u64 ${name}`).join(", ")})`,
+      `.visible .entry ${this.entry}(${[...this.params.map((name) => `.param .u64 ${name}`), ...this.maps.map((name) => `.param .align 64 .b8 ${name}[128]`)].join(", ")})`,
       `.maxntid ${this.blockThreads}, 1, 1`,
       ...(this.blocksPerMultiprocessor === undefined ? [] : [`.minnctapersm ${this.blocksPerMultiprocessor}`]),
       "{",

@@ -1,3 +1,4 @@
+import { boxColumns, type TensorMap } from "../../src/device/driver.ts";
 import { AsyncReads } from "./asyncReads.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
 import { CopyGroups } from "./copyGroups.ts";
@@ -32,6 +33,7 @@ export class Access {
   readonly #warpgroups = new Map<number, Warpgroup>();
   /** Registers that warpgroups have asked for. */
   readonly #registers = new Map<number, number>();
+  readonly #maps: readonly TensorMap[];
   thread = 0;
   /** Counts what may end a wait for a barrier. */
   events = 0;
@@ -41,8 +43,14 @@ export class Access {
     global: GlobalMemory,
     reach: readonly Reach[],
     sharedBytes: number,
-    { threadsBefore, earlyThreads, counts }: { readonly threadsBefore: number; readonly earlyThreads: number; readonly counts: boolean },
+    {
+      threadsBefore,
+      earlyThreads,
+      counts,
+      maps,
+    }: { readonly threadsBefore: number; readonly earlyThreads: number; readonly counts: boolean; readonly maps: readonly TensorMap[] },
   ) {
+    this.#maps = maps;
     this.#global = global;
     this.#reach = reach;
     this.#threadsBefore = threadsBefore;
@@ -187,6 +195,26 @@ export class Access {
     this.events++;
     const data = this.#source(from, bytes);
     this.#checkTarget(to, bytes);
+    this.#barriers.start(barrier, { to, data }, who);
+  }
+
+  /** Starts a copy of the box at `column` and `row` of the matrix of tensor map number `map`. */
+  copyBox(to: number, map: number, column: number, row: number, barrier: number): void {
+    const who = this.#who;
+    const { memory, columns, rows, boxRows } = this.#maps[map]!;
+    if (to % 128 !== 0) throw new Fault(`${who()}: a box to byte ${to}: expected a multiple of 128`);
+    const data = new Uint8Array(boxRows * 128);
+    if (to + data.length > this.shared.size) throw new Fault(`${who()}: a box to byte ${to} of ${this.shared.size}`);
+    this.read("shared", barrier, 8);
+    this.events++;
+    const width = Math.max(0, Math.min(boxColumns, columns - column));
+    for (let down = 0; down < boxRows && row + down < rows && width > 0; down++) {
+      const from = Number(memory) + 2 * ((row + down) * columns + column);
+      this.#checkReach(from, 2 * width, false);
+      const source = this.#source(from, 2 * width);
+      for (let i = 0; i < source.length; i++) data[128 * down + (i ^ (((to / 128 + down) % 8) * 16))] = source[i]!;
+    }
+    this.#checkTarget(to, data.length);
     this.#barriers.start(barrier, { to, data }, who);
   }
 

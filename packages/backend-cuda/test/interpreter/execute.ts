@@ -1,5 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
+import type { TensorMap } from "../../src/device/driver.ts";
 import { Access } from "./access.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { logic3, multiply, pickBytes } from "./packed.ts";
@@ -84,6 +85,7 @@ export function runGrid(
     reach,
     sharedBytes,
     isDependent,
+    maps,
   }: {
     grid: number;
     block: number;
@@ -94,18 +96,22 @@ export function runGrid(
     params: readonly number[];
     tables: readonly number[];
     reach: readonly Reach[];
+    maps: readonly TensorMap[];
   },
 ): void {
   if (block > parsed.maxThreads || block % 32 !== 0)
     throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
   if (params.length !== parsed.params.length)
     throw new Fault(`${parsed.entry}: ${params.length} arguments for ${parsed.params.length} parameters`);
+  if (maps.length !== parsed.maps.length)
+    throw new Fault(`${parsed.entry}: ${maps.length} tensor maps for ${parsed.maps.length} parameters`);
   memory.epoch++;
   for (let ctaid = 0; ctaid < grid; ctaid++) {
     const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
       threadsBefore: ctaid * block,
       earlyThreads: isDependent ? block : 0,
       counts: parsed.tables.some(({ isWritten }) => isWritten === true),
+      maps,
     });
     const lanes = new Array<unknown>(block).fill(0);
     const held = new Array<unknown>(block).fill(0);

@@ -110,7 +110,7 @@ export class InterpretedDriver implements CudaDriver {
     });
   }
 
-  launch({ kernel, grid, block, sharedBytes, isDependent, args, spans }: LaunchCommand): void {
+  launch({ kernel, grid, block, sharedBytes, isDependent, args, spans, maps = [] }: LaunchCommand): void {
     const { ptx, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
     const reach = [
@@ -125,7 +125,7 @@ export class InterpretedDriver implements CudaDriver {
       throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, isDependent, params, tables, reach });
+      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, isDependent, params, tables, reach, maps });
     });
   }
 

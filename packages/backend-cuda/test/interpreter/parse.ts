@@ -16,6 +16,8 @@ interface Block {
 export interface ParsedKernel {
   readonly entry: string;
   readonly params: readonly string[];
+  /** Parameters that are tensor maps, after the others. */
+  readonly maps: readonly string[];
   readonly maxThreads: number;
   /** Undefined where a launch says how much it is. */
   readonly sharedBytes: number | undefined;
@@ -36,6 +38,7 @@ export function parse(ptx: string): ParsedKernel {
   const registers: string[] = [];
   let entry = "";
   let params: string[] = [];
+  let maps: string[] = [];
   let maxThreads = 0;
   let sharedBytes: number | undefined = 0;
   for (const raw of ptx.split("\n")) {
@@ -63,10 +66,9 @@ export function parse(ptx: string): ParsedKernel {
       tables.push({ name: counters[1]!, type: "u32", values: new Array<number>(Number(counters[2])).fill(0), isWritten: true });
     } else if (head !== null) {
       entry = head[1]!;
-      params = head[2]!
-        .split(", ")
-        .filter(Boolean)
-        .map((param) => param.replace(".param .u64 ", ""));
+      const all = head[2]!.split(", ").filter(Boolean);
+      maps = all.flatMap((param) => /^\.param \.align 64 \.b8 (\w+)\[128\]$/.exec(param)?.[1] ?? []);
+      params = all.slice(0, all.length - maps.length).map((param) => param.replace(".param .u64 ", ""));
     } else if (reg !== null) for (let i = 0; i < Number(reg[2]); i++) registers.push(`${reg[1]}${i}`);
     else if (shared !== null) sharedBytes = Number(shared[1]);
     else if (threads !== null) maxThreads = Number(threads[1]);
@@ -77,7 +79,7 @@ export function parse(ptx: string): ParsedKernel {
       if (instruction.name === "bra") blocks.push({ instructions: [], label: undefined });
     }
   }
-  return { entry, params, maxThreads, sharedBytes, tables, blocks, registers };
+  return { entry, params, maps, maxThreads, sharedBytes, tables, blocks, registers };
 }
 
 function parseInstruction(line: string): Instruction {

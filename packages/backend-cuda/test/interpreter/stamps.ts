@@ -2,9 +2,8 @@
 const threads = 2 ** 10;
 const clocks = 2 ** 20;
 
-/** Added to the stamp of a place that several threads of one warp have read, and that threads of several warps have read. */
+/** Added to the stamp of a place that several threads of one warp have read. */
 const manyLanes = 0.5;
-const manyWarps = 0.75;
 
 /** By thread: what it did at smaller clocks than this comes before what the knowledge's owner does next. */
 type Knowledge = Int32Array;
@@ -16,16 +15,26 @@ export class Stamps {
   readonly #clocks = new Int32Array(threads);
   /** By thread, and by barrier for copies. Starts again at each barrier of the block. */
   readonly #known = new Map<number | string, Knowledge>();
+  /** Places that several warps have read have the record -1 - i for set i: the record of each warp. Sets before a barrier of the block are dropped. */
+  readonly #sets: (ReadonlyMap<number, number> | undefined)[] = [];
+  /** The record of a place after a read, by its record before and the read's stamp. */
+  readonly #setsAfter = new Map<number, Map<number, number>>();
 
   passBarrier(): void {
     this.phase++;
     this.#known.clear();
+    this.#sets.fill(undefined);
+    this.#setsAfter.clear();
   }
 
   passWarpBarrier(thread: number): void {
-    this.#clocks[thread]!++;
+    const clock = ++this.#clocks[thread]!;
     const first = thread & ~31;
     for (let lane = first; lane < first + 32; lane++) this.#learn(thread, this.#known.get(lane));
+    // Lanes of a warp pass their barriers together: what each did before this one has a smaller clock.
+    const known = this.#known.get(thread) ?? new Int32Array(threads);
+    for (let lane = first; lane < first + 32; lane++) known[lane] = Math.max(known[lane]!, clock);
+    this.#known.set(thread, known);
   }
 
   /** All of `members` have reached a barrier. */
@@ -61,9 +70,10 @@ export class Stamps {
 
   /** Whether an access is ordered after a recorded one: by a barrier that both threads have passed, or because one thread did both. */
   areOrdered(record: number, stamp: number): boolean {
+    if (record < 0) return [...(this.#sets[-1 - record]?.values() ?? [])].every((each) => this.areOrdered(each, stamp));
     if (areOrdered(record, stamp)) return true;
     const known = this.#known.get(threadOf(stamp));
-    if (known === undefined || record % 1 === manyWarps) return false;
+    if (known === undefined) return false;
     const isBefore = (thread: number): boolean => clockOf(record) < known[thread]!;
     if (record % 1 === 0) return isBefore(threadOf(record));
     const first = threadOf(record) & ~31;
@@ -76,15 +86,29 @@ export class Stamps {
 
   /** The record of a place after a read, given the record before it. */
   readBy(record: number, stamp: number): number {
-    if (phaseOf(record) !== phaseOf(stamp) || (threadOf(record) === threadOf(stamp) && record % 1 === 0)) return stamp;
-    return stamp + (warpOf(record) === warpOf(stamp) && record % 1 !== manyWarps ? manyLanes : manyWarps);
+    const set = record < 0 ? this.#sets[-1 - record] : undefined;
+    if (set === undefined && (record < 0 || phaseOf(record) !== phaseOf(stamp))) return stamp;
+    if (set === undefined && warpOf(record) === warpOf(stamp)) return lanesRecord(record, stamp);
+    const after = this.#setsAfter.get(record) ?? new Map<number, number>();
+    this.#setsAfter.set(record, after);
+    const found = after.get(stamp);
+    if (found !== undefined) return found;
+    const warps = new Map(set ?? [[warpOf(record), record]]);
+    warps.set(warpOf(stamp), lanesRecord(warps.get(warpOf(stamp)) ?? stamp, stamp));
+    const made = -this.#sets.push(warps);
+    after.set(stamp, made);
+    return made;
   }
+}
+
+/** The record of a place that a warp has read, after a read of the warp. */
+function lanesRecord(record: number, stamp: number): number {
+  return threadOf(record) === threadOf(stamp) && record % 1 === 0 ? stamp : stamp + manyLanes;
 }
 
 /** Whether an access is ordered after a recorded one by a barrier of the block or of the warp, or because one thread did both. */
 function areOrdered(record: number, stamp: number): boolean {
   if (phaseOf(record) !== phaseOf(stamp)) return true;
-  if (record % 1 === manyWarps) return false;
   if (record % 1 === 0 && threadOf(record) === threadOf(stamp)) return true;
   return warpOf(record) === warpOf(stamp) && clockOf(record) < clockOf(stamp);
 }

@@ -43,6 +43,11 @@ export function translate(kernel: ParsedKernel): string {
         if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
         return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid ^ ${mask}];`;
       }
+      if (name === "shfl.sync.idx.b32") {
+        const [to, value, from, ...rest] = operands;
+        if (from !== "0" || rest.join() !== "31,0xFFFFFFFF") throw new Fault(`a shuffle of another kind: ${text}`);
+        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid & ~31];`;
+      }
       if (name === "vote.sync.any.pred") {
         const [to, condition, members] = operands;
         if (members !== "0xFFFFFFFF") throw new Fault(`a vote of a part of a warp: ${text}`);
@@ -132,6 +137,7 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     if (source === "%tid.x") return `${to} = tid;`;
     if (source === "%ctaid.x") return `${to} = ctaid;`;
     if (source === "shared") return `${to} = 0;`;
+    if (kernel.maps.includes(source)) return `${to} = ${kernel.maps.indexOf(source)};`;
     const table = kernel.tables.findIndex(({ name: known }) => known === source);
     if (table >= 0) return `${to} = tables[${table}];`;
     if (name === "mov.b32") return `${to} = ${recast(to[0]!, source[1]!, operand(source))};`;
@@ -233,6 +239,15 @@ function asynchronous({ name, operands, text }: Instruction): string {
     case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": {
       const [to, from, bytes, barrier] = operands;
       return `m.copyBulk(${address(to)}, ${address(from)}, ${operand(bytes!)}, ${address(barrier)});`;
+    }
+    case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes": {
+      const [to, source, barrier] = operands;
+      const place = /^\[(%l\d+),\{(%u\d+),(%u\d+)\}\]$/.exec(source!);
+      if (place === null) throw new Fault(`not a box: ${text}`);
+      return `m.copyBox(${address(to)}, ${place
+        .slice(1)
+        .map((each) => target(each))
+        .join(", ")}, ${address(barrier)});`;
     }
     case "mbarrier.try_wait.parity.shared::cta.b64": {
       const isDone = target(operands[0]!);

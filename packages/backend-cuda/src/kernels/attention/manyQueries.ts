@@ -1,16 +1,15 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type Bool, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
+import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { Lane } from "../products/unitDecoder.ts";
 import type { Gpu } from "../shared/gpu.ts";
-import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { type Launch, launch, type Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { KeyStages, stagedBytes } from "./keyStages.ts";
 import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, restBytes, tileRows } from "./problem.ts";
-import { outputShare, type QueryBlock, queryRow, type TileRow, type Tokens } from "./queryBlock.ts";
+import { blockGrid, extreme, forQueryBlock, noPosition, outputShare, type QueryBlock, queryRow, type TileRow } from "./queryBlock.ts";
 import { QueryTile } from "./queryTile.ts";
-import { takesWarpgroups, warpgroupQueries, warpgroupRows, warpgroupThreads } from "./warpgroupQueries.ts";
 
 /** The sizes of a block, by the width of a head. */
 interface BlockShape {
@@ -33,71 +32,12 @@ function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams
  * head of the cache. Its warps share tiles of keys and values, which copies bring to shared memory ahead of their use.
  */
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const [q, cache, , , blockTable, seqLens] = call.inputs;
-  const { kvHeads, blockHeads, headBlocks, valueBlocks } = sizes;
   const shape = blockShapeOf(sizes, params, call.gpu);
-  const isForWarpgroups = takesWarpgroups(call, params, sizes);
-  const rows = isForWarpgroups ? warpgroupRows : shape.warps * shape.warpTiles * tileRows;
-  const blockTokens = Math.floor(rows / blockHeads);
-  const tokenBlocks = Math.ceil(bucketElements(call, q.shape.slice(0, 1)) / blockTokens);
-  const [sequences] = bucketShape(call, seqLens.shape) as [number];
-  // Any token may be the first one of a sequence's.
-  const starts = sequences <= 1 ? 1 : blockTokens;
-  const options = {
-    threads: isForWarpgroups ? warpgroupThreads : shape.warps * lanes,
-    blocks: tokenBlocks * starts * kvHeads * headBlocks * valueBlocks,
-    args: attentionArgs(call),
-  };
-  return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
-    const { k } = scope;
-    const places = unflatten(k, k.block(), [0, starts, kvHeads, headBlocks, valueBlocks]);
-    const [turn, start, kvHead, headBlock, valueBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32, U32];
-    const valueFirst = valueBlocks === 1 ? undefined : k.mul(valueBlock, sizes.valueWidth);
-    // The last tokens see the most: they come first.
-    const firstOfBlock = k.mul(k.sub(k.constant("u32", tokenBlocks - 1), turn), blockTokens);
-    const end = k.min(k.add(firstOfBlock, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
-    const first = k.add(firstOfBlock, start);
-    k.ifUniform(k.compare("lt", first, end), () => {
-      const run = (tokens: Tokens): void => {
-        // Tokens that do not belong to the only sequence see nothing.
-        const sequence = starts === 1 ? k.constant("u32", 0) : k.bitcast("u32", k.loadInteger("seqOf", tokens.first));
-        const tableRow = asValue(k, times(k, sequence, scope.extent(elementAt(blockTable.shape, 1))));
-        const block = { tokens, kvHead, headBlock, valueFirst, tableRow };
-        if (isForWarpgroups) warpgroupQueries(scope, call, { params, sizes }, block);
-        else new ManyQueries(scope, call, { params, sizes, shape }, block).run();
-      };
-      if (starts === 1) run({ first, end });
-      else k.ifUniform(startsSequence(scope, first, start), () => run({ first, end: endOfSequence(scope, first, end, blockTokens) }));
-    });
+  const grid = blockGrid(call, sizes, shape.warps * shape.warpTiles * tileRows);
+  const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call) };
+  return launch(call, `attentionMany_${call.inputs[1].dtype}`, options, (scope) => {
+    forQueryBlock(scope, call, sizes, grid, (block) => new ManyQueries(scope, call, { params, sizes, shape }, block).run());
   });
-}
-
-function startsSequence({ k }: Scope, token: U32, start: U32): Bool {
-  const before = k.loadInteger("seqOf", k.select(k.compare("eq", token, 0), token, k.sub(token, 1)));
-  return k.either(k.compare("eq", start, 0), k.compare("ne", before, k.loadInteger("seqOf", token)));
-}
-
-/** The end of the tokens that belong to the sequence of token `first`. */
-function endOfSequence({ k }: Scope, first: U32, end: U32, most: number): U32 {
-  const sequence = k.loadInteger("seqOf", first);
-  const found = k.variable("u32", end);
-  k.for(k.and(k.thread(), lanes - 1), most, lanes, (i) => {
-    const token = k.add(first, i);
-    k.if(isBelow(k, token, end), () => {
-      const isOther = k.compare("ne", k.loadInteger("seqOf", token), sequence);
-      found.set(k.select(isOther, k.min(found.get(), token), found.get()));
-    });
-  });
-  return extreme(k, "min", found.get(), 1);
-}
-
-/** The smallest or largest number of the lanes whose numbers differ in bits from `step` on. */
-function extreme(k: Scope["k"], which: "min" | "max", value: U32, step: number): U32 {
-  for (let mask = step; mask < lanes; mask *= 2) {
-    const other = k.shuffleXor(value, mask);
-    value = which === "min" ? k.min(value, other) : k.max(value, other);
-  }
-  return value;
 }
 
 /** Positions that rows see: some row those from `low` to before `high`, every row those from `allLow` to before `allHigh`. */
@@ -107,9 +47,6 @@ interface SeenRange {
   readonly allLow: U32;
   readonly allHigh: U32;
 }
-
-/** A position after all others. */
-const noPosition = 2 ** 31 - 1;
 
 class ManyQueries {
   readonly #scope: Scope;

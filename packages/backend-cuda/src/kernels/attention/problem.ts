@@ -94,22 +94,25 @@ interface Query {
   readonly maxBlocks: Extent;
 }
 
-/** The positions that a query may see, from `low` to before `high`. Empty for a sequence that does not exist. */
+/**
+ * The positions that a query may see, from `low` to before `high`, and the number of those that its sequence has. None for a sequence that does
+ * not exist.
+ */
 export function visible(
   { k }: Scope,
   { causal, window, blockSize }: AttentionParams,
   query: Query,
-): { readonly low: U32; readonly high: U32 } {
+): { readonly low: U32; readonly high: U32; readonly length: U32 } {
   const { position, sequence, sequences, maxBlocks } = query;
-  const high = k.variable("i32", 0);
+  const found = k.variable("i32", 0);
   k.if(isBelow(k, sequence, sequences), () => {
-    let end = k.loadInteger("seqLens", sequence);
-    if (causal) end = k.min(end, k.add(position, 1));
     const capacity = k.bitcast("i32", asValue(k, times(k, maxBlocks, blockSize)));
-    high.set(k.max(k.min(end, capacity), 0));
+    found.set(k.max(k.min(k.loadInteger("seqLens", sequence), capacity), 0));
   });
+  const length = found.get();
+  const high = causal ? k.max(k.min(length, k.add(position, 1)), 0) : length;
   const low = window === 0 ? k.constant("i32", 0) : k.max(k.add(position, 1 - window), 0);
-  return { low: k.bitcast("u32", low), high: k.bitcast("u32", high.get()) };
+  return { low: k.bitcast("u32", low), high: k.bitcast("u32", high), length: k.bitcast("u32", length) };
 }
 
 /** A token as a query. */
@@ -119,6 +122,8 @@ export interface TokenQuery {
   /** The positions that it sees: from `low` to before `high`. */
   readonly low: U32;
   readonly high: U32;
+  /** Number of positions that its sequence has. */
+  readonly length: U32;
 }
 
 export function tokenQuery(scope: Scope, call: AttentionCall, params: AttentionParams, token: U32): TokenQuery {

@@ -33,12 +33,9 @@ export class QueryTile {
     this.#valuePieces = pieces.values;
     const { fragments, inverses } = loadQueries(scope, sizes, rows, pieces.keys, lane.part);
     this.#query = fragments;
-    this.#softmaxes = new RowSoftmaxes(
-      scope,
-      { params, sizes },
-      lane.part,
-      rows.map((row, i) => ({ ...row, inverse: elementAt(inverses, i) })),
-    );
+    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, lane.part);
+    const seen = ({ low, high }: QueryRow): U32 => k.sub(k.max(high, low), low);
+    this.#softmaxes.start(rows.map((row, i) => ({ ...row, seen: seen(row), inverse: elementAt(inverses, i) })));
     this.#outputs = pieces.values.map(({ count }) =>
       Array.from({ length: count }, () => Array.from({ length: 4 }, () => k.variable("f32", 0))),
     );

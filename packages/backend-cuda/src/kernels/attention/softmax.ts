@@ -1,5 +1,5 @@
 import { elementAt } from "@centella/core/backend";
-import type { Bool, F32, U32 } from "@centella/gpu-kernels";
+import type { Bool, F32, I32, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Scope } from "../shared/kernel.ts";
@@ -17,15 +17,26 @@ export interface QueryRow extends TokenQuery {
   readonly head: U32;
 }
 
+/** A row whose softmax starts. */
+export interface SoftmaxRow {
+  readonly head: U32;
+  readonly position: I32;
+  /** The positions that it sees: `seen` of them from `low` on. */
+  readonly low: U32;
+  readonly seen: U32;
+  /** What products with the row's query are multiplied by. */
+  readonly inverse: F32;
+}
+
 /** What the lane keeps of one of its two rows. */
 interface RowState {
   /** Turns products into scores, as powers of two; with a soft cap into the exponent of its tanh. */
-  readonly factor: F32;
-  readonly slope: F32 | undefined;
-  readonly position: F32 | undefined;
-  readonly low: U32;
-  /** Positions that the row sees from `low` on. */
-  readonly seen: U32;
+  readonly factor: Var<"f32">;
+  readonly slope: Var<"f32"> | undefined;
+  readonly position: Var<"f32"> | undefined;
+  /** First position that the row sees. Without a window, 0. */
+  readonly low: Var<"u32"> | undefined;
+  readonly seen: Var<"u32">;
   readonly maximum: Var<"f32">;
   /** Sum of the weights of the lane's columns. */
   readonly total: Var<"f32">;
@@ -46,34 +57,55 @@ export class RowSoftmaxes {
   readonly #params: AttentionParams;
   /** The lane's part of a row of scores: it has columns 2 * part and 2 * part + 1 of each eight. */
   readonly #part: U32;
+  readonly #heads: number;
   readonly #rows: readonly RowState[];
 
-  /** `inverses`: what products with the rows' queries are multiplied by. */
-  constructor(
-    scope: Scope,
-    { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
-    part: U32,
-    rows: readonly (QueryRow & { readonly inverse: F32 })[],
-  ) {
+  constructor(scope: Scope, { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes }, part: U32) {
+    const { k } = scope;
     this.#scope = scope;
     this.#params = params;
     this.#part = part;
-    this.#rows = rows.map((row) => this.#stateOf(row, sizes));
-  }
-
-  #stateOf(row: QueryRow & { readonly inverse: F32 }, { heads }: AttentionSizes): RowState {
-    const { k } = this.#scope;
-    const { scale, softcap } = this.#params;
-    const slope = slopeOf(this.#scope, this.#params, heads, row.head);
-    return {
-      factor: k.mul(row.inverse, scale * Math.LOG2E * (softcap === 0 ? 1 : 2 / softcap)),
-      slope: slope && k.mul(slope, Math.LOG2E),
-      position: slope && k.convert("f32", row.position),
-      low: row.low,
-      seen: k.sub(k.max(row.high, row.low), row.low),
+    this.#heads = sizes.heads;
+    const bias = (): Var<"f32"> | undefined => (params.alibi === 0 ? undefined : k.variable("f32", 0));
+    this.#rows = [0, 1].map(() => ({
+      factor: k.variable("f32", 0),
+      slope: bias(),
+      position: bias(),
+      low: params.window === 0 ? undefined : k.variable("u32", 0),
+      seen: k.variable("u32", 0),
       maximum: k.variable("f32", noMaximum),
       total: k.variable("f32", 0),
+    }));
+  }
+
+  /** Starts the softmaxes of the lane's two rows. */
+  start(rows: readonly SoftmaxRow[]): void {
+    const { k } = this.#scope;
+    const { scale, softcap } = this.#params;
+    for (const [r, { head, position, low, seen, inverse }] of rows.entries()) {
+      const row = elementAt(this.#rows, r);
+      row.factor.set(k.mul(inverse, scale * Math.LOG2E * (softcap === 0 ? 1 : 2 / softcap)));
+      const slope = slopeOf(this.#scope, this.#params, this.#heads, head);
+      if (slope !== undefined) {
+        row.slope?.set(k.mul(slope, Math.LOG2E));
+        row.position?.set(k.convert("f32", position));
+      }
+      row.low?.set(low);
+      row.seen.set(seen);
+      row.maximum.set(noMaximum);
+      row.total.set(0);
+    }
+  }
+
+  /** Whether the lane's rows see all positions from `first` to before `last`. */
+  seesAll(first: U32, last: U32): Bool {
+    const { k } = this.#scope;
+    const sees = ({ low, seen }: RowState): Bool => {
+      if (low === undefined) return k.compare("le", last, seen.get());
+      const start = low.get();
+      return k.both(k.compare("ge", first, start), k.compare("le", k.sub(last, start), seen.get()));
     };
+    return this.#rows.map(sees).reduce((a, b) => k.both(a, b));
   }
 
   /**
@@ -91,9 +123,10 @@ export class RowSoftmaxes {
       const rowProducts = products.flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)]);
       const scores = this.#scores(row, rowProducts, own, positions);
       const largest = reduced(scores, (a, b) => k.max(a, b));
-      this.#raiseMaximum(row, this.#isLinear ? k.mul(largest, row.factor) : largest, (factor) => scaleOutputs(r, factor));
+      this.#raiseMaximum(row, this.#isLinear ? k.mul(largest, row.factor.get()) : largest, (factor) => scaleOutputs(r, factor));
       const below = k.neg(row.maximum.get());
-      const exponentials = scores.map((score) => k.exp2(this.#isLinear ? k.fma(score, row.factor, below) : k.add(score, below)));
+      const factor = row.factor.get();
+      const exponentials = scores.map((score) => k.exp2(this.#isLinear ? k.fma(score, factor, below) : k.add(score, below)));
       const sum = reduced(exponentials, (a, b) => k.add(a, b));
       row.total.set(k.add(row.total.get(), sum));
       return exponentials;
@@ -118,11 +151,11 @@ export class RowSoftmaxes {
    */
   #scores(row: RowState, products: readonly F32[], own: U32, { isWhole, isStored }: ScoredPositions): readonly F32[] {
     const { k } = this.#scope;
-    const distance = row.position && k.sub(k.convert("f32", own), row.position);
+    const distance = row.position && k.sub(k.convert("f32", own), row.position.get());
     const scores = products.map((product, column) => this.#score(row, product, distance && k.add(distance, offsetOf(column))));
-    const fromLow = k.sub(own, row.low);
+    const [fromLow, seen] = [row.low === undefined ? own : k.sub(own, row.low.get()), row.seen.get()];
     const masked = (column: number): F32 => {
-      const isSeen = k.compare("lt", k.add(fromLow, offsetOf(column)), row.seen);
+      const isSeen = k.compare("lt", k.add(fromLow, offsetOf(column)), seen);
       return k.select(k.both(isSeen, isStored(column)), elementAt(scores, column), k.constant("f32", Number.NEGATIVE_INFINITY));
     };
     if (isWhole === undefined) return scores.map((_, column) => masked(column));
@@ -137,13 +170,13 @@ export class RowSoftmaxes {
     if (this.#isLinear) return product;
     const { k } = this.#scope;
     const { softcap } = this.#params;
-    let score = k.mul(product, row.factor);
+    let score = k.mul(product, row.factor.get());
     if (softcap !== 0) {
       // softcap * tanh(x) = softcap - softcap * 2 / (e^2x + 1)
       const share = k.exp2(k.sub(k.constant("f32", 1), k.log2(k.add(k.exp2(score), 1))));
       score = k.fma(share, -softcap * Math.LOG2E, k.constant("f32", softcap * Math.LOG2E));
     }
-    return row.slope === undefined || distance === undefined ? score : k.fma(row.slope, distance, score);
+    return row.slope === undefined || distance === undefined ? score : k.fma(row.slope.get(), distance, score);
   }
 
   /** Makes a row's weights relative to a larger maximum, if a score exceeds the present one by much. */

@@ -1,101 +1,112 @@
 import { elementAt } from "@centella/core/backend";
 import type { Bool, F32, U32 } from "@centella/gpu-kernels";
-import type { LeftFragment, SumFragment } from "../../ptx/matrix.ts";
+import type { SumFragment } from "../../ptx/matrix.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
-import type { Scope } from "../shared/kernel.ts";
+import { fixed, type Launch, launch, type Scope } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import type { Piece } from "./pieces.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows, tokenQuery } from "./problem.ts";
-import { leftFragments, loadQueries } from "./queries.ts";
-import { outputShare, type QueryBlock, queryRow, type TileRow } from "./queryBlock.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows } from "./problem.ts";
+import { leftFragments } from "./queries.ts";
+import { blockGrid, forQueryBlock, outputShare, rowPlace } from "./queryBlock.ts";
+import { QueryStages } from "./queryStages.ts";
+import { type QueryTiles, sharedTiles } from "./queryTiles.ts";
 import { RowSoftmaxes } from "./softmax.ts";
-import { blockPositions, consumers, SwizzledStages, warpgroupLanes } from "./swizzledStages.ts";
+import { boxMaps, SwizzledStages } from "./swizzledStages.ts";
+import { stagePositions, type WarpgroupShape, warpgroupLanes, warpgroupShape, warpgroupWarps } from "./warpgroupShape.ts";
 
-/** Registers of a thread that copies, and of one that multiplies. */
-const copyRegisters = 24;
-const productRegisters = 240;
-
-/** Threads of a block: a warpgroup that copies, after those that multiply. */
-export const warpgroupThreads: number = (consumers + 1) * warpgroupLanes;
-
-/** Rows of a block. */
-export const warpgroupRows: number = consumers * 64;
-
-/** Whether warpgroups take a call: halves, whole rows of swizzled pieces, and blocks of the cache that cover a stage. */
-export function takesWarpgroups(
-  { inputs: [, cache], gpu }: AttentionCall,
-  { blockSize, softcap, alibi }: AttentionParams,
-  { keyWidth, valueWidth, valueBlocks }: AttentionSizes,
-): boolean {
-  const isWhole = valueBlocks === 1 && [keyWidth, valueWidth].every((width) => width === 64 || width === 128);
-  const [slots] = cache.shape;
-  const isTiled = blockSize % blockPositions === 0 && typeof slots === "number" && slots % blockSize === 0;
-  // Both together take more registers than there are.
-  const isSimple = softcap === 0 || alibi === 0;
-  return gpu.target === "sm_90a" && cache.dtype === "f16" && isWhole && isTiled && isSimple;
+interface Form {
+  readonly params: AttentionParams;
+  readonly sizes: AttentionSizes;
+  readonly shape: WarpgroupShape;
 }
 
+/** Maximum and sum of weights of a row's softmax. */
+type SoftmaxSums = ReturnType<RowSoftmaxes["finish"]>;
+
 /**
- * The body of a block for many tokens: a warpgroup copies keys and values to shared memory, two others multiply them with 64 rows of queries
- * each. A warpgroup starts the products of the next keys before it adds the values that it has weighed, so its tensor cores work while it
- * computes weights.
+ * For many tokens of a sequence, with the products of warpgroups. A tile is some tokens of one sequence, and the heads that read the same head of
+ * the cache. The tiles of a single sequence are shared by as many blocks as there are multiprocessors; otherwise each block takes one.
+ *
+ * Warpgroups multiply 64 rows of queries each. A further one prepares what they read: its first warp copies keys and values, the others write
+ * queries of the next tile.
  */
-export function warpgroupQueries(
-  scope: Scope,
-  call: AttentionCall,
-  form: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
-  block: QueryBlock,
-): void {
+export function warpgroupQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
+  const [, cache] = call.inputs;
+  const shape = warpgroupShape(sizes, params);
+  const grid = blockGrid(call, sizes, shape.rows);
+  const isShared = grid.starts === 1;
+  const blocks = isShared ? Math.min(call.gpu.multiprocessors, grid.blocks) : grid.blocks;
+  const [slots, kvHeads, width] = cache.shape.map(fixed) as [number, number, number];
+  const matrix = { of: "cache", columns: kvHeads * width, rows: slots };
+  const options = {
+    threads: shape.threads,
+    blocks,
+    args: attentionArgs(call),
+    maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },
+  };
+  return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
+    const { k } = scope;
+    k.blocksPerMultiprocessor = 1;
+    const form = { params, sizes, shape };
+    if (isShared) runTiles(scope, call, form, sharedTiles(scope, call, sizes, { blockTokens: grid.blockTokens, blocks }));
+    else forQueryBlock(scope, call, sizes, grid, (block) => runTiles(scope, call, form, { count: k.constant("u32", 1), at: () => block }));
+  });
+}
+
+function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTiles): void {
   const { k } = scope;
-  k.blocksPerMultiprocessor = 1;
-  const { first, count, high } = seenByBlock(scope, call, form.params, block);
-  const stages = new SwizzledStages(scope, call, form, { tableRow: block.tableRow, kvHead: block.kvHead, first, count, high });
+  const { consumers, prepareRegisters, productRegisters } = form.shape;
+  const queries = new QueryStages(scope, call, form, tiles);
+  const stages = new SwizzledStages(scope, call, form);
+  const writers = warpgroupWarps - 1;
+  k.if(k.compare("eq", k.thread(), 0), () => {
+    queries.initBarriers(writers);
+    stages.initBarriers();
+    k.fenceBarriers();
+  });
   k.sync();
-  k.if(
-    k.compare("ge", k.thread(), consumers * warpgroupLanes),
-    () => {
-      k.setRegisters("decrease", copyRegisters);
-      stages.copy();
-    },
-    () => {
-      k.setRegisters("increase", productRegisters);
-      new Consumer(scope, call, { ...form, block }, stages).run();
-    },
+  const warpgroup = k.ofFirstLane(k.quotient(k.thread(), warpgroupLanes));
+  k.ifUniform(k.compare("gt", tiles.count, 0), () =>
+    k.if(
+      k.compare("eq", warpgroup, consumers),
+      () => {
+        const warp = k.ofFirstLane(k.and(k.shiftRight(k.thread(), 5), warpgroupWarps - 1));
+        k.if(k.compare("eq", warp, 1), () => queries.describeFirst());
+        k.setRegisters("decrease", prepareRegisters);
+        k.if(
+          k.compare("eq", warp, 0),
+          () => k.for(0, tiles.count, 1, (turn) => stages.copy(tiles.at(turn), queries.range(turn))),
+          () => queries.write(k.sub(warp, 1), writers),
+        );
+      },
+      () => {
+        queries.writeFirst(warpgroup);
+        k.setRegisters("increase", productRegisters);
+        new Consumer(scope, call, form, { tiles, queries, stages, warpgroup }).run();
+      },
+    ),
   );
 }
 
-/** The positions that the tokens of a block see: stages from `first` on, and their end. */
-function seenByBlock(
-  scope: Scope,
-  call: AttentionCall,
-  params: AttentionParams,
-  { tokens }: QueryBlock,
-): { readonly first: U32; readonly count: U32; readonly high: U32 } {
-  const { k } = scope;
-  const own = k.add(tokens.first, k.thread());
-  const query = tokenQuery(scope, call, params, k.min(own, k.sub(tokens.end, 1)));
-  const reduce = k.reducer(["u32", "u32"]);
-  const isSeen = k.compare("lt", query.low, query.high);
-  const [low, high] = reduce([k.select(isSeen, query.low, 2 ** 31 - 1), k.select(isSeen, query.high, 0)], ([a, b], [c, d]) => [
-    k.min(a, c),
-    k.max(b, d),
-  ]);
-  const { positions } = SwizzledStages;
-  const first = k.and(low, -positions >>> 0);
-  const left = k.sub(k.max(high, first), first);
-  return { first, count: k.quotient(k.add(left, positions - 1), positions), high };
+interface ConsumerSource {
+  readonly tiles: QueryTiles;
+  readonly queries: QueryStages;
+  readonly stages: SwizzledStages;
+  readonly warpgroup: U32;
 }
 
-/** A warpgroup that multiplies. */
+/**
+ * A warpgroup that multiplies. It starts the products of the next keys before it adds the values that it has weighed, so its tensor cores work while
+ * it computes weights. At the end of a tile, the next keys are those of the next tile.
+ */
 class Consumer {
   readonly #scope: Scope;
-  readonly #form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly block: QueryBlock };
+  readonly #form: Form;
   readonly #hasSinks: boolean;
-  readonly #stages: SwizzledStages;
+  readonly #source: ConsumerSource;
   readonly #part: U32;
-  readonly #rows: readonly TileRow[];
-  readonly #query: readonly LeftFragment[];
+  /** The lane's rows among those of the block. */
+  readonly #rows: readonly U32[];
   readonly #softmaxes: RowSoftmaxes;
   readonly #scores: WarpgroupSums;
   readonly #outputs: WarpgroupSums;
@@ -103,71 +114,125 @@ class Consumer {
   readonly #weights: readonly Var<"u32">[];
   /** What the outputs of each row are multiplied by before the next values are added. */
   readonly #factors: readonly Var<"f32">[];
+  /** Whether there are outputs of the tile to which the next values are added. */
+  readonly #hasOutputs: Var<"u32">;
+  readonly #turn: Var<"u32">;
+  /** First position of the next stage of the tile, and the number of stages that are left. */
+  readonly #position: Var<"u32">;
+  readonly #left: Var<"u32">;
 
-  constructor(
-    scope: Scope,
-    call: AttentionCall,
-    form: { readonly params: AttentionParams; readonly sizes: AttentionSizes; readonly block: QueryBlock },
-    stages: SwizzledStages,
-  ) {
+  constructor(scope: Scope, call: AttentionCall, form: Form, source: ConsumerSource) {
     const { k } = scope;
-    const { sizes, params, block } = form;
+    const { sizes } = form;
     this.#scope = scope;
     this.#form = form;
-    this.#stages = stages;
+    this.#source = source;
     this.#hasSinks = call.inputs[6] !== undefined;
     const lane = k.and(k.thread(), lanes - 1);
     this.#part = k.and(lane, 3);
     const first = k.mad(k.shiftRight(k.thread(), 5), tileRows, k.shiftRight(lane, 2));
-    this.#rows = [0, tileRows / 2].map((offset) => queryRow(scope, call, { params, sizes }, block, k.add(first, offset)));
-    const { fragments, inverses } = loadQueries(scope, sizes, this.#rows, naturalPieces(sizes.keyWidth), this.#part);
-    this.#query = fragments;
-    const rows = this.#rows.map((row, i) => ({ ...row, inverse: elementAt(inverses, i) }));
-    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, this.#part, rows);
-    this.#scores = k.warpgroupSums(SwizzledStages.positions);
+    this.#rows = [0, tileRows / 2].map((offset) => k.add(first, offset));
+    this.#softmaxes = new RowSoftmaxes(scope, form, this.#part);
+    this.#scores = k.warpgroupSums(stagePositions);
     this.#outputs = k.warpgroupSums(sizes.valueWidth);
-    this.#weights = Array.from({ length: SwizzledStages.positions / 4 }, () => k.variable("u32", 0));
+    this.#weights = Array.from({ length: stagePositions / 4 }, () => k.variable("u32", 0));
     this.#factors = [0, 1].map(() => k.variable("f32", 1));
+    [this.#hasOutputs, this.#turn] = [k.variable("u32", 0), k.variable("u32", 0)];
+    [this.#position, this.#left] = [k.variable("u32", 0), k.variable("u32", 0)];
   }
 
   run(): void {
     const { k } = this.#scope;
-    const stages = this.#stages;
-    const { count, first } = stages.range;
-    k.if(k.compare("gt", count, 0), () => {
-      const stored = stages.stored(first);
-      this.#multiplyKeys();
-      k.waitProducts(0);
-      // There are no outputs yet.
-      this.#weigh(first, stored, () => this.#resetFactors());
-      k.for(1, count, 1, (tile) => {
-        const position = k.mad(tile, SwizzledStages.positions, first);
-        const stored = stages.stored(position);
-        this.#multiplyKeys();
-        this.#addValues();
-        k.waitProducts(1);
-        this.#weigh(position, stored, () => {
-          k.waitProducts(0);
-          stages.release("values");
-          this.#scaleOutputs();
-        });
-      });
-      this.#addValues();
-      k.waitProducts(0);
-      stages.release("values");
+    const { tiles } = this.#source;
+    this.#startTile();
+    this.#multiplyKeys();
+    k.waitProducts(0);
+    this.#startSoftmaxes();
+    this.#weigh(() => this.#resetFactors());
+    k.while(
+      () => k.either(k.compare("gt", this.#left.get(), 0), k.compare("lt", k.add(this.#turn.get(), 1), tiles.count)),
+      () => this.#step(),
+    );
+    this.#addValues();
+    k.waitProducts(0);
+    this.#source.stages.release("values");
+    this.#store(this.#turn.get(), this.#finish());
+  }
+
+  /** Adds the values that were weighed, and weighs the next positions. */
+  #step(): void {
+    const { k } = this.#scope;
+    const isNew = k.compare("eq", this.#left.get(), 0);
+    k.if(isNew, () => {
+      this.#turn.set(k.add(this.#turn.get(), 1));
+      this.#source.queries.waitQueries(this.#turn.get());
+      this.#startTile();
     });
-    for (const r of [0, 1]) this.#store(r);
+    this.#multiplyKeys();
+    this.#addValues();
+    k.waitProducts(1);
+    const sums = [0, 1].map(() => ({ maximum: k.variable("f32", 0), total: k.variable("f32", 0) }));
+    k.if(isNew, () => {
+      for (const [r, { maximum, total }] of this.#finish().entries()) {
+        elementAt(sums, r).maximum.set(maximum);
+        elementAt(sums, r).total.set(total);
+      }
+      this.#startSoftmaxes();
+    });
+    this.#weigh(() => {
+      k.waitProducts(0);
+      this.#source.stages.release("values");
+    });
+    k.if(
+      isNew,
+      () => {
+        const before = sums.map(({ maximum, total }) => ({ maximum: maximum.get(), total: total.get() }));
+        this.#store(k.sub(this.#turn.get(), 1), before);
+        this.#hasOutputs.set(0);
+        this.#resetFactors();
+      },
+      () => this.#scaleOutputs(),
+    );
+  }
+
+  /** Waits for what is known of a tile before its keys. */
+  #startTile(): void {
+    const { first, count } = this.#source.queries.range(this.#turn.get());
+    this.#position.set(first);
+    this.#left.set(count);
+  }
+
+  /** Starts the softmaxes of the present tile. */
+  #startSoftmaxes(): void {
+    const { k } = this.#scope;
+    const { queries, tiles } = this.#source;
+    const { params, sizes } = this.#form;
+    const turn = this.#turn.get();
+    const block = tiles.at(turn);
+    this.#softmaxes.start(
+      this.#rows.map((row) => {
+        const { token, head } = rowPlace(this.#scope, sizes, block, row);
+        const position = params.alibi === 0 ? k.constant("i32", 0) : k.loadInteger("positions", token);
+        return { ...queries.row(turn, row), head, position };
+      }),
+    );
+  }
+
+  #finish(): readonly SoftmaxSums[] {
+    return this.#rows.map((_, r) => this.#softmaxes.finish(r));
   }
 
   /** Starts the products with the next keys. */
   #multiplyKeys(): void {
     const { k } = this.#scope;
-    this.#stages.wait("keys");
+    const { queries, stages, warpgroup } = this.#source;
+    stages.wait("keys");
     k.fenceProducts();
     const [never, always] = [k.compare("ne", this.#part, this.#part), k.compare("eq", this.#part, this.#part)];
-    for (const [step, query] of this.#query.entries()) {
-      const keys = this.#stages.keys(step);
-      k.multiplyWarpgroup("f16", this.#scores, query, keys, { adds: step === 0 ? never : always });
+    const turn = this.#turn.get();
+    for (let step = 0; step < this.#form.sizes.keyWidth / 16; step++) {
+      const adds = step === 0 ? never : always;
+      k.multiplyWarpgroup("f16", this.#scores, queries.matrix(turn, warpgroup, step), stages.keys(step), { adds });
     }
     k.commitProducts();
   }
@@ -175,30 +240,39 @@ class Consumer {
   /** Starts to add the values that were weighed. */
   #addValues(): void {
     const { k } = this.#scope;
+    const { stages } = this.#source;
     const words = this.#weights.map((word) => word.get());
-    this.#stages.wait("values");
+    stages.wait("values");
     k.fenceProducts();
-    const always = k.compare("eq", this.#part, this.#part);
+    const [hasOutputs, always] = [k.compare("ne", this.#hasOutputs.get(), 0), k.compare("eq", this.#part, this.#part)];
     for (let step = 0; step < words.length / 4; step++) {
       const weights = words.slice(4 * step, 4 * step + 4) as [U32, U32, U32, U32];
-      k.multiplyWarpgroup("f16", this.#outputs, weights, this.#stages.values(step), { adds: always, isTransposed: true });
+      k.multiplyWarpgroup("f16", this.#outputs, weights, stages.values(step), {
+        adds: step === 0 ? hasOutputs : always,
+        isTransposed: true,
+      });
     }
     k.commitProducts();
+    this.#hasOutputs.set(1);
   }
 
-  /** Turns the scores of positions from `first` on into weights, and releases their keys. `free` ends the use of the weights before. */
-  #weigh(first: U32, stored: ReturnType<SwizzledStages["stored"]>, free: () => void): void {
+  /** Turns the scores of the next positions into weights, and releases their keys. `free` ends the use of the weights before. */
+  #weigh(free: () => void): void {
     const { k } = this.#scope;
-    const blocks = SwizzledStages.positions / 8;
+    const { stages, queries } = this.#source;
+    const blocks = stagePositions / 8;
     const products = Array.from({ length: blocks }, (_, i): SumFragment => {
       const at = (element: number): F32 => this.#scores.get(4 * i + element);
       return [at(0), at(1), at(2), at(3)];
     });
-    this.#stages.release("keys");
-    const [firstRow, secondRow] = [elementAt(this.#rows, 0), elementAt(this.#rows, 1)];
-    const last = k.add(first, SwizzledStages.positions);
-    const sees = ({ low, high }: TileRow): Bool => k.both(k.compare("ge", first, low), k.compare("le", last, high));
-    const isWhole = k.not(k.anyLane(k.not(k.both(stored.all, k.both(sees(firstRow), sees(secondRow))))));
+    const stored = stages.stored();
+    const first = this.#position.get();
+    const last = k.add(first, stagePositions);
+    const isWhole: Bool = k.not(k.anyLane(k.not(k.both(stored.all, this.#softmaxes.seesAll(first, last)))));
+    stages.release("keys");
+    this.#position.set(last);
+    this.#left.set(k.sub(this.#left.get(), 1));
+    k.if(k.compare("eq", this.#left.get(), 0), () => queries.release(this.#turn.get()));
     const weights = this.#softmaxes.weigh(products, { first, isWhole, isStored: stored.column }, (r, factor) => {
       elementAt(this.#factors, r).set(factor);
     });
@@ -222,24 +296,22 @@ class Consumer {
     for (const factor of this.#factors) factor.set(1);
   }
 
-  /** Stores row `r` of the lane: zeros if no position was seen. */
-  #store(r: number): void {
+  /** Stores the lane's rows of a tile: zeros where no position was seen. */
+  #store(turn: U32, sums: readonly SoftmaxSums[]): void {
     const { k } = this.#scope;
-    const { heads, valueWidth } = this.#form.sizes;
-    const row = elementAt(this.#rows, r);
-    const share = outputShare(this.#scope, this.#hasSinks, row.head, this.#softmaxes.finish(r));
-    k.if(row.exists, () => {
-      const start = k.mad(k.mad(row.token, heads, row.head), valueWidth, k.mul(this.#part, 2));
-      const to = k.at("f32", k.pointer("y", "f32"), start);
-      for (let block = 0; block < valueWidth / 8; block++) {
-        const values = [0, 1].map((i) => k.mul(this.#outputs.get(4 * block + 2 * r + i), share));
-        k.stVector("f32", to, values, 8 * block);
-      }
-    });
+    const { sizes } = this.#form;
+    const block = this.#source.tiles.at(turn);
+    for (const [r, softmax] of sums.entries()) {
+      const { token, head, exists } = rowPlace(this.#scope, sizes, block, elementAt(this.#rows, r));
+      const share = outputShare(this.#scope, this.#hasSinks, head, softmax);
+      k.if(exists, () => {
+        const start = k.mad(k.mad(token, sizes.heads, head), sizes.valueWidth, k.mul(this.#part, 2));
+        const to = k.at("f32", k.pointer("y", "f32"), start);
+        for (let column = 0; column < sizes.valueWidth / 8; column++) {
+          const values = [0, 1].map((i) => k.mul(this.#outputs.get(4 * column + 2 * r + i), share));
+          k.stVector("f32", to, values, 8 * column);
+        }
+      });
+    }
   }
-}
-
-/** Pieces of a query in the order of the keys in shared memory: two elements each, of two matrix products in turn. */
-function naturalPieces(width: number): readonly Piece[] {
-  return Array.from({ length: width / 8 }, (_, i) => ({ first: 8 * i, stride: 2, count: 2 }));
 }

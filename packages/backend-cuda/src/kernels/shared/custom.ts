@@ -36,6 +36,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           sharedBytes,
           isDependent: false,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
+          maps: [],
         },
       ];
     },

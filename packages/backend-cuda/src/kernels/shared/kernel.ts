@@ -22,6 +22,7 @@ import {
   mostElements,
   type U32,
 } from "@centella/gpu-kernels";
+import type { TensorMap } from "../../device/driver.ts";
 import { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 import type { UnitMatrix } from "../../weights/unitFormat.ts";
@@ -64,7 +65,12 @@ export interface Launch {
   /** Whether it may start before the launches before it are over: its text waits for them. */
   readonly isDependent: boolean;
   readonly args: readonly Parameter[];
+  /** Parameters after the arguments. */
+  readonly maps: readonly ArgumentMap[];
 }
+
+/** A tensor map over the memory of argument number `argument`. */
+export type ArgumentMap = Omit<TensorMap, "memory"> & { readonly argument: number };
 
 /** The kernel of op `N`: its call has the inputs and parameters of the op. */
 export type KernelOf<N extends OpName> = Kernel<ParamsOf<N>, InputsOf<N, TensorSpec>>;
@@ -135,6 +141,8 @@ interface LaunchOptions {
    * the text waits before it does anything else.
    */
   readonly waitsInBody?: boolean;
+  /** Tensor maps over the memory of arguments, by the names that the text uses. */
+  readonly maps?: Readonly<Record<string, Omit<TensorMap, "memory"> & { readonly of: string }>>;
 }
 
 /** Waits for earlier launches in a body that does so itself. All threads must come here. */
@@ -146,7 +154,7 @@ export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
 export function launch(
   call: KernelCall,
   entry: string,
-  { threads = defaultThreads, blocks, args, waitsInBody = false }: LaunchOptions,
+  { threads = defaultThreads, blocks, args, waitsInBody = false, maps = {} }: LaunchOptions,
   body: (scope: Scope) => void,
 ): Launch {
   const symbolic = symbolicDims([...call.inputs, call.output]);
@@ -155,7 +163,12 @@ export function launch(
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
   const dtypes = Object.fromEntries(parameters.map(([name, each]) => [name, dtypeOf(call, each)]));
   const units = Object.fromEntries(parameters.map(([name, each]) => [name, each.kind === "input" ? call.unitsOf(each.index) : undefined]));
-  const k = new PtxEmitter(entry, dtypes, threads, { tables: Object.fromEntries(tables), target: call.gpu.target, units });
+  const k = new PtxEmitter(entry, dtypes, threads, {
+    tables: Object.fromEntries(tables),
+    target: call.gpu.target,
+    units,
+    maps: Object.keys(maps),
+  });
   const { dependentLaunch, multiprocessors } = call.gpu;
   if (dependentLaunch) {
     // The next launch would take multiprocessors from blocks that do not fit at once.
@@ -185,6 +198,7 @@ export function launch(
     sharedBytes: k.dynamicSharedBytes,
     isDependent: dependentLaunch,
     args: parameters.map(([, each]) => each),
+    maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
   };
 }
 
