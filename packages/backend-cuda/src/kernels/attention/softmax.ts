@@ -109,8 +109,8 @@ export class RowSoftmaxes {
   }
 
   /**
-   * Turns products with the keys of `positions`, eight after eight, into weights relative to a maximum. When the maximum of row `r` rises,
-   * `scaleOutputs` gets the factor by which earlier weights become less. All lanes of the warp must take part.
+   * Turns products with the keys of `positions`, eight after eight, into weights relative to a maximum. When a maximum rises, `scaleOutputs` gets the
+   * factor by which earlier weights of row `r` become less, for both rows. All lanes of the warp must take part.
    */
   weigh(
     products: readonly SumFragment[],
@@ -118,15 +118,13 @@ export class RowSoftmaxes {
     scaleOutputs: (r: number, factor: F32) => void,
   ): readonly SumFragment[] {
     const { k } = this.#scope;
-    const own = k.mad(this.#part, 2, positions.first);
+    const scores = this.#scores(products, positions);
+    const largest = scores.map((each) => reduced(each, (a, b) => k.max(a, b)));
+    this.#raiseMaxima(largest, scaleOutputs);
     const weights = this.#rows.map((row, r) => {
-      const rowProducts = products.flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)]);
-      const scores = this.#scores(row, rowProducts, own, positions);
-      const largest = reduced(scores, (a, b) => k.max(a, b));
-      this.#raiseMaximum(row, this.#isLinear ? k.mul(largest, row.factor.get()) : largest, (factor) => scaleOutputs(r, factor));
       const below = k.neg(row.maximum.get());
       const factor = row.factor.get();
-      const exponentials = scores.map((score) => k.exp2(this.#isLinear ? k.fma(score, factor, below) : k.add(score, below)));
+      const exponentials = elementAt(scores, r).map((score) => k.exp2(this.#isLinear ? k.fma(score, factor, below) : k.add(score, below)));
       const sum = reduced(exponentials, (a, b) => k.add(a, b));
       row.total.set(k.add(row.total.get(), sum));
       return exponentials;
@@ -147,23 +145,31 @@ export class RowSoftmaxes {
   }
 
   /**
-   * Scores of a row in the lane's columns, as powers of two, or products if scores are linear; minus infinity where it does not see the position.
+   * Scores of each row in the lane's columns, as powers of two, or products if scores are linear; minus infinity where it does not see the position.
    */
-  #scores(row: RowState, products: readonly F32[], own: U32, { isWhole, isStored }: ScoredPositions): readonly F32[] {
+  #scores(products: readonly SumFragment[], { first, isWhole, isStored }: ScoredPositions): readonly (readonly F32[])[] {
     const { k } = this.#scope;
-    const distance = row.position && k.sub(k.convert("f32", own), row.position.get());
-    const scores = products.map((product, column) => this.#score(row, product, distance && k.add(distance, offsetOf(column))));
-    const [fromLow, seen] = [row.low === undefined ? own : k.sub(own, row.low.get()), row.seen.get()];
-    const masked = (column: number): F32 => {
-      const isSeen = k.compare("lt", k.add(fromLow, offsetOf(column)), seen);
-      return k.select(k.both(isSeen, isStored(column)), elementAt(scores, column), k.constant("f32", Number.NEGATIVE_INFINITY));
-    };
-    if (isWhole === undefined) return scores.map((_, column) => masked(column));
-    const variables = scores.map((score) => k.variable("f32", score));
-    k.if(k.not(isWhole), () => {
-      for (const [column, each] of variables.entries()) each.set(masked(column));
+    const own = k.mad(this.#part, 2, first);
+    const scores = this.#rows.map((row, r) => {
+      const distance = row.position && k.sub(k.convert("f32", own), row.position.get());
+      return products
+        .flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)])
+        .map((product, column) => this.#score(row, product, distance && k.add(distance, offsetOf(column))));
     });
-    return variables.map((each) => each.get());
+    const masked = (r: number): readonly F32[] => {
+      const row = elementAt(this.#rows, r);
+      const [fromLow, seen] = [row.low === undefined ? own : k.sub(own, row.low.get()), row.seen.get()];
+      return elementAt(scores, r).map((score, column) => {
+        const isSeen = k.compare("lt", k.add(fromLow, offsetOf(column)), seen);
+        return k.select(k.both(isSeen, isStored(column)), score, k.constant("f32", Number.NEGATIVE_INFINITY));
+      });
+    };
+    if (isWhole === undefined) return scores.map((_, r) => masked(r));
+    const variables = scores.map((each) => each.map((score) => k.variable("f32", score)));
+    k.if(k.not(isWhole), () => {
+      for (const [r, each] of variables.entries()) for (const [column, score] of masked(r).entries()) elementAt(each, column).set(score);
+    });
+    return variables.map((each) => each.map((score) => score.get()));
   }
 
   #score(row: RowState, product: F32, distance: F32 | undefined): F32 {
@@ -179,17 +185,21 @@ export class RowSoftmaxes {
     return row.slope === undefined || distance === undefined ? score : k.fma(row.slope.get(), distance, score);
   }
 
-  /** Makes a row's weights relative to a larger maximum, if a score exceeds the present one by much. */
-  #raiseMaximum({ maximum, total }: RowState, largest: F32, scaleOutputs: (factor: F32) => void): void {
+  /** Makes the weights of the warp's rows relative to larger maxima, if a score exceeds a present one by much. */
+  #raiseMaxima(largest: readonly F32[], scaleOutputs: (r: number, factor: F32) => void): void {
     const { k } = this.#scope;
-    const withNext = k.max(largest, k.shuffleXor(largest, 1));
-    const top = k.max(withNext, k.shuffleXor(withNext, 2));
-    const before = maximum.get();
-    k.if(k.compare("gt", top, k.add(before, slack)), () => {
-      const kept = k.exp2(k.sub(before, top));
-      maximum.set(top);
-      total.set(k.mul(total.get(), kept));
-      scaleOutputs(kept);
+    const before = this.#rows.map(({ maximum }) => maximum.get());
+    let tops = largest.map((each, r) => (this.#isLinear ? k.mul(each, elementAt(this.#rows, r).factor.get()) : each));
+    for (const mask of [1, 2]) tops = tops.map((top) => k.max(top, k.shuffleXor(top, mask)));
+    const isHigher = tops.map((top, r) => k.compare("gt", top, k.add(elementAt(before, r), slack))).reduce((a, b) => k.either(a, b));
+    k.if(k.anyLane(isHigher), () => {
+      for (const [r, { maximum, total }] of this.#rows.entries()) {
+        const top = k.max(elementAt(tops, r), elementAt(before, r));
+        const kept = k.exp2(k.sub(elementAt(before, r), top));
+        maximum.set(top);
+        total.set(k.mul(total.get(), kept));
+        scaleOutputs(r, kept);
+      }
     });
   }
 

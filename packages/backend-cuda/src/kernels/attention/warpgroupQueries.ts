@@ -112,7 +112,8 @@ class Consumer {
   readonly #outputs: WarpgroupSums;
   /** The weights of the stage whose values are not added yet, as left matrices. */
   readonly #weights: readonly Var<"u32">[];
-  /** What the outputs of each row are multiplied by before the next values are added. */
+  /** Whether the outputs have to be multiplied before the next values are added, and by what, for each row. */
+  readonly #isRaised: Var<"u32">;
   readonly #factors: readonly Var<"f32">[];
   /** Whether there are outputs of the tile to which the next values are added. */
   readonly #hasOutputs: Var<"u32">;
@@ -137,6 +138,7 @@ class Consumer {
     this.#outputs = k.warpgroupSums(sizes.valueWidth);
     this.#weights = Array.from({ length: stagePositions / 4 }, () => k.variable("u32", 0));
     this.#factors = [0, 1].map(() => k.variable("f32", 1));
+    this.#isRaised = k.variable("u32", 0);
     [this.#hasOutputs, this.#turn] = [k.variable("u32", 0), k.variable("u32", 0)];
     [this.#position, this.#left] = [k.variable("u32", 0), k.variable("u32", 0)];
   }
@@ -148,7 +150,7 @@ class Consumer {
     this.#multiplyKeys();
     k.waitProducts(0);
     this.#startSoftmaxes();
-    this.#weigh(() => this.#resetFactors());
+    this.#weigh(() => this.#isRaised.set(0));
     k.while(
       () => k.either(k.compare("gt", this.#left.get(), 0), k.compare("lt", k.add(this.#turn.get(), 1), tiles.count)),
       () => this.#step(),
@@ -189,10 +191,10 @@ class Consumer {
         const before = sums.map(({ maximum, total }) => ({ maximum: maximum.get(), total: total.get() }));
         this.#store(k.sub(this.#turn.get(), 1), before);
         this.#hasOutputs.set(0);
-        this.#resetFactors();
       },
       () => this.#scaleOutputs(),
     );
+    this.#isRaised.set(0);
   }
 
   /** Waits for what is known of a tile before its keys. */
@@ -275,25 +277,20 @@ class Consumer {
     k.if(k.compare("eq", this.#left.get(), 0), () => queries.release(this.#turn.get()));
     const weights = this.#softmaxes.weigh(products, { first, isWhole, isStored: stored.column }, (r, factor) => {
       elementAt(this.#factors, r).set(factor);
+      this.#isRaised.set(1);
     });
     free();
     for (const [i, word] of leftFragments(k, weights).flat().entries()) elementAt(this.#weights, i).set(word);
   }
 
-  /** Multiplies the outputs of rows whose maximum has risen. */
+  /** Multiplies the outputs if maxima have risen. */
   #scaleOutputs(): void {
     const { k } = this.#scope;
-    const factors = this.#factors.map((factor) => factor.get());
-    const isOne = factors.map((factor) => k.compare("eq", factor, 1)).reduce((a, b) => k.both(a, b));
-    k.if(k.anyLane(k.not(isOne)), () => {
+    k.if(k.compare("ne", this.#isRaised.get(), 0), () => {
+      const factors = this.#factors.map((factor) => factor.get());
       for (let i = 0; i < this.#outputs.registers.length; i++)
         this.#outputs.set(i, k.mul(this.#outputs.get(i), elementAt(factors, (i >> 1) & 1)));
     });
-    this.#resetFactors();
-  }
-
-  #resetFactors(): void {
-    for (const factor of this.#factors) factor.set(1);
   }
 
   /** Stores the lane's rows of a tile: zeros where no position was seen. */

@@ -39,8 +39,8 @@ export function warpgroupShape({ keyWidth, valueWidth }: AttentionSizes, { block
     rows: consumers * warpgroupRows,
     depth: keyWidth + valueWidth <= 128 ? 4 : 2,
     boxRows: [128, 64].find((rows) => blockSize % rows === 0) ?? blockPositions,
-    prepareRegisters: 40,
-    productRegisters: 232,
+    prepareRegisters: 56,
+    productRegisters: 224,
   };
 }
 
