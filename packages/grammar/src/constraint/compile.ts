@@ -25,9 +25,12 @@ const maxKeptBytes = 64 * 2 ** 20;
 /** Constraints by the keys of their grammars, the least recently used first. */
 const kept = new WeakMap<Vocabulary, Map<string, Constraint>>();
 
+/** Keys of grammars that were compiled before. */
+const keys = new WeakMap<Grammar, string>();
+
 /**
  * Compiles a grammar for a vocabulary. Automata are built later, as far as texts need them. A grammar of the same structure gives the same
- * constraint again, as long as it was used recently.
+ * constraint again, as long as it was used recently. Do not change a grammar once it was compiled.
  * @throws {GrammarError} `GRAMMAR_EMPTY` if no text matches, `GRAMMAR_REFERENCE` for a rule that is missing, `GRAMMAR_BUDGET`
  */
 export function compile(grammar: Grammar, vocabulary: Vocabulary, options: CompileOptions = {}): Constraint {
@@ -37,7 +40,7 @@ export function compile(grammar: Grammar, vocabulary: Vocabulary, options: Compi
   for (const expression of [start, ...Object.values(objectOf("compile", "rules by their names", rules))]) expressionOf(expression);
   const meter = new Meter(budget, signal);
   signal?.throwIfAborted();
-  const key = `${meter.limits}\n${grammarKey(grammar, meter)}`;
+  const key = `${meter.limits}\n${keyOf(grammar, meter)}`;
   let constraints = kept.get(vocabulary);
   if (constraints === undefined) {
     constraints = new Map();
@@ -48,6 +51,12 @@ export function compile(grammar: Grammar, vocabulary: Vocabulary, options: Compi
   constraints.set(key, constraint);
   evict(constraints);
   return constraint;
+}
+
+function keyOf(grammar: Grammar, meter: Meter): string {
+  const key = keys.get(grammar) ?? grammarKey(grammar, meter);
+  keys.set(grammar, key);
+  return key;
 }
 
 function compiled(grammar: Grammar, vocabulary: Vocabulary, meter: Meter): Constraint {

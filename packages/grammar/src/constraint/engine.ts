@@ -23,6 +23,7 @@ export class Engine {
   /** Bytes that the grammar itself occupies. */
   readonly #permanentBytes: number;
   readonly #kept = new Map<State, { requests: number; mask: Uint32Array | undefined }>();
+  readonly #forced = new Map<State, Uint8Array>();
 
   constructor(rules: Rules, automaton: Automaton, vocabulary: Vocabulary, meter: Meter) {
     this.vocabulary = vocabulary;
@@ -76,6 +77,16 @@ export class Engine {
   /** The bytes that must come next: none where the text may end or go on in several ways. */
   forced(state: State): Uint8Array {
     this.#begin();
+    let forced = this.#forced.get(state);
+    if (forced === undefined) {
+      forced = this.#followForced(state);
+      this.#forced.set(state, forced);
+      this.#meter.charge(100 + forced.length);
+    }
+    return forced;
+  }
+
+  #followForced(state: State): Uint8Array {
     const bytes: number[] = [];
     while (bytes.length < maxForced && !state.isComplete) {
       const byte = this.#soleByte(state);
@@ -92,6 +103,7 @@ export class Engine {
     if (this.#meter.bytes <= (this.#permanentBytes + this.#meter.maxBytes) / 2) return;
     for (const table of [this.#automaton, this.#sets, this.#states, this.#lexical]) table.reset();
     this.#kept.clear();
+    this.#forced.clear();
     this.#meter.bytes = this.#permanentBytes;
   }
 

@@ -92,7 +92,7 @@ export class Matcher {
    * @throws {GrammarError} `GRAMMAR_BUDGET`
    */
   forced(): Uint8Array {
-    return this.#engine.forced(this.#last.state);
+    return this.#engine.forced(this.#last.state).slice();
   }
 
   /** A matcher of its own at the same position. Costs the same however long the text is. */
