@@ -58,6 +58,9 @@ interface NativeSession {
   close(): void;
 }
 
+/** The event loop may be held up for so long to learn at once that short work is over. */
+const maxTurnMicroseconds = 30;
+
 type LaunchSizes = [gridX: number, gridY: number, gridZ: number, blockX: number, blockY: number, blockZ: number, sharedBytes: number];
 
 interface Addon {
@@ -273,10 +276,10 @@ class NativeDriver implements CudaDriver {
   }
 
   async #reached(mark: Mark, pollMicroseconds: number): Promise<void> {
-    if (pollMicroseconds > 0) {
+    for (let left = pollMicroseconds; left >= 0; left -= maxTurnMicroseconds) {
       // Callers that await one short run after the other must not keep timers and files from their turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
-      if (this.#do((s) => s.reached(mark, pollMicroseconds))) return;
+      if (this.#do((s) => s.reached(mark, Math.min(left, maxTurnMicroseconds)))) return;
     }
     await this.#await(this.#do((s) => s.wait(mark)));
   }

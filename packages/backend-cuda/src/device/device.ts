@@ -19,8 +19,8 @@ export interface Allocation {
 /** Launches that the error of a lost device names. */
 const maxLastLaunches = 3;
 
-/** The event loop may be held up for so long to learn at once that short work is over. */
-export const maxPollMicroseconds = 30;
+/** Short work is polled for, for at most so long, to learn at once that it is over. */
+export const maxPollMicroseconds = 180;
 
 // CUDA does not allocate zero bytes.
 const smallestAllocation = 256;

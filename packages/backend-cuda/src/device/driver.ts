@@ -127,8 +127,8 @@ export interface CudaDriver {
   mark(): Mark;
   /**
    * Resolves in a later turn of the event loop when the device has reached a mark (default: one after everything queued so far); rejects
-   * with the device's error. The caller's thread may poll for `pollMicroseconds` (0), which reports the end of short work sooner, and
-   * otherwise another thread waits.
+   * with the device's error. The caller's thread may poll for `pollMicroseconds` (0), in several turns of its event loop, which reports the
+   * end of short work sooner. After that, another thread waits.
    */
   finished(mark?: Mark, pollMicroseconds?: number): Promise<void>;
   /** Blocks the caller's thread until everything queued so far is done; throws the device's error. */

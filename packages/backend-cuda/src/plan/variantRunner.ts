@@ -17,8 +17,8 @@ const maxInstances = 4;
 /** Uploads and results up to this size go through blocks of the host's memory that all runs of a variant share: a call for each array costs more. */
 const maxStagedBytes = 2 ** 16;
 
-/** Runs are polled for if the one before was over after at most so long, which includes about 50 µs for the report of another thread. */
-const shortRunMicroseconds = 120;
+/** Runs are polled for if the one before was over after at most so long, which includes the runs that were queued before it. */
+const shortRunMicroseconds = 400;
 
 /** A recorded graph with the page-locked blocks that its copies are bound to. Serves one run at a time. */
 interface Instance {
