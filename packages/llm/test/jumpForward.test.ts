@@ -182,16 +182,19 @@ test("text that was forced before is drafted as the model cut it then", () => {
   expect(drafts.draft([7, 10, 20, 8, 10, 20, 9, 9], 1)).toEqual([10]);
 });
 
-test("sequences that share a run draft fewer tokens", () => {
+test.each([
+  // One token is certain.
+  [false, [7, 3, 1, 1, 1, 1]],
+  [true, [7, 0, 0, 0, 0, 0]],
+])("sequences that share a run draft fewer tokens, and none where tokens are computed ahead (%s)", (isAhead, expected) => {
   const lengths = [1, 2, 3, 4, 5, 100].map((sequences) => {
     const drafts = new FormatDrafts(
       forcing(() => [1, 2, 3, 4, 5, 6, 7, 8, 9]),
-      { forces: true, lookup: undefined, sequences: () => sequences },
+      { forces: true, lookup: undefined, sequences: () => sequences, isAhead: () => isAhead },
     );
     return drafts.draft([0], 20).length;
   });
-  // One token is certain.
-  expect(lengths).toEqual([7, 3, 1, 1, 1, 1]);
+  expect(lengths).toEqual(expected);
 });
 
 test("tokens that spell a beginning of forced bytes", () => {

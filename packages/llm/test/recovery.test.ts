@@ -112,6 +112,7 @@ describe.each([
     ["tokens that the device chooses", {}],
     ["tokens that the host draws", { temperature: 0.9, repeatPenalty: 1.2 }],
     ["drafts", { promptLookup: 4 }],
+    ["tokens under a mask", { format: { regex: "[^x]{90}" } }],
   ])("with the same %s", async (_, options) => {
     const losing = new Losing();
     const model = await load(losing.factory, family, runsInFlight);

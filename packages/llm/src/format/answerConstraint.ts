@@ -195,10 +195,9 @@ export class AnswerConstraint implements NextTokens {
   certain(room: number): readonly number[] {
     const ids: number[] = [];
     const matcher = this.#matcher.fork();
-    const mask = new Uint32Array(this.#allowed.length);
     while (ids.length < room) {
-      matcher.mask(mask);
-      const id = soleBit(mask);
+      matcher.mask(this.#allowed);
+      const id = soleBit(this.#allowed);
       if (id === undefined || this.#tokenizer.isEndOfGeneration(id)) break;
       matcher.accept(id);
       ids.push(id);
@@ -228,7 +227,8 @@ export class AnswerConstraint implements NextTokens {
 /** The only bit that is set; undefined if none is, or several are. */
 function soleBit(mask: Uint32Array): number | undefined {
   let sole: number | undefined;
-  for (const [i, word] of mask.entries()) {
+  for (let i = 0; i < mask.length; i++) {
+    const word = mask[i]!;
     if (word === 0) continue;
     if (sole !== undefined || (word & (word - 1)) !== 0) return undefined;
     sole = 32 * i + 31 - Math.clz32(word);

@@ -8,6 +8,8 @@ export interface DraftSources {
   readonly lookup: Drafter | undefined;
   /** Number of sequences that share a run. */
   readonly sequences: () => number;
+  /** Whether tokens under masks are computed ahead. A draft ends the queue of runs for all sequences that share them. Default: they are not. */
+  readonly isAhead?: () => boolean;
 }
 
 /** What a format says about the tokens that come next. */
@@ -73,12 +75,13 @@ export class FormatDrafts implements Drafter {
   }
 
   #forced(history: readonly number[], room: number): readonly number[] {
-    const bytes = this.#sources.forces ? this.#next.forced() : noBytes;
+    const { forces, sequences, isAhead } = this.#sources;
+    const bytes = forces && !(isAhead?.() && sequences() > 1) ? this.#next.forced() : noBytes;
     if (bytes.length === 0) return [];
     const key = bytes.join();
     const place = this.#places.get(key);
     this.#places.set(key, history.length);
-    const length = Math.min(room, this.#length, Math.floor(cheapRows / this.#sources.sequences()) - 1);
+    const length = Math.min(room, this.#length, Math.floor(cheapRows / sequences()) - 1);
     if (this.#left > 0 || length < 1) {
       if (this.#left > 0) this.#left--;
       this.#kind = "certain";

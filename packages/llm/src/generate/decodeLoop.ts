@@ -64,8 +64,8 @@ export class DecodeLoop {
   /** Appends tokens to the sequence and returns a sampler, whose row 0 is the last of them. */
   computeLast(ids: readonly number[]): Promise<RowSampler> {
     const { maxTokens, sampler, drafter, signal } = this.#context;
-    // The next tokens are foreseeable if the device chooses them, no mask depends on them, and no draft takes their place.
-    const isForeseeable = sampler.kind === "device" && sampler.masks === undefined && drafter === undefined;
+    // The next tokens are foreseeable if the device chooses them and no draft takes their place. Under a mask, a draft may continue them.
+    const isForeseeable = sampler.kind === "device" && (sampler.masks !== undefined || drafter === undefined);
     const following = isForeseeable ? maxTokens - this.#count - 1 : 0;
     return this.#compute(ids, [], { rows: "last", following, signal });
   }

@@ -128,9 +128,13 @@ export class Generation {
     const { options, constraint, scheduler } = this.#context;
     const { promptLookup, jumpForward } = options;
     const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    return constraint === undefined
-      ? lookup
-      : constraint.drafter({ forces: jumpForward, lookup, sequences: () => scheduler.sequencesInRun });
+    if (constraint === undefined) return lookup;
+    return constraint.drafter({
+      forces: jumpForward,
+      lookup,
+      sequences: () => scheduler.sequencesInRun,
+      isAhead: () => scheduler.defersChoices,
+    });
   }
 
   /** Tokens are chosen on the device, unless an option needs their logits. */

@@ -7,7 +7,7 @@ import { chatTemplateKey } from "../errors.ts";
 import { Model } from "../model/model.ts";
 import type { ModelParts } from "../model/modelContext.ts";
 import { describeModel } from "../model/modelInfo.ts";
-import { recordModel } from "../model/recordModel.ts";
+import { recordChoice, recordModel } from "../model/recordModel.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
@@ -100,16 +100,21 @@ function chosenFor({ place: { split, reason }, plan: { selection } }: CompiledMo
 }
 
 /** The scheduler that generates, and one over the same weights and cache that outputs hidden states. For an encoder, both are the same. */
-function createSchedulers(
-  { runtime, file, description, adapters }: ProgramSource,
-  { plan, sizes }: CompiledModel,
-): Pick<ModelParts, "scheduler" | "openEmbeddingScheduler"> {
+function createSchedulers(source: ProgramSource, compiled: CompiledModel): Pick<ModelParts, "scheduler" | "openEmbeddingScheduler"> {
+  const { runtime, file, description, adapters } = source;
+  const { plan, sizes } = compiled;
   const { vocabSize, embeddingLength, isEncoder, states } = description.config;
   const { backend } = plan.selection;
   const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
-  const scheduler = new Scheduler(plan, backend, { ...common, ...(isEncoder ? hiddenStates : logits) });
+  const scheduler = new Scheduler(plan, backend, {
+    ...common,
+    ...(isEncoder ? hiddenStates : logits),
+    ...(sizes.runsInFlight > 1 && {
+      openDeferred: async () => (await import("./openDeferred.ts")).openDeferred(source, compiled, { recordModel, recordChoice }),
+    }),
+  });
   return {
     scheduler,
     async openEmbeddingScheduler() {

@@ -3,6 +3,7 @@ import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
 import type { Adapters } from "../load/adapters.ts";
 import type { ModelPart, Weight } from "../load/weights.ts";
+import { ChosenTokens } from "./chosenTokens.ts";
 import { ModelBuilder, type ModelDescription, type ModelSizes } from "./modelBuilder.ts";
 
 /** A recorded model: one program for prompts and for single tokens, and the weights that it needs. */
@@ -17,11 +18,21 @@ export interface RecordedModel {
   readonly states: ReadonlyMap<string, ConcreteSpec>;
 }
 
+/** Records that some of the rows of logits `[nOut, V]` are kept on the device. Returns the rows whose tokens the run chooses itself. */
+export type KeepLogits = (program: OpRecorder, logits: Value, sizes: ModelSizes) => Value;
+
 /**
  * Records a model.
+ * @param keep default: the run chooses the tokens of all rows
  * @throws {ModelError | UnsupportedError}
  */
-export function recordModel({ config, forward }: ModelDescription, file: GgufFile, sizes: ModelSizes, adapters?: Adapters): RecordedModel {
+export function recordModel(
+  { config, forward }: ModelDescription,
+  file: GgufFile,
+  sizes: ModelSizes,
+  adapters?: Adapters,
+  keep?: KeepLogits,
+): RecordedModel {
   const builder = new ModelBuilder(config, file, sizes, adapters);
   const { program, weights } = builder;
   const result = explained([weights, builder.adapters], () => forward(builder));
@@ -29,7 +40,7 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
   else {
     // Logits leave the run only where a caller reads them: a chosen token is one number.
     program.output("logits", program.embedding(result, program.input("readRows", "i32", [program.dim("nRead", sizes.maxRows)])));
-    const chosen = chooseTokens(program, result, sizes);
+    const chosen = chooseTokens(program, keep?.(program, result, sizes) ?? result, sizes.maxRows);
     builder.keepChosen(chosen);
     program.output("chosen", chosen);
   }
@@ -37,8 +48,15 @@ export function recordModel({ config, forward }: ModelDescription, file: GgufFil
   return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts, caches, states };
 }
 
+/** Records the choice of the tokens that follow rows of logits `[n, V]`, and keeps them for the next run. */
+export function recordChoice(program: OpRecorder, logits: Value, sizes: ModelSizes): void {
+  const chosen = chooseTokens(program, logits, sizes.sequences);
+  new ChosenTokens(program, sizes).write(chosen);
+  program.output("chosen", chosen);
+}
+
 /** The token after each row of logits `[nOut, V]`, by the row's own options and, where it has one, under a mask. */
-function chooseTokens(program: OpRecorder, logits: Value, { maxRows }: ModelSizes): Value {
+function chooseTokens(program: OpRecorder, logits: Value, maxRows: number): Value {
   const [rows, vocabulary] = logits.spec.shape as readonly [Dim, number];
   const integers = (name: string, ...shape: readonly Dim[]): Value => program.input(name, "i32", [rows, ...shape]);
   const numbers = (name: string): Value => program.input(name, "f32", [rows]);

@@ -15,7 +15,11 @@ export interface BatchLimits {
 
 /** A submitted run. */
 export interface RunningBatch {
+  /** Whether the model is computed, or tokens are chosen from logits that were kept. */
+  readonly kind: "model" | "choice";
   readonly slices: readonly Slice[];
+  /** Slices whose logits the run keeps on the device, because the choice of their tokens is deferred. */
+  readonly kept: readonly Slice[];
   readonly outputs: Readonly<Record<string, Tensor>>;
 }
 
@@ -27,19 +31,27 @@ export interface BatchRows {
 
 const noValues = new Float32Array(0);
 
-/** Chooses what the next run computes: requests that the last runs had no room for, then those with the fewest tokens left. */
-export function nextSlices(requests: readonly Request[], { batchSize, maxRows, isEncoder }: BatchLimits): readonly Slice[] {
+/**
+ * Chooses what the next run computes: requests that the last runs had no room for, then those with the fewest tokens left. A run that keeps
+ * logits has up to `keepingSize` tokens; it takes no parts of texts, which larger runs compute faster.
+ */
+export function nextSlices(
+  requests: readonly Request[],
+  { batchSize, maxRows, isEncoder }: BatchLimits,
+  keepingSize = 0,
+): readonly Slice[] {
   const slices: Slice[] = [];
-  let [tokens, rows] = [batchSize, maxRows];
   const left = ({ length, done }: Request): number => length - done;
   const order = requests.length === 1 ? requests : requests.toSorted((a, b) => b.skipped - a.skipped || left(a) - left(b));
+  const keepsLogits = order[0] !== undefined && left(order[0]) <= keepingSize && order.some(({ isDeferred }) => isDeferred);
+  let [tokens, rows] = [keepsLogits ? keepingSize : batchSize, maxRows];
   for (const request of order) {
     const wanted = request.options.rows;
     const count = Math.min(left(request), tokens, wanted === "all" ? rows : tokens);
     const isLast = count === left(request);
     const rowCount = wanted === "all" ? count : wanted === "last" && isLast ? 1 : 0;
-    const isWhole = request.options.isDraft || isEncoder;
-    if (count === 0 || rowCount > rows || (isWhole && !isLast)) {
+    const isWhole = request.options.isDraft || isEncoder || keepsLogits;
+    if (count === 0 || rowCount > rows || (isWhole && !isLast) || (request.isDeferred && !keepsLogits)) {
       request.skipped++;
       continue;
     }
@@ -57,12 +69,14 @@ export function submit(plan: Plan, slices: readonly Slice[], inputs: RunInputs):
   // A run that serves several requests is not stopped for one of them.
   const signal = slices.length === 1 ? slices[0]?.request.options.signal : undefined;
   const outputs = plan.run(data, { dims, ...(signal && { signal }) });
-  for (const { request, count } of slices) request.isSubmitted = request.done + count === request.length;
-  return { slices, outputs };
+  return { kind: "model", slices, kept: [], outputs };
 }
 
 /** Waits for a run and reads the rows that its requests want. Frees the run's outputs. */
-export async function readRows({ slices, outputs }: RunningBatch, output: "logits" | "states"): Promise<BatchRows> {
+export async function readRows(
+  { slices, outputs }: Pick<RunningBatch, "slices" | "outputs">,
+  output: "logits" | "states",
+): Promise<BatchRows> {
   try {
     const readsValues = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "values");
     const readsTokens = slices.some(({ request, rows }) => rows > 0 && request.output.kind === "tokens");

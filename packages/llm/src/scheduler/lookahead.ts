@@ -7,6 +7,8 @@ import { Request, type TokenChoice } from "./request.ts";
  * and the caller finds them computed or under way. Those that it does not ask for are dropped.
  */
 export class Lookahead {
+  /** Whether requests can be made ahead whose masks are not known yet. */
+  canDefer = false;
   /** Maximum number of requests ahead of each sequence's caller. */
   readonly #limit: number;
   readonly #contextLength: number;
@@ -19,13 +21,14 @@ export class Lookahead {
     this.#contextLength = contextLength;
   }
 
-  /** Returns the request that was made ahead for these tokens and this choice, if there is one. */
+  /** Returns the request that was made ahead for these tokens and this choice, or for the first token of a draft, if there is one. */
   take(sequence: Sequence, ids: readonly number[], { sampling, position }: TokenChoice): Request | undefined {
     const next = this.#latest.get(sequence)?.next;
     if (next === undefined || next.isDropped || next.output.kind !== "tokens") return undefined;
     const { choice } = next.output;
     if (choice.sampling !== sampling || choice.position !== position) return undefined;
-    return ids.length === 1 && next.ids[0] === ids[0] && next.start === sequence.ids.length ? next : undefined;
+    if (ids.length > 1 && next.keptRow === undefined) return undefined;
+    return next.ids[0] === ids[0] && next.start === sequence.ids.length ? next : undefined;
   }
 
   /** Drops the requests that were made ahead for a sequence. */
@@ -41,8 +44,8 @@ export class Lookahead {
     let ready: Request | undefined;
     for (let ahead = 0; ahead < this.#limit; ahead++) {
       if (last.next === undefined) {
-        if (last.following === 0 || last.end >= this.#contextLength) break;
-        last.next = nextOf(last);
+        if (last.following === 0 || last.isDeferred || last.end >= this.#contextLength) break;
+        last.next = this.#nextOf(last);
         if (last.next === undefined) break;
         if (last.isSubmitted) ready = last.next;
       }
@@ -50,12 +53,14 @@ export class Lookahead {
     }
     return ready;
   }
-}
 
-/** The request for the token that another one chooses, if it chooses one. */
-function nextOf({ sequence, options, end, following, output }: Request): Request | undefined {
-  if (output.kind !== "tokens") return undefined;
-  const { sampling, position } = output.choice;
-  const next = { kind: "tokens", tokens: new Int32Array(1), choice: { sampling, position: position + 1 } } as const;
-  return new Request({ sequence, ids: [], options, output: next }, end, following - 1);
+  /** The request for the token that another one chooses, if it chooses one. */
+  #nextOf({ sequence, options, end, following, output }: Request): Request | undefined {
+    if (output.kind !== "tokens" || (output.choice.masks !== undefined && !this.canDefer)) return undefined;
+    const { sampling, position, masks } = output.choice;
+    const next = { kind: "tokens", tokens: new Int32Array(1), choice: { sampling, position: position + 1 } } as const;
+    const request = new Request({ sequence, ids: [], options, output: next }, end, following - 1);
+    request.isDeferred = masks !== undefined;
+    return request;
+  }
 }

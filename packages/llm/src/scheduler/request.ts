@@ -16,7 +16,7 @@ export interface TokenChoice {
 /** Output of a request's rows: the rows themselves, `[rows, width]`, or only the chosen tokens, -1 where no token can be chosen. */
 export type RowOutput =
   | { readonly kind: "values"; readonly values: Float32Array }
-  | { readonly kind: "tokens"; readonly tokens: Int32Array; readonly choice: TokenChoice };
+  | { readonly kind: "tokens"; readonly tokens: Int32Array; choice: TokenChoice };
 
 /** How tokens are fed. */
 export interface FeedOptions {
@@ -52,22 +52,26 @@ export class Request implements FeedRequest {
   readonly sequence: Sequence;
   /** Position of the first token. */
   readonly start: number;
-  readonly options: FeedOptions;
   readonly output: RowOutput;
-  /** Number of tokens that may follow; see {@link FeedOptions}. */
-  readonly following: number;
   /** Number of tokens. */
   readonly length: number;
   /** The tokens. Of a request made ahead, none until the run is over that chooses its only token. Until then, the device alone knows it. */
   ids: readonly number[];
+  options: FeedOptions;
+  /** Number of tokens that may follow; see {@link FeedOptions}. */
+  following: number;
   /** Undefined for a request that was made ahead, until its token is fed. */
   completion: Completion | undefined;
   /** Tokens that are computed. */
   done = 0;
   /** Consecutive runs that had no room for the request. */
   skipped = 0;
-  /** Whether runs with all of its tokens were submitted. */
+  /** Whether runs with all of its tokens were submitted, and the choice of the token that follows them. */
   isSubmitted = false;
+  /** Whether the choice waits for a mask, which depends on a token that the host does not know yet. */
+  isDeferred = false;
+  /** Row of the kept logits of a request whose run was submitted without its choice; see `DeferredChoices`. */
+  keptRow: number | undefined;
   /** The request for the token that this one chooses, made ahead. */
   next: Request | undefined;
   readonly #revision: number;

@@ -18,6 +18,8 @@ export interface InputLayout {
   readonly vocabSize: number;
   /** Maximum number of runs that are queued at once. With more than one, runs keep chosen tokens on the device; see `ChosenTokens`. */
   readonly runsInFlight: number;
+  /** Whether the program keeps the logits of rows whose choice is deferred; see `DeferredChoices`. Default false: there are no such rows. */
+  readonly keepsLogits?: boolean;
 }
 
 /** A run's extents. */
@@ -29,7 +31,11 @@ interface Extents extends DimValues {
   readonly nRead?: number;
   /** Rows whose tokens are chosen under a mask. Undefined for a program that outputs states. */
   readonly nMask?: number;
+  /** Rows whose tokens the run chooses. Undefined unless the program keeps the logits of the others. */
+  readonly nChosen?: number;
 }
+
+const extentNames = ["T", "nSeq", "nOut", "nRead", "nMask", "nChosen"] as const;
 
 /** Inputs of a program that chooses tokens, with a value for each row; see core's `sample`. */
 type ChoiceInputs = {
@@ -57,6 +63,9 @@ type Inputs = Partial<ChoiceInputs> & {
   /** With more than one run in flight: entries of chosen tokens that the tokens come from, and that the rows' tokens go to. */
   readonly tokenBlocks?: Int32Array;
   readonly chosenBlocks?: Int32Array;
+  /** In a program that keeps logits: the output rows whose tokens it chooses, and where it keeps each output row, -1 for nowhere. */
+  readonly chosenRows?: Int32Array;
+  readonly keptTo?: Int32Array;
 };
 
 /** Fills in the inputs of runs. The arrays of the last run are reused, because plans copy them. */
@@ -75,29 +84,34 @@ export class RunInputs {
   /** The inputs and dims of a run. Takes the blocks that its tokens need. The arrays are valid until the next call. */
   fill(slices: readonly Slice[]): { readonly data: Inputs; readonly dims: Extents } {
     const dims = this.#extentsOf(slices);
-    const isSame = (["T", "nSeq", "nOut", "nRead", "nMask"] as const).every((name) => this.#dims?.[name] === dims[name]);
+    const isSame = extentNames.every((name) => this.#dims?.[name] === dims[name]);
     if (!isSame || this.#inputs === undefined) {
       this.#choices = this.#layout.output === "logits" ? createChoices(dims, this.#layout) : undefined;
       this.#inputs = { ...createInputs(dims, this.#maxBlocks, this.#layout), ...this.#choices };
     }
     this.#dims = dims;
     const data = this.#inputs;
-    let [token, row, read, masked] = [0, 0, 0, 0];
+    let [token, row, read, chosen, masked] = [0, 0, 0, 0, 0];
     for (const [i, slice] of slices.entries()) {
       this.#fillTokens(data, slice, token, i);
       token += slice.count;
+      const { request } = slice;
+      const { output, isDeferred, keptRow = -1 } = request;
       for (let j = slice.rows; j > 0; j--) {
-        const { output } = slice.request;
         if (output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
-        const choice = output.kind === "tokens" ? output.choice : undefined;
-        if (this.#choices !== undefined) this.#fillChoice(this.#choices, row, choice, slice.rows - j, masked);
-        if (choice?.masks !== undefined) masked++;
-        if (data.chosenBlocks !== undefined) data.chosenBlocks[row] = -1;
+        if (data.keptTo !== undefined) data.keptTo[row] = keptRow;
+        if (!isDeferred) {
+          const choice = output.kind === "tokens" ? output.choice : undefined;
+          if (this.#choices !== undefined) this.#fillChoice(this.#choices, chosen, choice, slice.rows - j, masked);
+          if (choice?.masks !== undefined) masked++;
+          if (data.chosenRows !== undefined) data.chosenRows[chosen] = row;
+          if (data.chosenBlocks !== undefined) data.chosenBlocks[chosen] = -1;
+          chosen++;
+        }
         data.outRows[row++] = token - j;
       }
-      const { request } = slice;
-      if (data.chosenBlocks !== undefined && slice.rows > 0 && this.#mayContinue(request)) {
-        data.chosenBlocks[row - 1] = request.sequence.blockOf(request.end);
+      if (data.chosenBlocks !== undefined && slice.rows > 0 && !isDeferred && this.#mayContinue(request)) {
+        data.chosenBlocks[chosen - 1] = request.sequence.blockOf(request.end);
       }
     }
     return { data, dims };
@@ -144,15 +158,17 @@ export class RunInputs {
   }
 
   #extentsOf(slices: readonly Slice[]): Extents {
-    let [T, nOut, nRead, nMask] = [0, 0, 0, 0];
+    let [T, nOut, nRead, nMask, nKept] = [0, 0, 0, 0, 0];
     for (const { request, count, rows } of slices) {
       T += count;
       nOut += rows;
       if (request.output.kind === "values") nRead += rows;
+      else if (request.isDeferred) nKept += rows;
       else if (request.output.choice.masks !== undefined) nMask += rows;
     }
+    const { output, keepsLogits } = this.#layout;
     const dims = { T, nOut, nSeq: slices.length };
-    return this.#layout.output === "logits" ? { ...dims, nRead, nMask } : dims;
+    return output === "states" ? dims : { ...dims, nRead, nMask, ...(keepsLogits && { nChosen: nOut - nKept }) };
   }
 }
 
@@ -164,20 +180,21 @@ function maskWords({ vocabSize }: Pick<InputLayout, "vocabSize">): number {
   return Math.ceil(vocabSize / 32);
 }
 
-function createChoices({ nOut, nMask = 0 }: Extents, layout: InputLayout): ChoiceInputs {
+function createChoices({ nOut, nMask = 0, nChosen = nOut }: Extents, layout: InputLayout): ChoiceInputs {
   return {
-    seeds: new Int32Array(2 * nOut),
-    drawPositions: new Int32Array(nOut),
-    temperatures: new Float32Array(nOut),
-    topKs: new Int32Array(nOut),
-    topPs: new Float32Array(nOut),
-    minPs: new Float32Array(nOut),
+    seeds: new Int32Array(2 * nChosen),
+    drawPositions: new Int32Array(nChosen),
+    temperatures: new Float32Array(nChosen),
+    topKs: new Int32Array(nChosen),
+    topPs: new Float32Array(nChosen),
+    minPs: new Float32Array(nChosen),
     masks: new Int32Array(nMask * maskWords(layout)),
-    maskRows: new Int32Array(nOut),
+    maskRows: new Int32Array(nChosen),
   };
 }
 
-function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { isRecurrent, runsInFlight }: InputLayout): Inputs {
+function createInputs(dims: Extents, maxBlocks: number, { isRecurrent, runsInFlight, keepsLogits }: InputLayout): Inputs {
+  const { T, nOut, nSeq, nRead, nChosen = nOut } = dims;
   return {
     tokens: new Int32Array(T),
     positions: new Int32Array(T),
@@ -188,6 +205,7 @@ function createInputs({ T, nOut, nSeq, nRead }: Extents, maxBlocks: number, { is
     outRows: new Int32Array(nOut),
     ...(isRecurrent && { stateRows: new Int32Array(T) }),
     ...(nRead !== undefined && { readRows: new Int32Array(nRead) }),
-    ...(runsInFlight > 1 && { tokenBlocks: new Int32Array(T), chosenBlocks: new Int32Array(nOut) }),
+    ...(runsInFlight > 1 && { tokenBlocks: new Int32Array(T), chosenBlocks: new Int32Array(nChosen) }),
+    ...(keepsLogits && { chosenRows: new Int32Array(nChosen), keptTo: new Int32Array(nOut) }),
   };
 }

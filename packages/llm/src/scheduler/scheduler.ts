@@ -1,6 +1,7 @@
-import { type Backend, DeviceLostError, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
+import { type Backend, DeviceLostError, DisposedError, OutOfMemoryError, type Plan, ProgramError, type Selection } from "@centella/core";
 import type { Sequence } from "../cache/sequence.ts";
 import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
+import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
 import { countRows, type FeedOptions, type FeedRequest, Request, type TokenChoice } from "./request.ts";
@@ -15,6 +16,8 @@ export interface SchedulerOptions extends BatchLimits, InputLayout {
   readonly width: number;
   /** Backends that the plan may have parts on. Default: none that could lose its device. */
   readonly backends?: readonly Backend[];
+  /** Compiles the plans with which texts under a mask are computed ahead. Called at most once, when there is such a text. */
+  readonly openDeferred?: () => Promise<DeferredPlans>;
 }
 
 /** A plan and where it was compiled. */
@@ -24,7 +27,8 @@ export type CompiledPlan = Plan & { readonly selection: Selection };
  * Batches requests into runs of a compiled model. Requests that wait at the same time share runs, single tokens before parts of prompts.
  * On a CPU, a request's results do not depend on the requests that share its runs.
  *
- * While sequences only decode, up to `runsInFlight` runs are queued on the backend, each with the tokens that the run before it chooses.
+ * While sequences only decode, up to `runsInFlight` runs are queued on the backend, each with the tokens that the run before it chooses. Under
+ * a mask, the next token is computed ahead too, and only the choice of the token after it waits for the mask.
  */
 export class Scheduler {
   readonly contextLength: number;
@@ -45,8 +49,12 @@ export class Scheduler {
   readonly #lookahead: Lookahead;
   /** Requests with tokens that are in no run yet. */
   #waiting: Request[] = [];
+  /** Requests whose logits are kept on the device, and whose masks have come. */
+  #choosable: Request[] = [];
   /** Submitted runs, oldest first. */
   readonly #running: RunningBatch[] = [];
+  #deferred: DeferredChoices | undefined;
+  #opening: Promise<void> | undefined;
   #sequencesInRun = 1;
   #isSettling = false;
   #isYielding = false;
@@ -84,16 +92,34 @@ export class Scheduler {
   /** Like {@link feed}, but returns only the tokens that the device chooses. The logits stay there. */
   feedChoosing(sequence: Sequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
     return this.#compute(sequence, options, async () => {
+      if (choice.masks !== undefined && options.following) await this.#openDeferred();
+      const tokens = new Int32Array(countRows(ids, options));
       const isEnded = this.#isDisposed || options.signal?.aborted === true;
       const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids, choice);
       if (ahead?.output.kind === "tokens") {
-        await this.#adopt(ahead);
-        return ahead.output.tokens;
-      }
-      const tokens = new Int32Array(countRows(ids, options));
-      await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
+        await (ids.length > 1 ? this.#adoptDraft(ahead, { sequence, ids, options }, choice, tokens) : this.#adopt(ahead, choice));
+        tokens.set(ahead.output.tokens);
+      } else await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
       return tokens;
     });
+  }
+
+  /** Opens {@link DeferredChoices}, if the device has runs in flight. Without, each run waits for its masks. */
+  #openDeferred(): Promise<void> | undefined {
+    if (this.#deferred !== undefined || this.#options.openDeferred === undefined) return undefined;
+    this.#opening ??= this.#open(this.#options.openDeferred);
+    return this.#opening;
+  }
+
+  async #open(openDeferred: () => Promise<DeferredPlans>): Promise<void> {
+    try {
+      const [plans, { DeferredChoices }] = await Promise.all([openDeferred(), import("./deferredChoices.ts")]);
+      this.#deferred = new DeferredChoices(plans, new RunInputs({ ...this.#options, keepsLogits: true }), this.#inputs);
+      this.#lookahead.canDefer = true;
+    } catch (error) {
+      // Without memory for them, texts are the same, but the device waits for the host.
+      if (!(error instanceof OutOfMemoryError)) throw error;
+    }
   }
 
   /** Number of times that a lost device was opened again. The cache from before is gone. */
@@ -116,6 +142,11 @@ export class Scheduler {
     return this.#sequencesInRun;
   }
 
+  /** Whether tokens under masks are computed ahead; see {@link DeferredChoices}. */
+  get defersChoices(): boolean {
+    return this.#lookahead.canDefer;
+  }
+
   /** Refuses further work. Requests that have not started reject with a `DisposedError`. */
   refuse(): void {
     this.#isDisposed = true;
@@ -125,6 +156,7 @@ export class Scheduler {
   async dispose(): Promise<void> {
     this.refuse();
     await this.#backend.idle();
+    this.#deferred?.dispose();
     this.#plan.dispose();
   }
 
@@ -170,12 +202,33 @@ export class Scheduler {
     return this.#wait(request);
   }
 
-  /** Gives a request that was made ahead to its caller. */
-  #adopt(request: Request): Promise<void> {
+  /** Gives a request that was made ahead to its caller, who knows the mask of its choice. */
+  #adopt(request: Request, choice: TokenChoice): Promise<void> {
+    if (request.isDeferred && request.output.kind === "tokens") {
+      request.isDeferred = false;
+      request.output.choice = choice;
+      if (request.keptRow !== undefined) this.#choosable.push(request);
+    }
     if (request.done < request.length) return this.#wait(request);
     request.sequence.append(request.ids);
     this.#continue(request);
     return Promise.resolve();
+  }
+
+  /** Gives a request that was made ahead to a caller with a draft, whose first token it computes. The others follow in the next run. */
+  async #adoptDraft(
+    first: Request,
+    { sequence, ids, options }: Omit<FeedRequest, "output">,
+    choice: TokenChoice,
+    tokens: Int32Array,
+  ): Promise<void> {
+    const rest = { ...choice, position: choice.position + 1, masks: choice.masks?.slice(1) };
+    const output = { kind: "tokens", tokens: tokens.subarray(1), choice: rest } as const;
+    const request = new Request({ sequence, ids: ids.slice(1), options, output }, first.end, 0);
+    first.options = options;
+    first.following = 0;
+    this.#waiting.push(request);
+    await Promise.all([this.#adopt(first, choice), this.#wait(request)]);
   }
 
   /** Waits until a caller's request is computed. An abort rejects it at once unless a run computes it. */
@@ -202,26 +255,44 @@ export class Scheduler {
 
   /** Submits runs while requests wait and there is room for another run. */
   #pump(): void {
-    while (this.#waiting.length > 0 && this.#hasRoom()) {
+    while (this.#canChoose() || (this.#waiting.length > 0 && this.#hasRoom())) {
       // The callers of the last run's requests come back with their next tokens, so that these share a run again.
       if (this.#returning > 0 || performance.now() - this.#yieldedAt > maxHoldMs) {
         if (!this.#isYielding) void this.#yield();
         return;
       }
       this.#removeEnded();
-      const slices = nextSlices(this.#waiting, this.#options);
+      const slices = this.#canChoose() ? this.#takeChoosable() : nextSlices(this.#waiting, this.#options, this.#keepingSize);
       if (slices.length === 0) return;
       this.#submit(slices);
     }
   }
 
-  /** Whether another run may be queued: behind runs that are not over only one that continues all sequences of the last of them. */
+  /** Maximum number of tokens of a run that keeps logits. */
+  get #keepingSize(): number {
+    return this.#deferred?.batchSize ?? 0;
+  }
+
+  /** Whether to submit a choice: one at a time, so that sequences whose tokens were chosen in different runs come together again. */
+  #canChoose(): boolean {
+    return this.#choosable.length > 0 && this.#running.every(({ kind }) => kind !== "choice");
+  }
+
+  #takeChoosable(): readonly Slice[] {
+    return this.#choosable.splice(0).map((request) => ({ request, count: 1, rows: 1 }));
+  }
+
+  /**
+   * Whether another run may be queued: behind runs that are not over only one that continues all sequences of the last of them. Sequences
+   * whose choice is due are about to continue, too.
+   */
   #hasRoom(): boolean {
-    const last = this.#running.at(-1);
-    if (last === undefined) return true;
+    const runs = this.#running.filter(({ kind }) => kind === "model");
+    const last = runs.at(-1);
+    if (last === undefined) return this.#choosable.length === 0;
     return (
-      this.#running.length < this.#options.runsInFlight &&
-      last.slices.every(({ request }) => request.isDropped || (request.isSubmitted && request.next !== undefined))
+      runs.length < this.#options.runsInFlight &&
+      [...last.slices, ...last.kept].every(({ request }) => request.isDropped || (request.isSubmitted && request.next !== undefined))
     );
   }
 
@@ -238,10 +309,11 @@ export class Scheduler {
   /** Removes requests that were dropped, and rejects those that were aborted, or all of them once the scheduler is disposed of. */
   #removeEnded(): void {
     const isEnded = (request: Request): boolean => request.isDropped || this.#isDisposed || request.options.signal?.aborted === true;
-    if (!this.#waiting.some(isEnded)) return;
-    const ended = this.#waiting.filter(isEnded);
+    const ended = [...this.#waiting, ...this.#choosable].filter(isEnded);
+    if (ended.length === 0) return;
     this.#waiting = this.#waiting.filter((request) => !isEnded(request));
-    for (const request of ended) this.#reject(request, this.#endOf(request));
+    this.#choosable = this.#choosable.filter((request) => !isEnded(request));
+    for (const request of ended) this.#reject(request, () => this.#endOf(request));
   }
 
   #endOf({ options: { signal } }: Request): unknown {
@@ -252,14 +324,24 @@ export class Scheduler {
 
   #submit(slices: readonly Slice[]): void {
     try {
-      this.#running.push(submit(this.#plan, slices, this.#inputs));
-      this.#sequencesInRun = slices.length;
+      const run = this.#start(slices);
+      for (const { request, count } of run.slices) request.isSubmitted = request.done + count === request.length;
+      if (run.kind === "model") this.#sequencesInRun = slices.length;
+      this.#running.push(run);
     } catch (error) {
       this.#fail(slices, error);
     }
     this.#waiting = this.#waiting.filter((request) => !slices.some((slice) => slice.request === request));
     for (const { request } of slices) if (request.isSubmitted && request.next !== undefined) this.#waiting.push(request.next);
     if (!this.#isSettling && this.#running.length > 0) void this.#settle();
+  }
+
+  #start(slices: readonly Slice[]): RunningBatch {
+    if (this.#deferred !== undefined) {
+      if (slices.some(({ request }) => request.keptRow !== undefined)) return this.#deferred.choose(slices);
+      if (slices.some(({ request }) => request.isDeferred)) return this.#deferred.submit(slices);
+    }
+    return submit(this.#plan, slices, this.#inputs);
   }
 
   /** Waits for the submitted runs, one after the other. */
@@ -270,7 +352,7 @@ export class Scheduler {
         const rows = await readRows(run, this.#options.output).finally(() => this.#running.shift());
         this.#complete(run.slices, rows);
       } catch (error) {
-        this.#fail(run.slices, error);
+        this.#fail([...run.slices, ...run.kept], error);
       }
       this.#pump();
     }
@@ -279,12 +361,13 @@ export class Scheduler {
 
   /** Hands out the rows of a run, and appends its tokens to the sequences of requests that were not aborted in the meantime. */
   #complete(slices: readonly Slice[], rows: BatchRows): void {
+    if (slices.length === 0) return;
     deliver(slices, rows, this.#options.width);
     this.#returning = 0;
     for (const { request, count } of slices) {
       const { sequence, ids, options, completion } = request;
-      if (completion !== undefined && options.signal?.aborted) {
-        this.#reject(request, options.signal.reason);
+      if (completion !== undefined && (options.signal?.aborted || request.isDropped)) {
+        this.#reject(request, () => this.#endOf(request));
         continue;
       }
       if (completion !== undefined && !options.isDraft) sequence.append(ids.slice(request.done, request.done + count));
@@ -305,15 +388,15 @@ export class Scheduler {
     this.#returning = 0;
     for (const { request } of slices) {
       const { signal } = request.options;
-      this.#reject(request, signal?.aborted ? signal.reason : error);
+      this.#reject(request, () => (signal?.aborted ? signal.reason : error));
     }
   }
 
   /** Ends a request with an error. What was made ahead after it is dropped, and so is the request itself if no caller waits for it. */
-  #reject(request: Request, error: unknown): void {
+  #reject(request: Request, errorOf: () => unknown): void {
     request.drop();
     if (request.completion === undefined) return;
     this.#returning++;
-    request.completion.reject(error);
+    request.completion.reject(errorOf());
   }
 }
