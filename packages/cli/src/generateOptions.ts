@@ -34,7 +34,19 @@ const numbers: Readonly<Record<NumberName, OptionSpec<number>>> = {
 
 type NumberOptions = { readonly [K in NumberName as Kebab<K>]: OptionSpec<number> };
 
-const numberOptions = Object.fromEntries(Object.entries(numbers).map(([name, spec]) => [kebab(name), spec])) as NumberOptions;
+/** The numeric sampling options. */
+export const numberOptions: NumberOptions = Object.fromEntries(
+  Object.entries(numbers).map(([name, spec]) => [kebab(name), spec]),
+) as NumberOptions;
+
+/** Returns the given numeric sampling options as options of the API, which checks them. */
+export function readNumbers(values: OptionValues<NumberOptions>): SamplingOptions {
+  const given = Object.keys(numbers).flatMap((name) => {
+    const value = (values as Readonly<Record<string, unknown>>)[kebab(name)];
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(given);
+}
 
 /** Options of every command that generates text. */
 export const generateOptions: NumberOptions &
@@ -78,12 +90,7 @@ export type GenerateValues = OptionValues<typeof generateOptions>;
  */
 export function readGenerateOptions(values: GenerateValues): GenerateOptions {
   const sampling: Omit<SamplingOptions, "dryBreakers"> = {
-    ...Object.fromEntries(
-      Object.keys(numbers).flatMap((name) => {
-        const value = (values as Readonly<Record<string, unknown>>)[kebab(name)];
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
+    ...readNumbers(values),
     ...(values.mirostat !== undefined && { mirostat: Number(values.mirostat) as 0 | 1 | 2 }),
     ...(values.steps !== undefined && { steps: values.steps.flatMap((list) => list.split(",")) as SamplingStep[] }),
     ...(values["logit-bias"] !== undefined && { logitBias: Object.fromEntries(values["logit-bias"]) }),

@@ -54,7 +54,16 @@ export function createHandler(options: HandlerOptions): Handler {
   const { metrics } = options;
   if (metrics !== undefined) events.subscribe((event) => metrics.record(event));
   const models = new ModelStore(options.models, limits, events);
-  const services: Services = { models, events, limits, metrics, callers: new CallerLoad(), open: new OpenRequests(), isDraining: false };
+  const services: Services = {
+    models,
+    events,
+    limits,
+    metrics,
+    callers: new CallerLoad(),
+    open: new OpenRequests(),
+    defaults: options.defaults ?? {},
+    isDraining: false,
+  };
   const keys = new Keys(options.keys ?? []);
   const app = new Hono<{ Bindings: Connection; Variables: Variables }>();
   const publicPaths = new Set(routes.flatMap(({ isPublic, paths }) => (isPublic ? paths : [])));

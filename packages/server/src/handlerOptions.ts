@@ -1,3 +1,4 @@
+import type { GenerateOptions, SamplingOptions } from "@centella/llm";
 import { ArgumentError } from "@centella/quant";
 import {
   boolean,
@@ -21,6 +22,9 @@ import type { ModelLoader } from "./models/modelEntry.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
 
+/** What requests may leave out. */
+export type AnswerDefaults = Omit<SamplingOptions, "dryBreakers"> & Pick<GenerateOptions, "maxTokens" | "dryBreakers">;
+
 /** Options of `createHandler`. Bounds that are not given are those of `defaultLimits`. */
 export interface HandlerOptions extends Partial<Limits> {
   /** Models by the names that requests use. Requests without a name get the first one. */
@@ -31,6 +35,8 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly hosts?: readonly string[] | undefined;
   /** Origins of pages that may read responses, besides those of the machine itself. `"*"` allows all. */
   readonly corsOrigins?: readonly string[] | undefined;
+  /** Sampling options and the length of texts, for requests that give none. Default: the model's. */
+  readonly defaults?: AnswerDefaults | undefined;
   /** What answers `/metrics`. Default: nothing, and `/metrics` is 501. */
   readonly metrics?: MetricsSource | undefined;
 }
@@ -42,6 +48,7 @@ const kinds: Kinds<HandlerOptions> = {
   keys: list,
   hosts: listOf("host names", nonEmptyString),
   corsOrigins: listOf("origins", nonEmptyString),
+  defaults: object,
   metrics: object,
   maxQueue: whole(0),
   maxQueuedTokens: within(0),

@@ -12,7 +12,7 @@ export type {
   ServerEvent,
 } from "./events.ts";
 export { type CloseOptions, type Connection, createHandler, type Handler } from "./handler.ts";
-export type { HandlerOptions } from "./handlerOptions.ts";
+export type { AnswerDefaults, HandlerOptions } from "./handlerOptions.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { MetricsSource } from "./metricsSource.ts";
 export type { LoadContext, ModelLoader } from "./models/modelEntry.ts";

@@ -1,6 +1,7 @@
 import type { CallerLoad } from "./admission/callerLoad.ts";
 import type { Events } from "./events.ts";
 import type { OpenRequests } from "./generation/openRequests.ts";
+import type { AnswerDefaults } from "./handlerOptions.ts";
 import type { Limits } from "./limits.ts";
 import type { MetricsSource } from "./metricsSource.ts";
 import type { ModelStore } from "./models/modelStore.ts";
@@ -12,6 +13,7 @@ export interface Services {
   readonly limits: Limits;
   readonly callers: CallerLoad;
   readonly open: OpenRequests;
+  readonly defaults: AnswerDefaults;
   readonly metrics: MetricsSource | undefined;
   /** Whether the server shuts down. */
   isDraining: boolean;

@@ -15,6 +15,7 @@ import { pull } from "./pull.ts";
 import { quantize } from "./quantize.ts";
 import { rm } from "./rm.ts";
 import { run } from "./run.ts";
+import { serve } from "./serve.ts";
 import { split } from "./split.ts";
 import { tokenize } from "./tokenize.ts";
 import { version } from "./version.ts";
@@ -23,6 +24,7 @@ import { version } from "./version.ts";
 export const commands: readonly Command[] = [
   run,
   chat,
+  serve,
   embed,
   bench,
   inspect,

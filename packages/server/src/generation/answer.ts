@@ -140,9 +140,11 @@ export class Answer {
 
   #options(options: GenerateOptions, choice: number): GenerateOptions {
     const { maxTokens: cap = Number.MAX_SAFE_INTEGER } = this.#call.caller;
-    const { maxTokens = cap, seed } = options;
+    const { defaults } = this.#call.services;
+    const { maxTokens = cap, seed } = { ...defaults, ...options };
     const most = Math.min(maxTokens, cap);
     return {
+      ...defaults,
       ...options,
       ...(most < Number.MAX_SAFE_INTEGER && { maxTokens: most }),
       // Texts of one seed would be the same.

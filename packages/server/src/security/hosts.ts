@@ -3,7 +3,7 @@ import { ApiError } from "../errors.ts";
 /** Names of the machine itself. */
 export const loopbackHosts: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Whether a host name is the machine itself. */
+/** Whether a host name is this machine itself: what others cannot reach. */
 export function isLoopback(host: string): boolean {
   return loopbackHosts.includes(host) || host === "::1" || host.endsWith(".localhost") || /^127(\.\d{1,3}){3}$/.test(host);
 }

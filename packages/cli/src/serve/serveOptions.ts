@@ -1,0 +1,154 @@
+import type { AnswerDefaults, ApiKey, HandlerOptions } from "@centella/server";
+import type { ListenOptions, MetricNames } from "@centella/server/node";
+import { numberOptions, readNumbers } from "../generateOptions.ts";
+import { modelOptions } from "../modelOptions.ts";
+import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
+import { UsageError } from "../usageError.ts";
+
+const list = (value: string, help: string, aliases: readonly string[] = []): OptionSpec<readonly (readonly string[])[]> =>
+  repeated(value, help, (given) => given.split(",").filter((each) => each !== ""), { aliases });
+
+const seconds = (help: string, aliases: readonly string[] = []): OptionSpec<number> => number("SECONDS", help, { min: 0, aliases });
+
+/** The values of the options that only this command has. Lists are joined by the caller. */
+interface Values {
+  readonly host: string;
+  readonly port: number;
+  readonly socket: string;
+  readonly "drain-timeout": number;
+  readonly log: true;
+  readonly json: true;
+  readonly alias: string;
+  readonly "models-dir": string;
+  readonly lazy: true;
+  readonly "idle-timeout": number;
+  readonly sequences: number;
+  readonly embedding: true;
+  readonly slots: true;
+  readonly "max-queue": number;
+  readonly "max-queued-tokens": number;
+  readonly "queue-timeout": number;
+  readonly "request-timeout": number;
+  readonly "max-body": number;
+  readonly "api-key": readonly (readonly string[])[];
+  readonly "no-auth": true;
+  readonly "allowed-hosts": readonly (readonly string[])[];
+  readonly "cors-origins": readonly (readonly string[])[];
+  readonly metrics: true;
+  readonly "metrics-names": readonly (readonly string[])[];
+  readonly tokens: number;
+  readonly mirostat: "0" | "1" | "2";
+}
+
+type Specs<T> = { readonly [K in keyof T]: OptionSpec<T[K]> };
+
+/** Options of `centella serve` and spellings of llama-server. */
+export const serveOptions: Specs<Values> & typeof modelOptions & typeof numberOptions = {
+  ...grouped("Listening", {
+    host: text("HOST", "address to listen on (default: 127.0.0.1, this machine alone)"),
+    port: number("PORT", "port to listen on, 0 for a free one (default: 8080)", { min: 0, max: 65_535, integer: true }),
+    socket: text("PATH", "listen on a Unix socket in place of host and port"),
+    "drain-timeout": seconds("time for open requests after SIGTERM (default: 30)"),
+    json: flag("print one JSON object with the URL"),
+    log: flag("print a line of JSON for each event on stderr"),
+  }),
+  ...grouped("Models", {
+    alias: text("NAME", "name of the first model (default: the file's name)", { short: "a" }),
+    "models-dir": text("FOLDER", "serve every .gguf file of FOLDER, loaded when a request needs it"),
+    lazy: flag("load models when a request needs them"),
+    "idle-timeout": seconds("unload lazy models after this time without a request (default: never)", ["--sleep-idle-seconds"]),
+    sequences: number("N", "requests computed at the same time by each model (default: 4)", {
+      min: 1,
+      integer: true,
+      aliases: ["--parallel", "-np"],
+    }),
+    embedding: flag("accepted, because every model computes embeddings", { aliases: ["--embeddings"] }),
+    slots: flag("accepted, because /slots is always there"),
+  }),
+  ...grouped("Limits", {
+    "max-queue": number("N", "requests that may wait for each model (default: 100)", { min: 0, integer: true }),
+    "max-queued-tokens": number("N", "prompt tokens that may wait for each model (default: 1,000,000)", { min: 0 }),
+    "queue-timeout": seconds("longest time in the queue (default: 60)"),
+    "request-timeout": seconds("longest time of a generation (default: 600)"),
+    "max-body": number("MIB", "largest body of a request (default: 16)", { min: 1 }),
+  }),
+  ...grouped("Security", {
+    "api-key": list("[NAME:]KEY,…", "keys, of which requests need one (also: CENTELLA_API_KEYS)"),
+    "no-auth": flag("listen on other hosts without keys"),
+    "allowed-hosts": list("NAME,…", "names that requests may have in Host (default: those of this machine)"),
+    "cors-origins": list("ORIGIN,…", "origins of pages that may read responses"),
+  }),
+  ...grouped("Metrics", {
+    metrics: flag("answer /metrics for Prometheus"),
+    "metrics-names": list("NAME,…", "names of metrics: centella, vllm, llamacpp (default: centella)"),
+  }),
+  ...modelOptions,
+  ...grouped("Defaults of requests", {
+    tokens: number("N", "maximum number of tokens, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
+    mirostat: choice(["0", "1", "2"], "version of Mirostat, 0 is off (default: 0)"),
+    ...numberOptions,
+  }),
+};
+
+export type ServeValues = OptionValues<typeof serveOptions>;
+
+const metricNames: readonly MetricNames[] = ["centella", "vllm", "llamacpp"];
+
+/** Names of the metrics, if there are metrics. @throws {UsageError} for another name */
+export function readMetrics({ metrics, "metrics-names": names }: ServeValues): readonly MetricNames[] | undefined {
+  const given = names?.flat();
+  const unknown = given?.find((name) => !metricNames.includes(name as MetricNames));
+  if (unknown !== undefined) throw new UsageError(`--metrics-names: expected some of ${metricNames.join(", ")}, got ${unknown}`);
+  return given === undefined ? (metrics ? ["centella"] : undefined) : (given as readonly MetricNames[]);
+}
+
+/** Options of the handler that do not need a model. @throws {UsageError} */
+export function readHandler(values: ServeValues, environment: string | undefined): Omit<HandlerOptions, "models" | "metrics"> {
+  const milliseconds = (given: number | undefined): number | undefined => given && given * 1000;
+  const keys = [...(values["api-key"]?.flat() ?? []), ...(environment ?? "").split(",").filter((key) => key !== "")].map(readKey);
+  return {
+    defaults: readDefaults(values),
+    ...defined({
+      keys: keys.length > 0 ? keys : undefined,
+      corsOrigins: values["cors-origins"]?.flat(),
+      maxQueue: values["max-queue"],
+      maxQueuedTokens: values["max-queued-tokens"],
+      queueTimeoutMs: milliseconds(values["queue-timeout"]),
+      requestTimeoutMs: milliseconds(values["request-timeout"]),
+      maxBody: values["max-body"] && values["max-body"] * 2 ** 20,
+    }),
+  };
+}
+
+/** Options of the listener. */
+export function readListener(values: ServeValues): ListenOptions {
+  return defined({
+    host: values.host,
+    port: values.port,
+    socket: values.socket,
+    hosts: values["allowed-hosts"]?.flat(),
+    isOpen: values["no-auth"],
+  });
+}
+
+function readDefaults(values: ServeValues): AnswerDefaults {
+  const { tokens = -1, mirostat } = values;
+  const { dryBreakers: _, ...numbers } = readNumbers(values);
+  return {
+    ...numbers,
+    ...(tokens > 0 && { maxTokens: tokens }),
+    ...(mirostat !== undefined && { mirostat: Number(mirostat) as 0 | 1 | 2 }),
+  };
+}
+
+/** Parses NAME:KEY. */
+function readKey(given: string): ApiKey {
+  const [, name, key] = /^([\w.-]+):(.+)$/.exec(given) ?? [];
+  return name === undefined ? { key: given } : { name, key: key! };
+}
+
+function defined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };
+}

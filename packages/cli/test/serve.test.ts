@@ -1,0 +1,125 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { servedModels } from "../src/serve/servedModels.ts";
+import { readHandler, readListener, readMetrics, serveOptions } from "../src/serve/serveOptions.ts";
+import { bin, centella, expectOneLine, tiny } from "./centella.ts";
+import { parse } from "./parse.ts";
+
+const chat = { messages: [{ role: "user", content: "Tell me a story." }], ignore_eos: true };
+
+/** A server in a process of its own. */
+async function start(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [bin, "serve", ...args, "--port", "0", "--backend", "wasm", "--threads", "1"], {
+    env: { ...process.env, CENTELLA_BACKEND: "", ...env },
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const ended = once(child, "close").then(([code]) => code as number);
+  const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+  const url = /^listening on (http:\S+)\n$/.exec(line)![1]!;
+  const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
+    fetch(url + path, { method: "POST", body: JSON.stringify(body), headers });
+  while (!(await fetch(`${url}/health`)).ok) await new Promise((resolve) => setTimeout(resolve, 20));
+  return { child, url, post, ended, stderr: () => stderr };
+}
+
+test("it serves with llama-server's options, and SIGTERM lets streams finish", async () => {
+  const args = [
+    tiny,
+    "--alias",
+    "story",
+    "--ctx-size",
+    "512",
+    "-np",
+    "2",
+    "--temp",
+    "0",
+    "--n-predict",
+    "3",
+    "--embedding",
+    "--metrics",
+    "--log",
+  ];
+  const server = await start(args, { CENTELLA_API_KEYS: "ci:secret" });
+  const authorization = { authorization: "Bearer secret" };
+  expect((await server.post("/v1/chat/completions", chat)).status).toBe(401);
+  const answers = await Promise.all([1, 2].map(() => server.post("/v1/chat/completions", { ...chat, model: "story" }, authorization)));
+  const [first, second] = (await Promise.all(answers.map((answer) => answer.json()))) as { choices: object[]; usage: object }[];
+  expect(first).toMatchObject({ model: "story", usage: { completion_tokens: 3 } });
+  // The default temperature is that of the command line.
+  expect(second!.choices).toEqual(first!.choices);
+  const metrics = await (await fetch(`${server.url}/metrics`, { headers: authorization })).text();
+  expect(metrics).toContain('centella:texts_total{model="story",route="/v1/chat/completions",finish="length"} 2');
+
+  const stream = await server.post("/v1/chat/completions", { ...chat, max_tokens: 200, stream: true }, authorization);
+  server.child.kill("SIGTERM");
+  expect(await stream.text()).toMatch(/"finish_reason":"length".*\[DONE\]/s);
+  expect(await server.ended).toBe(0);
+  const events = server
+    .stderr()
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { type: string; key?: string });
+  expect(events.map(({ type }) => type)).toContain("finished");
+  expect(events.find(({ key }) => key === "ci")).toMatchObject({ type: "response", status: 200, time: expect.any(String) });
+  expect(server.stderr()).not.toMatch(/secret|story\.|Tell/);
+});
+
+test("it prints where it listens", async () => {
+  const { stdout, code } = await centella(["serve", tiny, "--lazy", "--port", "0", "--json"], { interruptAfter: /\n/ });
+  expect(JSON.parse(stdout)).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
+  expect(code).toBe(0);
+});
+
+test("a model that cannot be loaded ends it", async () => {
+  expectOneLine(await centella(["serve", "missing.gguf", "--port", "0"]), /missing\.gguf/);
+});
+
+test("another host without keys is refused", async () => {
+  expectOneLine(
+    await centella(["serve", "--host", "0.0.0.0", "--port", "0"]),
+    /^centella: --host: expected --api-key with a host that others can reach, got 0\.0\.0\.0/,
+    2,
+  );
+});
+
+test("options become those of the server", async () => {
+  const line =
+    "--api-key a,me:b --queue-timeout 2 --max-body 1 --metrics-names vllm --temp 0 -n 5 --mirostat 1 --cors-origins https://a.example --no-auth";
+  const { values } = await parse(serveOptions, ...line.split(" "));
+  expect(readHandler(values, "c")).toEqual({
+    keys: [{ key: "a" }, { name: "me", key: "b" }, { key: "c" }],
+    corsOrigins: ["https://a.example"],
+    queueTimeoutMs: 2000,
+    maxBody: 2 ** 20,
+    defaults: { temperature: 0, maxTokens: 5, mirostat: 1 },
+  });
+  expect(readMetrics(values)).toEqual(["vllm"]);
+  expect(readListener(values)).toEqual({ isOpen: true });
+  expect(() => readMetrics({ "metrics-names": [["mine"]] })).toThrow(
+    "--metrics-names: expected some of centella, vllm, llamacpp, got mine",
+  );
+});
+
+test("models have names", () => {
+  const folder = mkdtempSync(join(tmpdir(), "centella-"));
+  for (const name of ["b.gguf", "a-00001-of-00002.gguf", "a-00002-of-00002.gguf"]) copyFileSync(tiny, join(folder, name));
+  const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, idleMs: 5 };
+  const models = servedModels(given, {}, undefined as never);
+  expect(Object.entries(models).map(([name, { isLazy }]) => [name, isLazy])).toEqual([
+    ["one", false],
+    ["two", false],
+    ["a", true],
+    ["b", true],
+  ]);
+  expect(Object.keys(servedModels({ ...given, files: [], folder: undefined }, {}, undefined as never))).toEqual(["fable"]);
+  expect(Object.keys(servedModels({ ...given, folder: undefined, alias: "z" }, {}, undefined as never))).toEqual(["z", "two"]);
+  expect(() => servedModels({ ...given, files: ["b.gguf"] }, {}, undefined as never)).toThrow("two of the name b; write NAME=FILE");
+  rmSync(folder, { recursive: true });
+});
