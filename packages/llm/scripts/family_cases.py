@@ -334,3 +334,12 @@ CASES += [
     Case("neo-bert", "neo-bert", WORDS, kv_heads=4, pooled=True),
     Case("nomic-bert-moe", "nomic-bert-moe", {**WORDS, "rope.freq_base": 1000.0, "moe_every_n_layers": 2, "expert_count": 5, "expert_used_count": 2}, ["/blk.0.ffn_up.bias"], norm="layer", kv_heads=4, pooled=True),
 ]
+WINDOW = {"attention.sliding_window": 4, "attention.sliding_window_pattern": [True, False, True]}
+CASES += [
+    Case("mimo2", "mimo2", {**LISTED, **EXPERTS, **WINDOW, "attention.value_scale": 0.7, "rope.freq_base_swa": 500.0}, ["/blk.0.ffn_up.weight", "/blk.0.ffn_gate.weight", "/blk.0.ffn_down.weight", "/blk.0.attn_sinks.weight", *[f"/blk.{i}.{name}" for i in (1, 2) for name in ("ffn_gate_inp.weight", "ffn_gate_exps.weight", "ffn_up_exps.weight", "ffn_down_exps.weight", "exp_probs_b.bias")]], heads=[4, 8, 4], kv_heads=[2, 4, 1], layers=3),
+    Case("grok", "grok", {"expert_count": 5, "expert_used_count": 2, "embedding_scale": 2.0, "logit_scale": 0.5, "attention.output_scale": 0.3, "attn_logit_softcapping": 20.0, "final_logit_softcapping": 15.0}, ["ffn_gate.weight", "ffn_up.weight", "ffn_down.weight", "layer_output_norm.weight", "ffn_gate_exps.weight", "ffn_up_exps.weight"]),
+    Case("grok-old", "grok", {"expert_count": 5, "expert_used_count": 2, "attn_logit_softcapping": 30.0, "final_logit_softcapping": 0.0}, ["ffn_gate_exps.weight", "ffn_up_exps.weight"]),
+    Case("cohere2moe", "cohere2moe", {**EXPERTS, "logit_scale": 0.5, "attention.sliding_window": 4, "leading_dense_block_count": 1, "expert_shared_count": 1, "expert_shared_feed_forward_length": 20, "expert_weights_norm": True}, norm="layer", layers=5),
+    Case("granite_swa", "granite_swa", {**GRANITE, **WINDOW, "attention.rope_pattern": [1, 0, 1]}, layers=3),
+    Case("granite_swa-moe", "granite_swa", {**GRANITE, **WINDOW, "expert_count": 5, "expert_used_count": 2, "expert_shared_feed_forward_length": 20}, layers=3),
+]

@@ -3,7 +3,7 @@ import type { Gating } from "@centella/core/backend";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
-import { activated } from "./activation.ts";
+import { type Activation, activated } from "./activation.ts";
 import { type FeedForwardOptions, projectFeedForward } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
 import { lastExtent } from "./section.ts";
@@ -149,12 +149,27 @@ function sharedExpert(layer: Layer, x: Value, kind: "plain" | "gated", { activat
   const d = model.config.embeddingLength;
   const f = weights.shape("ffn_up_shexp.weight")?.[0] ?? d;
   const project = (name: string, y: Value, rows: number): Value => projectFeedForward(layer, name, y, { rows }, scales);
-  const gated = weights.has("ffn_gate_shexp.weight") ? project("ffn_gate_shexp", x, f) : undefined;
-  const inner = activated(model, activation, gated, project("ffn_up_shexp", x, f));
+  const inner = sharedActivations(layer, x, f, activation, project);
   const y = project("ffn_down_shexp", inner, d);
   if (kind === "plain") return y;
   const gate = model.linear(x, weights.matrix("ffn_gate_inp_shexp.weight", [1, d])); // [n, 1]
   return program.mul(y, program.sigmoid(gate));
+}
+
+/** Gates and inputs of the shared expert's last product: two tensors, or one of twice the width, gates first. */
+function sharedActivations(
+  { model, weights }: Layer,
+  x: Value,
+  rows: number,
+  activation: Activation,
+  project: (name: string, y: Value, rows: number) => Value,
+): Value {
+  const up = project("ffn_up_shexp", x, rows);
+  if (weights.has("ffn_gate_shexp.weight")) return activated(model, activation, project("ffn_gate_shexp", x, rows), up);
+  const inner = weights.shape("ffn_down_shexp.weight")?.[1] ?? rows;
+  if (2 * inner !== rows) return activated(model, activation, undefined, up);
+  const part = (index: number): Value => model.program.slice(up, { axis: -1, start: index * inner, end: (index + 1) * inner });
+  return activated(model, activation, part(0), part(1));
 }
 
 function rowsOf({ spec }: Value): Value["spec"]["shape"][number] {
