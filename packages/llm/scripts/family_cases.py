@@ -343,3 +343,8 @@ CASES += [
     Case("granite_swa", "granite_swa", {**GRANITE, **WINDOW, "attention.rope_pattern": [1, 0, 1]}, layers=3),
     Case("granite_swa-moe", "granite_swa", {**GRANITE, **WINDOW, "expert_count": 5, "expert_used_count": 2, "expert_shared_feed_forward_length": 20}, layers=3),
 ]
+RWKV = {"wkv.head_size": 64, "attention.decay_lora_rank": 6, "attention.iclr_lora_rank": 5, "attention.value_residual_mix_lora_rank": 4, "attention.gate_lora_rank": 7, "attention.head_count": 0}
+CASES += [
+    Case("rwkv7", "rwkv7", {**RWKV, "token_shift_count": 2}, norm="layer", kv_heads=None, width=128),
+    Case("arwkv7", "arwkv7", {**RWKV, "token_shift_count": 1}, ["time_mix_ln.weight", "time_mix_ln.bias", "time_mix_g1.weight", "time_mix_g2.weight"], kv_heads=None, width=128),
+]

@@ -65,17 +65,19 @@ export function readShortConvolution(file: MetadataReader): SsmConfig {
 
 const noHeads: HeadSizes = { heads: 1, kvHeads: 1, keyLength: 1, valueLength: 1 };
 
-/**
- * The config of a model without attention.
- * @throws {ModelError} naming every missing key at once
- */
+/** The config of a model of selective state spaces alone. @throws {ModelError} naming every missing key at once */
 export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelConfig {
+  return withStates(readAttentionFreeConfig(file), ssm);
+}
+
+/** The config of a model without attention, and without its states. @throws {ModelError} naming every missing key at once */
+export function readAttentionFreeConfig(file: MetadataReader, norm: ModelConfig["norm"] = "rms"): ModelConfig {
   const contextLength = file.requiredTokens("context_length");
   const embeddingLength = file.requiredSize("embedding_length");
   const layers = file.requiredBlocks();
-  const epsilon = readEpsilon(file, "rms");
+  const epsilon = readEpsilon(file, norm);
   file.finish();
-  const config: ModelConfig = {
+  return {
     architecture: file.architecture,
     vocabSize: readVocabSize(file),
     contextLength,
@@ -84,14 +86,13 @@ export function readAttentionFree(file: MetadataReader, ssm: SsmConfig): ModelCo
     feedForwardLength: 0,
     ...noHeads,
     headsOf: () => noHeads,
-    norm: "rms",
+    norm,
     epsilon,
     nextnBlocks: 0,
     isEncoder: false,
     hasCache: () => false,
     states: [],
   };
-  return withStates(config, ssm);
 }
 
 /** The config with a state for each layer that has no cache, or for the layers that `has` names. */
