@@ -3,8 +3,9 @@ import { elementAt } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { loader } from "../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
-import { boundedTanh, slope, unseen } from "./shared/attentionScores.ts";
-import type { Binding, Dispatch, ElementType, KernelCall, KernelOf } from "./shared/kernel.ts";
+import { type AttentionCall, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./shared/attentionScores.ts";
+import { flashAttention, flashFormOf, flashGroups } from "./shared/flashAttention.ts";
+import type { Binding, Dispatch, ElementType, KernelOf } from "./shared/kernel.ts";
 import { extent, maximum } from "./shared/shape.ts";
 import { headsAtOnce, type SharedForm, sharedLanes, sharedText, sharedType } from "./shared/sharedAttention.ts";
 
@@ -24,10 +25,12 @@ const enoughGroups = 1024;
 const sharedParts = 32;
 const enoughShared = 256;
 
+/** From this number of workgroups on, tiles keep a device busy. */
+const enoughTiles = 64;
+
 /** Positions that a sharer has at least. */
 const leastShare = 32;
 
-type Call = KernelCall<Parameters<KernelOf<"attention">["dispatches"]>[0]["inputs"]>;
 type Params = ParamsOf<"attention">;
 
 /**
@@ -53,11 +56,17 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       const fewest = typeof tokens === "number" ? tokens : 0;
       const most = maximum(tokens);
       const apart = Math.min(most, Math.ceil((isShared ? enoughShared : enoughGroups) / perToken) - 1);
-      const shares = { parts: isShared ? sharedParts : sharers, apart, takes: (count: number) => !isMany(count) };
-      const alone = { parts: 1, apart, takes: isMany };
+      const tiles = typeof heads === "number" && typeof kvHeads === "number" ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
+      const isTiled = (count: number): boolean => tiles !== undefined && flashGroups(count, maximum(heads), tiles) >= enoughTiles;
+      const shares = { parts: isShared ? sharedParts : sharers, apart, takes: (count: number) => !isMany(count) && !isTiled(count) };
+      const alone = { parts: 1, apart, takes: (count: number) => isMany(count) && !isTiled(count) };
       const own = (form: Shares): Dispatch =>
         isShared ? sharedSums(call, params, form, { type, heads: atOnce, subgroup }) : sums(call, params, form);
-      return [...(isMany(fewest) ? [] : [own(shares), join(call, shares)]), ...(isMany(most) ? [own(alone)] : [])];
+      return [
+        ...(isMany(fewest) || isTiled(fewest) ? [] : [own(shares), join(call, shares)]),
+        ...(isMany(most) && !isTiled(fewest) ? [own(alone)] : []),
+        ...(tiles !== undefined && isTiled(most) ? [flashAttention(call, params, tiles, isTiled)] : []),
+      ];
     },
   };
 }
@@ -75,16 +84,16 @@ const rowsAtOnce = 8;
 
 /** Attention of a workgroup whose lanes share positions and whose query heads share keys. */
 function sharedSums(
-  call: Call,
+  call: AttentionCall,
   params: Params,
   { parts, apart, takes }: Shares,
   { type, heads: atOnce, subgroup }: Pick<SharedForm, "type" | "heads" | "subgroup">,
 ): Dispatch {
   const {
-    inputs: [q, cache, , , blockTable, , sinks],
+    inputs: [, , , , , , sinks],
     output: y,
   } = call;
-  const { scale, blockSize, window, softcap, alibi } = params;
+  const { softcap } = params;
   const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(rowsAtOnce / atOnce));
   const hasSinks = sinks !== undefined && parts === 1;
   const size = maximum(elementAt(y.shape, 2));
@@ -103,25 +112,14 @@ function sharedSums(
       ...(hasSinks ? [input("sinks", 6)] : []),
       parts > 1 ? sharesOf(call, parts, apart) : output("y"),
     ],
-    uniforms: {
-      ...{ size: "i32", sequences: "i32", maxBlocks: "i32", blockSize: "i32", window: "i32" },
-      ...{ tokens: "u32", heads: "u32", perKvHead: "u32", kvHeads: "u32" },
-      ...{ scale: "f32", softcap: "f32", alibi: "f32" },
-    },
+    uniforms: tokenUniforms,
     lanes: sharedLanes,
     declarations,
     body,
     sizeIn(dims) {
-      const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
-      const [slots, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
-      const [sequences, maxBlocks] = [extent(blockTable.shape, 0, dims), extent(blockTable.shape, 1, dims)];
-      return {
-        groups: takes(tokens) ? Math.ceil(tokens / atOnceTokens) * (heads / atOnce) * parts : 0,
-        values: {
-          ...{ size: slots, sequences, maxBlocks, blockSize, window, tokens },
-          ...{ heads, kvHeads, perKvHead: heads / kvHeads, scale, softcap, alibi },
-        },
-      };
+      const values = tokenValues(call, params, dims);
+      const { tokens, heads } = values;
+      return { groups: takes(tokens) ? Math.ceil(tokens / atOnceTokens) * (heads / atOnce) * parts : 0, values };
     },
   });
 }
@@ -162,14 +160,14 @@ const ofFloats = "return Part(cache[i >> 2u], cache[(i >> 2u) + 1u]);";
 const ofHalves = `let w = cache[i >> 3u]; return Part(${["x", "y", "z", "w"].map((e) => `unpack2x16float(w.${e}).x, unpack2x16float(w.${e}).y`).join(", ")});`;
 
 /** Sums of a workgroup's share of positions: its values, the largest score and the sum of weights. */
-function sharesOf(call: Call, parts: number, apart: number): Binding {
+function sharesOf(call: AttentionCall, parts: number, apart: number): Binding {
   const [heads, dV] = [maximum(elementAt(call.inputs[0].shape, 1)), maximum(elementAt(call.output.shape, 2))];
   const bytes = 4 * apart * heads * parts * (dV + 2);
   return { name: "shares", resource: { kind: "scratch", bytes }, access: "read_write", element: "f32" };
 }
 
 /** Attention of `parts` workgroups for each query and head, with a lane per position: results for one, else sums for {@link join}. */
-function sums(call: Call, params: Params, { parts, apart, takes }: Shares): Dispatch {
+function sums(call: AttentionCall, params: Params, { parts, apart, takes }: Shares): Dispatch {
   const {
     inputs: [q, cache, , , blockTable, , sinks],
     output: y,
@@ -337,7 +335,7 @@ function storeShare(dV: number, elements: Vectors["elements"]): string {
 }
 
 /** Joins the shares of each query and head; a sink is a further share without a value. */
-function join(call: Call, { parts, apart, takes }: Shares): Dispatch {
+function join(call: AttentionCall, { parts, apart, takes }: Shares): Dispatch {
   const {
     inputs: [q, , , , , , sinks],
     output: y,
