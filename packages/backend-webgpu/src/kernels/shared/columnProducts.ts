@@ -25,23 +25,43 @@ const sumCount = 4096;
 /** Workgroups that keep a device busy. */
 const enoughGroups = 128;
 
-/** Up to this many rows, {@link columnProducts} is faster than tiles. */
-export const mostByColumns = 64;
+/** Up to this many rows, lanes have few columns each, so that there are enough workgroups. */
+const fewRows = 32;
 
-function columnForm(columns: number, { maxLanes }: KernelLimits): ColumnForm {
+/** Rows that a lane multiplies each weight with. */
+const rowsAtOnce = 16;
+
+function fewForm(columns: number, { maxLanes }: KernelLimits): ColumnForm {
   const perGroup = columns / enoughGroups;
-  const form = { lanes: Math.min(512, maxLanes), rows: 16 };
+  const form = { lanes: Math.min(512, maxLanes), rows: rowsAtOnce };
   if (perGroup < 32) return { ...form, across: 16, columnsPerLane: 1 };
   return { ...form, across: 32, columnsPerLane: perGroup < 64 ? 1 : 2 };
 }
 
+const manyForm: ColumnForm = { lanes: 256, across: 32, columnsPerLane: 4, rows: rowsAtOnce };
+
 /**
- * A dispatch for runs of `least` to `most` rows. A lane decodes the weights of a column once and multiplies them with several rows, which
- * all lanes of its slice read at the same place. Slices of a workgroup share the depth, step by step, and add up in a fixed order.
+ * Dispatches for runs of `least` to `most` rows, of the numbers that `takes`. A lane decodes the weights of a column once and multiplies
+ * them with several rows, which all lanes of its slice read at the same place. Slices of a workgroup share the depth, step by step, and
+ * add up in a fixed order.
  */
-export function columnProducts(parts: TileParts, { least, most }: RowCounts, limits: KernelLimits): Dispatch {
+export function columnProducts(
+  parts: TileParts,
+  { least, most }: RowCounts,
+  limits: KernelLimits,
+  takes: (m: number) => boolean,
+): readonly Dispatch[] {
+  const few = fewForm(parts.columns, limits);
+  // Floats take the registers of several columns.
+  if (!parts.isPacked) return [columnDispatch(parts, few, (m) => m >= least && takes(m))];
+  return [
+    ...(least <= fewRows ? [columnDispatch(parts, few, (m) => m >= least && m <= fewRows && takes(m))] : []),
+    ...(most > fewRows ? [columnDispatch(parts, manyForm, (m) => m >= least && m > fewRows && takes(m))] : []),
+  ];
+}
+
+function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean): Dispatch {
   const { left, isPacked, dtype, depth, store } = parts;
-  const form = columnForm(parts.columns, limits);
   const { lanes, across, columnsPerLane, rows } = form;
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   k.lines.push(
@@ -68,7 +88,7 @@ export function columnProducts(parts: TileParts, { least, most }: RowCounts, lim
       const m = parts.rowsIn(dims);
       const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / (across * columnsPerLane));
       const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
-      return { groups: m >= least && m <= most ? groups : 0, values };
+      return { groups: takes(m) ? groups : 0, values };
     },
   });
 }

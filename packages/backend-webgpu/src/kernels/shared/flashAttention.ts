@@ -16,8 +16,6 @@ export interface FlashForm {
   readonly heads: number;
   /** Rows of queries: `rows / heads` neighbouring tokens. */
   readonly rows: number;
-  /** Neighbouring rows of a lane. */
-  readonly perLane: number;
   /** Positions whose values are in the workgroup's memory at once. */
   readonly valuesAtOnce: number;
   readonly hasSinks: boolean;
@@ -31,14 +29,16 @@ const positionsPerLane = positionsAtOnce / across;
 /** Elements of queries and keys that are in the workgroup's memory at once. */
 const depthAtOnce = 32;
 
-/** Largest values whose sums a lane keeps for eight rows, in vectors of four; it keeps larger ones for four rows. */
-const mostOfEightRows = 128;
+/** Neighbouring rows of a lane. */
+const perLane = 4;
+
+/** Largest keys and values: a lane keeps a sixteenth of the values of its rows. */
 const mostElements = 256;
 
 /** Vectors of a position's weights beyond its rows: lanes with neighbouring positions then write to different banks. */
 const padding = 1;
 
-function lanesOf({ rows, perLane }: FlashForm): number {
+function lanesOf({ rows }: FlashForm): number {
   return (across * rows) / perLane;
 }
 
@@ -52,9 +52,8 @@ export function flashFormOf(
   if (dtype !== "f16" && dtype !== "f32") return undefined;
   if ([dK, dV].some((size) => size % depthAtOnce !== 0 || size > mostElements)) return undefined;
   const heads = [8, 4, 2].find((count) => perKvHead % count === 0) ?? 1;
-  const perLane = dV <= mostOfEightRows ? 8 : 4;
   const forms = [64, 32].map((rows): FlashForm => {
-    return { type: dtype, dK, dV, heads, rows, perLane, valuesAtOnce: rows / 4, hasSinks: sinks !== undefined };
+    return { type: dtype, dK, dV, heads, rows, valuesAtOnce: rows / 4, hasSinks: sinks !== undefined };
   });
   return forms.find((form) => bytesOf(form) <= workgroupBytes && lanesOf(form) <= maxLanes);
 }
@@ -109,16 +108,14 @@ function bytesOf(form: FlashForm): number {
 }
 
 /** Lanes that share a row's softmax. */
-function sharersOf({ perLane }: FlashForm): number {
-  return across / perLane;
-}
+const sharers = across / perLane;
 
 /**
  * Attention of a workgroup's rows in one pass over the cache, tile by tile. Keys and values pass through the workgroup's memory, where all
  * rows share them; scores do not leave it. A lane computes some rows at a few positions, then the same rows of a few elements.
  */
 function flashText(params: ParamsOf<"attention">, form: FlashForm): { readonly declarations: readonly string[]; readonly body: string } {
-  const { rows, perLane, heads, hasSinks } = form;
+  const { rows, heads, hasSinks } = form;
   const { softcap, alibi } = params;
   const vectors = range(Math.ceil(form.dV / (4 * across)));
   const declarations = [
@@ -233,7 +230,7 @@ function cacheText(name: string, position: string, at: string, form: FlashForm):
 
 /** Scores of the lane's rows and positions, `s<row>`. The next elements are on their way while these are multiplied. */
 function scoresText(form: FlashForm): readonly string[] {
-  const { rows, perLane, dK, heads } = form;
+  const { rows, dK, heads } = form;
   const lanes = lanesOf(form);
   const { width, zeros, vectors } = elementsOf(form);
   const keyVectors = (depthAtOnce * rows) / 4;
@@ -288,9 +285,8 @@ function scoresText(form: FlashForm): readonly string[] {
 
 /** Turns scores into weights, in the workgroup's memory: those of a position are neighbours. */
 function weightsText({ softcap, alibi }: ParamsOf<"attention">, form: FlashForm): readonly string[] {
-  const { rows, perLane, heads } = form;
+  const { rows, heads } = form;
   const stride = weightStride(form);
-  const sharers = sharersOf(form);
   const share = positionsAtOnce / sharers;
   const weight = `tiles[(share * ${share}u + i) * ${stride}u + row / 4u][row & 3u]`;
   return [
@@ -343,7 +339,7 @@ function weightsText({ softcap, alibi }: ParamsOf<"attention">, form: FlashForm)
 
 /** Adds the values of the tile's positions to the lane's sums, `o<row>_<vector>`. */
 function valuesText(form: FlashForm): readonly string[] {
-  const { perLane, dK, dV, valuesAtOnce } = form;
+  const { dK, dV, valuesAtOnce } = form;
   const lanes = lanesOf(form);
   const { width, zeros, vectors } = elementsOf(form);
   const stride = weightStride(form);

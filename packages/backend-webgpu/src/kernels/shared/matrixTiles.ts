@@ -24,8 +24,8 @@ export interface MatrixFunctions {
   load(side: "left" | "right", at: string, stride: number): string;
   /** Expression of `sums` plus the product of both matrices. */
   multiply(left: string, right: string, sums: string): string;
-  /** Statement that stores a matrix of results row by row from element `at` of `results` on. */
-  store(at: string, sums: string): string;
+  /** Statement that stores a matrix of results from element `at` of `results` on, whose rows are `stride` elements apart. */
+  store(at: string, sums: string, stride: number): string;
 }
 
 /** The functions of WGSL's experimental feature. */
@@ -39,7 +39,7 @@ function subgroupMatrixFunctions({ type, resultType, m, n, k }: SubgroupMatrixSh
     load: (side, at, stride) =>
       `subgroupMatrixLoad<${types[side]}, ${side === "left" ? "row" : "col"}_major>(&${side}Tile, ${at}, ${stride}u)`,
     multiply: (left, right, sums) => `subgroupMatrixMultiplyAccumulate(${left}, ${right}, ${sums})`,
-    store: (at, sums) => `subgroupMatrixStore<row_major>(&results, ${at}, ${sums}, ${n}u);`,
+    store: (at, sums, stride) => `subgroupMatrixStore<row_major>(&results, ${at}, ${sums}, ${stride}u);`,
   };
 }
 
@@ -59,6 +59,8 @@ export interface MatrixUnit {
   readonly shape: SubgroupMatrixShape;
   /** Lanes of a subgroup. */
   readonly subgroup: number;
+  /** Bytes of a workgroup's memory. */
+  readonly workgroupBytes: number;
   readonly functions: MatrixFunctions;
 }
 
@@ -67,6 +69,7 @@ const forms = {
   manyRows: { rows: 128, columns: 128, depth: 32, down: 2, across: 2 },
   wide: { rows: 128, columns: 128, depth: 64, down: 2, across: 4 },
   half: { rows: 64, columns: 128, depth: 64, down: 2, across: 2 },
+  quarter: { rows: 64, columns: 64, depth: 64, down: 2, across: 2 },
   small: { rows: 64, columns: 64, depth: 32, down: 2, across: 2 },
 } satisfies Readonly<Record<string, MatrixForm>>;
 
@@ -76,17 +79,20 @@ const enoughGroups = 100;
 /** From this number of tiles on, lanes with more results each are faster. */
 const manyGroups = 512;
 
+/** From this number of rows on, products are computed by matrices. */
+export const fewestHalved = 65;
+
 /** Elements between the rows of a tile, beyond the row: subgroups then read different banks. */
 const padding = 8;
 
 /** Products of a subgroup's matrices with halves, and sums of floats; undefined where a device has none. */
-export function matrixUnit({ subgroups, subgroupMatrices, f16 }: Capabilities): MatrixUnit | undefined {
+export function matrixUnit({ subgroups, subgroupMatrices, f16, workgroupBytes }: Capabilities): MatrixUnit | undefined {
   const shape = subgroupMatrices.find(({ type, resultType, m, n, k }) => {
     return type === "f16" && resultType === "f32" && [m, n, k].every((size) => size === 16);
   });
   // Lanes of a workgroup are divided by subgroups, so these must have one size.
   if (shape === undefined || !f16 || subgroups === undefined || subgroups.min !== subgroups.max) return undefined;
-  return { shape, subgroup: subgroups.max, functions: subgroupMatrixFunctions(shape) };
+  return { shape, subgroup: subgroups.max, workgroupBytes, functions: subgroupMatrixFunctions(shape) };
 }
 
 /** Whether products with a weight multiply matrices of halves: modes of activations other than "f32" permit to round both operands. */
@@ -120,9 +126,9 @@ function hasMatrixTile(dtype: DType, depth: number): boolean {
   return (dtype === "f16" || isQuantized(dtype)) && depth % forms.small.depth === 0;
 }
 
-/** Bytes of a workgroup's memory. */
-function bytesOf({ rows, columns, depth, down, across }: MatrixForm, { shape, functions }: MatrixUnit): number {
-  return functions.bytes * (rows + columns) * (depth + padding) + 4 * (rows + down * across * shape.m * shape.n);
+/** Bytes of a workgroup's memory for tiles, and `strip` matrices of results of each subgroup. */
+function bytesOf({ rows, columns, depth, down, across }: MatrixForm, { shape, functions }: MatrixUnit, strip: number): number {
+  return functions.bytes * (rows + columns) * (depth + padding) + 4 * strip * down * across * shape.m * shape.n;
 }
 
 /** The form for a product of `m` rows. */
@@ -130,28 +136,26 @@ function matrixForm(
   m: number,
   { depth, columns, dtype }: Pick<TileParts, "depth" | "columns" | "dtype">,
   unit: MatrixUnit,
-  limits: Capabilities,
+  { maxLanes }: Capabilities,
 ): MatrixForm {
   const fits = (form: MatrixForm): boolean =>
-    depth % form.depth === 0 && bytesOf(form, unit) <= limits.workgroupBytes && form.down * form.across * unit.subgroup <= limits.maxLanes;
+    depth % form.depth === 0 && bytesOf(form, unit, 1) <= unit.workgroupBytes && form.down * form.across * unit.subgroup <= maxLanes;
   const groups = (form: MatrixForm): number => Math.ceil(m / form.rows) * Math.ceil(columns / form.columns);
-  const order =
-    groups(forms.wide) < enoughGroups
-      ? [forms.half]
-      : groups(forms.wide) < manyGroups || dtype !== "f16"
-        ? [forms.wide, forms.half]
-        : [forms.manyRows];
-  return order.find(fits) ?? forms.small;
+  const hasMany = dtype === "f16" && groups(forms.wide) >= manyGroups;
+  const order = [...(hasMany ? [forms.manyRows] : []), forms.wide, forms.half];
+  return order.find((form) => groups(form) >= enoughGroups && fits(form)) ?? [forms.quarter].find(fits) ?? forms.small;
 }
 
 /** A tile of products of halves. `takes` are the numbers of rows of the runs that it computes. */
 export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, unit: MatrixUnit, takes: (m: number) => boolean): Dispatch {
   const { dtype, depth, store } = parts;
-  const { functions, shape, subgroup } = unit;
+  const { functions, shape, subgroup, workgroupBytes } = unit;
   const lanes = form.down * form.across * subgroup;
   const stride = form.depth + padding;
   const own = { rows: form.rows / form.down, columns: form.columns / form.across };
-  const results = range(own.rows / shape.m).flatMap((i) => range(own.columns / shape.n).map((j) => ({ i, j, name: `c${i}_${j}` })));
+  const perRow = own.columns / shape.n;
+  const strip = [4, 2].find((count) => perRow % count === 0 && bytesOf(form, unit, count) <= workgroupBytes) ?? 1;
+  const results = range(own.rows / shape.m).flatMap((i) => range(perRow).map((j) => `c${i}_${j}`));
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const moves = [...rowMoves(form, lanes, functions), ...columnMoves(k, dtype, form, lanes, functions)];
   const body = [
@@ -160,8 +164,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
     `let i0 = group % down * ${form.rows}u; let j0 = group / down * ${form.columns}u;`,
     `let subgroup = lane / ${subgroup}u;`,
     `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
-    `for (var i = lane; i < ${form.rows}u; i += ${lanes}u) { factors[i] = ${factorText("halves", "min(i0 + i, p.m - 1u)")}; }`,
-    ...results.map(({ name }) => `var ${name} = ${functions.zeros};`),
+    ...results.map((name) => `var ${name} = ${functions.zeros};`),
     `for (var step = 0u; step < p.k / ${form.depth}u; step++) {`,
     ...moves.flatMap(({ read }) => read),
     "workgroupBarrier();",
@@ -169,7 +172,10 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
     "workgroupBarrier();",
     ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own, stride, unit)),
     "}",
-    ...results.flatMap(({ i, j, name }) => storedText(name, `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit)),
+    ...range(results.length / strip).flatMap((part) => {
+      const [i, j] = [Math.floor((part * strip) / perRow), (part * strip) % perRow];
+      return storedText(results.slice(part * strip, (part + 1) * strip), `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit);
+    }),
   ];
   return defineDispatch({
     bindings: [halves, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
@@ -181,8 +187,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
       ...store.declarations,
       `var<workgroup> leftTile: array<${functions.element}, ${form.rows * stride}>;`,
       `var<workgroup> rightTile: array<${functions.element}, ${form.columns * stride}>;`,
-      `var<workgroup> factors: array<f32, ${form.rows}>;`,
-      `var<workgroup> results: array<f32, ${form.down * form.across * shape.m * shape.n}>;`,
+      `var<workgroup> results: array<f32, ${strip * form.down * form.across * shape.m * shape.n}>;`,
     ],
     body: body.join("\n"),
     sizeIn(dims) {
@@ -287,15 +292,16 @@ function multiplied(
   ];
 }
 
-/** Stores the results of a matrix, which pass through memory of the subgroup's own. */
-function storedText(name: string, row: string, column: string, { functions, shape, subgroup }: MatrixUnit): readonly string[] {
-  const count = shape.m * shape.n;
+/** Stores neighbouring matrices of results, which pass through memory of the subgroup's own. */
+function storedText(names: readonly string[], row: string, column: string, { functions, shape, subgroup }: MatrixUnit): readonly string[] {
+  const width = names.length * shape.n;
+  const count = shape.m * width;
   return [
-    functions.store(`subgroup * ${count}u`, name),
+    ...names.map((name, j) => functions.store(`subgroup * ${count}u + ${j * shape.n}u`, name, width)),
     "workgroupBarrier();",
     `for (var e = lane % ${subgroup}u; e < ${count}u; e += ${subgroup}u) {`,
-    `let at = ${row} + e / ${shape.n}u; let i = i0 + at; let j = j0 + ${column} + e % ${shape.n}u;`,
-    `if (i < p.m && j < p.n) { store(i * p.n + j, results[subgroup * ${count}u + e] * factors[at]); }`,
+    `let i = i0 + ${row} + e / ${width}u; let j = j0 + ${column} + e % ${width}u;`,
+    `if (i < p.m && j < p.n) { store(i * p.n + j, results[subgroup * ${count}u + e] * ${factorText("halves", "i")}); }`,
     "}",
     "workgroupBarrier();",
   ];

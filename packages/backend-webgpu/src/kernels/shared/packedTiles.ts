@@ -7,11 +7,14 @@ import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
 import { rowElement } from "./weights.ts";
 
+/** Rows of a lane. */
+const perLane = 8;
+
 /**
  * A tile that multiplies codes with codes. Half of the lanes read a unit of a column each, the others a unit of a row. All pass through
  * workgroup memory as three quads: 32 codes, then the scales and offsets of the column, or the step and sums of the row.
  */
-export function packedTileText(dtype: DType, perLane: 4 | 8): TileText {
+export function packedTileText(dtype: DType): TileText {
   const rows = 16 * perLane;
   const stride = columns + rows;
   const results = resultNames(perLane);
@@ -36,7 +39,7 @@ export function packedTileText(dtype: DType, perLane: 4 | 8): TileText {
       .map((q) => `tiles[${q * stride}u + lane] = v${q};`)
       .join(" ")} }`,
     "workgroupBarrier();",
-    ...[0, 1].flatMap((j) => computeText(perLane, stride, j, halves, hasOffsets)),
+    ...[0, 1].flatMap((j) => computeText(stride, j, halves, hasOffsets)),
     "}",
     ...storeText(results),
   ];
@@ -62,7 +65,7 @@ function columnText(
 }
 
 /** Adds the products of four of the lane's columns, in half `j` of the tile, with all of its rows. */
-function computeText(perLane: number, stride: number, j: number, halves: number, hasOffsets: boolean): readonly string[] {
+function computeText(stride: number, j: number, halves: number, hasOffsets: boolean): readonly string[] {
   const four = range(4);
   const columnAt = (q: number, c: number): string => `tiles[${q * stride + 64 * j + c}u + tx * 4u]`;
   const across = (part: string): string => `vec4f(${four.map((c) => `s${c}.${part}`).join(", ")})`;

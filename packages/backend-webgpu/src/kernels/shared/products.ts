@@ -5,13 +5,13 @@ import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
-import { columnProducts, mostByColumns } from "./columnProducts.ts";
+import { columnProducts } from "./columnProducts.ts";
 import { denseProducts } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
-import { matrixProducts } from "./matrixTiles.ts";
+import { fewestHalved, matrixProducts } from "./matrixTiles.ts";
 import { fewestTiled, type RowCounts, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
-import { hasTileProduct, type TileParts, tileProducts } from "./tileProducts.ts";
+import { hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
 
 /** The rows that a product reads. */
@@ -72,11 +72,13 @@ function severalRows(
   halves: Binding | undefined,
   capabilities: Capabilities,
 ): readonly Dispatch[] {
-  const byColumns = { least: fewestTiled, most: mostByColumns };
-  const forMany = { least: Math.max(least, mostByColumns + 1), most };
+  const fewest = Math.max(least, fewestTiled);
+  const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= fewestHalved);
   return [
-    ...(least <= mostByColumns ? [columnProducts(parts, byColumns, capabilities)] : []),
-    ...(halves === undefined ? tileProducts(parts, forMany) : matrixProducts(parts, forMany, halves, capabilities)),
+    ...(isTiled(fewest) ? [] : columnProducts(parts, { least: fewest, most }, capabilities, (m) => !isTiled(m))),
+    ...(halves === undefined
+      ? tileProducts(parts, most)
+      : matrixProducts(parts, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities)),
   ];
 }
 

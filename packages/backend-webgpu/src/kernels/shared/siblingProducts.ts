@@ -11,10 +11,9 @@ import {
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
-import { mostByColumns } from "./columnProducts.ts";
 import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { readsHalves } from "./matrixTiles.ts";
+import { fewestHalved, readsHalves } from "./matrixTiles.ts";
 import { type Left, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
@@ -133,14 +132,14 @@ function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resourc
     const depth = a.shape.at(-1);
     return typeof depth === "number" && readsHalves(product.weight.dtype, depth, product.params, capabilities);
   };
-  const halvedForms = rowCounts(a).most <= mostByColumns ? [] : products.filter(isHalved).map(formIndex);
+  const halvedForms = rowCounts(a).most < fewestHalved ? [] : products.filter(isHalved).map(formIndex);
   const halves = lefts.map((_, i): Binding | undefined => {
     if (!halvedForms.includes(i)) return undefined;
     return { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
   });
   const halvings = lefts.flatMap((left, i) => {
     const y = halves[i];
-    return y === undefined ? [] : [halfRowsDispatch(a, left, y, mostByColumns + 1)];
+    return y === undefined ? [] : [halfRowsDispatch(a, left, y, fewestHalved)];
   });
   const leftOf = (product: SiblingProduct): Left => {
     const [i, isRead] = [formIndex(product), isHalved(product)];

@@ -5,7 +5,6 @@ import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
-import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
 import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
@@ -33,19 +32,33 @@ export interface TileParts {
   rowsIn(dims: DimValues): number;
 }
 
-/** Dispatches for runs of at least `least` rows, of which there are at most `most`. */
-export function tileProducts(parts: TileParts, { least, most }: RowCounts): readonly Dispatch[] {
-  if (most < least) return [];
-  const largeTiles = (m: number): number => Math.ceil(m / 128) * Math.ceil(parts.columns / columns);
-  const isLarge = (m: number): boolean => m >= 128 && largeTiles(m) >= enoughTiles;
-  return [tileDispatch(parts, 4, (m) => m >= least && !isLarge(m)), ...(isLarge(most) ? [tileDispatch(parts, 8, isLarge)] : [])];
+/** From this number of rows on, tiles of floats are faster than lanes with columns of their own. */
+const fewestInTiles = 65;
+
+/** Whether tiles are the fastest form for `m` rows. Lanes with columns of their own are as fast for packed integers as tiles of 64 rows. */
+export function hasTiles({ isPacked, columns: n }: Pick<TileParts, "isPacked" | "columns">, m: number): boolean {
+  return isPacked ? isLarge(n, m) : m >= fewestInTiles;
+}
+
+function isLarge(n: number, m: number): boolean {
+  return m >= 128 && Math.ceil(m / 128) * Math.ceil(n / columns) >= enoughTiles;
+}
+
+/** Dispatches for runs of up to `most` rows for which {@link hasTiles} is true. */
+export function tileProducts(parts: TileParts, most: number): readonly Dispatch[] {
+  const { columns: n } = parts;
+  const isSmall = (m: number): boolean => hasTiles(parts, m) && !isLarge(n, m);
+  return [
+    ...(!parts.isPacked && most >= fewestInTiles ? [tileDispatch(parts, 4, isSmall)] : []),
+    ...(isLarge(n, most) ? [tileDispatch(parts, 8, (m) => isLarge(n, m))] : []),
+  ];
 }
 
 /** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
 function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
   const { left, isPacked, dtype, depth, store } = parts;
   const rows = 16 * perLane;
-  const text = (isPacked ? packedTileText : tileText)(dtype, perLane);
+  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane);
   return defineDispatch({
     bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
     uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
