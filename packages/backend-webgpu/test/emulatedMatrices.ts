@@ -25,21 +25,19 @@ fn multiplied(lane: u32, left: vec2u, right: vec2u, before: Sums) -> Sums {
   }
   return sums;
 }
-fn storeMatrix(lane: u32, at: u32, stride: u32, sums: Sums) {
+fn storeMatrix(lane: u32, at: u32, sums: Sums) {
   var own = sums;
-  let start = at + lane % ${lanes}u / 2u * stride + lane % 2u * ${perLane}u;
-  for (var n = 0u; n < ${perLane}u; n++) { results[start + n] = own[n]; }
+  for (var n = 0u; n < ${perLane}u; n++) { results[at + lane % ${lanes}u * ${perLane}u + n] = own[n]; }
 }`,
   ],
   zeros: "Sums()",
   load: (_side, at, stride) => `vec2u(${at}, ${stride}u)`,
   multiply: (left, right, sums) => `multiplied(lane, ${left}, ${right}, ${sums})`,
-  store: (at, sums, stride) => `storeMatrix(lane, ${at}, ${stride}u, ${sums});`,
+  store: (at, sums) => `storeMatrix(lane, ${at}, ${sums});`,
 };
 
 export const emulatedUnit: MatrixUnit = {
   shape: { type: "f16", resultType: "f32", m: size, n: size, k: size },
   subgroup: lanes,
-  workgroupBytes: 2 ** 14,
   functions,
 };

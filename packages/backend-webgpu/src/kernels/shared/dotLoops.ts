@@ -122,25 +122,28 @@ function exactLoop(
   const perPart = weights / 4 / parts;
   for (const part of range(parts)) {
     k.lines.push("{");
-    for (const { j, c, vectors } of loaded) {
-      const own = vectors.slice(part * perPart, (part + 1) * perPart);
-      k.lines.push(...own.map((vector, i) => `let w${j}_${c}_${i} = ${vector};`));
-    }
     for (const t of range(rows)) {
-      const elements = range(perPart).map((i) => `x${i}`);
       k.lines.push(
-        "{",
-        ...elements.map((x, i) => `let ${x} = ${quadAt(a, `row${t} * (p.k / 4u) + u * ${weights / 4}u + ${part * perPart + i}u`)};`),
-        ...(needsTotals ? [`let total = dot(${elements.join(" + ")}, vec4f(1));`] : []),
+        ...range(perPart).map(
+          (i) => `let x${t}_${i} = ${quadAt(a, `row${t} * (p.k / 4u) + u * ${weights / 4}u + ${part * perPart + i}u`)};`,
+        ),
       );
-      for (const { j, c, scales, offsets } of loaded) {
-        const dots = elements.map((x, i) => `dot(w${j}_${c}_${i}, ${x})`).join(" + ");
+      if (needsTotals)
+        k.lines.push(
+          `let total${t} = dot(${range(perPart)
+            .map((i) => `x${t}_${i}`)
+            .join(" + ")}, vec4f(1));`,
+        );
+    }
+    for (const { j, c, vectors, scales, offsets } of loaded) {
+      const own = vectors.slice(part * perPart, (part + 1) * perPart);
+      for (const t of range(rows)) {
+        const dots = own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
         const scale = scales[scales.length === 1 ? 0 : part];
         const offset = offsets[offsets.length === 1 ? 0 : part];
         const scaled = scale === undefined ? dots : `${scale} * (${dots})`;
-        k.lines.push(`sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total`};`);
+        k.lines.push(`sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`);
       }
-      k.lines.push("}");
     }
     k.lines.push("}");
   }

@@ -24,8 +24,8 @@ export interface MatrixFunctions {
   load(side: "left" | "right", at: string, stride: number): string;
   /** Expression of `sums` plus the product of both matrices. */
   multiply(left: string, right: string, sums: string): string;
-  /** Statement that stores a matrix of results from element `at` of `results` on, whose rows are `stride` elements apart. */
-  store(at: string, sums: string, stride: number): string;
+  /** Statement that stores a matrix of results row by row from element `at` of `results` on. */
+  store(at: string, sums: string): string;
 }
 
 /** The functions of WGSL's experimental feature. */
@@ -39,7 +39,7 @@ function subgroupMatrixFunctions({ type, resultType, m, n, k }: SubgroupMatrixSh
     load: (side, at, stride) =>
       `subgroupMatrixLoad<${types[side]}, ${side === "left" ? "row" : "col"}_major>(&${side}Tile, ${at}, ${stride}u)`,
     multiply: (left, right, sums) => `subgroupMatrixMultiplyAccumulate(${left}, ${right}, ${sums})`,
-    store: (at, sums, stride) => `subgroupMatrixStore<row_major>(&results, ${at}, ${sums}, ${stride}u);`,
+    store: (at, sums) => `subgroupMatrixStore<row_major>(&results, ${at}, ${sums}, ${n}u);`,
   };
 }
 
@@ -59,8 +59,6 @@ export interface MatrixUnit {
   readonly shape: SubgroupMatrixShape;
   /** Lanes of a subgroup. */
   readonly subgroup: number;
-  /** Bytes of a workgroup's memory. */
-  readonly workgroupBytes: number;
   readonly functions: MatrixFunctions;
 }
 
@@ -86,13 +84,13 @@ export const fewestHalved = 65;
 const padding = 8;
 
 /** Products of a subgroup's matrices with halves, and sums of floats; undefined where a device has none. */
-export function matrixUnit({ subgroups, subgroupMatrices, f16, workgroupBytes }: Capabilities): MatrixUnit | undefined {
+export function matrixUnit({ subgroups, subgroupMatrices, f16 }: Capabilities): MatrixUnit | undefined {
   const shape = subgroupMatrices.find(({ type, resultType, m, n, k }) => {
     return type === "f16" && resultType === "f32" && [m, n, k].every((size) => size === 16);
   });
   // Lanes of a workgroup are divided by subgroups, so these must have one size.
   if (shape === undefined || !f16 || subgroups === undefined || subgroups.min !== subgroups.max) return undefined;
-  return { shape, subgroup: subgroups.max, workgroupBytes, functions: subgroupMatrixFunctions(shape) };
+  return { shape, subgroup: subgroups.max, functions: subgroupMatrixFunctions(shape) };
 }
 
 /** Whether products with a weight multiply matrices of halves: modes of activations other than "f32" permit to round both operands. */
@@ -126,9 +124,9 @@ function hasMatrixTile(dtype: DType, depth: number): boolean {
   return (dtype === "f16" || isQuantized(dtype)) && depth % forms.small.depth === 0;
 }
 
-/** Bytes of a workgroup's memory for tiles, and `strip` matrices of results of each subgroup. */
-function bytesOf({ rows, columns, depth, down, across }: MatrixForm, { shape, functions }: MatrixUnit, strip: number): number {
-  return functions.bytes * (rows + columns) * (depth + padding) + 4 * strip * down * across * shape.m * shape.n;
+/** Bytes of a workgroup's memory. */
+function bytesOf({ rows, columns, depth, down, across }: MatrixForm, { shape, functions }: MatrixUnit): number {
+  return functions.bytes * (rows + columns) * (depth + padding) + 4 * down * across * shape.m * shape.n;
 }
 
 /** The form for a product of `m` rows. */
@@ -136,10 +134,10 @@ function matrixForm(
   m: number,
   { depth, columns, dtype }: Pick<TileParts, "depth" | "columns" | "dtype">,
   unit: MatrixUnit,
-  { maxLanes }: Capabilities,
+  { maxLanes, workgroupBytes }: Capabilities,
 ): MatrixForm {
   const fits = (form: MatrixForm): boolean =>
-    depth % form.depth === 0 && bytesOf(form, unit, 1) <= unit.workgroupBytes && form.down * form.across * unit.subgroup <= maxLanes;
+    depth % form.depth === 0 && bytesOf(form, unit) <= workgroupBytes && form.down * form.across * unit.subgroup <= maxLanes;
   const groups = (form: MatrixForm): number => Math.ceil(m / form.rows) * Math.ceil(columns / form.columns);
   const hasMany = dtype === "f16" && groups(forms.wide) >= manyGroups;
   const order = [...(hasMany ? [forms.manyRows] : []), forms.wide, forms.half];
@@ -149,13 +147,11 @@ function matrixForm(
 /** A tile of products of halves. `takes` are the numbers of rows of the runs that it computes. */
 export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, unit: MatrixUnit, takes: (m: number) => boolean): Dispatch {
   const { dtype, depth, store } = parts;
-  const { functions, shape, subgroup, workgroupBytes } = unit;
+  const { functions, shape, subgroup } = unit;
   const lanes = form.down * form.across * subgroup;
   const stride = form.depth + padding;
   const own = { rows: form.rows / form.down, columns: form.columns / form.across };
-  const perRow = own.columns / shape.n;
-  const strip = [4, 2].find((count) => perRow % count === 0 && bytesOf(form, unit, count) <= workgroupBytes) ?? 1;
-  const results = range(own.rows / shape.m).flatMap((i) => range(perRow).map((j) => `c${i}_${j}`));
+  const results = range(own.rows / shape.m).flatMap((i) => range(own.columns / shape.n).map((j) => ({ i, j, name: `c${i}_${j}` })));
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const moves = [...rowMoves(form, lanes, functions), ...columnMoves(k, dtype, form, lanes, functions)];
   const body = [
@@ -164,7 +160,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
     `let i0 = group % down * ${form.rows}u; let j0 = group / down * ${form.columns}u;`,
     `let subgroup = lane / ${subgroup}u;`,
     `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
-    ...results.map((name) => `var ${name} = ${functions.zeros};`),
+    ...results.map(({ name }) => `var ${name} = ${functions.zeros};`),
     `for (var step = 0u; step < p.k / ${form.depth}u; step++) {`,
     ...moves.flatMap(({ read }) => read),
     "workgroupBarrier();",
@@ -172,10 +168,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
     "workgroupBarrier();",
     ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own, stride, unit)),
     "}",
-    ...range(results.length / strip).flatMap((part) => {
-      const [i, j] = [Math.floor((part * strip) / perRow), (part * strip) % perRow];
-      return storedText(results.slice(part * strip, (part + 1) * strip), `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit);
-    }),
+    ...results.flatMap(({ i, j, name }) => storedText(name, `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit)),
   ];
   return defineDispatch({
     bindings: [halves, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
@@ -187,7 +180,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
       ...store.declarations,
       `var<workgroup> leftTile: array<${functions.element}, ${form.rows * stride}>;`,
       `var<workgroup> rightTile: array<${functions.element}, ${form.columns * stride}>;`,
-      `var<workgroup> results: array<f32, ${strip * form.down * form.across * shape.m * shape.n}>;`,
+      `var<workgroup> results: array<f32, ${form.down * form.across * shape.m * shape.n}>;`,
     ],
     body: body.join("\n"),
     sizeIn(dims) {
@@ -292,15 +285,14 @@ function multiplied(
   ];
 }
 
-/** Stores neighbouring matrices of results, which pass through memory of the subgroup's own. */
-function storedText(names: readonly string[], row: string, column: string, { functions, shape, subgroup }: MatrixUnit): readonly string[] {
-  const width = names.length * shape.n;
-  const count = shape.m * width;
+/** Stores the results of a matrix, which pass through memory of the subgroup's own. */
+function storedText(name: string, row: string, column: string, { functions, shape, subgroup }: MatrixUnit): readonly string[] {
+  const count = shape.m * shape.n;
   return [
-    ...names.map((name, j) => functions.store(`subgroup * ${count}u + ${j * shape.n}u`, name, width)),
+    functions.store(`subgroup * ${count}u`, name),
     "workgroupBarrier();",
     `for (var e = lane % ${subgroup}u; e < ${count}u; e += ${subgroup}u) {`,
-    `let i = i0 + ${row} + e / ${width}u; let j = j0 + ${column} + e % ${width}u;`,
+    `let i = i0 + ${row} + e / ${shape.n}u; let j = j0 + ${column} + e % ${shape.n}u;`,
     `if (i < p.m && j < p.n) { store(i * p.n + j, results[subgroup * ${count}u + e] * ${factorText("halves", "i")}); }`,
     "}",
     "workgroupBarrier();",
