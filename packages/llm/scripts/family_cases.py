@@ -348,3 +348,9 @@ CASES += [
     Case("rwkv7", "rwkv7", {**RWKV, "token_shift_count": 2}, norm="layer", kv_heads=None, width=128),
     Case("arwkv7", "arwkv7", {**RWKV, "token_shift_count": 1}, ["time_mix_ln.weight", "time_mix_ln.bias", "time_mix_g1.weight", "time_mix_g2.weight"], kv_heads=None, width=128),
 ]
+CASES += [
+    Case("laguna", "laguna", {**LISTED, **EXPERTS, "leading_dense_block_count": 1, "expert_shared_feed_forward_length": 20, "expert_weights_norm": True, "attention.sliding_window": 4, "rope.dimension_count": 4, "rope.dimension_count_swa": 8, "rope.freq_base_swa": 500.0}, heads=[4, 8, 8, 8, 4], kv_heads=2, layers=5),
+    Case("talkie", "talkie", {"logit_scale": 0.5}, kv_heads=4),
+    Case("muse-glimmer", "muse-glimmer", {"attention.sliding_window": 4, "logit_scale": 0.5, "final_logit_softcapping": 20.0, "rope.freq_base_swa": 500.0}, layers=4),
+    Case("hunyuan_vl", "hunyuan_vl", {"rope.scaling.alpha": 3.0, "rope.dimension_sections": [2, 1, 1, 0]}),
+]

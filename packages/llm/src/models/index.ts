@@ -63,6 +63,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   grok: () => import("./families/grok.ts"),
   "hunyuan-dense": () => import("./families/hunyuanDense.ts"),
   "hunyuan-moe": () => import("./families/hunyuanMoe.ts"),
+  hunyuan_vl: () => import("./families/hunyuanVl.ts"),
   hy_v3: variant("hy_v3"),
   internlm2: variant("internlm2"),
   jais: variant("jais"),
@@ -70,6 +71,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   jamba: () => import("./families/jamba.ts"),
   "jina-bert-v3": () => import("./families/jinaBertV3.ts"),
   "kimi-linear": () => import("./families/kimiLinear.ts"),
+  laguna: () => import("./families/laguna.ts"),
   lfm2: () => import("./families/lfm2.ts"),
   lfm2moe: () => import("./families/lfm2moe.ts"),
   llama: () => import("./families/llama.ts"),
@@ -84,6 +86,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   "minimax-m2": variant("minimax-m2"),
   mistral3: () => import("./families/mistral3.ts"),
   mpt: () => import("./families/mpt.ts"),
+  "muse-glimmer": () => import("./families/museGlimmer.ts"),
   nemotron: variant("nemotron"),
   nemotron_h: () => import("./families/nemotronH.ts"),
   nemotron_h_moe: () => import("./families/nemotronH.ts"),
@@ -123,6 +126,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   stablelm: variant("stablelm"),
   starcoder: () => import("./families/gpt2.ts"),
   starcoder2: variant("starcoder2"),
+  talkie: () => import("./families/talkie.ts"),
   xverse: variant("xverse"),
 };
 

@@ -14,12 +14,18 @@ export const family: Family = (file) => hunyuan(file, { ropeType: "neox" });
 export interface HunyuanTraits {
   readonly ropeType: RopeType;
   readonly experts?: ExpertsOptions;
+  /** Factor of the rope's base, by the elements of a key. Default 1. */
+  readonly baseFactor?: (size: number) => number;
 }
 
 /** The model of a file in Hunyuan's form: queries and keys are normalised after they are rotated. */
-export async function hunyuan(file: MetadataReader, { ropeType, ...options }: HunyuanTraits): Promise<ModelDescription> {
+export async function hunyuan(
+  file: MetadataReader,
+  { ropeType, baseFactor = () => 1, ...options }: HunyuanTraits,
+): Promise<ModelDescription> {
   const config = readConfig(file);
-  const rope = readRope(file, ropeType, config);
+  const plainRope = readRope(file, ropeType, config);
+  const rope = { ...plainRope, base: plainRope.base * baseFactor(config.keyLength) };
   const feedForward = await openFeedForward(file, options);
   return {
     config,
