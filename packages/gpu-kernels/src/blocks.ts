@@ -67,17 +67,22 @@ export class Block {
   scaleAndMinimum(group: U32): readonly [scale: U32, minimum: U32] {
     const { k } = this;
     const place = k.and(group, 3);
-    return this.sixBits(group, [this.byte(k.add(place, 4)), this.byte(k.add(place, 8)), this.byte(k.add(place, 12))]);
+    const [scale, minimum] = this.sixBits(group, [this.byte(k.add(place, 4)), this.byte(k.add(place, 8)), this.byte(k.add(place, 12))]);
+    return [k.and(scale, 63), k.and(minimum, 63)];
   }
 
-  /** {@link scaleAndMinimum} from the three bytes that hold their bits: byte `group & 3` of each four. */
+  /**
+   * {@link scaleAndMinimum} from the bytes that hold their bits, byte `group & 3` of each four, in the lowest six bits. If the words' next
+   * byte is that of the next group, so is the results' next one.
+   */
   sixBits(group: U32, [low, middle, high]: readonly [U32, U32, U32]): readonly [scale: U32, minimum: U32] {
     const { k } = this;
     const isFirst = k.compare("lt", group, 4);
-    const top = (byte: U32): U32 => k.and(k.shiftRight(byte, 2), 0x30);
+    const top = (bytes: U32): U32 => k.and(k.shiftRight(bytes, 2), 0x3030);
+    const nibbles = (bytes: U32): U32 => k.and(bytes, 0x0f0f);
     return [
-      k.select(isFirst, k.and(low, 63), k.or(k.and(high, 15), top(low))),
-      k.select(isFirst, k.and(middle, 63), k.or(k.shiftRight(high, 4), top(middle))),
+      k.select(isFirst, low, k.or(nibbles(high), top(low))),
+      k.select(isFirst, middle, k.or(nibbles(k.shiftRight(high, 4)), top(middle))),
     ];
   }
 }

@@ -146,9 +146,9 @@ export interface Emitter {
 
   /**
    * Calls `body` for {@link neighbourCount} places after each of `firsts`, which are multiples of it. Elements that it reads or stores at these
-   * indices, outside of control flow, are read and stored at once. Absent where lanes access memory element by element.
+   * indices, outside of control flow, are read and stored at once.
    */
-  neighbours?(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void;
+  neighbours(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void;
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
   /** Waits for every lane of the group. Not allowed in control flow in which lanes may diverge. */

@@ -130,18 +130,19 @@ function shiftOf(k: Emitter, half: U32 | number, bits: number): U32 | number {
   return typeof half === "number" ? half * bits : k.mul(half, bits);
 }
 
-/** Scales and offsets of q4_K and q5_K, from the first 16 bytes of the block. */
-function affine(block: UnitBlock): (unit: U32) => Required<Pick<Unit, "scales" | "offsets">> {
+/** Scales and offsets of a pair of units of q4_K and q5_K, from the first 16 bytes of the block: both units' are decoded at once. */
+function affine(block: UnitBlock, pair: U32): (half: U32 | number) => Required<Pick<Unit, "scales" | "offsets">> {
   const { k } = block;
   const [first, ...packed] = tupleOf(block.words(0, 4), 4);
   const [d, dmin] = [k.fromHalf(k.and(first, 0xffff)), k.fromHalf(k.shiftRight(first, 16))];
-  return (unit) => {
-    const place = k.shiftLeft(k.and(unit, 3), 3);
-    const [scale, minimum] = block.sixBits(
-      unit,
-      mapTuple(packed, (word) => k.and(k.shiftRight(word, place), 0xff)),
-    );
-    return { scales: [block.times(d, scale)], offsets: [k.neg(block.times(dmin, minimum))] };
+  const place = k.shiftLeft(k.and(pair, 1), 4);
+  const [scales, minima] = block.sixBits(
+    k.shiftLeft(pair, 1),
+    mapTuple(packed, (word) => k.shiftRight(word, place)),
+  );
+  return (half) => {
+    const of = (bytes: U32): U32 => k.and(half === 0 ? bytes : k.shiftRight(bytes, shiftOf(k, half, 8)), 63);
+    return { scales: [block.times(d, of(scales))], offsets: [k.neg(block.times(dmin, of(minima)))] };
   };
 }
 
@@ -258,17 +259,17 @@ const pairReaders: Readonly<Partial<Record<BlockType, PairReader>>> = {
   q4_K: {
     distance: 0,
     read: (block, pair) => {
-      const [scales, nibbles] = [affine(block), sharedNibbles(block, pair, 16)];
-      return (half, unit) => ({ words: block.codes(nibbles, shiftOf(block.k, half, 4), 4), ...scales(unit) });
+      const [scales, nibbles] = [affine(block, pair), sharedNibbles(block, pair, 16)];
+      return (half) => ({ words: block.codes(nibbles, shiftOf(block.k, half, 4), 4), ...scales(half) });
     },
   },
   q5_K: {
     distance: 0,
     read: (block, pair) => {
-      const [scales, nibbles, fifths] = [affine(block), sharedNibbles(block, pair, 48), block.words(16, 8)];
+      const [scales, nibbles, fifths] = [affine(block, pair), sharedNibbles(block, pair, 48), block.words(16, 8)];
       return (half, unit) => {
         const low = block.codes(nibbles, shiftOf(block.k, half, 4), 4);
-        return { words: block.joined(low, block.codes(fifths, unit, 1), 4), ...scales(unit) };
+        return { words: block.joined(low, block.codes(fifths, unit, 1), 4), ...scales(half) };
       };
     },
   },

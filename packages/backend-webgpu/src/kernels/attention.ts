@@ -6,7 +6,7 @@ import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wg
 import { type AttentionCall, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./shared/attentionScores.ts";
 import { flashAttention, flashFormOf, flashGroups } from "./shared/flashAttention.ts";
 import type { Binding, Dispatch, ElementType, KernelOf } from "./shared/kernel.ts";
-import { extent, maximum } from "./shared/shape.ts";
+import { extent, maximum, range } from "./shared/shape.ts";
 import { headsAtOnce, type SharedForm, sharedLanes, sharedText, sharedType } from "./shared/sharedAttention.ts";
 
 /** Lanes of a workgroup, and cached positions that it looks at together. */
@@ -347,7 +347,7 @@ function join(call: AttentionCall, { parts, apart, takes }: Shares): Dispatch {
     bindings: [shares, ...(sinks === undefined ? [] : [input("sinks", 6)]), output("y")],
     uniforms: { heads: "u32" },
     lanes: joinLanes,
-    declarations: [unseen, `var<workgroup> tops: array<vec2f, ${parts}>;`],
+    declarations: [unseen, `var<workgroup> tops: array<vec2f, ${parts}>;`, `var<workgroup> weights: array<f32, ${parts}>;`],
     body: `
       let start = group * ${parts * (dV + 2)}u;
       if (lane < ${parts}u) {
@@ -357,14 +357,16 @@ function join(call: AttentionCall, { parts, apart, takes }: Shares): Dispatch {
       workgroupBarrier();
       var m = ${sink ?? "unseen"};
       for (var i = 0u; i < ${parts}u; i++) { m = max(m, tops[i].x); }
+      if (lane < ${parts}u) { weights[lane] = exp(tops[lane].x - m); }
+      workgroupBarrier();
       var total = ${sink === undefined ? "0.0" : `exp(${sink} - m)`};
-      for (var i = 0u; i < ${parts}u; i++) { total += exp(tops[i].x - m) * tops[i].y; }
+      for (var i = 0u; i < ${parts}u; i++) { total += weights[i] * tops[i].y; }
       for (var d = lane; d < ${dV}u; d += ${joinLanes}u) {
         var sum = 0.0;
-        for (var i = 0u; i < ${parts}u; i++) {
-          // A share without weights has no sum.
-          if (tops[i].y > 0.0) { sum += exp(tops[i].x - m) * shares[start + i * ${dV + 2}u + d]; }
-        }
+        // A share without weights has no sum.
+        ${range(parts)
+          .map((i) => `sum += select(0.0, weights[${i}] * shares[start + ${i * (dV + 2)}u + d], tops[${i}].y > 0.0);`)
+          .join("\n")}
         y[group * ${dV}u + d] = select(0.0, sum / total, total > 0.0);
       }
     `,
@@ -375,4 +377,4 @@ function join(call: AttentionCall, { parts, apart, takes }: Shares): Dispatch {
   });
 }
 
-const joinLanes = 64;
+const joinLanes = 128;

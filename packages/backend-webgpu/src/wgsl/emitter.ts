@@ -8,6 +8,7 @@ import {
   type I32,
   loadBlockWeights,
   type NumberType,
+  neighbourCount,
   type Reducer,
   type SharedArray,
   type U32,
@@ -51,7 +52,7 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
 export interface EmitterOptions {
   /** Arguments that are arrays of vec4u. */
   readonly quads?: ReadonlySet<string>;
-  /** Arguments of f32 that are arrays of vec4f. */
+  /** Arguments of f32 or i32 that are arrays of vectors of four. */
   readonly vectors?: ReadonlySet<string>;
   /** Lanes that exchange values in registers, a power of two: see {@link subgroupLanes}. Default 1. */
   readonly subgroup?: number;
@@ -67,8 +68,14 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly #quads: ReadonlySet<string>;
   readonly #vectors: ReadonlySet<string>;
   readonly #subgroup: number;
-  /** Elements that {@link loadAhead} has read: expressions by argument and index. */
+  /** Arguments of f32 or i32 of which {@link neighbours} reads or writes vectors, where they are arrays of these. */
+  readonly wide: Set<string> = new Set();
+  /** Elements that were read as parts of vectors: expressions by argument and index. */
   readonly #loaded = new Map<string, string>();
+  /** The indices of {@link neighbours} by the first one of their vector, and that by each. */
+  readonly #places = new Map<string, readonly U32[]>();
+  /** Elements of vectors that are stored once all are known, by argument and first index. */
+  readonly #stored = new Map<string, readonly string[]>();
   #arrays = 0;
 
   /** `dtypes` are those of the arguments, `lanes` the size of the workgroup. */
@@ -88,10 +95,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   load(name: string, index: U32 | number): F32 {
     const at = this.operand("u32", index);
     const dtype = this.#dtypeOf(name);
-    const known = this.#loaded.get(`${name} ${at}`);
-    if (known !== undefined) return this.define("f32", known);
-    if (this.#vectors.has(name)) return this.define("f32", `${name}[${at} >> 2u][${at} & 3u]`);
-    if (dtype === "f32") return this.define("f32", `${name}[${at}]`);
+    if (dtype === "f32") return this.define("f32", this.#elementText(name, at));
     return this.call("f32", `load_${name}(${at})`, loader(name, dtype));
   }
 
@@ -142,7 +146,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   }
 
   loadInteger(name: string, index: U32 | number): I32 {
-    return this.define("i32", `${name}[${this.operand("u32", index)}]`);
+    return this.define("i32", this.#elementText(name, this.operand("u32", index)));
   }
 
   loadBits(name: string, index: U32 | number): U32 {
@@ -158,7 +162,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     const dtype = this.#dtypeOf(name);
     const type = dtype === "f32" || dtype === "i32" ? dtype : "u32";
     const stored = type === typeOf(value) ? value : `bitcast<${type}>(${value})`;
-    this.lines.push(`${name}[${this.operand("u32", index)}] = ${stored};`);
+    const at = this.operand("u32", index);
+    if (!this.#storesVector(name, at, stored)) this.lines.push(`${this.#place(name, at)} = ${stored};`);
   }
 
   storeHalf(name: string, index: U32 | number, bits: U32): void {
@@ -167,6 +172,17 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     const at = this.operand("u32", index);
     this.lines.push(`atomicAnd(&${name}[${at} / 2u], ~(0xffffu << (${at} % 2u * 16u)));`);
     this.lines.push(`atomicOr(&${name}[${at} / 2u], ${bits} << (${at} % 2u * 16u));`);
+  }
+
+  neighbours(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void {
+    const lists = firsts.map((first) => {
+      const indices = Array.from({ length: neighbourCount }, (_, i) => (i === 0 ? first : this.add(first, i)));
+      for (const index of indices) this.#places.set(index, indices);
+      return indices;
+    });
+    for (let i = 0; i < neighbourCount; i++) body(lists.map((indices) => elementAt(indices, i)));
+    this.#places.clear();
+    this.#loaded.clear();
   }
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T> {
@@ -281,6 +297,39 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     const quad = this.name("quad_");
     this.lines.push(`let ${quad} = ${name}[${index}];`);
     return quad;
+  }
+
+  /** An element of an argument of f32 or i32, which may be a part of a vector that was read before. */
+  #elementText(name: string, at: string): string {
+    const known = this.#loaded.get(`${name} ${at}`);
+    if (known !== undefined) return known;
+    const indices = this.#places.get(at);
+    if (indices !== undefined) this.wide.add(name);
+    if (indices === undefined || !this.#vectors.has(name)) return this.#place(name, at);
+    const vector = this.quad(name, `${indices[0]} >> 2u`);
+    indices.forEach((index, i) => void this.#loaded.set(`${name} ${index}`, `${vector}.${"xyzw"[i]}`));
+    return this.#elementText(name, at);
+  }
+
+  /** The place of an element in an argument's array. */
+  #place(name: string, at: string): string {
+    return this.#vectors.has(name) ? `${name}[${at} >> 2u][${at} & 3u]` : `${name}[${at}]`;
+  }
+
+  /** Keeps an element of a vector until the last one is known, and stores the vector then; false where elements are stored one by one. */
+  #storesVector(name: string, at: string, value: string): boolean {
+    const indices = this.#places.get(at);
+    if (indices === undefined) return false;
+    this.wide.add(name);
+    if (!this.#vectors.has(name)) return false;
+    const key = `${name} ${indices[0]}`;
+    const values = [...(this.#stored.get(key) ?? []), value];
+    this.#stored.set(key, values);
+    if (values.length === indices.length) {
+      this.lines.push(`${name}[${indices[0]} >> 2u] = vec4(${values.join(", ")});`);
+      this.#stored.delete(key);
+    }
+    return true;
   }
 
   /** Words from byte `from` on, a multiple of 16, of an array of vec4u. */

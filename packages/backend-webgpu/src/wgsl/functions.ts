@@ -116,29 +116,34 @@ export const multiplyHigh: Blocks = [
 }`,
 ];
 
-/** `a / b`, rounded as IEEE 754 requires, by long division of the mantissas. WGSL's own division may be off by 2.5 ULP. */
+/**
+ * `a / b`, rounded as IEEE 754 requires. WGSL's own division of the mantissas may be off by 2.5 ULP: its remainder, which wraps around to
+ * a few divisors, corrects it.
+ */
 export const quotient: Blocks = [
   `fn quotient(a: f32, b: f32) -> f32 {
   let x = bitcast<u32>(a);
   let y = bitcast<u32>(b);
   var exponent = i32((x >> 23u) & 0xffu) - i32((y >> 23u) & 0xffu) + 127;
   if ((x & 0x7f800000u) == 0u || (y & 0x7f800000u) == 0u) { return a / b; }
-  var rest = (x & 0x7fffffu) | 0x800000u;
+  var dividend = (x & 0x7fffffu) | 0x800000u;
   let divisor = (y & 0x7fffffu) | 0x800000u;
-  if (rest < divisor) { rest <<= 1u; exponent--; }
-  var q = 0u;
-  for (var bit = 0; bit < 24; bit++) {
-    q <<= 1u;
-    if (rest >= divisor) { rest -= divisor; q |= 1u; }
-    rest <<= 1u;
-  }
-  if (rest > divisor || (rest == divisor && (q & 1u) == 1u)) { q++; }
+  if (dividend < divisor) { dividend <<= 1u; exponent--; }
+  var q = u32(f32(dividend) / f32(divisor) * 8388608.0);
+  var rest = bitcast<i32>((dividend << 23u) - q * divisor);
+  let by = i32(divisor);
+  let off = i32(floor(f32(rest) / f32(divisor)));
+  q += u32(off);
+  rest -= off * by;
+  if (rest < 0) { q--; rest += by; }
+  if (rest >= by) { q++; rest -= by; }
+  if (2 * rest > by || (2 * rest == by && (q & 1u) == 1u)) { q++; }
   if (exponent < 1 || exponent > 253) { return a / b; }
   return bitcast<f32>(((x ^ y) & 0x80000000u) | ((u32(exponent) << 23u) + q - 0x800000u));
 }`,
 ];
 
-/** Long division by the mantissa in digits of 8 bits, exact. */
+/** Long division by the mantissa in digits of 8 bits, exact. Digits are estimated in f32, where they may be off by one: faster than integer division. */
 export const divideFixed: Blocks = [
   `// Bits place..place + 8 of a number of 96 bits, zeros outside of it.
 fn byteAt(whole: u32, high: u32, low: u32, place: i32) -> u32 {
@@ -154,12 +159,16 @@ fn divideFixed(whole: u32, high: u32, low: u32, by: f32) -> vec2u {
   let divisor = (bits & 0x7fffffu) | 0x800000u;
   // The exponent lengthens the dividend by zeros or shortens it.
   let shift = 150 - i32((bits >> 23u) & 0xffu);
+  let inverse = 1.0 / f32(divisor);
   var rest = 0u; var first = 0u; var second = 0u;
   for (var at = (95 + shift) / 8 * 8; at >= 0; at -= 8) {
     rest = (rest << 8u) | byteAt(whole, high, low, at - shift);
+    var digit = u32(f32(rest) * inverse);
+    rest -= digit * divisor;
+    if (bitcast<i32>(rest) < 0) { digit--; rest += divisor; }
+    if (rest >= divisor) { digit++; rest -= divisor; }
     first = (first << 8u) | (second >> 24u);
-    second = (second << 8u) | (rest / divisor);
-    rest %= divisor;
+    second = (second << 8u) | digit;
   }
   // A negative divisor negates the fraction.
   if ((bits >> 31u) == 1u) { first = ~first + select(0u, 1u, second == 0u); second = 0u - second; }

@@ -1,5 +1,5 @@
 import type { Dim, DimValues, DType } from "@centella/core";
-import { layoutOf, mapTuple, resolveDim } from "@centella/core/backend";
+import { elementAt, layoutOf, mapTuple, resolveDim } from "@centella/core/backend";
 import {
   type Extent,
   type F32,
@@ -10,6 +10,7 @@ import {
   type GpuScratch,
   type GpuStep,
   mostElements,
+  neighbourCount,
   type PerExtent,
   type U32,
 } from "@centella/gpu-kernels";
@@ -37,21 +38,27 @@ export function kernelFrom<P extends object>(
   };
 }
 
+/** Extents from which on they are constants of texts whose lanes share rows: loops over rows of known length are unrolled. */
+const longRow = 1024;
+
 /** Extents and parameters of a call: uniforms, so that calls which differ in them share a pipeline. */
 export class Uniforms implements GpuScope {
   readonly k: WgslEmitter;
   readonly types: Record<string, Field["type"]> = {};
   readonly #prefix: string;
+  readonly #longRow: number;
   readonly #values = new Map<string, number | Dim>();
   readonly #names = new Map<string, string>();
 
-  /** `prefix` keeps the fields apart from others in the same block. */
-  constructor(k: WgslEmitter, prefix = "") {
+  /** `prefix` keeps the fields apart from others in the same block. Extents from `longRow` on that all runs share are constants. */
+  constructor(k: WgslEmitter, prefix = "", longRow: number = Number.POSITIVE_INFINITY) {
     this.k = k;
     this.#prefix = prefix;
+    this.#longRow = longRow;
   }
 
   extent(dim: Dim): Extent {
+    if (typeof dim === "number" && dim >= this.#longRow) return dim;
     return dim === 1 ? 1 : (this.#uniform("u32", typeof dim === "number" ? `${dim}` : dim.name, dim) as U32);
   }
 
@@ -86,12 +93,11 @@ export class Uniforms implements GpuScope {
 
 /** Returns the dispatch of a step. `subgroup` lanes exchange values in registers; `checkRun` refuses runs by their extents. */
 export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: DimValues) => void): Dispatch {
-  const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step), { subgroup });
-  const scope = new Uniforms(k);
-  const body = bodyOf(step, scope);
-  const perLane = step.kind === "map" ? 4 / layoutOf(step.args[step.to]!.dtype).bytes : 1;
+  const { scope, body, vectors } = textOf(step, subgroup);
+  const { k } = scope;
+  const perLane = step.kind === "map" ? (storesVectors(step) ? vectorsPerLane * neighbourCount : perWordOf(step)) : 1;
   return defineDispatch({
-    bindings: bindingsOf(step.args, k),
+    bindings: bindingsOf(step.args, k, vectors),
     uniforms: { count: "u32", ...scope.types },
     lanes: k.lanes,
     declarations: k.declarations,
@@ -107,6 +113,21 @@ export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: Di
   });
 }
 
+/** The text of a step. It is written again if it reads vectors: their arguments are arrays of these. */
+function textOf(step: GpuStep, subgroup: number, vectors: ReadonlySet<string> = new Set()): StepText {
+  const k = new WgslEmitter(dtypesOf(step.args), lanesOf(step), { subgroup, vectors });
+  const scope = new Uniforms(k, "", step.kind === "groups" ? longRow : Number.POSITIVE_INFINITY);
+  const body = bodyOf(step, scope);
+  return k.wide.size > vectors.size ? textOf(step, subgroup, k.wide) : { scope, body, vectors };
+}
+
+interface StepText {
+  readonly scope: Uniforms;
+  readonly body: string;
+  /** Arguments that are arrays of vectors. */
+  readonly vectors: ReadonlySet<string>;
+}
+
 function lanesOf(step: GpuStep): number {
   return step.kind === "groups" ? (step.lanes ?? rowLanes) : lanes;
 }
@@ -117,13 +138,14 @@ function bodyOf(step: GpuStep, scope: Uniforms): string {
     step.body(scope, k.define("u32", "group"));
     return k.lines.join("\n");
   }
+  if (step.kind === "map" && storesVectors(step)) return vectorText(step, scope);
   const start = `let i = group * ${lanes}u + lane;`;
   const index = k.define("u32", "i");
   if (step.kind === "each") {
     step.body(scope, index);
     return [start, "if (i >= p.count) { return; }", ...k.lines].join("\n");
   }
-  const perWord = 4 / layoutOf(step.args[step.to]!.dtype).bytes;
+  const perWord = perWordOf(step);
   const value = step.body(scope, index);
   if (perWord === 1) {
     k.store(step.to, index, value);
@@ -147,12 +169,45 @@ function bodyOf(step: GpuStep, scope: Uniforms): string {
   return text.join("\n");
 }
 
+type MapStep = Extract<GpuStep, { readonly kind: "map" }>;
+
+/** Elements from which on each lane of an elementwise step computes several vectors. */
+const manyElements = 2 ** 16;
+const vectorsPerLane = 2;
+
+/** Elements of a step's result that share a word: a lane stores all of them. */
+function perWordOf({ args, to }: MapStep): number {
+  return 4 / layoutOf(args[to]!.dtype).bytes;
+}
+
+/** Whether the lanes of a step store vectors. */
+function storesVectors(step: MapStep): boolean {
+  return perWordOf(step) === 1 && step.isElementwise === true && mostElements(step.shape) >= manyElements;
+}
+
+/**
+ * A step whose lanes compute two vectors, so that their loads overlap. Memory is padded to whole vectors. Lanes after the last vector compute
+ * that again.
+ */
+function vectorText({ to, body }: MapStep, scope: Uniforms): string {
+  const { k } = scope;
+  const last = k.define("u32", `(p.count - 1u) / ${neighbourCount}u`);
+  const firsts = [0, lanes].map((distance) => {
+    return k.mul(k.min(k.define("u32", `group * ${vectorsPerLane * lanes}u + lane + ${distance}u`), last), neighbourCount);
+  });
+  k.neighbours(firsts, (indices) => {
+    const values = indices.map((at) => body(scope, at));
+    values.forEach((value, i) => void k.store(to, elementAt(indices, i), value));
+  });
+  return k.lines.join("\n");
+}
+
 /** Dtypes of arguments, by name. */
 export function dtypesOf(args: GpuArguments): Readonly<Record<string, DType>> {
   return Object.fromEntries(Object.entries(args).map(([name, { dtype }]) => [name, dtype]));
 }
 
-/** Returns the bindings of a text's arguments. Those in `vectors` are arrays of vec4f. */
+/** Returns the bindings of a text's arguments. Those in `vectors` are arrays of vectors. */
 export function bindingsOf(
   args: GpuArguments,
   { written, halved }: WgslEmitter,
@@ -162,9 +217,11 @@ export function bindingsOf(
     name,
     resource: resourceOf(argument),
     access: written.has(name) ? "read_write" : "read",
-    element: halved.has(name) ? "atomic<u32>" : vectors.has(name) ? "vec4f" : elementOf(argument.dtype),
+    element: halved.has(name) ? "atomic<u32>" : vectors.has(name) ? vectorOf[elementOf(argument.dtype)] : elementOf(argument.dtype),
   }));
 }
+
+const vectorOf = { f32: "vec4f", i32: "vec4i", u32: "vec4u" } as const;
 
 function resourceOf(argument: GpuArgument): Resource {
   switch (argument.kind) {

@@ -74,7 +74,7 @@ export function output(name: string, element: ElementType = "f32"): Binding {
 }
 
 /** WGSL element type of a buffer that holds a dtype; a word packs several elements of less than 32 bits. */
-export function elementOf(dtype: DType): ElementType {
+export function elementOf(dtype: DType): "f32" | "i32" | "u32" {
   return dtype === "f32" || dtype === "i32" ? dtype : "u32";
 }
 

@@ -2,7 +2,7 @@ import { firstArgs, firstInput, fusedName, type GpuKernelOf, input, resultArgs, 
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { forEachIn, perRow, squaresIn, sumIn } from "../shared/rows.ts";
+import { dimAt, perRow, visitLanes, visitsOf } from "../shared/rows.ts";
 
 /** A group of lanes per row: two passes compute mean and variance, a third writes. */
 export const layerNorm: GpuKernelOf<"layerNorm"> = {
@@ -12,22 +12,25 @@ export const layerNorm: GpuKernelOf<"layerNorm"> = {
     const hasBias = call.inputs[2] !== undefined;
     const args = { ...firstArgs(call), w: input(call, 1), ...(hasBias && { bias: input(call, 2) }), ...resultArgs(call) };
     const name = fusedName(hasBias ? "bias" : "", call.prologue, call.epilogue);
-    return [
-      perRow(name, { x: call.inputs[0], axis: -1, args }, (scope, row) => {
-        const { k } = scope;
-        const from = firstInput(scope, call, "again");
-        const [n, add] = [floatOf(k, row.length), groupSum(k)];
-        const mean = k.div(
-          sumIn(scope, row, add, (at) => from.first(at)),
-          n,
-        );
-        const squares = squaresIn(scope, row, add, (at) => k.sub(from.again(at), mean));
-        const factor = inverse(k, k.sqrt(k.add(k.div(squares, n), scope.number("eps", eps))));
-        forEachIn(scope, row, (at, i) => {
-          const scaled = k.mul(k.mul(k.sub(from.again(at), mean), factor), k.load("w", i));
-          storeResult(scope, call, at, hasBias ? k.add(scaled, k.load("bias", i)) : scaled);
-        });
-      }),
-    ];
+    const [x] = call.inputs;
+    const step = perRow(name, { x, axis: -1, args }, (scope, row) => {
+      const { k } = scope;
+      const visit = visitsOf(scope, row, firstInput(scope, call, "again"));
+      const [n, add] = [floatOf(k, row.length), groupSum(k)];
+      const total = k.variable("f32", 0);
+      visit((value) => total.set(k.add(total.get(), value)));
+      const mean = k.div(add(total.get()), n);
+      const squares = k.variable("f32", 0);
+      visit((value) => {
+        const distance = k.sub(value, mean);
+        squares.set(k.fma(distance, distance, squares.get()));
+      });
+      const factor = inverse(k, k.sqrt(k.add(k.div(add(squares.get()), n), scope.number("eps", eps))));
+      visit((value, at, i) => {
+        const scaled = k.mul(k.mul(k.sub(value, mean), factor), k.load("w", i));
+        storeResult(scope, call, at, hasBias ? k.add(scaled, k.load("bias", i)) : scaled);
+      });
+    });
+    return [{ ...step, ...visitLanes(dimAt(x, -1)) }];
   },
 };

@@ -1,4 +1,6 @@
 import type { GpuKernelOf } from "../kernel.ts";
 import { softmaxLike } from "../shared/softmax.ts";
 
-export const softmax: GpuKernelOf<"softmax"> = softmaxLike((k, shifted, sum) => k.div(k.exp(shifted), sum));
+export const softmax: GpuKernelOf<"softmax"> = softmaxLike((k, { exponential }, sum) =>
+  k.mul(exponential(), k.div(k.constant("f32", 1), sum)),
+);

@@ -1,10 +1,10 @@
 import type { Bool, Emitter, SharedArray, U32, Variable } from "../emitter.ts";
 import type { GpuScope } from "../kernel.ts";
+import { infinityKey } from "../shared/math.ts";
 import { philox4x32 } from "../shared/philox.ts";
 import {
   blockLength,
   greatestOf,
-  infinityKey,
   lowestKey,
   optionsOf,
   type RowOptions,

@@ -2,6 +2,7 @@ import { elementAt, leastTemperature, samplingConstants } from "@centella/core/b
 import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, times, timesPlus } from "../extent.ts";
 import type { GpuScope } from "../kernel.ts";
+import { ofOrderKey } from "../shared/math.ts";
 import type { Wide } from "./wide.ts";
 
 /** Logits of a block: as many as a word of the mask has bits. */
@@ -12,9 +13,8 @@ export const planes: number = blockLength + 3;
 const greatestPlane = blockLength;
 const sumPlane = blockLength + 1;
 
-/** Keys of the least finite logit and of +Infinity. Tokens that the mask excludes have the key 0. */
+/** Key of the least finite logit. Tokens that the mask excludes have the key 0. */
 export const lowestKey = 0x00800000;
-export const infinityKey = 0xff800000;
 
 /** A row in a call's temporary memory. Numbers of one plane are contiguous, so that lanes with neighbouring blocks read together. */
 export interface WorkRow {
@@ -120,9 +120,9 @@ export interface RowWeights {
 const farthest = 20;
 
 export function weightsOf(k: Emitter, greatest: U32, { temperature, leastWeight }: RowOptions): RowWeights {
-  const top = logitOf(k, greatest);
+  const top = ofOrderKey(k, greatest);
   const reach = k.mul(temperature, farthest);
-  const distanceOf = (key: U32): F32 => k.sub(top, logitOf(k, key));
+  const distanceOf = (key: U32): F32 => k.sub(top, ofOrderKey(k, key));
   return {
     plain: (key) => k.select(k.compare("lt", key, lowestKey), k.constant("u32", 0), weightOf(k, distanceOf(key))),
     tempered(key, plain) {
@@ -133,10 +133,6 @@ export function weightsOf(k: Emitter, greatest: U32, { temperature, leastWeight 
       return weight.get();
     },
   };
-}
-
-function logitOf(k: Emitter, key: U32): F32 {
-  return k.bitcast("f32", k.xor(key, k.select(k.compare("ge", key, 0x80000000), k.constant("u32", 0x80000000), 0xffffffff)));
 }
 
 /** Core's `weightOf`. */

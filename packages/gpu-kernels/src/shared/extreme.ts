@@ -3,8 +3,8 @@ import type { Emitter, F32, U32, Value } from "../emitter.ts";
 import { asValue, divide, plus, times } from "../extent.ts";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
-import { sharersFor } from "./reduction.ts";
-import { forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
+import { shareLanes, shareOf, sharersFor } from "./reduction.ts";
+import { forEachBetween, forEachIn, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
 
 /** A key and the index that it belongs to. */
 type Entry = readonly [key: U32, index: U32];
@@ -22,10 +22,10 @@ export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<Params
       const sharers = sharersFor(x, given, call.bucket);
       if (sharers === 1) {
         return [
-          perRow("", { x, axis, args: { x: input(call, 0), y: output(call) } }, (scope, { row, length, at }) => {
+          perRow("", { x, axis, args: { x: input(call, 0), y: output(call) } }, (scope, each) => {
             const { k } = scope;
-            const [, best] = largestOf(k, (take) => forEachOf(scope, length, (i) => take(keyOf(k, k.load("x", at(i))), i)));
-            k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, best));
+            const [, best] = largestOf(k, (take) => forEachIn(scope, each, (at, i) => take(keyOf(k, k.load("x", at)), i)));
+            k.if(k.compare("eq", k.lane(), 0), () => k.store("y", each.row, best));
           }),
         ];
       }
@@ -36,15 +36,14 @@ export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<Params
           name: "share",
           args: { x: input(call, 0), parts },
           shape: [...rows, sharers],
+          lanes: shareLanes,
           body: (scope, group) => {
             const { k } = scope;
             const [row, share] = divide(k, group, sharers);
-            const { length, at } = rowAt(scope, x, axis, asValue(k, row));
-            const size = k.quotient(k.add(asValue(k, length), sharers - 1), sharers);
-            const start = k.mul(asValue(k, share), size);
-            const end = k.min(k.add(start, size), length);
+            const each = rowAt(scope, x, axis, asValue(k, row));
+            const [start, end] = shareOf(scope, each, asValue(k, share), sharers);
             const [key, best] = largestOf(k, (take) =>
-              k.for(k.add(start, k.lane()), end, k.lanes, (i) => take(keyOf(k, k.load("x", at(i))), i)),
+              forEachBetween(scope, each, start, end, (at, i) => take(keyOf(k, k.load("x", at)), i)),
             );
             k.if(k.compare("eq", k.lane(), 0), () => {
               k.store("parts", k.mul(group, 2), key);

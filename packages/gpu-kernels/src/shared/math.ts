@@ -184,3 +184,11 @@ export function orderKey(k: Emitter, x: F32): U32 {
   const key = k.select(isNegative, k.xor(bits, 0xffffffff), k.or(bits, 0x80000000));
   return k.select(k.compare("gt", magnitude, 0x7f800000), k.constant("u32", 0xffffffff), key);
 }
+
+/** {@link orderKey} of Infinity. */
+export const infinityKey = 0xff800000;
+
+/** The number with this {@link orderKey}. */
+export function ofOrderKey(k: Emitter, key: U32): F32 {
+  return k.bitcast("f32", k.xor(key, k.select(k.compare("ge", key, 0x80000000), k.constant("u32", 0x80000000), 0xffffffff)));
+}

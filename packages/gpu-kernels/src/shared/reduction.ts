@@ -1,8 +1,18 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { type Emitter, type F32, neighbourCount } from "../emitter.ts";
+import { type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
 import { asValue, divide, type Extent, plus, times } from "../extent.ts";
-import { firstArgs, firstInput, fusedName, type GpuArgument, type GpuKernel, mostElements, resultArgs, storeResult } from "../kernel.ts";
-import { dimAt, forEachBetween, forEachIn, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
+import {
+  firstArgs,
+  firstInput,
+  fusedName,
+  type GpuArgument,
+  type GpuKernel,
+  type GpuScope,
+  mostElements,
+  resultArgs,
+  storeResult,
+} from "../kernel.ts";
+import { dimAt, forEachBetween, forEachIn, forEachOf, perRow, type Row, rowAt, rowsOf, visitLanes } from "./rows.ts";
 
 /** Minimum elements of a row that several groups share, and of each group's share. */
 const longRow = 2 ** 14;
@@ -10,6 +20,9 @@ const leastShare = 2 ** 12;
 
 /** Groups that suffice to keep a device busy. */
 const enoughGroups = 512;
+
+/** Lanes of a group that shares a row. */
+export const shareLanes = 256;
 
 /** Number of groups that share each row of a reduction. */
 export function sharersOf(rows: number, length: number): number {
@@ -21,6 +34,14 @@ export function sharersOf(rows: number, length: number): number {
 export function sharersFor(x: TensorSpec, given: number | null, bucket: DimValues | undefined): number {
   const { outer, inner, axis } = rowsOf(x, given);
   return sharersOf(mostElements([...outer, ...inner], bucket), mostElements(axis === null ? x.shape : [dimAt(x, axis)], bucket));
+}
+
+/** First place of share `share` of a row, and the place after its last: shares of whole neighbours. */
+export function shareOf({ k }: GpuScope, { length }: Row, share: U32, sharers: number): readonly [start: U32, end: U32] {
+  const unit = sharers * neighbourCount;
+  const size = k.mul(k.quotient(k.add(asValue(k, length), unit - 1), unit), neighbourCount);
+  const start = k.mul(share, size);
+  return [start, k.min(k.add(start, size), length)];
 }
 
 /** A fold of f32 elements: `combine` over `map(x)` from `initial`, its neutral element. */
@@ -52,15 +73,14 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
       const sharers = sharersFor(x, given, call.bucket);
       if (sharers === 1) {
         const args = { ...firstArgs(call), ...resultArgs(call) };
-        return [
-          perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, each) => {
-            const { k } = scope;
-            const { row, length } = each;
-            const from = firstInput(scope, call, "once");
-            const all = folded(k, (take) => forEachIn(scope, each, (at) => take(map(k, from.first(at)))));
-            k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
-          }),
-        ];
+        const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, each) => {
+          const { k } = scope;
+          const { row, length } = each;
+          const from = firstInput(scope, call, "once");
+          const all = folded(k, (take) => forEachIn(scope, each, (at) => take(map(k, from.first(at)))));
+          k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+        });
+        return [{ ...step, ...(axis !== null && visitLanes(dimAt(x, axis))) }];
       }
       const parts: GpuArgument = { kind: "scratch", dtype: "f32", elements: [...rows, sharers] };
       return [
@@ -69,16 +89,13 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
           name: fusedName("share", call.prologue),
           args: { ...firstArgs(call), parts },
           shape: [...rows, sharers],
+          lanes: shareLanes,
           body: (scope, group) => {
             const { k } = scope;
             const [row, share] = divide(k, group, sharers);
             const each = rowAt(scope, x, axis, asValue(k, row));
-            // Shares of whole neighbours.
-            const unit = sharers * neighbourCount;
-            const size = k.mul(k.quotient(k.add(asValue(k, each.length), unit - 1), unit), neighbourCount);
-            const start = k.mul(asValue(k, share), size);
+            const [start, end] = shareOf(scope, each, asValue(k, share), sharers);
             const from = firstInput(scope, call, "once");
-            const end = k.min(k.add(start, size), each.length);
             const all = folded(k, (take) => forEachBetween(scope, each, start, end, (at) => take(map(k, from.first(at)))));
             k.if(k.compare("eq", k.lane(), 0), () => k.store("parts", group, all));
           },

@@ -1,8 +1,8 @@
 import type { Dim, Shape, TensorSpec } from "@centella/core";
-import { elementAt } from "@centella/core/backend";
+import { elementAt, tupleOf } from "@centella/core/backend";
 import { type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
-import { asValue, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
-import type { GpuArguments, GpuScope, GpuStep } from "../kernel.ts";
+import { asValue, divide, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
+import { type GpuArguments, type GpuScope, type GpuStep, mostElements } from "../kernel.ts";
 
 /** One run of elements along an axis, handled by one group. */
 export interface Row {
@@ -13,6 +13,8 @@ export interface Row {
   at(i: Extent): U32;
   /** Whether the row's elements follow one another, as do the rows. */
   readonly isDense: boolean;
+  /** The length if all runs have the same. */
+  readonly fixedLength: number | undefined;
 }
 
 /** Axes before and after `axis`; none for null, which treats the tensor as one row. */
@@ -37,7 +39,14 @@ export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: 
   const between = product(k, scope.extents(rowsOf(x, axis).inner));
   const [before, after] = unflatten(k, row, [1, between]);
   const start = timesPlus(k, times(k, before, length), between, after);
-  return { row, length, at: (i) => asValue(k, plus(k, times(k, i, between), start)), isDense: between === 1 };
+  const dims = axis === null ? x.shape : [dimAt(x, axis)];
+  return {
+    row,
+    length,
+    at: (i) => asValue(k, plus(k, times(k, i, between), start)),
+    isDense: between === 1,
+    fixedLength: dims.every((dim) => typeof dim === "number") ? mostElements(dims) : undefined,
+  };
 }
 
 /** One group per row of `x` along `axis`. */
@@ -56,27 +65,33 @@ export function forEachOf({ k }: GpuScope, length: Extent, body: (i: U32) => voi
 }
 
 /** Whether lanes of a group are to access several elements of a row at once. */
-function isWide(k: Emitter, { length, isDense }: Row): boolean {
-  return (
-    k.neighbours !== undefined &&
-    isDense &&
-    typeof length === "number" &&
-    length % neighbourCount === 0 &&
-    length >= k.lanes * neighbourCount
-  );
+function isWide(k: Emitter, { fixedLength = 0, isDense }: Row): boolean {
+  return isDense && fixedLength % neighbourCount === 0 && fixedLength >= k.lanes * neighbourCount;
 }
+
+/** Elements or vectors that a lane reads before it goes on with those after them, where the text knows that there are as many: their loads overlap. */
+const inFlight = 4;
 
 /**
  * Runs `body` for the elements from place `from` to `to` of a row, with the flat index and the place of each, spread over the group's lanes.
  * Both ends are multiples of {@link neighbourCount} if the row's length is one.
  */
 export function forEachBetween({ k }: GpuScope, row: Row, from: Extent, to: Extent, body: (at: U32, i: U32) => void): void {
-  const width = isWide(k, row) ? neighbourCount : 1;
-  const first = asValue(k, timesPlus(k, k.lane(), width, from));
-  k.for(first, to, k.lanes * width, (i) => {
-    if (width === 1) body(row.at(i), i);
-    else k.neighbours?.([row.at(i), i], (indices) => body(elementAt(indices, 0), elementAt(indices, 1)));
-  });
+  if (!isWide(k, row)) {
+    k.for(asValue(k, plus(k, k.lane(), from)), to, k.lanes, (i) => body(row.at(i), i));
+    return;
+  }
+  const vector = (i: U32): void => k.neighbours([row.at(i), i], (indices) => body(elementAt(indices, 0), elementAt(indices, 1)));
+  const step = k.lanes * neighbourCount;
+  const first = asValue(k, timesPlus(k, k.lane(), neighbourCount, from));
+  const count = typeof from === "number" && typeof to === "number" ? to - from : k.sub(asValue(k, to), from);
+  const [turns] = divide(k, count, step * inFlight);
+  const end = plus(k, times(k, turns, step * inFlight), from);
+  if (end !== from)
+    k.for(first, end, step * inFlight, (i) => {
+      for (let u = 0; u < inFlight; u++) vector(u === 0 ? i : k.add(i, u * step));
+    });
+  if (end !== to) k.for(asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, vector);
 }
 
 /** {@link forEachBetween} for all elements of a row. */
@@ -84,24 +99,52 @@ export function forEachIn(scope: GpuScope, row: Row, body: (at: U32, i: U32) => 
   forEachBetween(scope, row, 0, row.length, body);
 }
 
-/** Adds up `value(at)` over the elements of a row; every lane gets the sum. */
-export function sumIn(scope: GpuScope, row: Row, add: (own: F32) => F32, value: (at: U32) => F32): F32 {
-  const { k } = scope;
-  const own = k.variable("f32", 0);
-  forEachIn(scope, row, (at) => own.set(k.add(own.get(), value(at))));
-  return add(own.get());
+/** Most elements of a row that a lane keeps in registers. */
+const mostHeld = 32;
+
+/** Visits every element of a row, with its value, its flat index and its place, spread over the group's lanes. */
+export interface RowVisit {
+  (body: (value: F32, at: U32, i: U32) => void): void;
+  /** Whether lanes have their elements in registers: a visit calls its body for each of them, always in the same order. */
+  readonly isHeld: boolean;
 }
 
-/** Adds up the squares of `value(at)` over the elements of a row; every lane gets the sum. */
-export function squaresIn(scope: GpuScope, row: Row, add: (own: F32) => F32, value: (at: U32) => F32): F32 {
+/**
+ * Visits of a row's elements, which `first` reads for the first visit and `again` for later ones. Lanes keep the elements of rows of up to
+ * {@link mostHeld} elements per lane in registers: each is then read once.
+ */
+export function visitsOf(scope: GpuScope, row: Row, { first, again }: { first(at: U32): F32; again(at: U32): F32 }): RowVisit {
   const { k } = scope;
-  if (!isWide(k, row)) return squaresOf(scope, row.length, add, (i) => value(row.at(i)));
-  const own = k.variable("f32", 0);
-  forEachIn(scope, row, (at) => {
-    const x = value(at);
-    own.set(k.fma(x, x, own.get()));
-  });
-  return add(own.get());
+  const { fixedLength = 0 } = row;
+  const step = k.lanes * neighbourCount;
+  const isHeld = isWide(k, row) && fixedLength % step === 0 && fixedLength <= k.lanes * mostHeld;
+  let held: F32[] | undefined;
+  const visit: (...args: Parameters<RowVisit>) => void = (body) => {
+    const known = held;
+    const values: F32[] = [];
+    held = values;
+    if (!isHeld) {
+      const read = known === undefined ? first : again;
+      forEachIn(scope, row, (at, i) => body(read(at), at, i));
+      return;
+    }
+    const own = k.mul(k.lane(), neighbourCount);
+    for (let start = 0; start < fixedLength; start += step) {
+      const place = start === 0 ? own : k.add(own, start);
+      k.neighbours([row.at(place), place], (indices) => {
+        const [at, i] = tupleOf(indices, 2);
+        const value = known?.[values.length] ?? first(at);
+        values.push(value);
+        body(value, at, i);
+      });
+    }
+  };
+  return Object.assign(visit, { isHeld });
+}
+
+/** Lanes that share a row which they visit several times: many for a long one. */
+export function visitLanes(length: Dim): { readonly lanes?: number } {
+  return typeof length === "number" && length >= 1024 ? { lanes: 256 } : {};
 }
 
 /** Adds up `value(i)` over a row; every lane gets the sum. */
@@ -111,9 +154,6 @@ export function sumOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, v
   forEachOf(scope, length, (i) => own.set(k.add(own.get(), value(i))));
   return add(own.get());
 }
-
-/** Elements that a lane has before it adds up their squares, where the text knows a row's length: their loads overlap. */
-const inFlight = 4;
 
 /** Adds up the squares of `value(i)` over a row; every lane gets the sum. */
 export function squaresOf(scope: GpuScope, length: Extent, add: (own: F32) => F32, value: (i: U32) => F32): F32 {

@@ -2,7 +2,6 @@ import type { DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import { loadUnits, type U32, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
-import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { weightsAtOnce, weightVectors } from "./weights.ts";
@@ -18,17 +17,22 @@ export interface RowProduct {
   readonly isPacked: boolean;
 }
 
-/** A quad of the rows that products multiply: four elements, or a part of a unit. */
-export type QuadAt = (name: string, index: string) => string;
+/** Expressions of what products read of the rows that they multiply, by the name of the product's binding. */
+export interface RowReader {
+  /** Four elements, from `4 * index` on. */
+  quadAt(name: string, index: string): string;
+  /** Quad `quad` of a unit of a row: see {@link quadsPerUnit}. */
+  unitQuadAt(name: string, row: string, unit: string, quad: number): string;
+}
 
 /**
  * Adds the lane's part of the products' sums over the depth: to `sum<product>_<i>`, where `i` counts the columns of the lane by rows. Reads
  * `sub`, the lane's number in its column, `column<c>` and `row<t>`.
  */
-export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: RowForm, quadAt: QuadAt): void {
+export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: RowForm, reader: RowReader): void {
   for (const loop of loopsOf(products)) {
     k.lines.push("{");
-    (loop.isPacked ? packedLoop : exactLoop)(k, loop, form, quadAt);
+    (loop.isPacked ? packedLoop : exactLoop)(k, loop, form, reader);
     k.lines.push("}");
   }
 }
@@ -61,20 +65,21 @@ function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
 function packedLoop(
   k: WgslEmitter,
   { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, rows }: RowForm,
-  quadAt: QuadAt,
+  { lanesPerColumn, columnsPerLane, depth, rows }: RowForm,
+  reader: RowReader,
 ): void {
-  k.lines.push(`let steps = p.k / ${weights}u;`, `for (var u = sub; u < steps; u += ${lanesPerColumn}u) {`);
+  const steps = depth / weights;
+  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${lanesPerColumn}u) {`);
   const loaded = products.flatMap(({ j, b, dtype }) =>
     range(columnsPerLane).map((c) => {
       if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
-      const first = k.define("u32", `column${c} * steps`);
+      const first = k.define("u32", `column${c} * ${steps}u`);
       return { j, c, units: loadUnits(k, dtype, (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", "u") }) };
     }),
   );
   for (const [i, { index }] of (loaded[0]?.units ?? []).entries()) {
     for (const t of range(rows)) {
-      k.lines.push("{", ...unitText(quadAt, a, `row${t}`, index));
+      k.lines.push("{", ...unitText(reader, a, `row${t}`, index));
       for (const { j, c, units } of loaded) {
         const { words, scales, offsets = [] } = units[i]!;
         k.lines.push(...unitDots(`sum${j}_${c * rows + t}`, words, scales, offsets));
@@ -86,8 +91,8 @@ function packedLoop(
 }
 
 /** Reads unit `index` of row `row`: its codes `x0` and `x1`, and `x`, its step and sums. */
-function unitText(quadAt: QuadAt, name: string, row: string, index: U32): readonly string[] {
-  const quad = (i: number): string => quadAt(name, quadIndex(row, `(p.k / ${unitWeights}u)`, index, i));
+function unitText(reader: RowReader, name: string, row: string, index: U32): readonly string[] {
+  const quad = (i: number): string => reader.unitQuadAt(name, row, index, i);
   return [`let x0 = ${quad(0)};`, `let x1 = ${quad(1)};`, `let x = bitcast<vec4f>(${quad(2)});`];
 }
 
@@ -110,12 +115,13 @@ export function unitDots(sum: string, words: readonly string[], scales: readonly
 function exactLoop(
   k: WgslEmitter,
   { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, rows }: RowForm,
-  quadAt: QuadAt,
+  { lanesPerColumn, columnsPerLane, depth, rows }: RowForm,
+  { quadAt }: RowReader,
 ): void {
-  k.lines.push(`for (var u = sub; u < p.k / ${weights}u; u += ${lanesPerColumn}u) {`);
+  const steps = depth / weights;
+  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${lanesPerColumn}u) {`);
   const loaded = products.flatMap(({ j, b, dtype }) =>
-    range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * (p.k / ${weights}u) + u`) })),
+    range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + u`) })),
   );
   const needsTotals = loaded.some(({ offsets }) => offsets.length > 0);
   const parts = Math.max(...loaded.map(({ scales }) => scales.length), 1);
@@ -125,7 +131,7 @@ function exactLoop(
     for (const t of range(rows)) {
       k.lines.push(
         ...range(perPart).map(
-          (i) => `let x${t}_${i} = ${quadAt(a, `row${t} * (p.k / 4u) + u * ${weights / 4}u + ${part * perPart + i}u`)};`,
+          (i) => `let x${t}_${i} = ${quadAt(a, `row${t} * ${depth / 4}u + u * ${weights / 4}u + ${part * perPart + i}u`)};`,
         ),
       );
       if (needsTotals)

@@ -1,3 +1,5 @@
+import { elementsAtOnce } from "./roundedUnits.ts";
+
 /** How the workgroups of products of few rows divide their work. */
 export interface RowForm {
   /** Lanes of a workgroup. */
@@ -8,6 +10,7 @@ export interface RowForm {
   readonly columnsPerLane: number;
   /** How often a workgroup computes its columns. */
   readonly turns: number;
+  readonly depth: number;
   /** Rows that each weight is multiplied with. */
   readonly rows: number;
   /** Lanes that add up in registers. */
@@ -35,28 +38,43 @@ const deepRow = 8192;
 const enoughGroups = 512;
 const maxTurns = 8;
 
-/** Large workgroups that keep a device busy: one or two for each of its processors. */
-const enoughLarge = 132;
+/** Lanes of workgroups that round their row, for all processors of a large device, and the most of one workgroup. Rounding is repeated in each. */
+const mostLanes = 1024;
+const enoughLanes = 132 * mostLanes;
 
-/** Lanes of a workgroup that rounds its row: as many as leave work for all processors. Rounding is repeated in each workgroup. */
-export function roundingLanes(columns: number, depth: number, maxLanes: number): number {
-  let lanes = 1024;
-  while (lanes > 128 && (lanes > maxLanes || (columns * lanesOf(depth)) / lanes < (enoughLarge * 2) / 3)) lanes /= 2;
+/** Lanes of a workgroup that rounds its row: those that have a part of it, and as many as leave work for all processors. */
+export function roundingLanes(columns: number, { depth, maxLanes, subgroup }: RoundingWork): number {
+  const isIdle = (lanes: number): boolean => lanes * elementsAtOnce > depth;
+  const isFew = (lanes: number): boolean => (columns * lanesOf(depth, subgroup)) / lanes < (enoughLanes / mostLanes) * (2 / 3);
+  let lanes = mostLanes;
+  while (lanes > 128 && (lanes > maxLanes || isIdle(lanes) || isFew(lanes))) lanes /= 2;
   return lanes;
 }
 
-function lanesOf(depth: number): number {
-  return depth < deepRow ? leastLanes : 2 * leastLanes;
+/** Where workgroups round a row of `depth` elements. */
+export interface RoundingWork {
+  readonly depth: number;
+  readonly maxLanes: number;
+  readonly subgroup: number;
+}
+
+/** Lanes of a column. More than those of a subgroup add up in memory anyway. */
+function lanesOf(depth: number, subgroup: number): number {
+  return depth < deepRow || subgroup >= leastLanes ? leastLanes : 2 * leastLanes;
 }
 
 export function rowForm({ columns, depth, rows, isPacked, stageLanes, subgroup }: RowWork): RowForm {
-  const lanesPerColumn = lanesOf(depth);
+  const lanesPerColumn = lanesOf(depth, subgroup);
   const lanes = stageLanes ?? (isPacked ? 4 * leastLanes : 2 * leastLanes);
   const columnsPerLane = isPacked ? 1 : 2;
   const groups = columns / ((lanes / lanesPerColumn) * columnsPerLane);
   const turns =
-    stageLanes === undefined ? 1 : isPacked ? Math.ceil(groups / enoughLarge) : Math.min(maxTurns, Math.floor(groups / enoughGroups));
-  return { lanes, lanesPerColumn, columnsPerLane, turns: Math.max(1, turns), rows, subgroup };
+    stageLanes === undefined
+      ? 1
+      : isPacked
+        ? Math.ceil((groups * lanes) / enoughLanes)
+        : Math.min(maxTurns, Math.floor(groups / enoughGroups));
+  return { lanes, lanesPerColumn, columnsPerLane, turns: Math.max(1, turns), depth, rows, subgroup };
 }
 
 /** Columns that a workgroup computes at once. */

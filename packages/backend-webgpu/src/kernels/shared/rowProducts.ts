@@ -1,8 +1,10 @@
 import type { DimValues } from "@centella/core";
+import { unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
-import { dotLoops, type QuadAt, type RowProduct } from "./dotLoops.ts";
+import { dotLoops, type RowProduct, type RowReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, Field } from "./kernel.ts";
+import { quadIndex } from "./roundedUnits.ts";
 import { columnsAtOnce, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { rowElement } from "./weights.ts";
@@ -34,8 +36,10 @@ export interface RowStage {
   readonly lines: readonly string[];
   /** Lanes of a workgroup, a multiple of those of a product. */
   readonly lanes: number;
-  /** Four elements of the row, from `4 * index` on, or quad `index` of its units. */
+  /** Four elements of the row, from `4 * index` on. */
   quadAt(index: string): string;
+  /** Quad `quad` of a unit of the row. */
+  unitQuadAt(unit: string, quad: number): string;
 }
 
 /** Bounds of the number of rows of runs. */
@@ -105,8 +109,12 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   const { lanes, rows } = form;
   const perGroup = columnsAtOnce(form) * form.turns;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
-  const quadAt: QuadAt = (name, index) => parts.stage?.quadAt(index) ?? `${name}[${index}]`;
-  const texts = results.map((result, r) => resultText(result, r, form, quadAt));
+  const units = `${parts.depth / unitWeights}u`;
+  const reader: RowReader = {
+    quadAt: (name, index) => parts.stage?.quadAt(index) ?? `${name}[${index}]`,
+    unitQuadAt: (name, row, unit, quad) => parts.stage?.unitQuadAt(unit, quad) ?? `${name}[${quadIndex(row, units, unit, quad)}]`,
+  };
+  const texts = results.map((result, r) => resultText(result, r, form, reader));
   const bytes = sumBytes(mostProducts(results), form);
   return defineDispatch({
     bindings: parts.bindings,
@@ -140,7 +148,7 @@ function resultText(
   { products, store }: RowResult,
   r: number,
   form: RowForm,
-  quadAt: QuadAt,
+  reader: RowReader,
 ): { readonly declarations: readonly string[]; readonly body: string } {
   const { lanes, turns, rows, columnsPerLane } = form;
   const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
@@ -159,7 +167,7 @@ function resultText(
     ...range(rows).map((t) => `let row${t} = min(row + ${t}u, p.m - 1u);`),
     ...products.flatMap((_, j) => cells.map((i) => `var sum${j}_${i} = 0.0;`)),
   );
-  dotLoops(k, products, form, quadAt);
+  dotLoops(k, products, form, reader);
   k.lines.push(...(form.lanesPerColumn <= form.subgroup ? storeFromLanes : storeFromMemory)(products.length, form, r, store));
   if (isRepeated) k.lines.push(...(form.lanesPerColumn <= form.subgroup ? [] : ["workgroupBarrier();"]), "}");
   return { declarations: k.declarations, body: k.lines.join("\n") };

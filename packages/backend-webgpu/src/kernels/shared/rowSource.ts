@@ -21,7 +21,7 @@ import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { bindingsOf, dtypesOf, rowLanes, Uniforms } from "../../wgsl/gpuKernel.ts";
 import type { Binding } from "./kernel.ts";
 import type { Left } from "./products.ts";
-import { elementsAtOnce, roundPart, storedValues, unitQuads } from "./roundedUnits.ts";
+import { elementsAtOnce, quadsPerUnit, roundPart, storedValues } from "./roundedUnits.ts";
 import type { RowParts, RowStage } from "./rowProducts.ts";
 import { maximum, range } from "./shape.ts";
 
@@ -61,7 +61,7 @@ const mostParts = 8;
 
 /** Bytes of a workgroup's memory for {@link unitRow}: the units and what lanes exchange. Infinity for rows that are too long for its lanes. */
 export function unitRowBytes(a: TensorSpec, lanes: number): number {
-  return partsOf(a, lanes).length > mostParts ? Number.POSITIVE_INFINITY : 16 * unitQuads(depthOf(a)) + 16 * lanes;
+  return partsOf(a, lanes).length > mostParts ? Number.POSITIVE_INFINITY : 16 * quadsPerUnit * stagedUnits(a) + 16 * lanes;
 }
 
 function partsOf(a: TensorSpec, lanes: number): readonly number[] {
@@ -94,9 +94,9 @@ export function unitRow({ a, type, source, lanes, subgroup }: UnitRow): RowSourc
   });
   const elements =
     "call" in source ? normedParts(scope, source.call, [...vectors], parts) : parts.map(({ first }) => storedValues(k, source.name)(first));
+  const quadOf = (unit: string, quad: string): string => `units[${quad} * ${stagedUnits(a)}u + placeOf(${unit})]`;
   for (const [i, { own, first }] of parts.entries()) {
-    const store = (unit: string, quad: string, value: string): string =>
-      `${unitQuad(`${quad} * (p.k / ${unitWeights}u) + ${unit}`)} = ${value};`;
+    const store = (unit: string, quad: string, value: string): string => `${quadOf(unit, quad)} = ${value};`;
     roundPart(k, { type, first, isStored: `${own} < p.k`, elements: elementAt(elements, i), store });
   }
   k.sync();
@@ -104,14 +104,27 @@ export function unitRow({ a, type, source, lanes, subgroup }: UnitRow): RowSourc
     bytes: unitRowBytes(a, lanes),
     bindings: "call" in source ? bindingsOf(args, k, vectors) : [{ ...source, element: "vec4f" }],
     uniforms: scope.types,
-    declarations: [`var<workgroup> units: array<vec4u, ${unitQuads(depthOf(a))}>;`, ...k.declarations],
-    stage: { lines: k.lines, lanes, quadAt: unitQuad },
+    declarations: [`var<workgroup> units: array<vec4u, ${quadsPerUnit * stagedUnits(a)}>;`, unitPlace, ...k.declarations],
+    stage: { lines: k.lines, lanes, quadAt: noQuads, unitQuadAt: (unit, quad) => quadOf(unit, `${quad}u`) },
     leftOf: () => ({ a: "units", isPacked: true }),
     values: (dims) => scope.values(dims),
   };
 }
 
-const unitQuad = (index: string): string => `units[${index}]`;
+/** Places of a plane of units: {@link unitPlace} stays among four. */
+function stagedUnits(a: TensorSpec): number {
+  return 4 * Math.ceil(depthOf(a) / unitWeights / 4);
+}
+
+/**
+ * Where a unit is among those of its plane. Lanes read every other unit, or two of four: eight neighbouring lanes then read different banks
+ * of memory.
+ */
+const unitPlace = "fn placeOf(unit: u32) -> u32 { return unit ^ (((unit >> 3u) & 1u) * 3u); }";
+
+const noQuads = (): string => {
+  throw new TypeError("expected products of units, got one of elements; this is a bug");
+};
 
 /** Whether an argument has an f32 for each element of the row. */
 function isWholeRow(a: TensorSpec, { inputs }: NormedInputs, argument: GpuArgument | undefined): boolean {
@@ -183,7 +196,7 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
       `fn quadOf(i: u32) -> u32 { return i + i / ${quadsPerGap}u; }`,
       ...k.declarations,
     ],
-    stage: { lines: k.lines, lanes, quadAt: quad },
+    stage: { lines: k.lines, lanes, quadAt: quad, unitQuadAt: noQuads },
     leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
   };

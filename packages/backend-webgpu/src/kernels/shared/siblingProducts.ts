@@ -81,9 +81,10 @@ function unitRowBytesOf(siblings: Siblings, capabilities: Capabilities): number 
   return unitRowBytes(siblings.a, lanes) + sumsOf(siblings, capabilities, lanes);
 }
 
-function roundingLanesOf({ a, results }: Siblings, { maxLanes }: Capabilities): number {
+function roundingLanesOf({ a, results }: Siblings, capabilities: Capabilities): number {
   const columns = results.reduce((sum, { shape }) => sum + maximum(shape.at(-1) ?? 0), 0);
-  return roundingLanes(columns, maximum(a.shape.at(-1) ?? 0), maxLanes);
+  const { maxLanes } = capabilities;
+  return roundingLanes(columns, { depth: maximum(a.shape.at(-1) ?? 0), maxLanes, subgroup: subgroupLanes(capabilities) });
 }
 
 /** A form of the rows that products read. */
