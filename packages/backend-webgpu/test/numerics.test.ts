@@ -1,5 +1,5 @@
 import { random, sourceOf } from "@centella/conformance";
-import { type Backend, createProgram, type DType, type TypedArray, type Value } from "@centella/core";
+import { type Backend, createProgram, type DType, type Program, reference, type TypedArray, type Value } from "@centella/core";
 import { roundActivations } from "@centella/quant";
 import { afterAll, describe, expect, test } from "vitest";
 import { openBackend } from "./openBackend.ts";
@@ -82,6 +82,39 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
     plan.dispose();
   });
 
+  // Elementwise steps of so many elements store vectors, and lanes keep rows of so many in registers; others are read again.
+  test.each<readonly [string, readonly number[], (program: Program, x: Value) => Value]>([
+    ["add of a row, whose elements end within a vector", [257, 257], (program, x) => program.add(x, firstRow(program, x))],
+    ["relu of vectors that end within a workgroup", [65_542], (program, x) => program.relu(x)],
+    ["softmax of a row in registers", [3, 2048], (program, x) => program.softmax(x)],
+    ["softmax of a row that is read again", [3, 1500], (program, x) => program.softmax(x)],
+    ["logSoftmax of a row in registers", [3, 1024], (program, x) => program.logSoftmax(x)],
+    [
+      "layerNorm of a row in registers",
+      [3, 2048],
+      (program, x) => program.layerNorm(x, program.reshape(firstRow(program, x), { shape: [2048] }), { eps: 1e-5 }),
+    ],
+    ["max of a long row of whole vectors", [20_480], (program, x) => program.max(x)],
+    ["max of a long row that ends within a vector", [20_483], (program, x) => program.max(x)],
+    ["argmax of a long row of whole vectors", [2, 20_480], (program, x) => program.argmax(x)],
+  ])("%s", async (_name, shape, call) => {
+    const next = random(3);
+    const data = Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, () => 8 * next() - 4);
+    const resultOn = async (on: Backend): Promise<TypedArray> => {
+      const program = createProgram();
+      program.output("y", call(program, program.input("x", "f32", shape)));
+      const plan = await on.compile(program);
+      const y = await plan.run({ x: data }).y!.data();
+      plan.dispose();
+      return y;
+    };
+    const want = await resultOn(await reference().open());
+    const got = await resultOn(backend);
+    expect(got.length).toBe(want.length);
+    const worst = Array.from(want).reduce((most, value, i) => Math.max(most, Math.abs(value - got[i]!)), 0);
+    expect(worst).toBeLessThan(2e-5);
+  });
+
   for (const withFactors of [false, true]) {
     test(`rope is exact at far positions${withFactors ? " with frequency factors" : ""}`, async () => {
       const [d, base] = [64, 500_000];
@@ -108,6 +141,10 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
     });
   }
 });
+
+function firstRow(program: Program, x: Value): Value {
+  return program.slice(x, { axis: 0, end: 1 });
+}
 
 /** The identity in a type of 8-bit quants, with scale 1. */
 function identity(type: DType & ("q8_0" | "q8_1" | "q8_K"), k: number): Uint8Array {

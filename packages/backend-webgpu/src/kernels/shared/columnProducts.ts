@@ -1,7 +1,7 @@
 import type { KernelLimits } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
-import { dotLoops } from "./dotLoops.ts";
+import { dotLoops, storedReader } from "./dotLoops.ts";
 import type { Dispatch } from "./kernel.ts";
 import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
@@ -75,8 +75,8 @@ function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) =
     ...range(rows).map((t) => `let row${t} = min(firstRow + ${t}u, p.m - 1u);`),
     ...range(columnsPerLane * rows).map((i) => `var sum0_${i} = 0.0;`),
   );
-  const loops = { lanes, lanesPerColumn: lanes / across, columnsPerLane, turns: 1, rows, subgroup: 1 };
-  dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, (name, index) => `${name}[${index}]`);
+  const loops = { lanesPerColumn: lanes / across, columnsPerLane, depth, rows };
+  dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, storedReader(depth));
   k.lines.push(...addedSlices(form));
   return defineDispatch({
     bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],

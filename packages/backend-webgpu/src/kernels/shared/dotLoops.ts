@@ -2,6 +2,7 @@ import type { DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import { loadUnits, type U32, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
+import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { weightsAtOnce, weightVectors } from "./weights.ts";
@@ -25,17 +26,29 @@ export interface RowReader {
   unitQuadAt(name: string, row: string, unit: string, quad: number): string;
 }
 
+/** Reads rows of `depth` elements from memory. */
+export function storedReader(depth: number): RowReader {
+  const units = `${depth / unitWeights}u`;
+  return {
+    quadAt: (name, index) => `${name}[${index}]`,
+    unitQuadAt: (name, row, unit, quad) => `${name}[${quadIndex(row, units, unit, quad)}]`,
+  };
+}
+
 /**
  * Adds the lane's part of the products' sums over the depth: to `sum<product>_<i>`, where `i` counts the columns of the lane by rows. Reads
  * `sub`, the lane's number in its column, `column<c>` and `row<t>`.
  */
-export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: RowForm, reader: RowReader): void {
+export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: LoopForm, reader: RowReader): void {
   for (const loop of loopsOf(products)) {
     k.lines.push("{");
     (loop.isPacked ? packedLoop : exactLoop)(k, loop, form, reader);
     k.lines.push("}");
   }
 }
+
+/** What loops take of a {@link RowForm}. */
+type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "depth" | "rows">;
 
 /** Products that read the same rows in the same steps. */
 interface Loop {
@@ -65,7 +78,7 @@ function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
 function packedLoop(
   k: WgslEmitter,
   { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, depth, rows }: RowForm,
+  { lanesPerColumn, columnsPerLane, depth, rows }: LoopForm,
   reader: RowReader,
 ): void {
   const steps = depth / weights;
@@ -115,7 +128,7 @@ export function unitDots(sum: string, words: readonly string[], scales: readonly
 function exactLoop(
   k: WgslEmitter,
   { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, depth, rows }: RowForm,
+  { lanesPerColumn, columnsPerLane, depth, rows }: LoopForm,
   { quadAt }: RowReader,
 ): void {
   const steps = depth / weights;

@@ -1,10 +1,8 @@
 import type { DimValues } from "@centella/core";
-import { unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
-import { dotLoops, type RowProduct, type RowReader } from "./dotLoops.ts";
+import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, Field } from "./kernel.ts";
-import { quadIndex } from "./roundedUnits.ts";
 import { columnsAtOnce, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { rowElement } from "./weights.ts";
@@ -109,11 +107,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   const { lanes, rows } = form;
   const perGroup = columnsAtOnce(form) * form.turns;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
-  const units = `${parts.depth / unitWeights}u`;
-  const reader: RowReader = {
-    quadAt: (name, index) => parts.stage?.quadAt(index) ?? `${name}[${index}]`,
-    unitQuadAt: (name, row, unit, quad) => parts.stage?.unitQuadAt(unit, quad) ?? `${name}[${quadIndex(row, units, unit, quad)}]`,
-  };
+  const reader = parts.stage === undefined ? storedReader(parts.depth) : stagedReader(parts.stage);
   const texts = results.map((result, r) => resultText(result, r, form, reader));
   const bytes = sumBytes(mostProducts(results), form);
   return defineDispatch({
@@ -142,6 +136,10 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
       };
     },
   });
+}
+
+function stagedReader({ quadAt, unitQuadAt }: RowStage): RowReader {
+  return { quadAt: (_name, index) => quadAt(index), unitQuadAt: (_name, _row, unit, quad) => unitQuadAt(unit, quad) };
 }
 
 function resultText(
