@@ -52,7 +52,7 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
 export interface EmitterOptions {
   /** Arguments that are arrays of vec4u. */
   readonly quads?: ReadonlySet<string>;
-  /** Arguments of f32 or i32 that are arrays of vectors of four. */
+  /** Arguments of 32-bit elements that are arrays of vectors of four. */
   readonly vectors?: ReadonlySet<string>;
   /** Lanes that exchange values in registers, a power of two: see {@link subgroupLanes}. Default 1. */
   readonly subgroup?: number;
@@ -68,7 +68,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly #quads: ReadonlySet<string>;
   readonly #vectors: ReadonlySet<string>;
   readonly #subgroup: number;
-  /** Arguments of f32 or i32 of which {@link neighbours} reads or writes vectors, where they are arrays of these. */
+  /** Arguments of 32-bit elements of which {@link neighbours} reads or writes vectors, where they are arrays of these. */
   readonly wide: Set<string> = new Set();
   /** Elements that were read as parts of vectors: expressions by argument and index. */
   readonly #loaded = new Map<string, string>();
@@ -152,7 +152,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   loadBits(name: string, index: U32 | number): U32 {
     const at = this.operand("u32", index);
     const width = 8 * layoutOf(this.#dtypeOf(name)).bytes;
-    if (width === 32) return this.define("u32", `bitcast<u32>(${name}[${at}])`);
+    if (width === 32) return this.define("u32", `bitcast<u32>(${this.#elementText(name, at)})`);
     const [shift, within] = width === 16 ? ["1u", "1u"] : ["2u", "3u"];
     return this.define("u32", `(${name}[${at} >> ${shift}] >> ((${at} & ${within}) * ${width}u)) & ${2 ** width - 1}u`);
   }
@@ -299,7 +299,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     return quad;
   }
 
-  /** An element of an argument of f32 or i32, which may be a part of a vector that was read before. */
+  /** An element of an argument of 32-bit elements, which may be a part of a vector that was read before. */
   #elementText(name: string, at: string): string {
     const known = this.#loaded.get(`${name} ${at}`);
     if (known !== undefined) return known;
