@@ -45,9 +45,11 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
     });
   }
   if (step.kind === "each") {
-    return launch(call, entry, { blocks: Math.ceil(elements / defaultThreads), args }, (scope) => {
+    // Few lanes are spread over the multiprocessors.
+    const threads = elements < call.gpu.multiprocessors * defaultThreads ? fewThreads : defaultThreads;
+    return launch(call, entry, { threads, blocks: Math.ceil(elements / threads), args }, (scope) => {
       const { k } = scope;
-      const index = k.mad(k.block(), defaultThreads, k.thread());
+      const index = k.mad(k.block(), threads, k.thread());
       k.if(isBelow(k, index, product(k, scope.extents(step.shape))), () => step.body(scope, index));
     });
   }
@@ -76,6 +78,9 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
     );
   });
 }
+
+/** Threads of a block of a small launch. */
+const fewThreads = 64;
 
 /** Threads that a multiprocessor holds. With fewer elements than threads, several per thread would leave some idle. */
 const threadsPerMultiprocessor = 2048;

@@ -11,7 +11,7 @@ import {
   output,
 } from "../kernel.ts";
 import { choose } from "../sampling/choose.ts";
-import { blockLength, greatestOf, optionsOf, planes, weightsOf, workRow } from "../sampling/row.ts";
+import { blockLength, forEachKey, greatestOf, optionsOf, planes, weightsOf, workRow } from "../sampling/row.ts";
 import { wide, wideVariable } from "../sampling/wide.ts";
 import { orderKey } from "../shared/math.ts";
 
@@ -80,7 +80,8 @@ function visitLogits(scope: GpuScope, row: U32, block: U32, n: number, body: (lo
   const first = k.mul(block, blockLength);
   const start = asValue(k, timesPlus(k, row, scope.whole(n), first));
   if (n % blockLength === 0) {
-    k.for(0, blockLength, 4, (i) => k.loadVector("logits", k.add(start, i)).forEach((logit, j) => void body(logit, k.add(i, j))));
+    const vectors = Array.from({ length: blockLength / 4 }, (_, i) => k.loadVector("logits", k.add(start, 4 * i)));
+    for (const [i, logit] of vectors.flat().entries()) body(logit, k.constant("u32", i));
     return;
   }
   k.for(0, blockLength, 1, (i) => {
@@ -111,8 +112,7 @@ function addWeights(call: Call, blocks: number, work: GpuArgument): GpuStep {
         const block = k.add(k.mul(share, lanes), k.lane());
         k.if(k.compare("lt", block, blocks), () => {
           const sum = wideVariable(k);
-          k.for(0, blockLength, 1, (i) => {
-            const key = from.key(block, i);
+          forEachKey(k, from, block, (key) => {
             const plain = weights.plain(key);
             sum.add(wide(k, k.select(options.isTopP, plain, weights.tempered(key, plain))));
           });

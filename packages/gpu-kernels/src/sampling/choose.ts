@@ -4,6 +4,8 @@ import { infinityKey } from "../shared/math.ts";
 import { philox4x32 } from "../shared/philox.ts";
 import {
   blockLength,
+  forEachKey,
+  forEachSum,
   greatestOf,
   lowestKey,
   optionsOf,
@@ -74,8 +76,7 @@ export function choose(scope: GpuScope, row: U32, n: number): void {
 /** Visits the logits of a block whose keys are at least `least`, if there are any. */
 function visitBlock(k: Emitter, work: WorkRow, block: U32, least: U32, body: (key: U32, id: U32) => void): void {
   k.if(k.compare("ge", work.greatest(block), least), () =>
-    k.for(0, blockLength, 1, (i) => {
-      const key = work.key(block, i);
+    forEachKey(k, work, block, (key, i) => {
       k.if(k.compare("ge", key, least), () => body(key, k.add(k.mul(block, blockLength), i)));
     }),
   );
@@ -264,8 +265,7 @@ function pickInOrder({ k, row, work, blocks, weights, random, sum, scan }: Draw,
     k.if(k.either(isCut, k.not(isSum)), () =>
       k.for(from, to, 1, (block) => {
         const found = wideVariable(k);
-        k.for(0, blockLength, 1, (i) => {
-          const key = work.key(block, i);
+        forEachKey(k, work, block, (key, i) => {
           const id = k.add(k.mul(block, blockLength), i);
           const isLast = k.both(k.compare("eq", key, cut.key.get()), k.compare("lt", id, cut.end.get()));
           k.if(k.either(k.compare("gt", key, cut.key.get()), isLast), () => {
@@ -279,15 +279,15 @@ function pickInOrder({ k, row, work, blocks, weights, random, sum, scan }: Draw,
       }),
     );
     k.ifUniform(isSum, () => {
-      k.for(first, end, 1, (block) => own.add(work.sum(block)));
+      forEachSum(k, work, { first, end }, (each) => own.add(each));
       limit.set(share(k, sum(own.get()), random));
       running.set(scan(own.get()));
       const isMine = holds(k, running.get(), own.get(), limit.get());
-      k.for(first, k.select(isMine, end, first), 1, (block) => {
+      forEachSum(k, work, { first, end: k.select(isMine, end, first) }, (each, block) => {
         const isOpen = k.compare("eq", chosen.get(), blocks);
-        const isHere = holds(k, running.get(), work.sum(block), limit.get());
+        const isHere = holds(k, running.get(), each, limit.get());
         k.if(k.both(isOpen, isHere), () => chosen.set(block));
-        k.if(k.both(isOpen, k.not(isHere)), () => running.add(work.sum(block)));
+        k.if(k.both(isOpen, k.not(isHere)), () => running.add(each));
       });
     });
   });

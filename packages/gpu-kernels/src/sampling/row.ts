@@ -109,6 +109,38 @@ export function greatestOf(k: Emitter, row: WorkRow, blocks: number): GreatestKe
   return { own: own.get(), ownBlock: ownBlock.get(), greatest: most(own.get()), most };
 }
 
+/** Keys of a block that are read together. */
+const keysInFlight = 8;
+
+/** Visits the keys of a block in order. */
+export function forEachKey(k: Emitter, row: WorkRow, block: U32, body: (key: U32, i: U32) => void): void {
+  k.for(0, blockLength, keysInFlight, (first) => {
+    const places = Array.from({ length: keysInFlight }, (_, i) => (i === 0 ? first : k.add(first, i)));
+    const keys = places.map((i) => row.key(block, i));
+    for (const [i, key] of keys.entries()) body(key, elementAt(places, i));
+  });
+}
+
+/** Sums of neighbouring blocks that are read together. */
+const sumsInFlight = 4;
+
+/** Visits the sums of the blocks from `first` to `end` in order. */
+export function forEachSum(k: Emitter, row: WorkRow, { first, end }: BlockRange, body: (sum: Wide, block: U32) => void): void {
+  k.for(first, end, sumsInFlight, (from) => {
+    const blocks = Array.from({ length: sumsInFlight }, (_, i) => (i === 0 ? from : k.add(from, i)));
+    const sums = blocks.map((block) => row.sum(k.min(block, k.sub(end, 1))));
+    for (const [i, sum] of sums.entries()) {
+      const block = elementAt(blocks, i);
+      k.if(k.compare("lt", block, end), () => body(sum, block));
+    }
+  });
+}
+
+interface BlockRange {
+  readonly first: U32;
+  readonly end: U32;
+}
+
 /** Weights of a row's logits by their keys, 0 for excluded tokens. */
 export interface RowWeights {
   plain(key: U32): U32;
