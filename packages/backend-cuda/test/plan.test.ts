@@ -173,6 +173,34 @@ describe("a plan that is compiled in the background", () => {
     expect(new Set(asked).size).toBe(asked.length);
   });
 
+  test("waits while runs are under way", async () => {
+    const plan = await backend.compile(program());
+    await plan.load("w", w);
+    const load = driver.loadModule.bind(driver);
+    let loaded = 0;
+    driver.loadModule = async (text) => {
+      loaded++;
+      return load(text);
+    };
+    const { finished } = driver;
+    let finish = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    driver.finished = async (...args) => {
+      await held;
+      return finished.apply(driver, args);
+    };
+    const output = plan.run({ x: new Float32Array(4 * 64) }).y!.data();
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const prepared = plan.prepare!([{ T: 1 }, { T: 2 }]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(loaded).toBe(0);
+    finish();
+    await Promise.all([output, prepared]);
+    expect(loaded).toBeGreaterThan(0);
+  });
+
   test("may be disposed of meanwhile, and leaves nothing", async () => {
     const { release } = holdModules();
     const plan = await backend.compile(program(), { background: true });

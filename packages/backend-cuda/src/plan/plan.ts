@@ -51,6 +51,9 @@ interface PlanExtents extends RunExtents {
 /** Extents of which a plan keeps the variant's key and the outputs' specs. */
 const maxExtents = 256;
 
+/** Runs of one text follow each other sooner. */
+const pauseMilliseconds = 20;
+
 const noneGiven: ReadonlySet<string> = new Set();
 
 /** The plan whose persistents a plan shares, and the programs that will share its own. */
@@ -120,10 +123,12 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     }
   }
 
-  /** Outside of the queue, in which weights load. */
+  /** Outside of the queue, in which weights load. Runs go first: plans of variants and loads of modules take milliseconds from them. */
   async prepare(extents: readonly DimValues[]): Promise<void> {
     this.requireAlive();
     for (const bucket of extents.map((dims) => bucketsOf(this.program, dims))) {
+      await this.#pause();
+      if (this.isDisposed) return;
       const key = variantKey(bucket, noneGiven);
       if (this.#variants.get(key) !== undefined) continue;
       const plan = this.#planned(bucket, noneGiven);
@@ -169,6 +174,14 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
       this.countSteps();
       return times;
     });
+  }
+
+  /** Resolves when no run is under way and none has started for a while. */
+  async #pause(): Promise<void> {
+    while ([...this.#variants.values()].some(({ isBusy }) => isBusy)) {
+      await this.settled();
+      await new Promise((resolve) => setTimeout(resolve, pauseMilliseconds));
+    }
   }
 
   protected override async settled(): Promise<void> {

@@ -153,6 +153,11 @@ export class VariantRunner {
     }
   }
 
+  /** Whether a run is under way. */
+  get isBusy(): boolean {
+    return this.#instances.some(({ busy }) => busy !== undefined);
+  }
+
   /** Resolves when the runs that were started are over. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#instances.map(({ busy }) => busy));

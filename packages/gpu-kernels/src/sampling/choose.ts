@@ -248,49 +248,71 @@ function search({ k, work, blocks, options, weights, sum }: Draw, cut: Cut): voi
 
 /**
  * Chooses among what a cut keeps, by the running sum in the order of the indices. Each lane adds the weights of neighbouring blocks, unless
- * the row has their sums, and the lane that exceeds the limit walks through its blocks and then one block.
+ * the row has their sums. The lane that exceeds the limit finds the block, and lanes compute a weight of it each.
  */
-function pickInOrder({ k, row, work, blocks, weights, random, sum, scan }: Draw, cut: Cut, isCut: Bool): void {
+function pickInOrder(state: Draw, cut: Cut, isCut: Bool): void {
+  const { k, work, blocks, random, sum, scan, most } = state;
   const perLane = Math.ceil(blocks / k.lanes);
   const first = k.min(k.mul(k.lane(), perLane), blocks);
   const end = k.min(k.add(first, perLane), blocks);
+  k.if(isCut, () =>
+    k.for(first, end, 1, (block) => {
+      const found = wideVariable(k);
+      forEachKey(k, work, block, (key, i) => found.add(wide(k, keptWeight(state, cut, { block, key, i }))));
+      work.setSum(block, found.get());
+    }),
+  );
   const own = wideVariable(k);
-  const running = wideVariable(k);
-  const limit = wideVariable(k);
-  /** The block with the choice. */
-  const chosen = k.variable("u32", blocks);
-  k.forUniform(0, 2, 1, (phase) => {
-    const isSum = k.compare("eq", phase, 0);
-    const [from, to] = [k.select(isSum, first, chosen.get()), k.select(isSum, end, k.min(k.add(chosen.get(), 1), blocks))];
-    k.if(k.either(isCut, k.not(isSum)), () =>
-      k.for(from, to, 1, (block) => {
-        const found = wideVariable(k);
-        forEachKey(k, work, block, (key, i) => {
-          const id = k.add(k.mul(block, blockLength), i);
-          const isLast = k.both(k.compare("eq", key, cut.key.get()), k.compare("lt", id, cut.end.get()));
-          k.if(k.either(k.compare("gt", key, cut.key.get()), isLast), () => {
-            const weight = wide(k, weights.tempered(key, weights.plain(key)));
-            k.if(k.both(k.not(isSum), holds(k, running.get(), weight, limit.get())), () => k.store("y", row, id));
-            running.add(weight);
-            found.add(weight);
-          });
-        });
-        k.if(isSum, () => work.setSum(block, found.get()));
-      }),
-    );
-    k.ifUniform(isSum, () => {
-      forEachSum(k, work, { first, end }, (each) => own.add(each));
-      limit.set(share(k, sum(own.get()), random));
-      running.set(scan(own.get()));
-      const isMine = holds(k, running.get(), own.get(), limit.get());
-      forEachSum(k, work, { first, end: k.select(isMine, end, first) }, (each, block) => {
-        const isOpen = k.compare("eq", chosen.get(), blocks);
-        const isHere = holds(k, running.get(), each, limit.get());
-        k.if(k.both(isOpen, isHere), () => chosen.set(block));
-        k.if(k.both(isOpen, k.not(isHere)), () => running.add(each));
-      });
+  forEachSum(k, work, { first, end }, (each) => own.add(each));
+  const limit = share(k, sum(own.get()), random);
+  const running = wideVariable(k, scan(own.get()));
+  const isMine = holds(k, running.get(), own.get(), limit);
+  /** Number of the block with the choice, from 1, and the sum of those before it: 0 in all lanes but one. */
+  const number = k.variable("u32", 0);
+  const before = wideVariable(k);
+  forEachSum(k, work, { first, end: k.select(isMine, end, first) }, (each, block) => {
+    const isOpen = k.compare("eq", number.get(), 0);
+    const isHere = k.both(isOpen, holds(k, running.get(), each, limit));
+    k.if(isHere, () => {
+      number.set(k.add(block, 1));
+      before.set(running.get());
     });
+    running.add(each);
   });
+  const found = most(number.get());
+  const start = sum(before.get());
+  k.ifUniform(k.compare("gt", found, 0), () => pickFrom(state, cut, { block: k.sub(found, 1), start, limit }));
+}
+
+/** Chooses the logit of a block whose weight exceeds the limit, given the sum of the blocks before it. */
+function pickFrom(
+  state: Draw,
+  cut: Cut,
+  { block, start, limit }: { readonly block: U32; readonly start: Wide; readonly limit: Wide },
+): void {
+  const { k, row, work } = state;
+  const values = k.shared("u32", blockLength);
+  const i = k.lane();
+  const isOwn = k.compare("lt", i, blockLength);
+  const weight = k.variable("u32", 0);
+  k.if(isOwn, () => {
+    weight.set(keptWeight(state, cut, { block, key: work.key(block, i), i }));
+    values.set(i, weight.get());
+  });
+  k.sync();
+  k.if(isOwn, () => {
+    const before = wideVariable(k, start);
+    k.for(0, i, 1, (j) => before.add(wide(k, values.get(j))));
+    k.if(holds(k, before.get(), wide(k, weight.get()), limit), () => k.store("y", row, k.add(k.mul(block, blockLength), i)));
+  });
+}
+
+/** The weight of a logit for the choice, 0 if the cut drops it. */
+function keptWeight({ k, weights }: Draw, cut: Cut, { block, key, i }: { readonly block: U32; readonly key: U32; readonly i: U32 }): U32 {
+  const id = k.add(k.mul(block, blockLength), i);
+  const isLast = k.both(k.compare("eq", key, cut.key.get()), k.compare("lt", id, cut.end.get()));
+  const isKept = k.either(k.compare("gt", key, cut.key.get()), isLast);
+  return k.select(isKept, weights.tempered(key, weights.plain(key)), 0);
 }
 
 /** Whether the sum `start` first exceeds the limit with `value`. */

@@ -80,7 +80,7 @@ export function optionsOf(k: Emitter, row: U32, n: number): RowOptions {
 }
 
 /** Blocks of a lane whose greatest keys are read together, so that their loads overlap. */
-const inFlight = 4;
+const inFlight = 8;
 
 interface GreatestKeys {
   /** The greatest key of the lane's blocks, and the first block that has it. */

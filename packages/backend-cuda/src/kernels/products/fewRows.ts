@@ -33,13 +33,14 @@ const maxDepth = 8;
 const minDepth = 2;
 
 /**
- * Bytes of a block's copies that are under way before the activations are read: they keep the memory busy. Loads wait behind copies that began
- * before them, so the rest of the rings follows the loads.
+ * Most and fewest bytes of a block's copies that are under way before the activations are read: they keep the memory busy. Loads wait behind
+ * copies that began before them, so the rest of the rings follows the loads. In between, a third of what the block copies was best.
  */
-const earlyBytes = 40 * 1024;
+const maxEarlyBytes = 76 * 1024;
+const minEarlyBytes = 40 * 1024;
 
 /** Bytes that are all under way before: a block with no more has them as soon as its activations, however late it starts. */
-const fewBytes = 80 * 1024;
+const fewBytes = 128 * 1024;
 
 /** Bytes for the partial sums of a round of items. */
 const roundBytes = 16 * 1024;
@@ -127,9 +128,11 @@ export function shapeOf(
 }
 
 /** Slots of a warp that are filled before the activations are read. */
-export function earlySlots({ depth, slotBytes }: Shape): number {
+export function earlySlots({ depth, slotBytes, work }: Shape): number {
   const bytes = warps * slotBytes;
-  return depth * bytes <= fewBytes ? depth : Math.max(1, Math.floor(earlyBytes / bytes));
+  if (depth * bytes <= fewBytes) return depth;
+  const copied = Math.ceil(work.items / work.blocks) * work.products * work.copies * slotBytes;
+  return Math.max(1, Math.floor(Math.min(maxEarlyBytes, Math.max(minEarlyBytes, copied / 3)) / bytes));
 }
 
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: UnitProducts, isFirst: boolean): Launch {
