@@ -1,5 +1,5 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type DType, type Plan, type Value } from "@centella/core";
+import { type ConcreteSpec, createProgram, type DType, type Plan, type Value } from "@centella/core";
 import { decode, layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { isWholeGrid } from "@centella/test-devices";
@@ -13,8 +13,17 @@ import { sourceOf } from "./sources.ts";
 
 const half = { transposeB: true, activations: "half" } as const;
 
-async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
-  const backend = new CudaBackend(new InterpretedDriver());
+/** With products of warpgroups, and with those of warps. */
+const capabilities = [
+  [9, 0],
+  [8, 0],
+] as const;
+
+async function compiled(
+  program: ReturnType<typeof createProgram>,
+  capability: (typeof capabilities)[number] = [9, 0],
+): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
+  const backend = new CudaBackend(new InterpretedDriver(capability));
   return { backend, plan: await backend.compile(program) };
 }
 
@@ -25,29 +34,34 @@ const types = Object.keys(ggmlTypes)
   .filter(isGgmlType)
   .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
 const grid = types.flatMap((dtype) =>
-  [larger, smaller].map(({ columns, depth, rowCounts }) => ({
-    dtype,
-    columns,
-    depth: layoutOf(dtype).elements > 32 ? 256 * Math.ceil(depth / 512) : depth,
-    rowCounts,
-  })),
+  [larger, smaller].flatMap(({ columns, depth, rowCounts }) =>
+    capabilities.map((capability) => ({
+      dtype,
+      capability,
+      columns,
+      depth: layoutOf(dtype).elements > 32 ? 256 * Math.ceil(depth / 512) : depth,
+      rowCounts,
+    })),
+  ),
 );
 const sample: typeof grid = [
-  { dtype: "f16", ...larger },
-  { dtype: "q4_K", columns: 19, depth: 256, rowCounts: [65] },
+  { dtype: "f16", capability: [9, 0], ...larger },
+  { dtype: "q4_K", capability: [9, 0], columns: 19, depth: 256, rowCounts: [65] },
+  { dtype: "bf16", capability: [8, 0], columns: 20, depth: 320, rowCounts: [130] },
+  { dtype: "q6_K", capability: [8, 0], columns: 35, depth: 256, rowCounts: [9, 65] },
 ];
 // The full grid runs them.
 if (!isWholeGrid) test.skip("many rows by weights of other types (not in the sample)", () => undefined);
 
 test.each(isWholeGrid ? grid : sample)(
-  "$rowCounts rows by a $dtype weight of $columns x $depth",
+  "$rowCounts rows by a $dtype weight of $columns x $depth, capability $capability",
   { timeout: 60_000 },
-  async ({ dtype, columns, depth, rowCounts }) => {
+  async ({ dtype, capability, columns, depth, rowCounts }) => {
     const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 512), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
-    const { plan, backend } = await compiled(program);
+    const { plan, backend } = await compiled(program, capability);
     await plan.load("w", sourceOf(stored));
     for (const rows of rowCounts) {
       const values = uniform(rows, rows * depth);
@@ -102,35 +116,46 @@ test.each(["q4_K", "q8_0", "mxfp4", "f16", "bf16"] as const)(
 test("products of one tensor are multiplied together, with their epilogues", async () => {
   const depth = 256;
   const rows = 70;
-  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: ["q4_K", 40] } as const;
+  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19] } as const;
   const contents = Object.entries(weights).map(([name, [dtype, n]]) => ({ name, ...contentsOf({ dtype, shape: [n, depth] }, n) }));
   const program = createProgram();
   const rowCount = program.dim("T", 128);
   const x = program.input("x", "f32", [rowCount, depth]);
-  const [q, k, v, gate, up] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-  ];
+  const [q, k, v] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [Value, Value, Value];
   program.output("q", q);
   program.output("k", program.add(k, program.input("bias", "f32", [19])));
   program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
-  program.output("h", program.mul(program.silu(gate), up));
-  const one = ["roundRows_f16", "decodeUnits_q4_K_q8_0_q6_K", "matmulMany_f16"];
-  expect(generatePtx(program).map(({ entry }) => entry)).toEqual([...one, "roundRows_f16", "decodeUnits_q5_K_q4_K", "matmulMany_f16"]);
+  expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["roundRows_f16", "decodeUnits_q4_K_q8_0_q6_K", "matmulMany_f16"]);
   const { plan, backend } = await compiled(program);
   for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
   const values = uniform(rows, rows * depth);
   const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
   const outputs = plan.run({ x: values, bias, residual });
   const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
-  const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
+  const added = { k: await of("k"), v: await of("v") };
   const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
-  for (const { name, decoded, spec } of contents.slice(0, 3))
+  for (const { name, decoded, spec } of contents)
     expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
-  const [g, u] = contents.slice(3).map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [
+  await backend.dispose();
+});
+
+test.each(capabilities)("gate and up are multiplied together, capability %i.%i", async (...capability) => {
+  const depth = 256;
+  const rows = 34;
+  const [gate, up] = (["q5_K", "q4_K"] as const).map((dtype, i) => contentsOf({ dtype, shape: [40, depth] }, i)) as [
+    ReturnType<typeof contentsOf>,
+    ReturnType<typeof contentsOf>,
+  ];
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 64), depth]);
+  const product = (name: string, spec: ConcreteSpec): Value => program.matmul(x, program.persistent(name, spec), half);
+  program.output("h", program.mul(program.silu(product("gate", gate.spec)), product("up", up.spec)));
+  const { plan, backend } = await compiled(program, capability);
+  await plan.load("gate", sourceOf(gate.stored));
+  await plan.load("up", sourceOf(up.stored));
+  const values = uniform(rows, rows * depth);
+  const h = await plan.run({ x: values }).h!.data();
+  const [g, u] = [gate, up].map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [
     ReturnType<typeof productsOf>,
     ReturnType<typeof productsOf>,
   ];

@@ -55,6 +55,33 @@ describe.each(["f16", "bf16"] as const)("products of %s matrices", (type) => {
   });
 });
 
+/** Loads four matrices from shared memory, whose row `8 i + r` has the halves `100 (8 i + r)` and up, and stores every lane's words. */
+function loadedMatrices(k: PtxEmitter, rowBytes: number): void {
+  const lane = k.thread();
+  const memory = k.sharedMemory("u32", 32 * 4 + 1);
+  const row = k.sharedAtBytes<"u32">(memory, k.mul(lane, 16));
+  for (let word = 0; word < 4; word++) {
+    const half = k.mad(lane, 100, 2 * word);
+    k.st("u32", row, k.or(half, k.shiftLeft(k.add(half, 1), 16)), word);
+  }
+  k.sync();
+  const words = k.loadMatrices(k.sharedAtBytes(memory, k.mul(lane, rowBytes)));
+  for (const [i, word] of words.entries()) k.st("u32", k.at("u32", k.pointer("y", "u32"), k.mad(lane, 4, i)), word);
+}
+
+test("matrices are loaded row by row, a word for each lane", async () => {
+  const got = new Uint32Array((await runOn(Float32Array.of(1), (k) => loadedMatrices(k, 16), { words: 128 })).buffer);
+  for (let lane = 0; lane < 32; lane++)
+    for (let i = 0; i < 4; i++) {
+      const half = 100 * (8 * i + (lane >> 2)) + 2 * (lane & 3);
+      expect(got[4 * lane + i]).toBe(half + (half + 1) * 65536);
+    }
+});
+
+test("a row of a matrix at another place than a multiple of 16 bytes is a fault", async () => {
+  await expect(runOn(Float32Array.of(1), (k) => loadedMatrices(k, 4), { words: 128 })).rejects.toThrow("multiple of 16");
+});
+
 test("a matrix product that some lanes skip is a fault", async () => {
   const body = (k: PtxEmitter): void => {
     const [word, zero] = [k.constant("u32", 0), k.constant("f32", 0)];

@@ -1,5 +1,6 @@
 import type { F32, U32 } from "@centella/gpu-kernels";
 import { AsyncWriter } from "./async.ts";
+import type { Elem, Shared } from "./types.ts";
 
 /** Types that tensor cores multiply here. */
 export type HalfType = "f16" | "bf16";
@@ -23,6 +24,16 @@ export class MatrixWriter extends AsyncWriter {
     const to: SumFragment = [this.reg("f32"), this.reg("f32"), this.reg("f32"), this.reg("f32")];
     const operands = [to, a, b, c].map((registers) => `{${registers.join(",")}}`).join(", ");
     this.emit(`mma.sync.aligned.m16n8k16.row.col.f32.${type}.${type}.f32 ${operands}`);
+    return to;
+  }
+
+  /**
+   * Four 8 x 8 matrices of halves. The addresses of lanes 8i to 8i + 7, multiples of 16, are those of the rows of matrix i. Lane `4 row + t` gets
+   * columns 2t and 2t + 1 of a row of each. All lanes of the warp must take part.
+   */
+  loadMatrices(from: Shared<Elem>, offset = 0): readonly [U32, U32, U32, U32] {
+    const to = [this.reg("u32"), this.reg("u32"), this.reg("u32"), this.reg("u32")] as const;
+    this.emit(`ldmatrix.sync.aligned.m8n8.x4.shared.b16 {${to.join(",")}}, [${from}+${offset}]`);
     return to;
   }
 }

@@ -93,6 +93,12 @@ export class Access {
     return [region.view, offset];
   }
 
+  /** Reads a word of a row of 16 bytes of a matrix. */
+  readMatrixRow(row: number, byte: number): readonly [DataView, number] {
+    if (row % 16 !== 0) throw new Fault(`${this.#who()}: a row of a matrix at byte ${row} of shared memory: expected a multiple of 16`);
+    return this.read("shared", row + byte, 4);
+  }
+
   write(space: Space, address: number, bytes: number): readonly [DataView, number] {
     const [region, offset] = this.#locate(space, address, bytes, true);
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {

@@ -1,4 +1,11 @@
-import { type CudaDriver, DriverError, type Handle, type LaunchCommand, type Mark } from "../../src/device/driver.ts";
+import {
+  type CudaDriver,
+  type DeviceProperties,
+  DriverError,
+  type Handle,
+  type LaunchCommand,
+  type Mark,
+} from "../../src/device/driver.ts";
 import { prepare, runGrid } from "./execute.ts";
 import { Fault, GlobalMemory } from "./memory.ts";
 
@@ -9,13 +16,7 @@ type Work = () => void;
  * when somebody waits for it, as late as a real device might.
  */
 export class InterpretedDriver implements CudaDriver {
-  readonly device = {
-    name: "PTX interpreter",
-    computeCapability: [9, 0],
-    multiprocessors: 3,
-    totalBytes: 2 ** 30,
-    driverVersion: 12040,
-  } as const;
+  readonly device: DeviceProperties;
   readonly memory = new GlobalMemory();
   /** Number of graph launches, kernel launches outside graphs, and copies in each direction: for tests of the counters. */
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
@@ -31,6 +32,10 @@ export class InterpretedDriver implements CudaDriver {
   #capture: Work[] | undefined;
   #lost: DriverError | undefined;
   #handles = 1n;
+
+  constructor(computeCapability: DeviceProperties["computeCapability"] = [9, 0]) {
+    this.device = { name: "PTX interpreter", computeCapability, multiprocessors: 3, totalBytes: 2 ** 30, driverVersion: 12040 };
+  }
 
   alloc(bytes: number): Handle {
     this.#check();

@@ -58,6 +58,7 @@ export function translate(kernel: ParsedKernel): string {
         if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
         return `yield ${++meetings}; m.thread = tid; m.passWarpBarrier();`;
       }
+      if (name === "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return matrixLoad(instruction, ++meetings);
       if (name.startsWith("mma.")) return matrixProduct(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       if (name === "griddepcontrol.launch_dependents") return "";
@@ -157,6 +158,17 @@ function matrixProduct({ name, operands, text }: Instruction, meeting: number): 
   const [to, a, b, c] = operands.map((list, i) => listOf(list, [4, 4, 2, 4][i]!, text));
   const parts = [...a!, ...b!, ...c!].join(", ");
   return `lanes[tid] = [${parts}]; yield ${meeting}; m.thread = tid; [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
+}
+
+/** Every lane hands in the address of a row, and reads its part of each matrix's rows. */
+function matrixLoad({ operands, text }: Instruction, meeting: number): string {
+  const place = /^\[(%u\d+)\+(\d+)\]$/.exec(operands[1]!);
+  if (place === null) throw new Fault(`not an address: ${text}`);
+  const loads = listOf(operands[0]!, 4, text).map((register, i) => {
+    const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
+    return `{ const [v, at] = m.readMatrixRow(${row}, 4 * (tid & 3)); ${register} = v.getUint32(at, true); }`;
+  });
+  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; yield ${meeting}; m.thread = tid; ${loads.join(" ")}`;
 }
 
 /** The words of `{low,high}`. */

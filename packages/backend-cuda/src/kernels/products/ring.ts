@@ -5,12 +5,12 @@ import type { Var } from "../../ptx/writer.ts";
 import { lanes } from "../shared/product.ts";
 
 /** The units that a warp takes, one after the other. */
-interface UnitSource {
+export interface UnitSource {
   /** Runs `use` with the next unit, if there is one, and goes on. */
   next(use: (unit: Global<"u32">, bytes: U32 | number) => void): void;
 }
 
-interface RingSizes {
+export interface RingSizes {
   readonly depth: number;
   readonly early?: number;
   readonly slotBytes: number;

@@ -10,13 +10,15 @@ import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
 import { both, codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
 import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
+import { CopiedUnits } from "./copiedUnits.ts";
 import { columnPlace, panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
 import { tilePower } from "./tilePowers.ts";
 
 const warps = 8;
 
-/** Slots of a warp's ring. */
-const ringDepth = 4;
+/** Slots of a warp's ring. Copies of pieces have fewer, because not every device that needs them has the memory. */
+const bulkDepth = 4;
+const pieceDepth = 2;
 
 const stageBytes = unitRows * panelRowBytes;
 
@@ -42,10 +44,13 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
     const warp = k.shiftRight(thread, 5);
     const first = k.mad(k.block(), warps, warp);
     const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
-    const ring = new UnitRing(k, new DecodeCursor(k, work, first, blocks * warps), { depth: ringDepth, slotBytes, warp, warps });
+    const isBulk = call.gpu.target !== "sm_80";
+    const cursor = new DecodeCursor(k, work, first, blocks * warps);
+    const sizes = { depth: isBulk ? bulkDepth : pieceDepth, slotBytes, warp, warps };
+    const ring = isBulk ? new UnitRing(k, cursor, sizes) : new CopiedUnits(k, cursor, sizes);
     // Copies of weights are under way while earlier launches end, which may read the panels.
     waitForEarlier(scope, call);
-    const stages = new PanelStages(k, place, warp, elementAt(formats, 0).width / panelDepth);
+    const stages = new PanelStages(k, place, warp, { count: elementAt(formats, 0).width / panelDepth, isBulk });
     const at = k.variable("u32", first);
     k.while(
       () => isBelow(k, at.get(), work.total),
@@ -152,22 +157,32 @@ class DecodeCursor {
   }
 }
 
-/** A warp's images of 16 rows of panels, which copies take to memory. */
+/** A warp's images of 16 rows of panels, which bulk copies or its lanes take to memory. */
 class PanelStages {
   /** Panels of a unit. */
   readonly count: number;
   readonly #k: PtxEmitter;
+  readonly #isBulk: boolean;
+  readonly #lane: U32;
   readonly #isFirstLane;
   readonly #stages: Shared<"u32">;
   /** Where the lane's four weights of rows g and g + 8 go, for each 16 weights of a panel. */
   readonly #places: readonly (readonly [Shared<"u32">, Shared<"u32">])[];
 
-  constructor(k: PtxEmitter, { lane, row, part }: Lane, warp: U32, count: number) {
+  constructor(
+    k: PtxEmitter,
+    { lane, row, part }: Lane,
+    warp: U32,
+    { count, isBulk }: { readonly count: number; readonly isBulk: boolean },
+  ) {
+    const bytes = (isBulk ? count : 1) * stageBytes;
     this.count = count;
     this.#k = k;
+    this.#isBulk = isBulk;
+    this.#lane = lane;
     this.#isFirstLane = k.compare("eq", lane, 0);
-    const stages = k.sharedMemory("u32", (warps * count * stageBytes) / 4, 128);
-    this.#stages = k.sharedAtBytes(stages, k.mul(warp, count * stageBytes));
+    const stages = k.sharedMemory("u32", (warps * bytes) / 4, 128);
+    this.#stages = k.sharedAtBytes(stages, k.mul(warp, bytes));
     const first = columnPlace(k, row);
     const rows = [first, k.add(first, 4)] as const;
     const half = k.shiftLeft(k.and(part, 1), 3);
@@ -181,26 +196,48 @@ class PanelStages {
 
   /** Decodes a unit, whose first panel goes to `to`. Panels have `rows` rows. */
   write(decode: Decoder, to: Global<"u32">, rows: number): void {
-    const k = this.#k;
     for (let panel = 0; panel < this.count; panel++) {
-      // The copy from this stage is the oldest one.
-      k.if(this.#isFirstLane, () => k.waitBulkReads(this.count - 1));
-      k.syncWarp();
-      for (let chunk = 0; chunk < 4; chunk++) {
-        const words = decode(4 * panel + chunk);
-        for (const high of [0, 1] as const) k.stVector("u32", elementAt(this.#places, chunk)[high], words[high], (panel * stageBytes) / 4);
-      }
-      k.fenceAsyncProxy();
-      k.syncWarp();
-      k.if(this.#isFirstLane, () => {
-        k.storeBulk(k.at("u32", to, (panel * rows * panelRowBytes) / 4), k.sharedAtBytes(this.#stages, panel * stageBytes), stageBytes);
-        k.commitBulk();
-      });
+      const target = this.#k.at("u32", to, (panel * rows * panelRowBytes) / 4);
+      const store = (stage: number): void => this.#stage((chunk) => decode(4 * panel + chunk), stage);
+      if (this.#isBulk) this.#copy(store, target, panel);
+      else this.#store(store, target);
     }
   }
 
   finish(): void {
-    this.#k.if(this.#isFirstLane, () => this.#k.waitBulkReads(0));
+    if (this.#isBulk) this.#k.if(this.#isFirstLane, () => this.#k.waitBulkReads(0));
+  }
+
+  #copy(fill: (stage: number) => void, to: Global<"u32">, stage: number): void {
+    const k = this.#k;
+    // The copy from this stage is the oldest one.
+    k.if(this.#isFirstLane, () => k.waitBulkReads(this.count - 1));
+    k.syncWarp();
+    fill(stage);
+    k.fenceAsyncProxy();
+    k.syncWarp();
+    k.if(this.#isFirstLane, () => {
+      k.storeBulk(to, k.sharedAtBytes(this.#stages, stage * stageBytes), stageBytes);
+      k.commitBulk();
+    });
+  }
+
+  #store(fill: (stage: number) => void, to: Global<"u32">): void {
+    const k = this.#k;
+    fill(0);
+    k.syncWarp();
+    const own = k.shiftLeft(this.#lane, 4);
+    const [from, target] = [k.sharedAtBytes<"u32">(this.#stages, own), k.atBytes(to, own, 1)];
+    for (let at = 0; at < stageBytes / 4; at += 4 * lanes) k.stVector("u32", target, k.ldVector("u32", from, at), at);
+    k.syncWarp();
+  }
+
+  #stage(decode: Decoder, stage: number): void {
+    for (let chunk = 0; chunk < 4; chunk++) {
+      const words = decode(chunk);
+      for (const high of [0, 1] as const)
+        this.#k.stVector("u32", elementAt(this.#places, chunk)[high], words[high], (stage * stageBytes) / 4);
+    }
   }
 }
 

@@ -1,5 +1,7 @@
 import { elementAt } from "@centella/core/backend";
 import type { HalfType } from "../../../ptx/matrix.ts";
+import { unitRows } from "../../../weights/unitFormat.ts";
+import type { Gpu } from "../../shared/gpu.ts";
 import { bucketElements, input, type KernelCall, type Launch } from "../../shared/kernel.ts";
 import type { Scratch } from "../../shared/scratch.ts";
 import type { UnitProducts } from "../fewRows.ts";
@@ -7,6 +9,7 @@ import { kindsOf, type UnitResult } from "../segments.ts";
 import { halfType } from "../tile.ts";
 import { type Columns, columnsOf, panelRows } from "./columns.ts";
 import { decodeUnits } from "./decodeUnits.ts";
+import { multiplyByWarps, warpsAcross } from "./multiplyByWarps.ts";
 import { multiplyPanels } from "./multiplyPanels.ts";
 import { panelBytes, panelsOf, tileRows } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
@@ -16,6 +19,13 @@ import { roundRows } from "./roundRows.ts";
  * take 98 us there with 32 rows and 191 us with 64. Here they take 158 us with up to 128 rows, 83 us of that to decode them.
  */
 const minRows = 33;
+
+/** Where {@link fewRowsLaunches} has no kernels: rows beyond those that are multiplied one by one. */
+const minRowsOfEarlier = 9;
+
+function minRowsOf({ target }: Gpu): number {
+  return target === "sm_80" ? minRowsOfEarlier : minRows;
+}
 
 /** Numbers of products of a result that share a tile. */
 const productCounts: readonly number[] = [1, 2, 4];
@@ -28,8 +38,8 @@ const narrowTile = 128;
 const maxPanelBytes = 2 ** 28;
 
 /**
- * Launches of products with weights in units, fast for many rows of activations; undefined for few rows, for devices without products of
- * warpgroups, or if one of the products is of another kind. Activations and weights become halves in panels, which warpgroups multiply.
+ * Launches of products with weights in units, fast for many rows of activations; undefined for few rows, or if one of the products is of another
+ * kind. Activations and weights become halves in panels, which tensor cores multiply.
  */
 export function manyRowsLaunches(
   call: KernelCall,
@@ -38,10 +48,11 @@ export function manyRowsLaunches(
 ): readonly Launch[] | undefined {
   const lead = elementAt(results, 0).shape.slice(0, -1);
   const rows = bucketElements(call, lead);
-  const kinds = rows < minRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
+  const kinds = rows < minRowsOf(call.gpu) ? undefined : kindsOf(call, results);
   if (kinds === undefined || !results.every(({ products }) => productCounts.includes(products.length))) return undefined;
   const rowTiles = Math.ceil(rows / tileRows);
   const allRows = tileRows * rowTiles;
+  const multiply = call.gpu.target === "sm_90a" ? multiplyPanels : multiplyByWarps;
   const shapes = kinds.map((kind) => shapeOf(kind, (width) => rowTiles * width >= call.gpu.multiprocessors));
   const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
   const places = {
@@ -53,7 +64,7 @@ export function manyRowsLaunches(
     const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels };
     return [
       roundRows(call, rounding, { panels: places.a, factors: places.factors }),
-      ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiplyPanels(call, part, { type, panels, places }, lead)]),
+      ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiply(call, part, { type, panels, places }, lead)]),
     ];
   });
 }
@@ -74,6 +85,8 @@ function shapeOf(results: readonly UnitResult[], fills: (columnTiles: number) =>
   const maxColumns = maxPanelBytes / panelBytes(1, panels);
   const partsOf = (width: number): readonly Columns[] => columnsOf(results, width / products.length, maxColumns);
   const wide = partsOf(wideTile);
-  const parts = wide.every(({ first, end }) => fills(end - first)) ? wide : partsOf(narrowTile);
+  // Warps share out whole row tiles of each product.
+  const isNarrowEnough = narrowTile / products.length >= warpsAcross * unitRows;
+  const parts = !isNarrowEnough || wide.every(({ first, end }) => fills(end - first)) ? wide : partsOf(narrowTile);
   return { type: halfType(format), parts, panels };
 }

@@ -1,57 +1,36 @@
-import { asValue, type Extent, product as productOf, type U32 } from "@centella/gpu-kernels";
-import type { HalfType } from "../../../ptx/matrix.ts";
+import { type Extent, product as productOf, type U32 } from "@centella/gpu-kernels";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
-import {
-  type Argument,
-  epilogueArgs,
-  type KernelCall,
-  type Launch,
-  launch,
-  type Parameter,
-  type Scope,
-  waitForEarlier,
-} from "../../shared/kernel.ts";
+import { type KernelCall, type Launch, launch, type Scope, waitForEarlier } from "../../shared/kernel.ts";
 import type { UnitResult } from "../segments.ts";
-import { type Columns, panelRows, tileWidth, weightArgs } from "./columns.ts";
+import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 import { type RingPlace, StageRing } from "./stageRing.ts";
-import { hasPowers, TileResults } from "./tileResults.ts";
+import { TileResults } from "./tileResults.ts";
+import { type PanelOperands, panelArgs, Tiles } from "./tiles.ts";
 
 const warpgroup = 128;
 /** Warpgroups that multiply, half of a tile's rows each. */
 const multipliers = 2;
 const ownRows: number = tileRows / multipliers;
+/** Rows of a warpgroup's sums that a warp has. */
+const warpRows = 16;
 /** With a warpgroup that starts copies. */
 const threads = (1 + multipliers) * warpgroup;
 
 /** Shared memory for stages. */
 const ringBytes = 192 * 1024;
 
-/** Row tiles that share columns: blocks that run at the same time read the same panels. */
-const rowsPerGroup = 16;
-
 /** Registers of the threads that copy, and of those that multiply. */
 const copyRegisters = 40;
 const multiplyRegisters = 232;
-
-export interface PanelOperands {
-  readonly type: HalfType;
-  readonly panels: number;
-  readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b: Parameter };
-}
 
 /**
  * Multiplies activations in panels with columns' weights in panels. Each block takes every n-th tile of all results. One warpgroup fills a ring of
  * stages with bulk copies, 64 places of the depth each, also while the others, which multiply, store the results of a tile.
  */
 export function multiplyPanels(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
-  const { results } = columns;
-  const { type, places } = operands;
-  const args = Object.fromEntries<Argument>([
-    ...Object.entries(places),
-    ...results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
-    ...(hasPowers(columns) ? weightArgs(results) : []),
-  ]);
+  const { type } = operands;
+  const args = panelArgs(call, columns, operands);
   // Texts do not depend on the most rows of a run: with few of them, blocks may have no tile.
   const blocks = call.gpu.multiprocessors;
   return launch(call, `matmulMany_${type}`, { threads, blocks, args, waitsInBody: true }, (scope) => {
@@ -67,18 +46,11 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   });
 }
 
-/** Place of a tile: its first row, and the number of its tile of columns among those of all results. */
-interface TilePlace {
-  readonly row: U32;
-  readonly tile: U32;
-}
-
 class PanelKernel {
   readonly #scope: Scope;
   readonly #columns: Columns;
   readonly #operands: PanelOperands;
-  readonly #blocks: number;
-  readonly #rowTiles: U32;
+  readonly #tiles: Tiles;
   readonly #results: TileResults;
   readonly #ring: StageRing;
 
@@ -93,8 +65,7 @@ class PanelKernel {
     this.#scope = scope;
     this.#columns = columns;
     this.#operands = operands;
-    this.#blocks = blocks;
-    this.#rowTiles = k.shiftRight(k.add(asValue(k, rows), tileRows - 1), Math.log2(tileRows));
+    this.#tiles = new Tiles(k, columns, { rows, blocks });
     this.#results = new TileResults(scope, columns, rows);
     this.#ring = new StageRing(k, { stages: ringBytes / bytes, bytes, users: multipliers });
     k.if(k.compare("eq", k.thread(), 0), () => {
@@ -110,11 +81,11 @@ class PanelKernel {
     const { panels } = this.#operands;
     const { products, perTile } = this.#columns;
     const rows = panelRows(this.#columns);
-    const allRows = k.mul(this.#rowTiles, tileRows);
+    const { allRows } = this.#tiles;
     k.setRegisters("decrease", copyRegisters);
     k.if(k.compare("eq", k.thread(), 0), () => {
       const place = this.#ring.place();
-      this.#forEachTile(({ row, tile }) => {
+      this.#tiles.forEach(({ row, tile }) => {
         const column = k.mul(k.sub(tile, this.#columns.first), perTile);
         k.for(0, panels, 1, (panel) => {
           this.#ring.fill(place, (stage, copy) => {
@@ -137,10 +108,12 @@ class PanelKernel {
     const sums = k.warpgroupSums(tileWidth(this.#columns));
     const place = this.#ring.place();
     const first = k.mul(k.sub(k.shiftRight(k.thread(), Math.log2(warpgroup)), 1), ownRows);
-    this.#forEachTile(({ row, tile }) => {
-      const rows = this.#results.rowsFrom(k.add(row, first));
+    const warp = k.mul(k.and(k.shiftRight(k.thread(), 5), 3), warpRows);
+    const own = { columns: this.#columns.perTile, get: (index: number) => sums.get(index) };
+    this.#tiles.forEach(({ row, tile }) => {
+      const rows = this.#results.rowsFrom(k.add(row, k.add(first, warp)));
       this.#multiplyTile(sums, place, first);
-      this.#results.store(sums, rows, tile);
+      this.#results.store(own, rows, tile);
     });
   }
 
@@ -168,22 +141,5 @@ class PanelKernel {
     });
     k.waitProducts(0);
     k.if(isFirst, () => this.#ring.release(previous.get()));
-  }
-
-  /** Runs `body` for each tile of the block. Tiles of up to {@link rowsPerGroup} rows of tiles follow each other column by column. */
-  #forEachTile(body: (place: TilePlace) => void): void {
-    const { k } = this.#scope;
-    const { first, end } = this.#columns;
-    const wide = end - first;
-    const all = k.mul(this.#rowTiles, wide);
-    k.for(k.block(), all, this.#blocks, (number) => {
-      const group = k.quotient(number, wide * rowsPerGroup);
-      const rest = k.sub(number, k.mul(group, wide * rowsPerGroup));
-      const from = k.mul(group, rowsPerGroup);
-      const high = k.min(k.sub(this.#rowTiles, from), rowsPerGroup);
-      const column = k.quotient(rest, high);
-      const row = k.add(from, k.sub(rest, k.mul(column, high)));
-      body({ row: k.mul(row, tileRows), tile: k.add(column, first) });
-    });
   }
 }

@@ -1,15 +1,11 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, isBelow, neighbourCount, type U32 } from "@centella/gpu-kernels";
-import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
 import { fixed, type Scope } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import { type UnitResult, weightName } from "../segments.ts";
 import { type Columns, inResultOfTile } from "./columns.ts";
 import { tilePower } from "./tilePowers.ts";
-
-/** Rows of a warpgroup's sums that a warp has. */
-const warpRows = 16;
 
 /** A lane's columns of each 16, in each of its two rows. */
 const perGroup: number = neighbourCount;
@@ -52,12 +48,10 @@ export class TileResults {
     this.#rows = rows;
   }
 
-  /** The lane's two rows of 64 from row `first` on. Rows past the last one repeat it and are not stored: loads need no branches. */
+  /** The lane's two rows of the 16 of a warp, from row `first` on. Rows past the last one repeat it and are not stored: loads need no branches. */
   rowsFrom(first: U32): readonly ResultRow[] {
     const { k } = this.#scope;
-    const lane = k.and(k.thread(), lanes - 1);
-    const warp = k.and(k.shiftRight(k.thread(), 5), 3);
-    const own = k.add(k.mad(warp, warpRows, k.shiftRight(lane, 2)), first);
+    const own = k.add(first, k.shiftRight(k.and(k.thread(), lanes - 1), 2));
     const last = k.sub(asValue(k, this.#rows), 1);
     return [0, 8].map((down) => {
       const line = k.add(own, down);
@@ -66,23 +60,26 @@ export class TileResults {
     });
   }
 
-  /** Stores the results of a warpgroup's sums, of which a lane has `rows`, in the columns of tile `tile`. */
-  store(sums: WarpgroupSums, rows: readonly ResultRow[], tile: U32): void {
+  /** Stores the results of sums of tile `tile`, of which a lane has `rows`. */
+  store(sums: TileSums, rows: readonly ResultRow[], tile: U32): void {
     const { k } = this.#scope;
     const { perTile } = this.#columns;
+    const { columns, first } = sums;
     inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
-      const column = k.mad(ownTile, perTile, k.shiftLeft(k.and(k.thread(), 3), 2));
+      const start = first === undefined ? k.mul(ownTile, perTile) : k.mad(ownTile, perTile, first);
+      const column = k.add(start, k.shiftLeft(k.and(k.thread(), 3), 2));
+      const firstUnit = k.shiftRight(start, Math.log2(unitRows));
       const groups = Math.max(1, groupsInFlight(result) / rows.length);
-      for (let from = 0; from < perTile; from += groups * unitRows) {
-        const count = Math.min(groups, (perTile - from) / unitRows);
+      for (let from = 0; from < columns; from += groups * unitRows) {
+        const count = Math.min(groups, (columns - from) / unitRows);
         const withins = Array.from({ length: count }, (_, i) => from + i * unitRows);
         const pieces = rows.flatMap((row, high) => withins.map((within) => ({ row, high, within, column: k.add(column, within) })));
-        this.#storePieces({ result, index, ownTile }, sums, pieces);
+        this.#storePieces({ result, index, firstUnit }, sums, pieces);
       }
     });
   }
 
-  #storePieces(of: ResultOfTile, sums: WarpgroupSums, pieces: readonly Piece[]): void {
+  #storePieces(of: ResultOfTile, sums: TileSums, pieces: readonly Piece[]): void {
     const { k } = this.#scope;
     const { result } = of.result;
     const n = fixed(result.shape.at(-1));
@@ -115,31 +112,42 @@ export class TileResults {
   }
 
   /** The products of column `i` of a piece, without the powers of two of its operands. */
-  #terms({ result: { products }, index, ownTile }: ResultOfTile, sums: WarpgroupSums): (piece: Piece, i: number) => readonly F32[] {
+  #terms({ result: { products }, index, firstUnit }: ResultOfTile, sums: TileSums): (piece: Piece, i: number) => readonly F32[] {
     const { k } = this.#scope;
-    const { perTile } = this.#columns;
     const scaled = hasPowers(this.#columns);
     const inverses = new Map<string, F32>();
     const inverseOf = (product: number, within: number): F32 => {
       const { units } = elementAt(products, product);
-      const tile = k.min(k.mad(ownTile, perTile / unitRows, within / unitRows), units.tiles - 1);
+      const tile = k.min(k.add(firstUnit, within / unitRows), units.tiles - 1);
       const found = inverses.get(`${product} ${within}`) ?? tilePower(k, weightName(index, product), units, tile).inverse();
       inverses.set(`${product} ${within}`, found);
       return found;
     };
     return ({ row, high, within }, i) =>
       products.map((_, j) => {
-        const sum = sums.get((j * perTile + within) / 2 + 4 * (i >> 1) + 2 * high + (i & 1));
+        const sum = sums.get((j * sums.columns + within) / 2 + 4 * (i >> 1) + 2 * high + (i & 1));
         return k.mul(scaled ? k.mul(sum, inverseOf(j, within)) : sum, row.factor);
       });
   }
 }
 
-/** The result that a tile belongs to, with the number of the tile among the result's. */
+/**
+ * A lane's sums of rows g and g + 8 of 16: for each eight columns of each product, those of its two columns in row g, then in row g + 8. The products
+ * follow each other.
+ */
+export interface TileSums {
+  /** Columns of each product. */
+  readonly columns: number;
+  /** First one in the tile, a multiple of 16. Default: the tile's first. */
+  readonly first?: U32;
+  get(index: number): F32;
+}
+
+/** The result that sums belong to, with the first row tile of their weights. */
 interface ResultOfTile {
   readonly result: UnitResult;
   readonly index: number;
-  readonly ownTile: U32;
+  readonly firstUnit: U32;
 }
 
 /** Groups of 16 columns of a row whose epilogues' loads are under way together: as many as registers hold without spills. */
