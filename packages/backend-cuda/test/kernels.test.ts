@@ -142,7 +142,8 @@ test("weights of many columns are decoded in parts", () => {
   const part = ["decodeUnits_q4_0", "matmulMany_f16"];
   expect(launchAt()).toEqual(["roundRows_f16", ...part, ...part, ...part, ...part]);
   // Without products of warpgroups.
-  expect(launchAt({ ...hopper, target: "sm_90" })).toEqual(["matmulFew_q4_0"]);
+  const byWarps = ["decodeUnits_q4_0", "matmulManyByWarps_f16"];
+  expect(launchAt({ ...hopper, target: "sm_90" })).toEqual(["roundRows_f16", ...byWarps, ...byWarps, ...byWarps, ...byWarps]);
 });
 
 test("only launches whose blocks fit at once let the next one start early", () => {
