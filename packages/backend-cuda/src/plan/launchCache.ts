@@ -1,7 +1,7 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
 import { kernelTable } from "../kernels/index.ts";
-import { projectionLaunches } from "../kernels/projections.ts";
+import { projectionLaunches } from "../kernels/products/projections.ts";
 import type { Gpu } from "../kernels/shared/gpu.ts";
 import { type KernelCall, type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";

@@ -1,6 +1,6 @@
 import { type FusedParams, isFused, type Lowered, type Operand, type Step, type Storage } from "@centella/core/backend";
 import { isCacheWrite } from "@centella/gpu-kernels";
-import type { Projections } from "../kernels/projections.ts";
+import type { Projections } from "../kernels/products/projections.ts";
 
 /** Products and the write to a cache that reads their results, as one step where a variant has launches for both. */
 export interface ProjectedStep {

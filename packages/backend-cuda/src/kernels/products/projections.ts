@@ -1,10 +1,10 @@
 import type { TensorSpec } from "@centella/core";
 import type { FusedParams } from "@centella/core/backend";
 import { cacheWriteOf, groupOf, type SiblingResult } from "@centella/gpu-kernels";
-import { isStaged } from "./matmul.ts";
-import { cacheWriters } from "./products/cacheWriters.ts";
-import { fewRowsLaunches } from "./products/fewRows.ts";
-import { bucketElements, fixed, type KernelCall, type Launch } from "./shared/kernel.ts";
+import { isStaged } from "../matmul.ts";
+import { bucketElements, fixed, type KernelCall, type Launch } from "../shared/kernel.ts";
+import { cacheWriters } from "./cacheWriters.ts";
+import { fewRowsLaunches } from "./fewRows.ts";
 
 /** A group of products, and the write to a cache that follows it and alone reads some of its results. */
 export interface Projections {
