@@ -61,11 +61,15 @@ export class UnsupportedArchitectureError extends LlmError {
   /** Value of `general.architecture`. */
   readonly architecture: string;
   readonly supported: readonly string[];
-  constructor(architecture: string, supported: readonly string[]) {
+  /** Why models of this architecture cannot be loaded, if it is a known one. */
+  readonly reason: string | undefined;
+  constructor(architecture: string, supported: readonly string[], reason?: string) {
+    const why = reason === undefined ? "" : `: ${reason}`;
     super(
       "unsupportedArchitecture",
-      `model: expected an architecture among {${supported.join(", ")}}, got ${shown(architecture)}; use another model`,
+      `model: expected one of the ${supported.length} supported architectures, got ${shown(architecture)}${why}; use another model`,
     );
+    this.reason = reason;
     this.architecture = architecture;
     this.supported = supported;
   }

@@ -3,7 +3,7 @@ import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { readGguf } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { architectureStatus, loadModel, supportedArchitectures } from "../src/index.ts";
+import { architectureStatus, loadModel, refusedArchitectures, supportedArchitectures } from "../src/index.ts";
 import { type FamilyGolden, familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
@@ -49,6 +49,13 @@ test("every verified family has a golden here or logits in the outside test data
   }
   const verified = supportedArchitectures.filter((name) => architectureStatus(name) === "verified");
   expect(verified.filter((name) => !here.has(name) && !outside.has(name))).toEqual([]);
+});
+
+test("no architecture is both supported and refused", async () => {
+  const refused = await refusedArchitectures();
+  expect(supportedArchitectures.filter((name) => refused.has(name))).toEqual([]);
+  expect(architectureStatus("llama4")).toBeUndefined();
+  expect(refused.get("llama4")).toMatch(/chunks/);
 });
 
 test("the README lists every architecture", () => {

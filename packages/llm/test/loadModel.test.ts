@@ -242,14 +242,22 @@ describe("loadModel refuses", () => {
   const load = (source: Parameters<typeof loadModel>[0], options: Partial<LoadModelOptions> = {}) =>
     loadModel(source, { runtime, ...options });
 
-  test("an unknown architecture, naming it and the known ones", async () => {
+  test("an unknown architecture, naming it", async () => {
     const error = await load(patched(tiny, ["llama", "llamb"])).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UnsupportedArchitectureError);
     expect(error).toMatchObject({
       architecture: "llamb",
       supported: supportedArchitectures,
-      message: expect.stringContaining("llama, maincoder"),
+      reason: undefined,
+      message: `model: expected one of the ${supportedArchitectures.length} supported architectures, got llamb; use another model`,
     });
+  });
+
+  test("an architecture that is known and not computed, with the reason", async () => {
+    const error = await load(patched(tiny, ["llama", "dream"])).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(UnsupportedArchitectureError);
+    expect(error).toMatchObject({ architecture: "dream", reason: expect.stringContaining("in any order") });
+    expect((error as Error).message).toContain("got dream: it fills in text in any order");
   });
 
   test("missing metadata, all keys at once", async () => {

@@ -96,6 +96,7 @@ test("llm: wrong arguments are typed errors", async () => {
     StopStrings: [["end"]],
     TextStream: [whole(tokenizer), { after: 3, skipSpecial: true, shown: whole(new Set([1])) }],
     architectureStatus: ["llama"],
+    refusedArchitectures: [],
     candidatesOf: [logits],
     createTokenizer: [whole(metadata)],
     loadModel: sampled(120, bytes, {

@@ -1,5 +1,5 @@
 import { formatInspect, inspect as inspectFile } from "@centella/gguf";
-import { architectureStatus } from "@centella/llm";
+import { architectureStatus, refusedArchitectures } from "@centella/llm";
 import { type Command, command, requireArguments } from "../command.ts";
 import { formatMemory, memoryTable } from "../memoryTable.ts";
 import { fileOptions, openHeader, withFile } from "../modelFile.ts";
@@ -34,10 +34,15 @@ export const inspect: Command = command({
     await using file = await openHeader(path, context);
     const report = inspectFile(file);
     const memory = memoryTable(file, values.context);
-    const status = architectureStatus(report.architecture ?? "") ?? "unknown";
+    const name = report.architecture ?? "";
+    const status = architectureStatus(name) ?? "unknown";
+    const reason = (await refusedArchitectures()).get(name);
     // A reason why the memory is unknown is text for people; JSON has null.
     if (values.json)
       context.output.print(JSON.stringify({ ...report, family: status, memory: typeof memory === "string" ? null : memory }, null, 2));
-    else context.output.print(`${formatInspect(report)}\nfamily        ${families[status]}\n${formatMemory(memory)}`);
+    else
+      context.output.print(
+        `${formatInspect(report)}\nfamily        ${families[status]}${reason === undefined ? "" : `: ${reason}`}\n${formatMemory(memory)}`,
+      );
   },
 });

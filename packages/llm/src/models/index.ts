@@ -146,6 +146,12 @@ export function architectureStatus(architecture: string): "verified" | "unverifi
   return unverifiedArchitectures.has(architecture) ? "unverified" : "verified";
 }
 
+/** Architectures of llama.cpp whose models cannot be loaded, each with the reason. */
+export async function refusedArchitectures(): Promise<ReadonlyMap<string, string>> {
+  const { refusals } = await import("./refusals.ts");
+  return refusals;
+}
+
 /**
  * Describes a file's model.
  * @throws {UnsupportedArchitectureError | ModelError | UnsupportedError} for an unknown family, and for metadata that is incomplete,
@@ -154,7 +160,7 @@ export function architectureStatus(architecture: string): "verified" | "unverifi
 export async function describeArchitecture(header: ModelHeader): Promise<ModelDescription> {
   const name = header.metadata.string("general.architecture");
   const load = Object.hasOwn(families, name) ? families[name] : undefined;
-  if (load === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures);
+  if (load === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures, (await refusedArchitectures()).get(name));
   const { family } = await load();
   return family(new MetadataReader(header, name));
 }

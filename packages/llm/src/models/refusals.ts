@@ -1,0 +1,55 @@
+const hyperConnections = "connections of several states between layers are not computed";
+const indexer = "attention to the keys that an indexer chooses is not computed";
+const clampedExperts = "experts with bounds of each layer's own are not computed";
+const looped = "layers that run several times are not computed";
+const bothSides = "windows and biases to both sides of a token are not computed";
+const diffusion = "it fills in text in any order, which has a decoding loop of its own";
+const drafts = "it guesses tokens for another model, and generates no text by itself";
+const noText = "it neither generates nor embeds text";
+
+/** Architectures of llama.cpp whose models cannot be loaded, each with the reason. Loaded where a model is refused. */
+export const refusals: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    bailingmoe3: clampedExperts,
+    chameleon: "ids of pictures among those of text are not told apart",
+    clip: noText,
+    cogvlm: "weights for pictures beside those for text are not computed",
+    "deepseek2-ocr": "pictures are not read",
+    deepseek32: indexer,
+    deepseek4: indexer,
+    dflash: drafts,
+    dots3note: indexer,
+    dream: diffusion,
+    eagle3: drafts,
+    "gemma-embedding": bothSides,
+    "gemma4-assistant": drafts,
+    "glm-dsa": indexer,
+    gptj: "llama.cpp itself has no code for it",
+    graniteswitch: "a layer that chooses adapters is not computed",
+    grovemoe: "groups of experts that share a small one are not computed",
+    hrm_text: looped,
+    hy_v4: hyperConnections,
+    "jina-bert-v2": bothSides,
+    "kimi-k3": hyperConnections,
+    llada: diffusion,
+    "llada-moe": diffusion,
+    llama4: "attention within chunks of the text is not computed",
+    maple: clampedExperts,
+    "minimax-01": "lightning attention is not computed",
+    "minimax-m3": indexer,
+    mistral4: "its rope differs from DeepSeek's, whose form it has",
+    "modern-bert": bothSides,
+    nanbeige: looped,
+    plamo2: "its form of state spaces is not computed",
+    pockettts: noText,
+    qwen3tts: noText,
+    qwen4exp: "its gates of attention are not computed",
+    rnd1: diffusion,
+    rwkv6: "its form of time mixing is not computed; RWKV-7's is",
+    rwkv6qwen2: "its form of time mixing is not computed; RWKV-7's is",
+    step35: clampedExperts,
+    t5: "attention of a decoder to an encoder's states is not computed",
+    t5encoder: "positions by buckets of distances are not computed",
+    "wavtokenizer-dec": noText,
+  }),
+);
