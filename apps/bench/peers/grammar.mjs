@@ -1,12 +1,14 @@
 // Compares @centella/grammar with its peers on npm, on the same schemas, vocabulary and tokens, and prints a Markdown table.
 //
-//   npm install --ignore-scripts --legacy-peer-deps --prefix FOLDER @mlc-ai/web-xgrammar@0.1.27 @huggingface/transformers-structured-output@4.3.0
-//   node --conditions=@centella/source apps/bench/peers/grammar.mjs FOLDER [SCHEMAS]
+//   node --conditions=@centella/source apps/bench/peers/grammar.mjs [SCHEMAS] [FOLDER]
 //
-// Schemas and vocabulary are read from $CENTELLA_SHARED/data (default: ../shared next to the repository): every n-th schema of the MaskBench
-// sample, SCHEMAS (default 100) in all, and the vocabulary of Llama 3. Each instance is written by JSON.stringify, cut into tokens by the
-// tokenizer, and fed token by token. A mask is computed before each token. What an engine does for one schema stops after 20 s.
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+// The peers are installed into FOLDER (default: a temporary one) unless they are there. Schemas and vocabulary are read from $CENTELLA_SHARED/data
+// (default: ../shared next to the repository): every n-th schema of the MaskBench sample, SCHEMAS (default 100) in all, and the vocabulary of
+// Llama 3. Each instance is written by JSON.stringify, cut into tokens by the tokenizer, and fed token by token. A mask is computed before each
+// token. What an engine does for one schema stops after 20 s. node-llama-cpp tells only whether a token may follow, and only of a model with
+// weights, so it reads the tokens of the embedded model, and the time of each answer is given in place of a mask's.
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -15,11 +17,17 @@ import { readGguf } from "@centella/gguf";
 import { compile, fromJsonSchema, vocabulary } from "@centella/grammar";
 import { createTokenizer } from "@centella/llm";
 
-const [folder, count = "100"] = process.argv.slice(2);
-if (folder === undefined) {
-  console.error("grammar peers: expected the folder in which the peers are installed; see the head of this script");
-  process.exit(1);
-}
+const peers = [
+  "@mlc-ai/web-xgrammar@0.1.27",
+  "@huggingface/transformers-structured-output@4.3.0",
+  "node-llama-cpp@3.22.1",
+  `@node-llama-cpp/${process.platform}-${process.arch}@3.22.1`,
+];
+const [count = "100", folder = mkdtempSync(join(tmpdir(), "grammar-peers-"))] = process.argv.slice(2);
+if (!existsSync(join(folder, "node_modules")))
+  execFileSync("npm", ["install", "--ignore-scripts", "--legacy-peer-deps", "--omit=optional", "--prefix", folder, ...peers], {
+    stdio: "ignore",
+  });
 const data = join(process.env.CENTELLA_SHARED ?? resolve(import.meta.dirname, "../../../../shared"), "data");
 const scratch = mkdtempSync(join(tmpdir(), "grammar-peers-"));
 const secondsPerSchema = 20;
@@ -46,15 +54,18 @@ function loadCases(tokenizer) {
       const { schema, tests } = JSON.parse(line);
       return {
         schema,
-        tests: tests.map(({ data, valid }) => ({
-          ids: [...tokenizer.encode(JSON.stringify(data), { addSpecial: false, parseSpecial: false })],
-          valid,
-        })),
+        tests: tests.map(({ data, valid }) => {
+          const text = JSON.stringify(data);
+          return { text, ids: [...tokenizer.encode(text, { addSpecial: false, parseSpecial: false })], valid };
+        }),
       };
     });
 }
 
-/** An engine: `prepare` reads the vocabulary, `compile` a schema, and `start` begins a text. `compile` throws for a schema that is refused. */
+/**
+ * An engine: `prepare` reads the vocabulary, `compile` a schema, and `start` begins a text. `compile` throws for a schema that is refused.
+ * A text has a `mask`, or `allows` tells of a single token; `encode` cuts a text into the engine's own tokens, with those that end it.
+ */
 const engines = {
   "@centella/grammar": () => ({
     prepare: ({ bytes, endId, specialIds }) => vocabulary(bytes, { endIds: [endId], specialIds }),
@@ -114,21 +125,45 @@ const engines = {
       },
     };
   },
+
+  "node-llama-cpp": async () => {
+    const { getLlama, LlamaGrammarEvaluationState } = await import(
+      pathToFileURL(join(folder, "node_modules/node-llama-cpp/dist/index.js")).href
+    );
+    const llama = await getLlama({ gpu: false, build: "never", skipDownload: true, logLevel: "error" });
+    const model = await llama.loadModel({
+      modelPath: resolve(import.meta.dirname, "../../../packages/model-fable/models/fable-q4_k_m.gguf"),
+    });
+    const { AddonSampler } = llama._bindings;
+    return {
+      prepare: () => model,
+      compile: (_, schema) => llama.createGrammarForJsonSchema(schema),
+      // Its grammars end with four line feeds, which it removes.
+      encode: (text) => [...model.tokenize(text), ...model.tokenize("\n\n\n\n"), model.tokens.eos],
+      start: (_, grammar) => {
+        const state = new LlamaGrammarEvaluationState({ model, grammar })._state;
+        return {
+          allows: (id) => AddonSampler.canBeNextTokenForGrammarEvaluationState(state, id),
+          accept: (id) => AddonSampler.acceptGrammarEvaluationStateToken(state, id),
+        };
+      },
+    };
+  },
 };
 
 const isSet = (mask, id) => ((mask[id >> 5] >>> (id & 31)) & 1) === 1;
 
 /** Feeds the tokens of one instance. Returns whether the engine accepts the whole text. */
-async function feed(engine, prepared, compiled, { ids, endId, deadline }, times) {
+async function feed(engine, prepared, compiled, { ids, deadline }, times) {
   const matcher = await engine.start(prepared, compiled);
   try {
-    for (const id of [...ids, endId]) {
+    for (const [i, id] of ids.entries()) {
       const start = performance.now();
-      const mask = await matcher.mask();
+      const isAllowed = matcher.allows?.(id) ?? isSet(await matcher.mask(), id);
       times.push(performance.now() - start);
       if (performance.now() > deadline) throw new Error("too slow");
-      if (!isSet(mask, id)) return false;
-      if (id !== endId) matcher.accept(id);
+      if (!isAllowed) return false;
+      if (i < ids.length - 1) matcher.accept(id);
     }
     return true;
   } finally {
@@ -168,8 +203,9 @@ async function measure(name, cases, words) {
 
 async function judge(engine, prepared, compiled, tests, { endId, deadline }, result) {
   let isRight = true;
-  for (const { ids, valid } of tests) {
-    const isAccepted = await feed(engine, prepared, compiled, { ids, endId, deadline }, result.masks);
+  for (const { text, ids, valid } of tests) {
+    const cut = engine.encode?.(text) ?? [...ids, endId];
+    const isAccepted = await feed(engine, prepared, compiled, { ids: cut, deadline }, result.masks);
     if (isAccepted !== valid) isRight = false;
     if (!valid) result.invalid++;
     if (!valid && isAccepted) result.accepted++;
