@@ -92,6 +92,18 @@ describe("copies to shared memory", () => {
   });
 });
 
+test("prefetches stay within tensors", async () => {
+  const body = (k: PtxEmitter, bytes: number): void => {
+    k.prefetchBulk(k.pointer("x", "f32"), bytes);
+    k.st("f32", k.pointer("y", "f32"), k.constant("f32", 1));
+  };
+  const one = { words: 1, threads: 32, target: "sm_90" } as const;
+  const first = (bytes: number) => (k: PtxEmitter) => k.if(k.compare("eq", k.thread(), 0), () => body(k, bytes));
+  expect([...(await runOn(x, first(256), one))]).toEqual([1]);
+  await expect(runOn(x, first(272), one)).rejects.toThrow("outside of its tensors");
+  await expect(runOn(x, first(8), one)).rejects.toThrow("expected multiples of 16");
+});
+
 test("launches ask for shared memory beyond 48 KiB", async () => {
   const body = (k: PtxEmitter): void => {
     const large = k.sharedMemory("f32", 20_000);

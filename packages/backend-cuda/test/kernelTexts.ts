@@ -19,7 +19,18 @@ export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopp
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
-  return kernelTable.kernelOf(op)!.launches({ inputs, output, slots, bucket, gpu, unitsOf: (index) => unitsOf(op, inputs, index) }, params);
+  return kernelTable.kernelOf(op)!.launches(
+    {
+      inputs,
+      output,
+      slots,
+      bucket,
+      gpu,
+      unitsOf: (index) => unitsOf(op, inputs, index),
+      isGiven: (index) => inputs[index]?.dtype === "i32",
+    },
+    params,
+  );
 }
 
 /** The form in units of a call's weights, where plans store them so. */

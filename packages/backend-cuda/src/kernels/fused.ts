@@ -51,7 +51,12 @@ function anchoredLaunches(
     if (argument.kind === "input") return input(inputOf(argument.index));
     return argument.kind === "output" ? to : argument;
   };
-  const inner: KernelCall = { ...call, ...anchored, unitsOf: (index) => call.unitsOf(inputOf(index)) };
+  const inner: KernelCall = {
+    ...call,
+    ...anchored,
+    unitsOf: (index) => call.unitsOf(inputOf(index)),
+    isGiven: (index) => call.isGiven(inputOf(index)),
+  };
   const launches = kernel?.launches(inner, params) ?? [];
   return launches.map((launch): Launch => ({ ...launch, args: launch.args.map(renamed) }));
 }

@@ -82,7 +82,8 @@ export class LaunchCache {
     const units = this.#unitsOf(step);
     const inputs = step.inputs.map((operand) => operand?.spec);
     const { gpu } = this.#target;
-    return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index] };
+    const isGiven = (index: number): boolean => isInput(step.inputs[index]);
+    return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index], isGiven };
   }
 
   /** The inputs that are weights in units. */
@@ -99,11 +100,17 @@ export class LaunchCache {
     const { op, params, inputs, output } = step;
     const body = isFused(op) ? (params as FusedParams).body : [];
     const specs = [...inputs.map((operand) => operand?.spec), output.spec];
-    const key = `${this.#unitsOf(step).map((units) => (units === undefined ? "" : "units"))} ${callKey(step)}`;
+    const units = this.#unitsOf(step);
+    const kinds = inputs.map((operand, i) => (isInput(operand) ? "input" : units[i] === undefined ? "" : "units"));
+    const key = `${kinds} ${callKey(step)}`;
     const number = this.#numbers.get(key) ?? this.#numbers.size;
     this.#numbers.set(key, number);
     const found = { number, dims: symbolicDims([...specs, ...body.map((inner) => inner.output)]) };
     this.#keys.set(step, found);
     return found;
   }
+}
+
+function isInput(operand: Step["inputs"][number]): boolean {
+  return operand?.storage.definition.kind === "input";
 }

@@ -49,6 +49,12 @@ export class AsyncWriter extends CopyWriter {
     return generic as string as TensorMapAddress;
   }
 
+  /** Starts to bring a tensor map to where copies look for it. */
+  prefetchTensorMap(map: TensorMapAddress): void {
+    this.require("tensorMap");
+    this.emit(`prefetch.tensormap [${map}]`);
+  }
+
   /**
    * Starts a copy of the box of a matrix whose first element is in `column` and `row`. `to` is a multiple of 128 bytes. There, piece c of 16 bytes
    * of the row at address a is at place `c ^ a / 128 % 8` of the row. What is beyond the last row or column becomes zeros, and counts among the
@@ -58,6 +64,12 @@ export class AsyncWriter extends CopyWriter {
     this.require("tensorMap");
     const name = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
     this.emit(`${name} [${to}], [${map},{${column},${row}}], [${barrier}]`);
+  }
+
+  /** Starts to bring memory to the L2 cache. The address and `bytes` are multiples of 16. */
+  prefetchBulk(from: Global<Elem>, bytes: number): void {
+    this.require("bulkCopy");
+    this.emit(`cp.async.bulk.prefetch.L2.global [${from}], ${bytes}`);
   }
 
   /**

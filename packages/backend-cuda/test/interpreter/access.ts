@@ -204,6 +204,13 @@ export class Access {
     this.#barriers.start(barrier, { to, data }, who);
   }
 
+  /** Reads nothing: what is brought to the L2 cache changes there when it is written. */
+  prefetchBulk(from: number, bytes: number): void {
+    if (from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
+      throw new Fault(`${this.#who()}: a prefetch of ${bytes} bytes from ${from}: expected multiples of 16`);
+    this.#checkReach(from, bytes, false);
+  }
+
   /** Starts a copy of the box at `column` and `row` of the matrix of tensor map number `map`. */
   copyBox(to: number, map: number, column: number, row: number, barrier: number): void {
     const who = this.#who;

@@ -61,7 +61,7 @@ export function translate(kernel: ParsedKernel): string {
       if (name === "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return matrixLoad(instruction, ++meetings);
       if (name.startsWith("mma.")) return matrixProduct(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
-      if (name === "griddepcontrol.launch_dependents") return "";
+      if (name === "griddepcontrol.launch_dependents" || name === "prefetch.tensormap") return "";
       if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
       return statement(instruction, kernel);
     });
@@ -252,6 +252,8 @@ function asynchronous({ name, operands, text }: Instruction): string {
       const [to, from, bytes, barrier] = operands;
       return `m.copyBulk(${address(to)}, ${address(from)}, ${operand(bytes!)}, ${address(barrier)});`;
     }
+    case "cp.async.bulk.prefetch.L2.global":
+      return `m.prefetchBulk(${address(operands[0])}, ${operand(operands[1]!)});`;
     case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes": {
       const [to, source, barrier] = operands;
       const place = /^\[(%l\d+),\{(%u\d+),(%u\d+)\}\]$/.exec(source!);

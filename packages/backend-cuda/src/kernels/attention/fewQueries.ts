@@ -1,7 +1,7 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, isBelow, times, type U32, unflatten } from "@centella/gpu-kernels";
 import type { Lane } from "../products/unitDecoder.ts";
-import { bucketElements, bucketShape, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { bucketElements, bucketShape, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { PartMerge, partArgs } from "./merge.ts";
 import { CacheRows, keyPieces, valuePieces } from "./pieces.ts";
@@ -10,10 +10,11 @@ import {
   type AttentionParams,
   type AttentionSizes,
   attentionArgs,
+  fewQueriesWarps,
+  looksAhead,
   type TokenQuery,
   tileRows,
   tokenQuery,
-  fewQueriesWarps as warps,
 } from "./problem.ts";
 import { QueryTile } from "./queryTile.ts";
 import type { QueryRow } from "./softmax.ts";
@@ -23,7 +24,7 @@ import { TileSlots, TileStream } from "./tileStream.ts";
 const wholePart = 512;
 
 /** Fewest positions of a block, a tile for each warp. */
-const minPart = warps * tileRows;
+const minPart = fewQueriesWarps * tileRows;
 
 /** Elements of a key and a value up to which a multiprocessor has room for two blocks. */
 const maxOfTwo = 128;
@@ -41,19 +42,28 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   const items = bucketElements(call, q.shape.slice(0, 1)) * kvHeads * headBlocks * valueBlocks;
   const [maxBlocks] = bucketShape(call, blockTable.shape.slice(1)) as [number];
   const mostParts = Math.ceil((maxBlocks * params.blockSize) / minPart);
-  const perMultiprocessor = keyWidth + sizes.valueWidth <= maxOfTwo ? 2 : 1;
+  const isNarrow = keyWidth + sizes.valueWidth <= maxOfTwo;
+  // Where not all blocks fit at once, smaller ones leave room for two: one starts or ends while the other one reads.
+  const isSmall = !isNarrow && items > gpu.multiprocessors;
+  const warps = isSmall ? fewQueriesWarps / 2 : fewQueriesWarps;
+  const perMultiprocessor = isNarrow || isSmall ? 2 : 1;
   const parts = Math.max(1, Math.min(Math.floor((perMultiprocessor * gpu.multiprocessors) / items), mostParts));
   const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
-  return launch(call, `attentionFew_${cache.dtype}`, { threads: warps * lanes, blocks: items * parts, args }, (scope) => {
+  const isAhead = looksAhead(call);
+  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead };
+  return launch(call, `attentionFew_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
+    const wait = (): void => {
+      if (isAhead) waitForEarlier(scope, call);
+    };
     k.blocksPerMultiprocessor = perMultiprocessor;
     const places = unflatten(k, k.block(), [0, kvHeads, headBlocks, valueBlocks, parts]);
     const [token, kvHead, headBlock, valueBlock, part] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32, U32];
     const valueFirst = valueBlocks === 1 ? undefined : k.mul(valueBlock, sizes.valueWidth);
-    k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), () => {
+    const attend = (): void => {
       const query = tokenQuery(scope, call, params, token);
       const range = partOf(scope, query, part, parts);
-      k.ifUniform(isBelow(k, part, range.parts), () => {
+      const attendPart = (): void => {
         const thread = k.thread();
         const lane = k.and(thread, lanes - 1);
         const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
@@ -67,8 +77,11 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
         const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
         const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, { kvHead, valueFirst }), pieces, sizes, lane: place };
-        // Keys and values are under way while the query is read.
         const stream = new TileStream(scope, source, tiles);
+        if (isAhead) stream.prefetch();
+        wait();
+        // Keys and values are under way while the query is read.
+        stream.start();
         const tile = new QueryTile(scope, { params, sizes }, { lane: place, rows }, pieces);
         stream.addTo(tile);
         const outputRow = k.mad(token, heads, firstHead);
@@ -80,8 +93,10 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
           { activeParts: range.parts, firstHead, rowCount, outputRow, valueFirst },
         );
         merge.run(tile, warp, place);
-      });
-    });
+      };
+      k.ifUniform(isBelow(k, part, range.parts), attendPart, wait);
+    };
+    k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), attend, wait);
   });
 }
 

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import type { F32, U32 } from "@centella/gpu-kernels";
 import type { Shared } from "../../ptx/types.ts";
 import type { Lane } from "../products/unitDecoder.ts";
@@ -7,8 +8,9 @@ import { type AttentionSizes, tileRows } from "./problem.ts";
 import type { QueryTile } from "./queryTile.ts";
 import { noMaximum } from "./softmax.ts";
 
-/** Parts that a thread reads together. */
-const partsInFlight = 8;
+/** Parts that a thread reads together, and neighbouring elements of a row that it merges. */
+const partsInFlight = 16;
+const perThread = 2;
 
 /** Memory for what `items * parts` blocks hand to the last one of their item. */
 export function partArgs({ blockHeads, valueWidth }: AttentionSizes, items: number, parts: number): NamedArguments {
@@ -20,11 +22,11 @@ export function partArgs({ blockHeads, valueWidth }: AttentionSizes, items: numb
   };
 }
 
-/** The softmax over some of the positions, and an element of the sum of their values. */
+/** The softmax over some of the positions, and neighbouring elements of the sum of their values. */
 interface Part {
   readonly maximum: F32;
   readonly total: F32;
-  readonly value: F32;
+  readonly values: readonly F32[];
 }
 
 interface Layout {
@@ -64,7 +66,7 @@ export class PartMerge {
     const { k } = this.#scope;
     const { parts } = this.#layout;
     const warpPart = this.#share(tile, warp, lane);
-    const storeAll = (): void => this.#forEachElement((row, d) => this.#store(row, d, warpPart(row, d)));
+    const storeAll = (): void => this.#forEachPart((row, d) => this.#store(row, d, warpPart(row, d)));
     if (parts === 1) storeAll();
     else k.ifUniform(k.compare("eq", this.#item.activeParts, 1), storeAll, () => this.#handOver(warpPart));
   }
@@ -101,7 +103,7 @@ export class PartMerge {
         Array.from({ length: warps }, (_, i) => ({
           maximum: k.ld("f32", k.sharedAt("f32", maxima, row), i * tileRows),
           total: k.ld("f32", k.sharedAt("f32", totals, row), i * tileRows),
-          value: k.ld("f32", k.sharedAt("f32", values, at), i * blockHeads * valueWidth),
+          values: k.ldVector("f32", k.sharedAt("f32", values, at), i * blockHeads * valueWidth, perThread),
         })),
       );
     };
@@ -110,40 +112,45 @@ export class PartMerge {
   #merged(parts: readonly Part[]): Part {
     const { k } = this.#scope;
     const maximum = parts.map((part) => part.maximum).reduce((a, b) => k.max(a, b));
-    let [total, value] = [k.constant("f32", 0), k.constant("f32", 0)];
+    const zero = k.constant("f32", 0);
+    let total = zero;
+    let values: readonly F32[] = Array.from({ length: perThread }, () => zero);
     for (const part of parts) {
       const kept = k.exp2(k.sub(part.maximum, maximum));
       total = k.fma(part.total, kept, total);
-      value = k.fma(part.value, kept, value);
+      values = values.map((value, i) => k.fma(elementAt(part.values, i), kept, value));
     }
-    return { maximum, total, value };
+    return { maximum, total, values };
   }
 
-  /** Runs `body` for the elements of the item's rows, which the threads share. */
-  #forEachElement(body: (row: U32, d: U32) => void): void {
+  /** Runs `body` for the item's rows and places in them, from which on a thread merges elements. */
+  #forEachPart(body: (row: U32, d: U32) => void): void {
     const { k } = this.#scope;
     const { warps, sizes } = this.#layout;
-    k.for(k.thread(), k.mul(this.#item.rowCount, sizes.valueWidth), warps * lanes, (e) => {
-      body(k.quotient(e, sizes.valueWidth), k.remainder(e, sizes.valueWidth));
+    const places = sizes.valueWidth / perThread;
+    k.for(k.thread(), k.mul(this.#item.rowCount, places), warps * lanes, (i) => {
+      body(k.quotient(i, places), k.mul(k.remainder(i, places), perThread));
     });
   }
 
-  /** Stores an element of the output: 0 if no position was seen. */
-  #store(row: U32, d: U32, { maximum, total, value }: Part): void {
+  /** Stores elements of the output: 0 if no position was seen. */
+  #store(row: U32, d: U32, { maximum, total, values }: Part): void {
     const { k } = this.#scope;
     const { sizes, hasSinks } = this.#layout;
     const { firstHead, outputRow, valueFirst } = this.#item;
     const within = valueFirst === undefined ? d : k.add(d, valueFirst);
     const at = k.mad(k.add(outputRow, row), sizes.valueWidth * sizes.valueBlocks, within);
-    let [all, sum] = [total, value];
+    let [all, sums] = [total, values];
     if (hasSinks) {
       const sink = k.mul(k.load("sinks", k.add(firstHead, row)), Math.LOG2E);
       const largest = k.max(maximum, sink);
       const kept = k.exp2(k.sub(maximum, largest));
       all = k.fma(total, kept, k.exp2(k.sub(sink, largest)));
-      sum = k.mul(value, kept);
+      sums = values.map((value) => k.mul(value, kept));
     }
-    k.store("y", at, k.select(k.compare("eq", all, 0), k.constant("f32", 0), k.div(sum, all)));
+    const share = k.select(k.compare("eq", all, 0), k.constant("f32", 0), k.div(k.constant("f32", 1), all));
+    const stored = sums.map((sum) => k.mul(sum, share));
+    k.stVector("f32", k.at("f32", k.pointer("y", "f32"), at), stored);
   }
 
   /** Writes the block's part to memory. The last block of the item merges them all. */
@@ -155,31 +162,34 @@ export class PartMerge {
     const rowOf = (part: U32, row: U32): U32 => k.mad(k.mad(item, parts, part), sizes.blockHeads, row);
     const own = k.remainder(k.block(), parts);
     const [partValues, partSums] = [k.pointer("partValues", "f32"), k.pointer("partSums", "f32")];
-    this.#forEachElement((row, d) => {
-      const { maximum, total, value } = blockPart(row, d);
+    this.#forEachPart((row, d) => {
+      const { maximum, total, values } = blockPart(row, d);
       const to = rowOf(own, row);
-      k.st("f32", k.at("f32", partValues, k.mad(to, sizes.valueWidth, d)), value);
+      k.stVector("f32", k.at("f32", partValues, k.mad(to, sizes.valueWidth, d)), values);
       k.if(k.compare("eq", d, 0), () => k.stVector("f32", k.atBytes(partSums, to, 8), [maximum, total]));
     });
     k.sync();
     k.ifUniform(this.#isLast(item), () =>
-      this.#forEachElement((row, d) => {
-        const [maximum, total, value] = [k.variable("f32", noMaximum), k.variable("f32", 0), k.variable("f32", 0)];
-        k.for(0, activeParts, partsInFlight, (first) => {
-          const read = Array.from({ length: partsInFlight }, (_, i): Part => {
+      this.#forEachPart((row, d) => {
+        const [maximum, total] = [k.variable("f32", noMaximum), k.variable("f32", 0)];
+        const values = Array.from({ length: perThread }, () => k.variable("f32", 0));
+        k.for(0, activeParts, Math.min(partsInFlight, parts), (first) => {
+          const read = Array.from({ length: Math.min(partsInFlight, parts) }, (_, i): Part => {
             const part = k.add(first, i);
             const from = rowOf(k.min(part, k.sub(activeParts, 1)), row);
             const [most, sum] = k.ldVector("f32", k.atBytes<"f32">(partSums, from, 8), 0, 2) as [F32, F32];
             const isPart = k.compare("lt", part, activeParts);
-            const element = k.ld("f32", k.at("f32", partValues, k.mad(from, sizes.valueWidth, d)));
-            return { maximum: k.select(isPart, most, noMaximum), total: k.select(isPart, sum, 0), value: k.select(isPart, element, 0) };
+            const elements = k.ldVector("f32", k.at("f32", partValues, k.mad(from, sizes.valueWidth, d)), 0, perThread);
+            // A part that is read again has no weight.
+            return { maximum: k.select(isPart, most, noMaximum), total: k.select(isPart, sum, 0), values: elements };
           });
-          const merged = this.#merged([{ maximum: maximum.get(), total: total.get(), value: value.get() }, ...read]);
+          const before = { maximum: maximum.get(), total: total.get(), values: values.map((value) => value.get()) };
+          const merged = this.#merged([before, ...read]);
           maximum.set(merged.maximum);
           total.set(merged.total);
-          value.set(merged.value);
+          for (const [i, value] of merged.values.entries()) elementAt(values, i).set(value);
         });
-        this.#store(row, d, { maximum: maximum.get(), total: total.get(), value: value.get() });
+        this.#store(row, d, { maximum: maximum.get(), total: total.get(), values: values.map((value) => value.get()) });
       }),
     );
   }

@@ -64,7 +64,7 @@ export class CacheRows {
   readonly #k: PtxEmitter;
   readonly #dtype: DType;
   readonly #rowElements: number;
-  readonly #keyWidth: number;
+  readonly #widths: Pick<AttentionSizes, "keyWidth" | "valueWidth">;
   readonly #head: U32;
   readonly #valueFirst: U32 | undefined;
 
@@ -76,7 +76,7 @@ export class CacheRows {
   ) {
     this.#k = k;
     this.#dtype = dtype;
-    this.#keyWidth = keyWidth;
+    this.#widths = { keyWidth, valueWidth };
     const width = keyWidth + valueWidth * valueBlocks;
     this.#rowElements = kvHeads * width;
     this.#head = k.mul(kvHead, width);
@@ -95,6 +95,15 @@ export class CacheRows {
     return down === 0 ? first : k.at("u32", first, (down * this.#rowElements) / 2);
   }
 
+  /** Starts to bring what is read of a slot's row to the L2 cache. Only for rows of halves. */
+  prefetch(slot: U32): void {
+    const k = this.#k;
+    const { keyWidth, valueWidth } = this.#widths;
+    const isWhole = this.#valueFirst === undefined;
+    k.prefetchBulk(this.at(slot, k.constant("u32", 0)), 2 * (isWhole ? keyWidth + valueWidth : keyWidth));
+    if (this.#valueFirst !== undefined) k.prefetchBulk(this.at(slot, k.add(this.#valueFirst, keyWidth)), 2 * valueWidth);
+  }
+
   /** Reads pieces of the key in a slot. `index` is the lane's part. */
   keys(slot: U32, pieces: readonly Piece[], index: U32): readonly (readonly U32[])[] {
     return this.read(slot, 0, pieces, index);
@@ -102,7 +111,7 @@ export class CacheRows {
 
   /** Reads pieces of the value in a slot. `index` is the lane's row. */
   values(slot: U32, pieces: readonly Piece[], index: U32): readonly (readonly U32[])[] {
-    return this.read(slot, this.#keyWidth, pieces, index, this.#valueFirst);
+    return this.read(slot, this.#widths.keyWidth, pieces, index, this.#valueFirst);
   }
 
   /** Reads pieces of a slot's row, `from` elements after its start, or after element `start`. */

@@ -72,6 +72,14 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
   };
 }
 
+/**
+ * Whether kernels look at positions, lengths and block tables before they wait for earlier launches. These say where keys and values are, so that
+ * they can be on their way to the L2 cache meanwhile.
+ */
+export function looksAhead({ gpu, isGiven }: AttentionCall): boolean {
+  return gpu.dependentLaunch && [2, 3, 4, 5].every((index) => isGiven(index));
+}
+
 /** The arguments of every kernel of attention. */
 export function attentionArgs({ inputs }: AttentionCall): NamedArguments {
   return {

@@ -16,7 +16,7 @@ const depth = 2;
 /** Bytes of a row of swizzled pieces. */
 const rowBytes = 128;
 
-/** Rows whose queries a warp reads together. */
+/** Rows whose queries a warp reads together beside products. */
 const rowsInFlight = 8;
 
 /** Words that describe a tile: see {@link TileRange}. */
@@ -96,7 +96,7 @@ export class QueryStages {
       k.if(isFirst, () => this.#describe(turn, 1));
       const block = this.#tiles.at(turn);
       k.for(writer, this.#shape.rows / rowsInFlight, writers, (group) => {
-        this.#writeQueries(block, turn, k.mul(group, rowsInFlight));
+        this.#writeQueries(block, turn, k.mul(group, rowsInFlight), rowsInFlight);
       });
       k.fenceAsyncProxy();
       k.syncWarp();
@@ -116,9 +116,7 @@ export class QueryStages {
     const block = this.#tiles.at(turn);
     const warp = k.shiftRight(k.thread(), 5);
     const perWarp = warpgroupRows / warpgroupWarps;
-    k.for(0, perWarp, rowsInFlight, (first) => {
-      this.#writeQueries(block, turn, k.mad(warp, perWarp, first));
-    });
+    this.#writeQueries(block, turn, k.mul(warp, perWarp), perWarp);
     k.fenceAsyncProxy();
     this.#syncWarpgroup(warpgroup);
   }
@@ -201,15 +199,15 @@ export class QueryStages {
     this.#ifFirstLane(() => k.arriveBarrier(this.#barrier(this.#described, turn)));
   }
 
-  /** Writes the queries of some rows from `first` on, rounded to f16 after they are multiplied by powers of two. */
-  #writeQueries(block: QueryBlock, turn: U32, first: U32): void {
+  /** Writes the queries of `count` rows from `first` on, rounded to f16 after they are multiplied by powers of two. */
+  #writeQueries(block: QueryBlock, turn: U32, first: U32, count: number): void {
     const { k } = this.#scope;
     const { heads, keyWidth } = this.#sizes;
     const { rows } = this.#shape;
     const perLane = keyWidth / lanes;
     const lane = k.and(k.thread(), lanes - 1);
     const element = k.mul(lane, perLane);
-    const loaded = Array.from({ length: rowsInFlight }, (_, i) => {
+    const loaded = Array.from({ length: count }, (_, i) => {
       const row = k.add(first, i);
       const { token, head } = rowPlace(this.#scope, this.#sizes, block, row);
       const from = k.at("f32", k.pointer("q", "f32"), k.mad(k.mad(token, heads, head), keyWidth, element));

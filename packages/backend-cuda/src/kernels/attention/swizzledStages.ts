@@ -1,4 +1,3 @@
-import { elementAt } from "@centella/core/backend";
 import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { TensorMapAddress } from "../../ptx/async.ts";
 import type { Shared } from "../../ptx/types.ts";
@@ -57,8 +56,8 @@ export class SwizzledStages {
   readonly #sizes: AttentionSizes;
   readonly #shape: WarpgroupShape;
   readonly #rings: Readonly<Record<Side, Ring>>;
-  /** Per stage of keys and box of it, 0 if its positions are not in the cache. */
-  readonly #stored: Shared<"u32">;
+  /** Per stage of keys a bit for each box: whether its positions are seen, but not in the cache. */
+  readonly #lost: Shared<"u32">;
 
   constructor(
     scope: Scope,
@@ -71,7 +70,7 @@ export class SwizzledStages {
     this.#sizes = sizes;
     this.#shape = shape;
     this.#rings = { keys: this.#ring(sizes.keyWidth), values: this.#ring(sizes.valueWidth) };
-    this.#stored = scope.k.sharedMemory("u32", shape.depth * this.#boxes);
+    this.#lost = scope.k.sharedMemory("u32", shape.depth);
   }
 
   /** Boxes of a stage, one above the other. */
@@ -95,6 +94,7 @@ export class SwizzledStages {
   /** For one thread. */
   initBarriers(): void {
     const { k } = this.#scope;
+    for (const map of Object.values(boxMaps)) k.prefetchTensorMap(k.tensorMap(map));
     const { depth, consumers } = this.#shape;
     for (const { full, free } of Object.values(this.#rings)) {
       for (let stage = 0; stage < depth; stage++) {
@@ -159,35 +159,38 @@ export class SwizzledStages {
     const { box, chunk } = this.#place;
     const stage = ring.stage.get();
     const full = k.sharedAt("u64", ring.full, stage);
+    const isFirst = k.compare("eq", k.and(k.thread(), lanes - 1), 0);
     k.waitBarrier(k.sharedAt("u64", ring.free, stage), k.xor(ring.parity.get(), 1));
     if (side === "keys") {
-      k.if(k.both(k.compare("lt", box, this.#boxes), k.compare("eq", chunk, 0)), () => {
-        k.st("u32", k.sharedAt("u32", this.#stored, k.mad(stage, this.#boxes, box)), k.select(isLost, k.constant("u32", 0), 1));
-      });
+      let lost = k.select(isLost, k.shiftLeft(k.constant("u32", 1), box), 0);
+      for (let mask = 1; mask < lanes; mask *= 2) lost = k.or(lost, k.shuffleXor(lost, mask));
+      k.if(isFirst, () => k.st("u32", k.sharedAt("u32", this.#lost, stage), lost));
     }
+    // The first lane's arrival says that all lanes have read the tile's range.
     k.syncWarp();
-    k.if(k.compare("eq", k.and(k.thread(), lanes - 1), 0), () => k.expectBytes(full, positions * 2 * ring.width));
+    k.if(isFirst, () => k.expectBytes(full, positions * 2 * ring.width));
     const column = k.mad(chunk, rowHalves, k.mad(kvHead, keyWidth + valueWidth, k.constant("u32", side === "keys" ? 0 : keyWidth)));
     const below = k.mad(box, boxRows * rowBytes, k.mul(chunk, positions * rowBytes));
     const to = k.sharedAtBytes<"u32">(this.#stage(ring, stage), below);
     const takes = k.both(k.compare("lt", box, this.#boxes), k.compare("lt", chunk, ring.width / rowHalves));
     const copy = (map: TensorMapAddress, down: U32 | number, from: U32): void =>
       k.copyBox(k.sharedAtBytes(to, typeof down === "number" ? down * rowBytes : k.mul(down, rowBytes)), map, column, from, full);
-    k.if(takes, () =>
-      k.if(
-        isLast,
-        // What other sequences have left after the last position would make NaN of infinity times 0.
-        () => {
-          const map = k.tensorMap(boxMaps.one);
-          const slots = fixed(this.#call.inputs[1].shape[0]);
-          k.for(0, boxRows, 1, (down) => {
-            copy(map, down, k.select(k.compare("lt", k.add(position, down), length), k.min(k.add(row, down), slots), slots));
-          });
-        },
-        () => copy(k.tensorMap(boxMaps.many), 0, row),
-      ),
-    );
+    const copyAll = (): void => copy(k.tensorMap(boxMaps.many), 0, row);
+    k.if(takes, () => (side === "keys" ? copyAll() : k.if(isLast, () => this.#copyRows(position, row, length, copy), copyAll)));
     this.#advance(ring);
+  }
+
+  /**
+   * Copies the rows of the box in which the sequence ends one by one, and zeros after them. What other sequences have left there has no weight,
+   * but 0 times infinity is NaN.
+   */
+  #copyRows(position: U32, row: U32, length: U32, copy: (map: TensorMapAddress, down: U32, from: U32) => void): void {
+    const { k } = this.#scope;
+    const map = k.tensorMap(boxMaps.one);
+    const slots = fixed(this.#call.inputs[1].shape[0]);
+    k.for(0, this.#shape.boxRows, 1, (down) => {
+      copy(map, down, k.select(k.compare("lt", k.add(position, down), length), k.min(k.add(row, down), slots), slots));
+    });
   }
 
   /** Waits for the next keys or values. For the threads that multiply. */
@@ -216,12 +219,9 @@ export class SwizzledStages {
   /** Which positions of the present keys are in the cache: all of them, and those of a lane's column. */
   stored(): { readonly all: Bool; column(column: number): Bool } {
     const { k } = this.#scope;
-    const from = k.sharedAt("u32", this.#stored, k.mul(this.#rings.keys.stage.get(), this.#boxes));
-    const boxes = Array.from({ length: this.#boxes }, (_, box) => k.compare("ne", k.ld("u32", from, box), 0));
-    return {
-      all: boxes.reduce((a, b) => k.both(a, b)),
-      column: (column) => elementAt(boxes, Math.floor((8 * (column >> 1)) / this.#shape.boxRows)),
-    };
+    const lost = k.ld("u32", k.sharedAt("u32", this.#lost, this.#rings.keys.stage.get()));
+    const boxOf = (column: number): number => Math.floor((8 * (column >> 1)) / this.#shape.boxRows);
+    return { all: k.compare("eq", lost, 0), column: (column) => k.compare("eq", k.and(lost, 1 << boxOf(column)), 0) };
   }
 
   /** Frees the stage of the present keys or values, and goes on to the next one. All lanes of the warp must come here. */

@@ -4,10 +4,14 @@ import type { RightFragment, SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Lane } from "../products/unitDecoder.ts";
 import type { Scope } from "../shared/kernel.ts";
+import { lanes } from "../shared/product.ts";
 import { type CacheRows, type Piece, productWords, valueFragments } from "./pieces.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows } from "./problem.ts";
 import type { QueryTile } from "./queryTile.ts";
 import { slotOf, storedSlot } from "./slots.ts";
+
+/** Tiles of a warp that are brought to the L2 cache before they are read. */
+const prefetchedTiles = 4;
 
 /** Elements of a key and a value up to which a warp reads its next tile ahead. A lane has no registers for more. */
 const maxAhead = 256;
@@ -52,6 +56,12 @@ export class TileSlots {
     };
     const isTiled = blockSize % tileRows === 0 && typeof this.#slots === "number" && this.#slots % blockSize === 0;
     this.#found = Array.from({ length: isTiled ? 1 : 6 }, () => k.variable("u32", 0));
+  }
+
+  /** The slot of a position, or of the last one if it is past that; one that may be read if it is not in the cache. */
+  slotOf(position: U32): U32 {
+    const found = slotOf(this.#scope, this.#blockSize, this.#tableRow, this.#scope.k.min(position, this.#last));
+    return storedSlot(this.#scope, found, this.#slots).slot;
   }
 
   /** Looks the slots of the tile at `first` up. */
@@ -112,10 +122,9 @@ export class TileStream {
   readonly #range: TileRange;
   readonly #ahead: Ahead | undefined;
 
-  /** Starts to read the first tile. */
   constructor(scope: Scope, source: Source, range: TileRange) {
     const { k } = scope;
-    const { pieces, rows, sizes } = source;
+    const { pieces, rows, sizes, slots } = source;
     this.#scope = scope;
     this.#source = source;
     this.#range = range;
@@ -123,13 +132,34 @@ export class TileStream {
     const stored = Array.from({ length: 4 }, () => k.variable("u32", 0));
     const ahead = { keys: wordVariables(k, 2, pieces.keys), values: wordVariables(k, 4, pieces.values), stored };
     this.#ahead = ahead;
-    const { slots } = source;
-    k.if(k.compare("lt", range.first, range.end), () => {
-      slots.lookUp(range.first);
-      const slot = slots.get(range.first);
+    k.if(k.compare("lt", range.first, range.end), () => slots.lookUp(range.first));
+  }
+
+  /** Starts to bring the first tiles to the L2 cache. */
+  prefetch(): void {
+    const { k } = this.#scope;
+    const { slots, rows, lane } = this.#source;
+    const { first, end, step } = this.#range;
+    if (!rows.areHalves) return;
+    const [tile, row] = [k.shiftRight(lane.lane, 4), k.and(lane.lane, tileRows - 1)];
+    for (let i = 0; i < prefetchedTiles; i += lanes / tileRows) {
+      const position = k.add(k.mad(k.add(tile, i), step, first), row);
+      k.if(k.compare("lt", position, end), () => rows.prefetch(slots.slotOf(position)));
+    }
+  }
+
+  /** Starts to read the first tile. */
+  start(): void {
+    const { k } = this.#scope;
+    const { slots } = this.#source;
+    const { first, end, step } = this.#range;
+    const ahead = this.#ahead;
+    if (ahead === undefined) return;
+    k.if(k.compare("lt", first, end), () => {
+      const slot = slots.get(first);
       ahead.keys.set(this.#keys(slot));
       this.#readValues(slot, ahead);
-      slots.lookUp(k.add(range.first, range.step));
+      slots.lookUp(k.add(first, step));
     });
   }
 

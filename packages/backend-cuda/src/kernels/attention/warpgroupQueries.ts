@@ -3,9 +3,9 @@ import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { fixed, type Launch, launch, type Scope } from "../shared/kernel.ts";
+import { fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, tileRows } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
 import { leftFragments } from "./queries.ts";
 import { blockGrid, forQueryBlock, outputShare, rowPlace } from "./queryBlock.ts";
 import { QueryStages } from "./queryStages.ts";
@@ -18,6 +18,8 @@ interface Form {
   readonly params: AttentionParams;
   readonly sizes: AttentionSizes;
   readonly shape: WarpgroupShape;
+  /** Whether the text waits for earlier launches once it has looked at positions and lengths. */
+  readonly isAhead: boolean;
 }
 
 /** Maximum and sum of weights of a row's softmax. */
@@ -38,16 +40,18 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
   const blocks = isShared ? Math.min(call.gpu.multiprocessors, grid.blocks) : grid.blocks;
   const [slots, kvHeads, width] = cache.shape.map(fixed) as [number, number, number];
   const matrix = { of: "cache", columns: kvHeads * width, rows: slots };
+  const isAhead = isShared && looksAhead(call);
   const options = {
     threads: shape.threads,
     blocks,
+    waitsInBody: isAhead,
     args: attentionArgs(call),
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },
   };
   return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
-    const form = { params, sizes, shape };
+    const form = { params, sizes, shape, isAhead };
     if (isShared) runTiles(scope, call, form, sharedTiles(scope, call, sizes, { blockTokens: grid.blockTokens, blocks }));
     else forQueryBlock(scope, call, sizes, grid, (block) => runTiles(scope, call, form, { count: k.constant("u32", 1), at: () => block }));
   });
@@ -65,13 +69,17 @@ function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTil
     k.fenceBarriers();
   });
   k.sync();
+  const wait = (): void => {
+    if (form.isAhead) waitForEarlier(scope, call);
+  };
   const warpgroup = k.ofFirstLane(k.quotient(k.thread(), warpgroupLanes));
-  k.ifUniform(k.compare("gt", tiles.count, 0), () =>
+  const run = (): void =>
     k.if(
       k.compare("eq", warpgroup, consumers),
       () => {
         const warp = k.ofFirstLane(k.and(k.shiftRight(k.thread(), 5), warpgroupWarps - 1));
         k.if(k.compare("eq", warp, 1), () => queries.describeFirst());
+        wait();
         k.setRegisters("decrease", prepareRegisters);
         k.if(
           k.compare("eq", warp, 0),
@@ -80,12 +88,13 @@ function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTil
         );
       },
       () => {
+        wait();
         queries.writeFirst(warpgroup);
         k.setRegisters("increase", productRegisters);
         new Consumer(scope, call, form, { tiles, queries, stages, warpgroup }).run();
       },
-    ),
-  );
+    );
+  k.ifUniform(k.compare("gt", tiles.count, 0), run, wait);
 }
 
 interface ConsumerSource {

@@ -37,6 +37,8 @@ export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuC
   readonly gpu: Gpu;
   /** The form of input `index`, if it is a weight in units. */
   unitsOf(index: number): UnitMatrix | undefined;
+  /** Whether input `index` is one of the program's: it is there before a run's first launch, and no launch writes it. */
+  isGiven(index: number): boolean;
 }
 
 /** Which memory a kernel parameter points to. The dtype of an input or output is by default that of the call's tensor. */
@@ -137,7 +139,7 @@ interface LaunchOptions {
   readonly blocks: number;
   readonly args: NamedArguments;
   /**
-   * Whether the body waits for earlier launches itself, with {@link waitForEarlier}. Until then it may read only dims and weights. By default
+   * Whether the body waits for earlier launches itself, with {@link waitForEarlier}. Until then it may read only dims, weights and given inputs. By default
    * the text waits before it does anything else.
    */
   readonly waitsInBody?: boolean;
