@@ -122,7 +122,8 @@ test("products of one tensor are multiplied together, with their epilogues", asy
   const rowCount = program.dim("T", 128);
   const x = program.input("x", "f32", [rowCount, depth]);
   const [q, k, v] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [Value, Value, Value];
-  program.output("q", q);
+  const doubled = program.add(program.mul(q, program.input("two", "f32", [48])), program.input("shift", "f32", [48]));
+  program.output("q", program.add(doubled, program.input("more", "f32", [rowCount, 48])));
   program.output("k", program.add(k, program.input("bias", "f32", [19])));
   program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
   expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["roundRows_f16", "decodeUnits_q4_K_q8_0_q6_K", "matmulMany_f16"]);
@@ -130,10 +131,15 @@ test("products of one tensor are multiplied together, with their epilogues", asy
   for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
   const values = uniform(rows, rows * depth);
   const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
-  const outputs = plan.run({ x: values, bias, residual });
+  const [two, shift, more] = [new Float32Array(48).fill(2), uniform(7, 48), uniform(8, rows * 48)];
+  const outputs = plan.run({ x: values, bias, residual, two, shift, more });
   const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
-  const added = { k: await of("k"), v: await of("v") };
-  const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
+  const added = { q: await of("q"), k: await of("k"), v: await of("v") };
+  const plain = {
+    q: added.q.map((y, i) => (y - more[i]! - shift[i % 48]!) / 2),
+    k: added.k.map((y, i) => y - bias[i % 19]!),
+    v: added.v.map((y, i) => y - residual[i]!),
+  };
   for (const { name, decoded, spec } of contents)
     expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
   await backend.dispose();

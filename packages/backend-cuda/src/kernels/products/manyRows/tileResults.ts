@@ -69,7 +69,7 @@ export class TileResults {
       const start = first === undefined ? k.mul(ownTile, perTile) : k.mad(ownTile, perTile, first);
       const column = k.add(start, k.shiftLeft(k.and(k.thread(), 3), 2));
       const firstUnit = k.shiftRight(start, Math.log2(unitRows));
-      const groups = Math.max(1, groupsInFlight(result) / rows.length);
+      const groups = Math.max(1, Math.floor(groupsInFlight(result) / rows.length));
       for (let from = 0; from < columns; from += groups * unitRows) {
         const count = Math.min(groups, (columns - from) / unitRows);
         const withins = Array.from({ length: count }, (_, i) => from + i * unitRows);
@@ -153,5 +153,5 @@ interface ResultOfTile {
 /** Groups of 16 columns of a row whose epilogues' loads are under way together: as many as registers hold without spills. */
 function groupsInFlight({ result }: UnitResult): number {
   const loads = Object.keys(result.epilogue.args).length;
-  return maxInFlight / perGroup / Math.max(1, loads);
+  return Math.floor(maxInFlight / perGroup / Math.max(1, loads));
 }
