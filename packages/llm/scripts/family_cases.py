@@ -354,3 +354,7 @@ CASES += [
     Case("muse-glimmer", "muse-glimmer", {"attention.sliding_window": 4, "logit_scale": 0.5, "final_logit_softcapping": 20.0, "rope.freq_base_swa": 500.0}, layers=4),
     Case("hunyuan_vl", "hunyuan_vl", {"rope.scaling.alpha": 3.0, "rope.dimension_sections": [2, 1, 1, 0]}),
 ]
+MIX = ["ffn_gate_inp.weight", "exp_probs_b.bias", *[f"ffn_{name}_{kind}.weight" for name in ("gate", "up", "down") for kind in ("exps", "shexp")]]
+CASES += [
+    Case("step35", "step35", {**LISTED, **EXPERTS, **WINDOW, "rope.dimension_count": 8, "rope.freq_base_swa": 500.0, "expert_shared_feed_forward_length": 20, "expert_weights_norm": True, "swiglu_clamp_exp": [0.0, 0.4, 0.0], "swiglu_clamp_shexp": [0.3, 0.0, 0.5]}, ["attn_gate.weight", "attn_q_norm.weight", "attn_k_norm.weight", *[f"/blk.0.ffn_{name}.weight" for name in ("gate", "up", "down")], *[f"/blk.{i}.{name}" for i in (1, 2) for name in MIX]], heads=[8, 4, 8], kv_heads=[4, 2, 2], layers=3),
+]

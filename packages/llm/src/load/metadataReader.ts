@@ -115,6 +115,15 @@ export class MetadataReader {
     return (layer) => listed[layer] || undefined;
   }
 
+  /** A finite number of each layer, from an array or from one number for all; 0 where it is missing. */
+  numbers(name: string): (layer: number) => number {
+    const listed = this.#listed(name);
+    const single = listed === undefined ? (this.number(name) ?? 0) : 0;
+    const wrong = listed?.find((value) => !Number.isFinite(Math.fround(value)));
+    if (wrong !== undefined) throw this.#wrong(name, "finite f32", wrong);
+    return (layer) => listed?.[layer] ?? single;
+  }
+
   /** A finite number. Undefined if the key is missing or 0. */
   number(name: string): number | undefined {
     const value = this.metadata.optionalNumber(this.key(name));

@@ -126,6 +126,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   stablelm: variant("stablelm"),
   starcoder: () => import("./families/gpt2.ts"),
   starcoder2: variant("starcoder2"),
+  step35: () => import("./families/step35.ts"),
   talkie: () => import("./families/talkie.ts"),
   xverse: variant("xverse"),
 };

@@ -1,6 +1,5 @@
 const hyperConnections = "connections of several states between layers are not computed";
 const indexer = "attention to the keys that an indexer chooses is not computed";
-const clampedExperts = "experts with bounds of each layer's own are not computed";
 const looped = "layers that run several times are not computed";
 const bothSides = "windows and biases to both sides of a token are not computed";
 const diffusion = "it fills in text in any order, which has a decoding loop of its own";
@@ -10,7 +9,7 @@ const noText = "it neither generates nor embeds text";
 /** Architectures of llama.cpp whose models cannot be loaded, each with the reason. Loaded where a model is refused. */
 export const refusals: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    bailingmoe3: clampedExperts,
+    bailingmoe3: "its gates of delta attention are not computed",
     chameleon: "ids of pictures among those of text are not told apart",
     clip: noText,
     cogvlm: "weights for pictures beside those for text are not computed",
@@ -34,7 +33,7 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     llada: diffusion,
     "llada-moe": diffusion,
     llama4: "attention within chunks of the text is not computed",
-    maple: clampedExperts,
+    maple: "its bounds of activations are not computed",
     "minimax-01": "lightning attention is not computed",
     "minimax-m3": indexer,
     mistral4: "its rope differs from DeepSeek's, whose form it has",
@@ -47,7 +46,6 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     rnd1: diffusion,
     rwkv6: "its form of time mixing is not computed; RWKV-7's is",
     rwkv6qwen2: "its form of time mixing is not computed; RWKV-7's is",
-    step35: clampedExperts,
     t5: "attention of a decoder to an encoder's states is not computed",
     t5encoder: "positions by buckets of distances are not computed",
     "wavtokenizer-dec": noText,

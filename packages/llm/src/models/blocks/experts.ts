@@ -143,13 +143,14 @@ function expertLinear(
 }
 
 /** `x [n, d] -> [n, d]` */
-function sharedExpert(layer: Layer, x: Value, kind: "plain" | "gated", { activation = "silu", scales = false }: FeedForwardOptions): Value {
+function sharedExpert(layer: Layer, x: Value, kind: "plain" | "gated", options: FeedForwardOptions): Value {
+  const { activation = "silu", sharedActivation = activation, scales = false } = options;
   const { model, weights } = layer;
   const { program } = model;
   const d = model.config.embeddingLength;
   const f = weights.shape("ffn_up_shexp.weight")?.[0] ?? d;
   const project = (name: string, y: Value, rows: number): Value => projectFeedForward(layer, name, y, { rows }, scales);
-  const inner = sharedActivations(layer, x, f, activation, project);
+  const inner = sharedActivations(layer, x, f, sharedActivation, project);
   const y = project("ffn_down_shexp", inner, d);
   if (kind === "plain") return y;
   const gate = model.linear(x, weights.matrix("ffn_gate_inp_shexp.weight", [1, d])); // [n, 1]

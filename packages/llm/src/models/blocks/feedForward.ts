@@ -8,6 +8,8 @@ export interface FeedForwardOptions {
   readonly kind?: "gated" | "fusedGate" | "plain";
   /** Default "silu". */
   readonly activation?: Activation;
+  /** Of a shared expert. Default: `activation`. */
+  readonly sharedActivation?: Activation;
   /** Elements between the products. Default: as in the model's config. */
   readonly length?: number | undefined;
   /** Whether `.scale` tensors of the weights count. llama.cpp multiplies by them in some architectures and leaves them out in the others. */

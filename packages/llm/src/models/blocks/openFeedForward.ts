@@ -1,11 +1,11 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ExpertsOptions } from "./experts.ts";
+import type { ExpertsCall, ExpertsOptions } from "./experts.ts";
 import type { FeedForwardOptions } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
 
-/** A layer's feed-forward part: `x [n, d] -> [n, d]`. Experts are chosen by `routed [n, d]`, by default `x`. */
-export type FeedForward = (layer: Layer, x: Value, routed?: Value) => Value;
+/** A layer's feed-forward part: `x [n, d] -> [n, d]`, with the options of all layers and those of the call. */
+export type FeedForward = (layer: Layer, x: Value, options?: ExpertsCall) => Value;
 
 export interface MixedFeedForward {
   readonly feedForward?: FeedForwardOptions;
@@ -32,9 +32,9 @@ export async function openFeedForward(
 ): Promise<FeedForward> {
   const moe = rule && file.size("expert_count") !== undefined ? await import("./experts.ts") : undefined;
   const config = rule && moe?.readExperts(file, rule);
-  return (layer, x, routed) => {
-    if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, options);
-    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, { ...options, routed });
+  return (layer, x, own) => {
+    if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, { ...options, ...own });
+    if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, { ...options, ...own });
     throw new UnsupportedError(
       `${file.architecture} with experts`,
       `this family is computed without experts, the file has ${layer.weights.nameOf("ffn_gate_inp")}`,

@@ -69,6 +69,6 @@ function withExperts(layer: Layer, x: Value, shared: Value, mixture: Awaited<Ret
   const { program, config } = layer.model;
   const scale = layer.weights.vector("ffn_gate_inp.scale", config.embeddingLength);
   const routed = layer.model.scale(program.rmsNorm(x, scale, { eps: config.epsilon }), 1 / Math.sqrt(config.embeddingLength));
-  const mixed = mixture(layer, layer.norm("pre_ffw_norm_2", x), routed);
+  const mixed = mixture(layer, layer.norm("pre_ffw_norm_2", x), { routed });
   return program.add(layer.norm("post_ffw_norm_1", shared), layer.norm("post_ffw_norm_2", mixed));
 }

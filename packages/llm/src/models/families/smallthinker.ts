@@ -25,7 +25,7 @@ export const family: Family = async (file) => {
         const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), window > 0 ? localRope : globalRope);
         const rest = layer.pick(x);
         const middle = program.add(rest, layer.attention(heads, { window }));
-        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), rest));
+        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { routed: rest }));
       }
       return logits(m, outputNorm(m, x));
     },
