@@ -13,6 +13,7 @@ import {
 import { launchOf } from "../ptx/gpuKernel.ts";
 import { fewRowsLaunches, type UnitProducts } from "./products/fewRows.ts";
 import { manyRowsLaunches } from "./products/manyRows/manyRows.ts";
+import { mixedInputLaunches } from "./products/mixedInput/mixedInput.ts";
 import { bucketElements, fixed, input, type KernelCall, type KernelOf, type Launch, type Parameter } from "./shared/kernel.ts";
 import { largeTileProduct } from "./shared/largeTileProduct.ts";
 import { maxStagedElements, normedRows } from "./shared/normedRows.ts";
@@ -48,7 +49,12 @@ function manyRowsProduct(call: KernelCall, given: Product): Launch {
 
 /** Launches on tensor cores, if weights are in units and operands may be rounded to halves. */
 function unitLaunches(call: KernelCall, products: Omit<UnitProducts, "norm">, scratch: Scratch): readonly Launch[] | undefined {
-  return manyRowsLaunches(call, products, scratch) ?? fewRowsLaunches(call, products);
+  return warpgroupLaunches(call, products, scratch) ?? fewRowsLaunches(call, products);
+}
+
+/** Launches on tensor cores of warpgroups, for more rows. */
+function warpgroupLaunches(call: KernelCall, products: UnitProducts, scratch: Scratch): readonly Launch[] | undefined {
+  return mixedInputLaunches(call, products, scratch) ?? manyRowsLaunches(call, products, scratch);
 }
 
 /** The call as products of its first input. */
@@ -93,7 +99,7 @@ export function siblingLaunches(call: KernelCall, siblings: Siblings, norm?: Nor
   }
   const scratch = new Scratch();
   if (norm !== undefined && lefts.length === 1) {
-    const normed = manyRowsLaunches(call, { depth, results, norm: norm.call }, scratch);
+    const normed = warpgroupLaunches(call, { depth, results, norm: norm.call }, scratch);
     if (normed !== undefined) return normed;
   }
   const from = norm === undefined ? input(0) : scratch.take(call, a);

@@ -88,8 +88,8 @@ export class PtxBuilder extends WarpgroupWriter {
    * Waits for `threads` threads, whole warps, at barrier `number`, 1 to 15. Allowed where threads of the block differ: the warps of one role
    * have a barrier of their own.
    */
-  syncSome(number: number, threads: number): void {
-    this.emit(`bar.sync ${number}, ${threads}`);
+  syncSome(number: U32 | number, threads: number): void {
+    this.emit(`bar.sync ${this.operand("u32", number)}, ${threads}`);
   }
 
   /** The value that the lane whose number differs in `mask` holds. All lanes of the warp must take part. */

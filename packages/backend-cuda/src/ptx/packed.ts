@@ -1,4 +1,5 @@
 import type { F32, U32 } from "@centella/gpu-kernels";
+import { floatToHalf } from "@centella/quant";
 import { ArithmeticWriter } from "./arithmetic.ts";
 import type { Reg } from "./types.ts";
 
@@ -35,6 +36,27 @@ export class PackedWriter extends ArithmeticWriter {
     return to;
   }
 
+  /** Sums of two pairs of f16, each rounded to f16. */
+  addPairs(a: U32, b: U32): U32 {
+    return this.#pairs("add", a, b);
+  }
+
+  /** Products of two pairs of f16, each rounded to f16. */
+  multiplyPairs(a: U32, b: U32): U32 {
+    return this.#pairs("mul", a, b);
+  }
+
+  /** `a * b + c` of pairs of f16, each rounded once to f16. */
+  fmaPairs(a: U32, b: U32, c: U32): U32 {
+    return this.#pairs("fma", a, b, c);
+  }
+
+  #pairs(name: "add" | "mul" | "fma", ...operands: readonly U32[]): U32 {
+    const to = this.reg("u32");
+    this.emit(`${name}.rn.f16x2 ${[to, ...operands].join(", ")}`);
+    return to;
+  }
+
   /** The lower and the upper half of a word. */
   halvesOf(word: U32): readonly [low: Reg<"b16">, high: Reg<"b16">] {
     const [low, high] = [this.reg("b16"), this.reg("b16")];
@@ -52,5 +74,17 @@ export class PackedWriter extends ArithmeticWriter {
   byteToFloat(word: U32, index: number, offset = 0): F32 {
     const bits = this.pickBytes(word, 0x4b000000, 0x7650 + index);
     return this.add(this.bitcast("f32", bits), -(2 ** 23) - offset);
+  }
+
+  /** Byte `index` of a word, less `offset`, as two equal f16: the byte becomes the last bits of numbers near 1,024. Exact up to 2,048. */
+  byteToPair(word: U32, index: number, offset = 0): U32 {
+    const pair = this.pickBytes(word, 0x64006400, 0x5050 + 0x101 * index);
+    return this.addPairs(pair, this.constantPair(-1024 - offset));
+  }
+
+  /** Two equal f16. */
+  constantPair(value: number): U32 {
+    const half = floatToHalf(value);
+    return this.constant("u32", ((half << 16) | half) >>> 0);
   }
 }

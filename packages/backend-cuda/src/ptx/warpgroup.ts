@@ -61,6 +61,16 @@ export class WarpgroupWriter extends MatrixWriter {
     return to as MatrixDescriptor;
   }
 
+  /**
+   * The address that the warp's first lane has. Compilers keep it in a register that the lanes share, which operands of products of warpgroups need. All
+   * lanes of the warp must take part.
+   */
+  uniform(address: Shared<"u32">): Shared<"u32"> {
+    const to: string = this.reg("u32");
+    this.emit(`shfl.sync.idx.b32 ${to}, ${address}, 0, 31, 0xFFFFFFFF`);
+    return to as Shared<"u32">;
+  }
+
   /** Sums that are 0. `columns` is a multiple of 8 up to 256. */
   warpgroupSums(columns: number): WarpgroupSums {
     return new WarpgroupSums(this, columns);
@@ -73,7 +83,7 @@ export class WarpgroupWriter extends MatrixWriter {
   }
 
   /**
-   * Starts `sums = a * b + sums`, or `sums = a * b` where `adds` is false; a is 64 x 16. A matrix in shared memory has the depth along its rows,
+   * Starts `sums = a * b + sums`, or `sums = a * b` where `adds` is false (default true); a is 64 x 16. A matrix in shared memory has the depth along its rows,
    * 16 halves from its descriptor's address on. With `isTransposed`, b's rows are places of the depth, 16 rows from there on. Registers of the
    * product must not be used before {@link waitProducts}.
    */
@@ -82,7 +92,7 @@ export class WarpgroupWriter extends MatrixWriter {
     sums: WarpgroupSums,
     a: MatrixDescriptor | LeftFragment,
     b: MatrixDescriptor,
-    { adds, isTransposed = false }: { readonly adds: Bool; readonly isTransposed?: boolean },
+    { adds = this.#always(), isTransposed = false }: { readonly adds?: Bool; readonly isTransposed?: boolean } = {},
   ): void {
     this.require("warpgroupMatrix");
     const isFragment = typeof a !== "string";
@@ -91,6 +101,12 @@ export class WarpgroupWriter extends MatrixWriter {
     const options = `1, 1, ${isFragment ? "" : "0, "}${isTransposed ? 1 : 0}`;
     const name = `wgmma.mma_async.sync.aligned.m64n${sums.columns}k16.f32.${type}.${type}`;
     this.emit(`${name} {${sums.registers.join(",")}}, ${left}, ${b}, ${adds}, ${options}`);
+  }
+
+  #always(): Bool {
+    const to = this.reg("bool");
+    this.emit(`setp.eq.u32 ${to}, ${this.constant("u32", 0)}, 0`);
+    return to;
   }
 
   /** Ends a group of products. */

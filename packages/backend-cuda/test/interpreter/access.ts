@@ -60,7 +60,7 @@ export class Access {
     this.#asyncReads = new AsyncReads(sharedBytes);
     this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
     this.#groups = new CopyGroups();
-    this.#releases = counts ? new BlockReleases(global.releases) : undefined;
+    this.#releases = counts ? new BlockReleases(global.releases, this.#stamps) : undefined;
     this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
   }
 
@@ -166,6 +166,19 @@ export class Access {
     });
   }
 
+  /** Notes the thread's left matrix in a list of registers, which a product begins to read. */
+  holdFragment(list: number, words: readonly number[]): void {
+    this.#warpgroup().holdFragment(list, this.thread, words);
+  }
+
+  holdsFragment(list: number): boolean {
+    return this.#warpgroup().holdsFragment(list, this.thread);
+  }
+
+  checkFragment(list: number, words: readonly number[]): void {
+    this.#warpgroup().checkFragment(list, this.thread, words);
+  }
+
   commitProducts(): void {
     if (this.thread !== this.#firstOfWarpgroup()) return;
     this.#warpgroup().commit();
@@ -260,14 +273,14 @@ export class Access {
     region.written[i] = 1;
     region.writer[i] = this.#stamp(space);
     if (space === "shared") this.#unfenced[i] = this.#fences + 1;
-    else this.#releases?.wrote(region, i, this.#moment);
+    else this.#releases?.wrote(region, i, this.#stamp("shared"));
   }
 
   /** Adds to a number in global memory, and returns the number before. Releases and acquires at the scope of the device. */
   atomicAdd(address: number, value: number): number {
     const [region, offset] = this.#locate("global", address, 4, true);
     this.#checkWrite("global", region, offset >> 1);
-    this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#moment);
+    this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#stamp("shared"));
     const before = region.view.getUint32(offset, true);
     region.view.setUint32(offset, before + value, true);
     return before;
@@ -360,11 +373,7 @@ export class Access {
     if (space === "shared") return !this.#stamps.areOrdered(record, stamp);
     const release = this.#global.releases.of(record);
     if (release === undefined) return isOther(record, stamp);
-    return release.epoch === this.#global.epoch && !(this.#releases?.hasAcquired(record, this.#moment) ?? false);
-  }
-
-  get #moment(): { readonly thread: number; readonly phase: number } {
-    return { thread: this.thread, phase: this.#stamps.phase };
+    return release.epoch === this.#global.epoch && !(this.#releases?.hasAcquired(record, this.#stamp("shared")) ?? false);
   }
 
   /** @throws {Fault} if copies or products that `threads` start may not read here: what they wrote must be fenced, and what others wrote ordered */

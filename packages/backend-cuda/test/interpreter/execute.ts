@@ -3,7 +3,7 @@ import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
 import type { TensorMap } from "../../src/device/driver.ts";
 import { Access } from "./access.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
-import { logic3, multiply, pickBytes } from "./packed.ts";
+import { logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
 import { someBarrier, translate, warpgroupMeeting } from "./translate.ts";
 import { busy, warpgroupThreads } from "./warpgroups.ts";
@@ -42,6 +42,9 @@ const helpers = {
   $toBf16: floatToBfloat,
   $logic3: logic3,
   $pickBytes: pickBytes,
+  $ofPairs: ofPairs,
+  $oddFma: oddFma,
+  $someBarrier: someBarrier,
   $multiply: multiply,
   $even,
   $float: (bits: number): number => {

@@ -1,4 +1,4 @@
-import { bfloatToFloat, halfToFloat } from "@centella/quant";
+import { bfloatToFloat, floatToHalf, halfToFloat } from "@centella/quant";
 
 /** `lop3`: bit n of the table is the result for the bits of a, b, c that write n in binary. */
 export function logic3(a: number, b: number, c: number, table: number): number {
@@ -18,6 +18,32 @@ export function pickBytes(a: number, b: number, selector: number): number {
   }
   return result >>> 0;
 }
+
+/** Both halves of words as f16: `combine` of exact numbers, each result rounded once. */
+export function ofPairs(combine: (a: number, b: number, c: number) => number, a: number, b: number, c = 0): number {
+  const half = (shift: number): number => {
+    const [x, y, z] = [a, b, c].map((word) => halfToFloat((word >>> shift) & 65535)) as [number, number, number];
+    return floatToHalf(combine(x, y, z)) << shift;
+  };
+  return (half(0) | half(16)) >>> 0;
+}
+
+/** `a * b + c` of numbers of f16 as the f32 that rounds to f16 as the exact number does: cut off, with the last bit set where that is not exact. */
+export function oddFma(a: number, b: number, c: number): number {
+  const product = a * b;
+  const sum = product + c;
+  const part = sum - product;
+  const error = product - (sum - part) + (c - part);
+  const nearest = Math.fround(sum);
+  const excess = nearest - sum - error;
+  if (excess === 0 || !Number.isFinite(nearest)) return nearest;
+  odd.setFloat32(0, nearest);
+  const cut = odd.getInt32(0) - (excess > 0 === nearest > 0 ? 1 : 0);
+  odd.setInt32(0, cut | 1);
+  return odd.getFloat32(0);
+}
+
+const odd = new DataView(new ArrayBuffer(4));
 
 /** A lane's registers of a matrix product: four of the left matrix, two of the right one, four sums. */
 type Parts = readonly number[];

@@ -1,3 +1,5 @@
+import type { Stamps } from "./stamps.ts";
+
 /** Memory with a record of who wrote it last. */
 interface Region {
   readonly writer: Float64Array;
@@ -7,19 +9,12 @@ interface Region {
 interface Write {
   readonly region: Region;
   readonly i: number;
-  readonly thread: number;
-  readonly phase: number;
+  readonly stamp: number;
 }
 
 interface Release {
   readonly counter: number;
   readonly epoch: number;
-}
-
-/** A time in a block: a thread, and the number of the block's barriers before it. */
-interface Moment {
-  readonly thread: number;
-  readonly phase: number;
 }
 
 /** What the blocks of launches released by counting. A place of global memory that release n covers has the writer -n. */
@@ -42,30 +37,33 @@ export class Releases {
 /** What a block has written and not released yet, and what it has acquired. */
 export class BlockReleases {
   readonly #releases: Releases;
+  readonly #stamps: Stamps;
   #writes: Write[] = [];
-  readonly #acquired: (Moment & { readonly counter: number; readonly last: number })[] = [];
+  readonly #acquired: { readonly stamp: number; readonly counter: number; readonly last: number }[] = [];
 
-  constructor(releases: Releases) {
+  /** `stamps` are those of the block. */
+  constructor(releases: Releases, stamps: Stamps) {
     this.#releases = releases;
+    this.#stamps = stamps;
   }
 
-  wrote(region: Region, i: number, { thread, phase }: Moment): void {
-    this.#writes.push({ region, i, thread, phase });
+  wrote(region: Region, i: number, stamp: number): void {
+    this.#writes.push({ region, i, stamp });
   }
 
-  /** Releases what the thread has written, and what the others had written before the last barrier. Acquires what was released at the counter. */
-  count(release: Release, now: Moment): void {
-    const isOver = ({ thread, phase }: Write): boolean => thread === now.thread || phase < now.phase;
+  /** Releases what the thread has written, and what barriers have shown it of other threads. Acquires what was released at the counter. */
+  count(release: Release, now: number): void {
+    const isOver = ({ stamp }: Write): boolean => this.#stamps.areOrdered(stamp, now);
     const last = this.#releases.add(release, this.#writes.filter(isOver));
     this.#writes = this.#writes.filter((write) => !isOver(write));
-    this.#acquired.push({ ...now, counter: release.counter, last });
+    this.#acquired.push({ stamp: now, counter: release.counter, last });
   }
 
   /** Whether the thread may touch a place that a release of the same launch covers. */
-  hasAcquired(writer: number, now: Moment): boolean {
+  hasAcquired(writer: number, now: number): boolean {
     const counter = this.#releases.of(writer)?.counter;
     return this.#acquired.some(
-      (each) => each.counter === counter && -writer <= each.last && (each.thread === now.thread || each.phase < now.phase),
+      (each) => each.counter === counter && -writer <= each.last && this.#stamps.areOrdered(each.stamp, now),
     );
   }
 }

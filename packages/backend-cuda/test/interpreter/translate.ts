@@ -20,6 +20,7 @@ export function translate(kernel: ParsedKernel): string {
   checkDefinitions(kernel);
   checkProductFences(kernel);
   const lists = productLists(kernel);
+  const fragments = fragmentLists(kernel);
   const places = new Map(kernel.blocks.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])));
   let meetings = 0;
   const cases = kernel.blocks.map(({ instructions }, i) => {
@@ -34,14 +35,15 @@ export function translate(kernel: ParsedKernel): string {
       if (guard !== undefined) throw new Fault(`a guard on another instruction than bra: ${text}`);
       if (name === "ret") return "return;";
       if (name === "bar.sync") {
-        const [number, count] = operands.map(Number) as [number, number?];
-        return `yield ${count === undefined ? 0 : someBarrier(number, count)}; m.thread = tid;`;
+        const [number, count] = operands as [string, string?];
+        return `yield ${count === undefined ? 0 : `$someBarrier(${operand(number)}, ${count})`}; m.thread = tid;`;
       }
-      if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, lists);
-      if (name === "shfl.sync.bfly.b32") {
-        const [to, value, mask, clamp, members] = operands;
+      if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, { lists, fragments });
+      if (name === "shfl.sync.bfly.b32" || name === "shfl.sync.idx.b32") {
+        const [to, value, lane, clamp, members] = operands;
         if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
-        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid ^ ${mask}];`;
+        const from = name === "shfl.sync.idx.b32" ? `(tid & ~31) + ${lane}` : `tid ^ ${lane}`;
+        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[${from}];`;
       }
       if (name === "shfl.sync.idx.b32") {
         const [to, value, from, ...rest] = operands;
@@ -68,7 +70,7 @@ export function translate(kernel: ParsedKernel): string {
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply } = helpers;
+const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $ofPairs, $oddFma, $someBarrier } = helpers;
 return function* (m, params, tables, tid, ctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
@@ -178,14 +180,26 @@ function parts64(list: string, text: string): readonly string[] {
   return words;
 }
 
+function productsOf({ blocks }: ParsedKernel): readonly Instruction[] {
+  return blocks.flatMap(({ instructions }) => instructions.filter(({ name }) => productName.test(name)));
+}
+
 /** The lists of registers that products write. */
-function productLists({ blocks }: ParsedKernel): readonly string[] {
-  const products = blocks.flatMap(({ instructions }) => instructions.filter(({ name }) => productName.test(name)));
-  return [...new Set(products.map(({ operands }) => operands[0]!))];
+function productLists(kernel: ParsedKernel): readonly string[] {
+  return [...new Set(productsOf(kernel).map(({ operands }) => operands[0]!))];
+}
+
+/** The lists of registers that products read as their left matrix. */
+function fragmentLists(kernel: ParsedKernel): readonly string[] {
+  return [...new Set(productsOf(kernel).flatMap(({ operands: [, a] }) => (a!.startsWith("{") ? [a!] : [])))];
 }
 
 /** Instructions that the threads of a warpgroup reach together. */
-function warpgroupInstruction({ name, operands, text }: Instruction, meeting: number, lists: readonly string[]): string {
+function warpgroupInstruction(
+  { name, operands, text }: Instruction,
+  meeting: number,
+  { lists, fragments }: { readonly lists: readonly string[]; readonly fragments: readonly string[] },
+): string {
   const meet = `yield ${warpgroupMeeting(meeting)}; m.thread = tid;`;
   const shape = productName.exec(name);
   if (shape !== null) {
@@ -198,7 +212,8 @@ function warpgroupInstruction({ name, operands, text }: Instruction, meeting: nu
     const left = isFragment ? `[${listOf(a, 4, text).join(", ")}]` : target(a);
     const traits = { type: shape[2], columns, isFragment, isTransposed: options.at(-1) === "1" };
     const parts = `{ list: ${lists.indexOf(sums)}, sums: [${registers.join(", ")}], a: ${left}, b: ${target(b)}, adds: !!${operand(adds)} }`;
-    return `lanes[tid] = ${parts}; ${meet} m.startProduct(${JSON.stringify(traits)}, held); ${registers.join(" = ")} = $busy;`;
+    const hold = isFragment ? `${checkFragment(a, fragments)} m.holdFragment(${fragments.indexOf(a)}, ${left});` : "";
+    return `${hold} lanes[tid] = ${parts}; ${meet} m.startProduct(${JSON.stringify(traits)}, held); ${registers.join(" = ")} = $busy;`;
   }
   switch (name) {
     case "wgmma.fence.sync.aligned":
@@ -209,8 +224,10 @@ function warpgroupInstruction({ name, operands, text }: Instruction, meeting: nu
       const taken = lists.map(
         (list, i) => `{ const sums = m.takeSums(${i}); if (sums !== undefined) [${registersOf(list).join(", ")}] = sums; }`,
       );
+      const checks = fragments.map((list) => checkFragment(list, fragments));
       // The first thread waits for all, before any thread takes its sums.
-      return `${meet} m.waitProducts(${Number(operands[0])}); yield ${warpgroupMeeting(meeting + 0.5)}; m.thread = tid; ${taken.join(" ")}`;
+      const wait = `m.waitProducts(${Number(operands[0])}); yield ${warpgroupMeeting(meeting + 0.5)}; m.thread = tid;`;
+      return `${meet} ${wait} ${checks.join(" ")} ${taken.join(" ")}`;
     }
     case "setmaxnreg.inc.sync.aligned.u32":
     case "setmaxnreg.dec.sync.aligned.u32":
@@ -218,6 +235,12 @@ function warpgroupInstruction({ name, operands, text }: Instruction, meeting: nu
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
+}
+
+/** Checks that a left matrix in registers is still what an earlier product may be reading. */
+function checkFragment(list: string, fragments: readonly string[]): string {
+  const number = fragments.indexOf(list);
+  return `if (m.holdsFragment(${number})) m.checkFragment(${number}, [${registersOf(list).join(", ")}]);`;
 }
 
 /** Barriers in shared memory and the copies that they announce. */
@@ -279,6 +302,9 @@ function recast(to: string, from: string, value: string): string {
   return to === "s" ? `(${unsigned} | 0)` : `(${unsigned} >>> 0)`;
 }
 
+/** Arithmetic with pairs of f16: sums and products are exact as f64. */
+const pairOperations: Readonly<Record<string, string>> = { add: "(a, b) => a + b", mul: "(a, b) => a * b", fma: "$oddFma" };
+
 function expression(name: string, parts: readonly string[], a: string, b: string, c: string): string | undefined {
   const type = parts.at(-1)!;
   const wrap = (value: string): string => {
@@ -288,6 +314,7 @@ function expression(name: string, parts: readonly string[], a: string, b: string
   };
   const isRounded = parts[1] === "rn";
   const isFloat = type === "f32" || type === "f64";
+  if (type === "f16x2" && isRounded && pairOperations[parts[0]!] !== undefined) return `$ofPairs(${pairOperations[parts[0]!]}, ${a}, ${b}, ${c})`;
   switch (parts[0]) {
     case "add":
     case "sub":

@@ -42,6 +42,8 @@ type ReadPiece = (address: number) => readonly [DataView, number];
 /** Products of one warpgroup: their results may be used only after a wait. */
 export class Warpgroup {
   readonly #results = new Map<number, Result>();
+  /** Left matrices in registers that products may be reading: by list of registers and thread, what they held, and the group of the product. */
+  readonly #fragments = new Map<number, Map<number, { readonly words: readonly number[]; readonly group: number }>>();
   #group = 1;
   #completed = 0;
   #isOpen = false;
@@ -98,6 +100,25 @@ export class Warpgroup {
     result.taken.add(own);
     const each = result.values.length / warpgroupThreads;
     return result.values.subarray(own * each, (own + 1) * each);
+  }
+
+  /** Notes what a thread's left matrix in registers holds, before {@link start}. */
+  holdFragment(list: number, thread: number, words: readonly number[]): void {
+    const byThread = this.#fragments.get(list) ?? new Map<number, { readonly words: readonly number[]; readonly group: number }>();
+    this.#fragments.set(list, byThread.set(thread, { words, group: this.#group }));
+  }
+
+  /** Whether a thread's left matrix is one that {@link checkFragment} has to look at, after a wait. */
+  holdsFragment(list: number, thread: number): boolean {
+    return this.#fragments.get(list)?.has(thread) ?? false;
+  }
+
+  /** @throws {Fault} if the registers of a left matrix have changed since a product began to read them */
+  checkFragment(list: number, thread: number, words: readonly number[]): void {
+    const held = this.#fragments.get(list)?.get(thread);
+    if (held === undefined) return;
+    if (held.words.some((word, i) => word !== words[i])) throw new Fault("a register was written while a product may be reading it");
+    if (held.group <= this.#completed) this.#fragments.get(list)?.delete(thread);
   }
 
   finish(): void {

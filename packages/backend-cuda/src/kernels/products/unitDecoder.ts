@@ -26,6 +26,9 @@ export interface CodeOffsets {
 /** Numbers of the rows of a lane: row g and row g + 8. */
 export type PerRow = readonly [F32, F32];
 
+/** The same as pairs of equal f16. */
+export type PairPerRow = readonly [U32, U32];
+
 /** A lane's part of a unit in registers. */
 export interface LoadedUnit {
   /** The codes of chunk `chunk` as halves, each larger than the code by {@link codeOffsets}. */
@@ -33,6 +36,9 @@ export interface LoadedUnit {
   /** Factor and summand of a group's weights; in steps of {@link steps} if the unit has them. */
   scale(group: number): PerRow;
   readonly minimum: ((group: number) => PerRow) | undefined;
+  /** The scales and minima that are whole numbers, as pairs: some units with {@link steps} have them. */
+  readonly wholeScale?: (group: number) => PairPerRow;
+  readonly wholeMinimum?: (group: number) => PairPerRow;
   /** Factor of all scales and of all minima. */
   readonly steps: { readonly scale: PerRow; readonly minimum: PerRow | undefined } | undefined;
 }
@@ -138,41 +144,52 @@ function loadScales(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, row:
     case "bytes": {
       const count = format.width / format.groupSize === 16 ? 4 : 2;
       const from = rowAt(scales.scales, count);
-      const words = both((which) => k.ldVector("u32", from, 8 * count * which, count).map((word) => scalesOfWord(k, scales, word)));
+      const bytes = both((which) => k.ldVector("u32", from, 8 * count * which, count));
+      const words = both((which) => bytes[which].map((word) => scalesOfWord(k, scales, word)));
       const scale: LoadedUnit["scale"] = (group) => both((which) => elementAt(words[which], group >> 2)(group & 3));
       if (scales.d === undefined) return { scale, minimum: undefined, steps: undefined };
       const d = k.halfPair(k.ld("u32", rowAt(scales.d, 1)));
-      return { scale, minimum: undefined, steps: { scale: both((which) => times(k, d[which], scales.factor)), minimum: undefined } };
+      const steps = { scale: both((which) => times(k, d[which], scales.factor)), minimum: undefined };
+      return { scale, minimum: undefined, steps, ...(scales.floats === undefined && { wholeScale: pairsOf(k, bytes, scales.zero) }) };
     }
     case "nibbles": {
       const from = rowAt(scales.scales, 4);
       const words = both((which) => k.ldVector("u32", from, 32 * which));
-      const numbers = (number: 0 | 1): LoadedUnit["scale"] => {
-        const bytes = both((which) => words[which].map((word) => k.and(shifted(k, word, 4 * number), 0x0f0f0f0f)));
-        return (group) => both((which) => k.byteToFloat(elementAt(bytes[which], group >> 2), group & 3));
-      };
-      return { scale: numbers(0), minimum: numbers(1), steps: stepPairs(k, rowAt(scales.d, 1)) };
+      const bytes = both((number) => both((which) => words[which].map((word) => k.and(shifted(k, word, 4 * number), 0x0f0f0f0f))));
+      return { ...wholeNumbers(k, bytes), steps: stepPairs(k, rowAt(scales.d, 1)) };
     }
     case "sixBits": {
       const [lowFrom, highFrom] = [rowAt(scales.low, 2), rowAt(scales.high, 1)];
-      const bytes = both((which) => {
-        const low = k.ldVector("u32", lowFrom, 16 * which, 2);
-        const high = k.ld("u32", highFrom, 8 * which);
-        // Scales, then minima; each is four groups in the bytes of a word, then four more.
-        return both((number) =>
+      const words = both((which) => ({ low: k.ldVector("u32", lowFrom, 16 * which, 2), high: k.ld("u32", highFrom, 8 * which) }));
+      // Scales, then minima; each is four groups in the bytes of a word, then four more.
+      const bytes = both((number) =>
+        both((which) =>
           both((upper) => {
+            const { low, high } = words[which];
             const nibbles = k.and(shifted(k, elementAt(low, number), 4 * upper), 0x0f0f0f0f);
             return k.maskOr(shifted(k, high, 4 * number + 2 * upper - 4), 0x30303030, nibbles);
           }),
-        );
-      });
-      const numbers =
-        (number: 0 | 1): LoadedUnit["scale"] =>
-        (group) =>
-          both((which) => k.byteToFloat(elementAt(bytes[which][number], group >> 2), group & 3));
-      return { scale: numbers(0), minimum: numbers(1), steps: stepPairs(k, rowAt(scales.d, 1)) };
+        ),
+      );
+      return { ...wholeNumbers(k, bytes), steps: stepPairs(k, rowAt(scales.d, 1)) };
     }
   }
+}
+
+/** Bytes of rows, four groups a word. */
+type ByteRows = readonly [readonly U32[], readonly U32[]];
+
+/** Scales and minima that are bytes. */
+function wholeNumbers(k: PtxBuilder, [scales, minima]: readonly [ByteRows, ByteRows]): Omit<LoadedUnit, "fragment" | "steps"> {
+  const floatsOf =
+    (bytes: ByteRows): LoadedUnit["scale"] =>
+    (group) =>
+      both((which) => k.byteToFloat(elementAt(bytes[which], group >> 2), group & 3));
+  return { scale: floatsOf(scales), minimum: floatsOf(minima), wholeScale: pairsOf(k, scales, 0), wholeMinimum: pairsOf(k, minima, 0) };
+}
+
+function pairsOf(k: PtxBuilder, bytes: ByteRows, zero: number): (group: number) => PairPerRow {
+  return (group) => both((which) => k.byteToPair(elementAt(bytes[which], group >> 2), group & 3, zero));
 }
 
 /** Rows g and g + 8 of a lane. */

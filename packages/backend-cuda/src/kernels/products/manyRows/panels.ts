@@ -14,9 +14,9 @@ export const panelRowBytes: number = 2 * panelDepth;
 /** Rows of activations of a tile. */
 export const tileRows = 128;
 
-/** Rows of activations' panels: those of a run and rows of zeros after them. Texts do not depend on the most rows of a run. */
-export function wholeTiles(k: PtxBuilder, rows: U32): U32 {
-  return k.and(k.add(rows, tileRows - 1), -tileRows >>> 0);
+/** Rows of activations' panels: those of a run and rows of zeros after them, to whole tiles. Texts do not depend on the most rows of a run. */
+export function wholeTiles(k: PtxBuilder, rows: U32, perTile: number = tileRows): U32 {
+  return k.and(k.add(rows, perTile - 1), -perTile >>> 0);
 }
 
 export function panelBytes(rows: number, panels: number): number {

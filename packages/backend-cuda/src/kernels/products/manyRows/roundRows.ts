@@ -1,6 +1,7 @@
 import { elementAt } from "@centella/core/backend";
 import { type AnchoredCall, asValue, isBelow, product as productOf, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
 import type { HalfType } from "../../../ptx/matrix.ts";
+import type { Global } from "../../../ptx/types.ts";
 import {
   type Argument,
   argumentsOf,
@@ -27,7 +28,14 @@ export interface RowsToRound {
   readonly isFirst: boolean;
   readonly type: HalfType;
   readonly panels: number;
+  /** Rows of a tile, a power of two. Default: those of `multiplyPanels`. */
+  readonly perTile?: number;
+  /** Order of each 16 numbers. Default: that of the depth. */
+  readonly order?: PanelOrder;
 }
+
+/** In "fragments" order, number `4 t + 2 h + e` of 16 is at place `8 h + 2 t + e`: where lanes have weights of units, see `LeftFragment`. */
+export type PanelOrder = "depth" | "fragments";
 
 /** Where rounded rows go. */
 interface RoundedRows {
@@ -41,22 +49,28 @@ interface RoundedRows {
  * last one, up to whole tiles, become zeros.
  */
 export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRows): Launch {
-  const { from, lead, depth, norm, isFirst, type, panels: panelCount } = rounding;
+  const { from, lead, depth, norm, isFirst, type, panels: panelCount, perTile = tileRows, order = "depth" } = rounding;
   const pieces = (panelCount * panelDepth) / piece;
   const perThread = Math.ceil(pieces / defaultThreads);
   const sourceArgs: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
-  const blocks = tileRows * Math.ceil(bucketElements(call, lead) / tileRows);
+  const blocks = perTile * Math.ceil(bucketElements(call, lead) / perTile);
   const entry = `roundRows_${type}${norm === undefined ? "" : "_normed"}`;
   return launch(call, entry, { blocks, args: { ...sourceArgs, panels: to.panels, factors: to.factors } }, (scope) => {
     const { k } = scope;
     const [row, thread] = [k.block(), k.thread()];
     const rows = asValue(k, productOf(k, scope.extents(lead)));
-    const allRows = wholeTiles(k, rows);
+    const allRows = wholeTiles(k, rows, perTile);
     const panels = k.pointer("panels", "u32");
     const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
     const store = (place: U32, words: readonly U32[]): void => {
       const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
-      k.stVector("u32", k.atBytes(start, pieceOffset(k, row, k.and(place, 7)), 1), words);
+      const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
+      if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
+      else
+        for (const high of [0, 1]) {
+          const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
+          k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
+        }
     };
     const forEachPlace = (body: (place: U32, i: number) => void): void =>
       places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));

@@ -1,0 +1,50 @@
+import { elementAt } from "@centella/core/backend";
+import { bucketElements, input, type KernelCall, type Launch } from "../../shared/kernel.ts";
+import type { Scratch } from "../../shared/scratch.ts";
+import type { UnitProducts } from "../fewRows.ts";
+import { panelBytes } from "../manyRows/panels.ts";
+import { roundRows } from "../manyRows/roundRows.ts";
+import { kindsOf } from "../segments.ts";
+import { multiplyUnits } from "./multiplyUnits.ts";
+import { partialBytes } from "./partialSums.ts";
+import { type MixedSizes, sizesOf } from "./sizes.ts";
+
+/** Fewest and most rows of activations. Fewer are multiplied by `fewRowsLaunches`, more by `manyRowsLaunches`. */
+const minRows = 9;
+const maxRows = 512;
+
+/**
+ * Launches of products with weights in units for a middling number of rows of activations: weights become halves in the registers of the
+ * warpgroups that multiply them, without a pass of their own. Undefined for other numbers of rows, for devices without products of warpgroups, or if
+ * one of the products is of another kind.
+ */
+export function mixedInputLaunches(
+  call: KernelCall,
+  { depth, results, from = input(0), norm }: UnitProducts,
+  scratch: Scratch,
+): readonly Launch[] | undefined {
+  const lead = elementAt(results, 0).shape.slice(0, -1);
+  const rows = bucketElements(call, lead);
+  const kinds = rows < minRows || rows > maxRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
+  const sizes = kinds?.map((kind) => sizesOf(call.gpu.multiprocessors, rows, kind));
+  if (!sizes?.every((each) => each !== undefined)) return undefined;
+  const most = (of: (each: MixedSizes) => number): number => Math.max(...sizes.map(of));
+  const allRows = most(({ perTile }) => perTile * Math.ceil(rows / perTile));
+  const places = {
+    a: scratch.takeBytes(panelBytes(allRows, most(({ panels }) => panels))),
+    factors: scratch.takeBytes(4 * allRows),
+    partials: scratch.takeBytes(most(partialBytes)),
+  };
+  let rounded: string | undefined;
+  return sizes.flatMap((each, i) => {
+    const { type, panels, perTile } = each;
+    const launches = [multiplyUnits(call, each, places, lead)];
+    const key = `${type} ${panels}`;
+    if (key !== rounded) {
+      const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels, perTile, order: "fragments" } as const;
+      launches.unshift(roundRows(call, rounding, { panels: places.a, factors: places.factors }));
+    }
+    rounded = key;
+    return launches;
+  });
+}
