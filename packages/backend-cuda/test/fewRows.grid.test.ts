@@ -16,7 +16,8 @@ const half = { transposeB: true, activations: "half" } as const;
 type Products = ReturnType<typeof productsOf>;
 
 async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
-  const backend = new CudaBackend(new InterpretedDriver());
+  // Without products of warpgroups, which multiply more than eight rows.
+  const backend = new CudaBackend(new InterpretedDriver([10, 0]));
   return { backend, plan: await backend.compile(program) };
 }
 
@@ -43,7 +44,6 @@ describe.each(isWholeGrid ? types : sample)("few rows by a %s weight", (dtype) =
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 32), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
-    expect(generatePtx(program).map(({ entry }) => entry)).toEqual([`matmulFew_${dtype}`]);
     const { plan, backend } = await compiled(program);
     await plan.load("w", sourceOf(stored));
     for (const rows of depth > 1000 ? rowCounts.slice(0, 5) : rowCounts.slice(columns > 100 ? 3 : 0)) {

@@ -73,6 +73,7 @@ test("products of one tensor are one launch for few rows, and read a tensor that
   const rounded = ["round_q8_K", "round_f16", "round_q8_0"];
   // On tensor cores: results of one product each, by the width of their units, and the result of two products.
   const few = ["matmulFew_q4_K_q8_0", "matmulFew_f16", "matmulFew_q4_K_q6_K"];
+  // Gate and up have different types here.
   const many = [
     ["decodeUnits_q4_K_q8_0", "matmulMany_f16"],
     ["decodeUnits_f16", "matmulMany_f16"],
@@ -91,36 +92,45 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [9, ...rounded, ...tiled],
     [9, ...tiled],
     [9, ...few],
-    [9, "matmulFew_q5_1"],
+    [9, "roundRows_f16", "matmulMixed16_q5_1"],
     [512, ...rounded, ...large],
     [512, ...large],
     [512, ...many],
-    [512, "roundRows_f16", "decodeUnits_q5_1", "matmulMany_f16"],
+    [512, "roundRows_f16", "matmulMixed256_q5_1"],
   ]);
 });
 
-test("more rows than a block stages take more blocks of the same text", () => {
+test("launches of products by the number of rows", () => {
   const weight = { dtype: "q4_K", shape: [4096, 14336] } as const;
-  const launchAt = (rows: number) => {
+  const launchAt = (rows: number, gpu = hopper) => {
     const bucket = { T: rows };
-    const launches = launchesOf(
-      call("matmul", [f32({ name: "T", max: 512 }, 14336), weight], { transposeB: true, activations: "half" }, bucket),
-    );
-    return launches.map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
+    const each = call("matmul", [f32({ name: "T", max: 2048 }, 14336), weight], { transposeB: true, activations: "half" }, bucket);
+    return launchesOf(each, gpu).map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
   };
-  const [eight, most] = [launchAt(8), launchAt(32)];
-  // Four rows of 14336 halves fit.
+  const withoutWarpgroups = { ...hopper, target: "sm_90" } as const;
+  const [eight, more] = [launchAt(8), launchAt(32, withoutWarpgroups)];
+  // Four rows of 14336 halves fit. More take more blocks of the same text.
   expect(eight).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 2 * 132 }]);
-  expect(most).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 8 * 132 }]);
-  expect(launchAt(16)[0]?.ptx).toBe(most[0]?.ptx);
-  expect(launchAt(33).map(({ entry, blocks }) => [entry, blocks])).toEqual([
-    ["roundRows_f16", 128],
+  expect(more).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 8 * 132 }]);
+  expect(launchAt(16, withoutWarpgroups)[0]?.ptx).toBe(more[0]?.ptx);
+  const at = (rows: number) => launchAt(rows).map(({ entry, blocks }) => [entry, blocks]);
+  // Four blocks share a tile of 128 columns.
+  expect(at(9)).toEqual([
+    ["roundRows_f16", 16],
+    ["matmulMixed16_q4_K", 128],
+  ]);
+  expect(at(512)).toEqual([
+    ["roundRows_f16", 512],
+    ["matmulMixed256_q4_K", 128],
+  ]);
+  expect(at(513)).toEqual([
+    ["roundRows_f16", 640],
     ["decodeUnits_q4_K", 132],
     ["matmulMany_f16", 132],
   ]);
   // Decoding and multiplying have one text for any number of rows.
   const textsAt = (rows: number) => launchAt(rows).map(({ ptx }) => ptx);
-  expect(textsAt(512).slice(1)).toEqual(textsAt(33).slice(1));
+  expect(textsAt(2048).slice(1)).toEqual(textsAt(1025).slice(1));
 });
 
 test("results of three products are multiplied few rows at a time", () => {
@@ -136,7 +146,7 @@ test("results of three products are multiplied few rows at a time", () => {
 test("weights of many columns are decoded in parts", () => {
   const launchAt = (gpu = hopper) => {
     const weight = { dtype: "q4_0", shape: [100_000, 4096] } as const;
-    const each = call("matmul", [f32(256, 4096), weight], { transposeB: true, activations: "half" });
+    const each = call("matmul", [f32(1024, 4096), weight], { transposeB: true, activations: "half" });
     return launchesOf(each, gpu).map(({ entry }) => entry);
   };
   const part = ["decodeUnits_q4_0", "matmulMany_f16"];
@@ -164,7 +174,7 @@ test("a norm, its rounding and its products are one launch for few rows, and lau
     [8, "rmsNorm_fused", "matmulFew_q4_K"],
   ]);
   expect(many![0]).toEqual([512, "rmsNorm", "round_q8_K", "matmulTiled_q4_K_nt_fused", "matmulTiled_q4_K_nt_fused"]);
-  expect(many![3]).toEqual([512, "roundRows_f16_normed", "decodeUnits_q4_K", "matmulMany_f16"]);
+  expect(many![3]).toEqual([512, "roundRows_f16_normed", "matmulMixed256_q4_K"]);
 });
 
 test("elementwise calls around a norm, a softmax or a reduction are part of its launches", () => {

@@ -28,8 +28,8 @@ async function compiled(
 }
 
 // 3 multiprocessors, whose warpgroups have several tiles of the larger shape, each deeper than the ring. The smaller one has parts of tiles, of panels and of units.
-const larger = { columns: 300, depth: 512, rowCounts: [257] };
-const smaller = { columns: 19, depth: 288, rowCounts: [65, 130] };
+const larger = { columns: 300, depth: 512, rowCounts: [513] };
+const smaller = { columns: 19, depth: 288, rowCounts: [514] };
 const types = Object.keys(ggmlTypes)
   .filter(isGgmlType)
   .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
@@ -45,8 +45,8 @@ const grid = types.flatMap((dtype) =>
   ),
 );
 const sample: typeof grid = [
-  { dtype: "f16", capability: [9, 0], ...larger },
-  { dtype: "q4_K", capability: [9, 0], columns: 19, depth: 256, rowCounts: [65] },
+  { dtype: "f16", capability: [9, 0], columns: 150, depth: 512, rowCounts: [513] },
+  { dtype: "q4_K", capability: [9, 0], columns: 19, depth: 256, rowCounts: [513] },
   { dtype: "bf16", capability: [8, 0], columns: 20, depth: 320, rowCounts: [130] },
   { dtype: "q6_K", capability: [8, 0], columns: 35, depth: 256, rowCounts: [9, 65] },
 ];
@@ -59,7 +59,7 @@ test.each(isWholeGrid ? grid : sample)(
   async ({ dtype, capability, columns, depth, rowCounts }) => {
     const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
     const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 512), depth]);
+    const x = program.input("x", "f32", [program.dim("T", 1024), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
     const { plan, backend } = await compiled(program, capability);
     await plan.load("w", sourceOf(stored));
@@ -96,13 +96,13 @@ function extremeNumbers(count: number): number[] {
 test.each(["q4_K", "q8_0", "mxfp4", "f16", "bf16"] as const)(
   "weights of %s may be as large and as small as the type holds",
   async (dtype) => {
-    const [columns, depth, rows] = [35, 256, 33];
+    const [columns, depth, rows] = [35, 256, 513];
     const isPlain = dtype === "f16" || dtype === "bf16";
     const numbers = (): ReturnType<typeof contentsOf> =>
       contentsOf({ dtype, shape: [columns, depth], values: extremeNumbers(columns * depth) }, 1);
     const { spec, stored, decoded } = isPlain ? numbers() : extremeWeights(dtype, [columns, depth]);
     const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 64), depth]);
+    const x = program.input("x", "f32", [program.dim("T", 1024), depth]);
     program.output("y", program.matmul(x, program.persistent("w", spec), half));
     const { plan, backend } = await compiled(program);
     await plan.load("w", sourceOf(stored));
@@ -119,7 +119,7 @@ test("products of one tensor are multiplied together, with their epilogues", asy
   const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19] } as const;
   const contents = Object.entries(weights).map(([name, [dtype, n]]) => ({ name, ...contentsOf({ dtype, shape: [n, depth] }, n) }));
   const program = createProgram();
-  const rowCount = program.dim("T", 128);
+  const rowCount = program.dim("T", 1024);
   const x = program.input("x", "f32", [rowCount, depth]);
   const [q, k, v] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [Value, Value, Value];
   const doubled = program.add(program.mul(q, program.input("two", "f32", [48])), program.input("shift", "f32", [48]));

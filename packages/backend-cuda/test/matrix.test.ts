@@ -92,6 +92,37 @@ test("a matrix product that some lanes skip is a fault", async () => {
   await expect(runOn(Float32Array.of(1), body)).rejects.toThrow("not all lanes");
 });
 
+test("arithmetic with pairs of f16 rounds once", async () => {
+  // The products of the last two are halfway between two halves: only the summands tell where to round.
+  const [one, tie] = [1 + 2 ** -5, 1 + 2 ** -6];
+  const numbers = [1.5, -3, 2048, 65504, 1024 + 15, -2047, one, one];
+  const factors = [2, 0.25, 31, 2, 63, 2 ** -14, tie, tie];
+  const summands = [0, 1.25, -63488, 1, -64512, 2 ** -24, 2 ** -24, -(2 ** -24)];
+  const body = (k: PtxEmitter): void => {
+    const to = k.pointer("y", "f32");
+    const pair = (from: readonly number[], i: number): U32 =>
+      k.roundPair("f16", k.constant("f32", from[i]!), k.constant("f32", from[i + 1]!));
+    const store = (word: U32, place: number): void => {
+      for (const [high, value] of k.halfPair(word).entries()) k.st("f32", to, value, place + high);
+    };
+    k.if(k.compare("eq", k.thread(), 0), () => {
+      for (let i = 0; i < 8; i += 2) {
+        const [a, b, c] = [pair(numbers, i), pair(factors, i), pair(summands, i)];
+        for (const [j, word] of [k.addPairs(a, b), k.multiplyPairs(a, b), k.fmaPairs(a, b, c)].entries()) store(word, 8 * j + i);
+      }
+      store(k.byteToPair(k.constant("u32", 0x2a00), 1, 32), 24);
+    });
+  };
+  const y = await runOn(new Float32Array(1), body, { words: 26 });
+  const rounded16 = (values: readonly number[]): number[] => values.map(rounded.f16);
+  expect([...y.slice(0, 8)]).toEqual(rounded16(numbers.map((a, i) => a + factors[i]!)));
+  expect([...y.slice(8, 16)]).toEqual(rounded16(numbers.map((a, i) => a * factors[i]!)));
+  const between = 1 + 2 ** -5 + 2 ** -6;
+  expect([...y.slice(16, 22)]).toEqual(rounded16(numbers.slice(0, 6).map((a, i) => a * factors[i]! + summands[i]!)));
+  expect([...y.slice(22, 24)]).toEqual([between + 2 ** -10, between]);
+  expect([...y.slice(24)]).toEqual([10, 10]);
+});
+
 test("instructions on packed words", async () => {
   const words = Uint32Array.of(0x89abcdef, 0x01234567);
   const body = (k: PtxEmitter): void =>

@@ -29,7 +29,7 @@ else {
       const isFirst = firstOfEach();
       const keyOf = ({ op, inputs, params }: Call): string =>
         `${op.name} ${inputs.map((spec) => spec?.dtype)} ${"activations" in params ? params.activations : ""}`;
-      const manyRowsEntry = (ptx: string): string | undefined => /\.entry (decodeUnits|matmulMany)/.exec(ptx)?.[1];
+      const manyRowsEntry = (ptx: string): string | undefined => /\.entry (decodeUnits|matmulMany|matmulMixed)/.exec(ptx)?.[1];
       const texts = new Map([...every].filter(([ptx, each]) => isFirst(`${keyOf(each)} ${manyRowsEntry(ptx)}`)));
       if (texts.size < every.size)
         test.skip(`${every.size - texts.size} more kernels assemble for ${target} (not in the sample)`, () => undefined);

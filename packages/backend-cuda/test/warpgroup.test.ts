@@ -114,6 +114,28 @@ describe("products of a warpgroup", () => {
     expect(largestError(await runOn(x, (k) => product(k, "shared", wrong), options))).toBeGreaterThan(0.1);
   });
 
+  test.each([
+    ["before the wait", /a register was written while a product may be reading it/],
+    ["after the wait", undefined],
+  ] as const)("whose left matrix in registers is written %s", async (time, message) => {
+    const body = (k: PtxEmitter): void => {
+      const tile = k.sharedMemory("u32", 8 * 32, 1024);
+      k.for(k.thread(), 8 * 32, 128, (i) => k.st("u32", k.sharedAt("u32", tile, i), i));
+      k.fenceAsyncProxy();
+      k.sync();
+      const sums = k.warpgroupSums(8);
+      const word = k.constant("u32", 0x3c003c00);
+      k.fenceProducts();
+      k.multiplyWarpgroup("f16", sums, [word, word, word, word], k.matrixDescriptor(k.uniform(tile)));
+      k.commitProducts();
+      if (time === "after the wait") k.waitProducts(0);
+      k.assign(word, 0);
+      k.waitProducts(0);
+    };
+    const run = runOn(x, body, options);
+    await (message === undefined ? run : expect(run).rejects.toThrow(message));
+  });
+
   test("that not all warps reach are a fault", async () => {
     const body = (k: PtxEmitter): void => {
       k.if(k.compare("lt", k.thread(), 96), () => k.fenceProducts());

@@ -62,8 +62,6 @@ export class BlockReleases {
   /** Whether the thread may touch a place that a release of the same launch covers. */
   hasAcquired(writer: number, now: number): boolean {
     const counter = this.#releases.of(writer)?.counter;
-    return this.#acquired.some(
-      (each) => each.counter === counter && -writer <= each.last && this.#stamps.areOrdered(each.stamp, now),
-    );
+    return this.#acquired.some((each) => each.counter === counter && -writer <= each.last && this.#stamps.areOrdered(each.stamp, now));
   }
 }

@@ -314,7 +314,8 @@ function expression(name: string, parts: readonly string[], a: string, b: string
   };
   const isRounded = parts[1] === "rn";
   const isFloat = type === "f32" || type === "f64";
-  if (type === "f16x2" && isRounded && pairOperations[parts[0]!] !== undefined) return `$ofPairs(${pairOperations[parts[0]!]}, ${a}, ${b}, ${c})`;
+  if (type === "f16x2" && isRounded && pairOperations[parts[0]!] !== undefined)
+    return `$ofPairs(${pairOperations[parts[0]!]}, ${a}, ${b}, ${c})`;
   switch (parts[0]) {
     case "add":
     case "sub":

@@ -31,7 +31,12 @@ export function mixedInputLaunches(
   const most = (of: (each: MixedSizes) => number): number => Math.max(...sizes.map(of));
   const allRows = most(({ perTile }) => perTile * Math.ceil(rows / perTile));
   const places = {
-    a: scratch.takeBytes(panelBytes(allRows, most(({ panels }) => panels))),
+    a: scratch.takeBytes(
+      panelBytes(
+        allRows,
+        most(({ panels }) => panels),
+      ),
+    ),
     factors: scratch.takeBytes(4 * allRows),
     partials: scratch.takeBytes(most(partialBytes)),
   };

@@ -97,5 +97,9 @@ export class PartialSums {
 }
 
 function forEachVector(sums: WarpgroupSums, body: (vector: number, places: readonly number[]) => void): void {
-  for (let vector = 0; vector < sums.registers.length / 4; vector++) body(vector, [0, 1, 2, 3].map((i) => 4 * vector + i));
+  for (let vector = 0; vector < sums.registers.length / 4; vector++)
+    body(
+      vector,
+      [0, 1, 2, 3].map((i) => 4 * vector + i),
+    );
 }

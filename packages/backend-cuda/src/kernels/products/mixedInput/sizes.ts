@@ -69,7 +69,11 @@ export function sizesOf(multiprocessors: number, rows: number, results: readonly
   const tilesOf = (warpgroups: number): Columns =>
     elementAt(columnsOf(results, (warpgroups * warpgroupRows) / products, Number.MAX_SAFE_INTEGER), 0);
   const rowTiles = Math.ceil(rows / perTile);
-  const split = chooseSplit(multiprocessors, { copies, depth: together * format.width, perTile }, (warpgroups) => tilesOf(warpgroups).end * rowTiles);
+  const split = chooseSplit(
+    multiprocessors,
+    { copies, depth: together * format.width, perTile },
+    (warpgroups) => tilesOf(warpgroups).end * rowTiles,
+  );
   const { warpgroups } = split;
   const copyPanels = (together * format.width) / panelDepth;
   const bytes = panelBytes(perTile, 1);
