@@ -62,8 +62,8 @@ export class WarpgroupWriter extends MatrixWriter {
   }
 
   /**
-   * The address that the warp's first lane has. Compilers keep it in a register that the lanes share, which operands of products of warpgroups need. All
-   * lanes of the warp must take part.
+   * The address that the warp's first lane has. Compilers keep it in a register that the lanes share, as descriptors of operands are. All lanes
+   * of the warp must take part.
    */
   uniform(address: Shared<"u32">): Shared<"u32"> {
     const to: string = this.reg("u32");
@@ -83,8 +83,8 @@ export class WarpgroupWriter extends MatrixWriter {
   }
 
   /**
-   * Starts `sums = a * b + sums`, or `sums = a * b` where `adds` is false (default true); a is 64 x 16. A matrix in shared memory has the depth along its rows,
-   * 16 halves from its descriptor's address on. With `isTransposed`, b's rows are places of the depth, 16 rows from there on. Registers of the
+   * Starts `sums = a * b + sums`, or `sums = a * b` where `adds` is false (default true); a is 64 x 16. A matrix in shared memory has the depth
+   * along its rows, 16 halves from its descriptor's address on. With `isTransposed`, b's rows are places of the depth, 16 rows from there on. Registers of the
    * product must not be used before {@link waitProducts}.
    */
   multiplyWarpgroup(

@@ -15,8 +15,8 @@ import { panelBytes, panelsOf, tileRows } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
 
 /**
- * Fewer rows are multiplied by {@link fewRowsLaunches}, whose blocks read the weights again for each 16 rows. On an H200, 28,672 x 4,096 weights in q4_K
- * take 98 us there with 32 rows and 191 us with 64. Here they take 158 us with up to 128 rows, 83 us of that to decode them.
+ * Fewer rows that `mixedInputLaunches` does not take are multiplied by {@link fewRowsLaunches}, whose blocks read the weights again for each
+ * 16 rows. On an H200, 28,672 x 4,096 weights in q4_K take 98 us there with 32 rows and 191 us with 64. Here they take 158 us with up to 128 rows, 83 us of that to decode them.
  */
 const minRows = 33;
 

@@ -49,8 +49,8 @@ export interface MixedPlaces {
 }
 
 /**
- * Multiplies weights in units with activations in panels. Each warpgroup takes 64 rows of weights: its warps copy units to rings of their own, and decode
- * them to the registers that are the left matrix of products. One more warpgroup copies stages of activations, the right matrix.
+ * Multiplies weights in units with activations in panels. Each warpgroup takes 64 rows of weights: its warps copy units to rings of their own,
+ * and decode them to the registers that are the left matrix of products. One more warpgroup copies stages of activations, the right matrix.
  */
 export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: MixedPlaces, lead: UnitResult["result"]["shape"]): Launch {
   const { columns, warpgroups, blocks, perTile } = sizes;
@@ -245,8 +245,8 @@ class MixedKernel {
     const lane = k.and(k.thread(), lanes - 1);
     const own: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
     const units = ring.take((from) => {
-      // Compilers reuse registers that products of the turn before may be reading.
-      k.waitProducts(0);
+      // Products under way read the registers of weights that are not decoded.
+      if (format.scales.kind === "none") k.waitProducts(0);
       return Array.from({ length: this.#sizes.together }, (_, i) => loadUnit(k, format, k.sharedAtBytes(from, i * format.bytes), own));
     });
     const decoders = units.map((loaded) => halfDecoder(k, format, loaded, power));
