@@ -1,6 +1,7 @@
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
+import { Hono } from "hono/tiny";
 import { CallerLoad } from "./admission/callerLoad.ts";
 import { ApiError, apiErrorOf } from "./errors.ts";
 import { Events } from "./events.ts";

@@ -4,7 +4,10 @@ import type { ApiForm } from "./http/apiForm.ts";
 import { openapiRoute } from "./http/openapi.ts";
 import type { Route } from "./http/route.ts";
 import { applyTemplate } from "./llamaServer/applyTemplate.ts";
+import { completion, infill } from "./llamaServer/completion.ts";
+import { embedding } from "./llamaServer/embedding.ts";
 import { health } from "./llamaServer/health.ts";
+import { loadRoute, unloadRoute } from "./llamaServer/loading.ts";
 import { metrics } from "./llamaServer/metrics.ts";
 import { props, slots } from "./llamaServer/props.ts";
 import { detokenize, tokenize } from "./llamaServer/tokens.ts";
@@ -12,17 +15,19 @@ import { embed, embeddings as oldEmbeddings } from "./ollama/embed.ts";
 import { ollamaForm } from "./ollama/form.ts";
 import * as ollama from "./ollama/generate.ts";
 import { copy, ps, pull, remove, show, tags, version } from "./ollama/models.ts";
-import { chat } from "./openai/chat.ts";
+import { chat, chatInputTokens } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";
 import { embeddings } from "./openai/embeddings.ts";
 import { openaiForm } from "./openai/form.ts";
 import { model, models } from "./openai/models.ts";
+import { responseInputTokens, responses } from "./openai/responses/responses.ts";
 
 /** Every route of a server. */
 export const routes: readonly Route[] = [
-  ...[chat, completions, embeddings, models, model],
+  ...[chat, chatInputTokens, responses, responseInputTokens, completions, embeddings, models, model],
   ...[createMessage, countMessageTokens],
   ...[ollama.chat, ollama.generate, embed, oldEmbeddings, tags, ps, version, show, pull, remove, copy],
+  ...[completion, infill, embedding, loadRoute, unloadRoute],
   ...[health, metrics, props, slots, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];

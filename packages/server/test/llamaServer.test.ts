@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { createHandler, type Handler } from "../src/index.ts";
 import { version } from "../src/version.ts";
-import { get, post, TestModel } from "./serving.ts";
+import { eventsOf, get, post, TestModel } from "./serving.ts";
 
 let served: TestModel;
 let handler: Handler;
@@ -43,6 +43,59 @@ test("properties and sequences are those of the model, without its path", async 
   expect(props).toMatchObject({ total_slots: 4, model_alias: "fable", default_generation_settings: { n_ctx: 512 } });
   expect(JSON.stringify(props)).not.toContain(".gguf");
   expect(await answerTo("/slots")).toEqual([0, 1, 2, 3].map((id) => ({ id, n_ctx: 512, is_processing: false })));
+});
+
+test("texts are continued, as a whole and in pieces", async () => {
+  const own = await served.model.createSession().complete("The fox", { raw: true, maxTokens: 8, temperature: 0, logprobs: 1 });
+  const request = { prompt: "The fox", n_predict: 8, temperature: 0, n_probs: 1 };
+  const whole = await answerTo("/completion", request);
+  expect(whole).toMatchObject({
+    content: own.text,
+    tokens: own.ids,
+    stop: true,
+    stop_type: "limit",
+    stopping_word: "",
+    tokens_predicted: 8,
+    tokens_evaluated: own.usage.promptTokens,
+    completion_probabilities: own.logprobs!.map(({ logprob }) => ({ logprob })),
+    timings: { predicted_n: 8 },
+  });
+  const events = await eventsOf(await post(handler, "/completion", { ...request, stream: true }));
+  const lines = events.map((event) => JSON.parse(event) as { content: string; stop: boolean; tokens: number[] });
+  expect(lines.map(({ content }) => content).join("")).toBe(own.text);
+  expect(lines.map(({ stop }) => stop)).toEqual([...lines.slice(1).map(() => false), true]);
+  const stop = own.text.slice(4, 7);
+  expect(await answerTo("/completions", { ...request, prompt: own.promptIds, stop: [stop] })).toMatchObject({
+    stop_type: "word",
+    stopping_word: stop,
+  });
+  expect(await answerTo("/completion", { ...request, grammar: 'root ::= "yes"', n_predict: 20 })).toMatchObject({
+    content: "yes",
+    stop_type: "eos",
+  });
+});
+
+test("a gap is refused by a model whose vocabulary has no tokens for it", async () => {
+  expect(await answerTo("/infill", { input_prefix: "a", input_suffix: "b" })).toMatchObject({ error: { code: "invalid_value" } });
+});
+
+test("vectors have llama-server's form", async () => {
+  const [fox] = await served.model.embed(["a fox"]);
+  expect(await answerTo("/embedding", { content: "a fox" })).toEqual([{ index: 0, embedding: [[...fox!]] }]);
+});
+
+test("models are loaded and unloaded", async () => {
+  let disposals = 0;
+  const model = new Proxy(served.model, {
+    get: (target, name) => (name === "dispose" ? async () => void disposals++ : Reflect.get(target, name, target)),
+  });
+  const lazy = createHandler({ models: { lazy: { load: async () => model, isLazy: true } } });
+  const unload = (): Promise<Response> => post(lazy, "/models/unload", { model: "lazy" });
+  expect((await unload()).status).toBe(400);
+  expect(await (await post(lazy, "/models/load", { model: "lazy" })).json()).toEqual({ success: true });
+  expect(await (await unload()).json()).toEqual({ success: true });
+  expect(disposals).toBe(1);
+  await lazy.close();
 });
 
 test("the version is that of the package", () => {

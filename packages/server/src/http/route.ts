@@ -53,6 +53,6 @@ export function route<Used extends Shape>(definition: RouteDefinition<Used>): Ro
 }
 
 /** A JSON response. */
-export function json(body: object, status = 200): Response {
+export function json(body: object | readonly object[], status = 200): Response {
   return Response.json(body, { status });
 }

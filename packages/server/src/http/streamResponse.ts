@@ -16,6 +16,12 @@ export function serverSentEvents(api: ApiForm): StreamFormat {
   return { api, contentType: "text/event-stream", ping: ": ping\n\n" };
 }
 
+/** Emits an event for a failure of the server. */
+export function reportFailure({ services, requestId }: Call, thrown: unknown): void {
+  const error = apiErrorOf(thrown);
+  if (error.status >= 500 && error.status !== 503) services.events.emit({ type: "failure", requestId, error: error.cause ?? error });
+}
+
 /**
  * A response that is written as it is read: a slow reader slows its own texts down. A client that leaves ends them. A failure is the last chunk.
  */
@@ -25,7 +31,7 @@ export function streamResponse(
   chunks: AsyncGenerator<string, void, undefined>,
   format: StreamFormat,
 ): Response {
-  const { events, limits } = call.services;
+  const { limits } = call.services;
   const encoder = new TextEncoder();
   let pings: ReturnType<typeof setInterval> | undefined;
   let isSilent = false;
@@ -62,9 +68,8 @@ export function streamResponse(
       return value ?? undefined;
     } catch (thrown) {
       hasFailed = true;
-      const error = apiErrorOf(thrown);
-      if (error.status >= 500) events.emit({ type: "failure", requestId: call.requestId, error });
-      return format.api.errorChunk(error, call.requestId);
+      reportFailure(call, thrown);
+      return format.api.errorChunk(apiErrorOf(thrown), call.requestId);
     }
   }
   // Proxies such as nginx would collect the chunks otherwise.

@@ -34,6 +34,6 @@ export const slots: Route = route({
     const entry = services.models.entry();
     const { running } = entry.load;
     const { sequences = 0, contextLength = 0 } = entry.current?.info ?? {};
-    return json(Array.from({ length: sequences }, (_, id) => ({ id, n_ctx: contextLength, is_processing: id < running })) as object);
+    return json(Array.from({ length: sequences }, (_, id) => ({ id, n_ctx: contextLength, is_processing: id < running })));
   },
 });

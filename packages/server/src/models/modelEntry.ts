@@ -112,6 +112,14 @@ export class ModelEntry {
     }
   }
 
+  /** Disposes of a model that the server has loaded. False if it has not, or a request uses the model. */
+  async unload(): Promise<boolean> {
+    if (this.#users > 0 || this.#loader === undefined || this.#loaded === undefined) return false;
+    clearTimeout(this.#idle);
+    await this.#unload();
+    return true;
+  }
+
   /** Disposes of the model if the server has loaded it. */
   async close(): Promise<void> {
     clearTimeout(this.#idle);

@@ -1,6 +1,7 @@
 import type { AnswerFormat, GenerateOptions, ReasoningOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { Answer } from "../generation/answer.ts";
+import { countTokens } from "../generation/countTokens.ts";
 import { anyObject, onlyFormat, schemaField, schemaFormat } from "../generation/format.ts";
 import type { BodyOf, FieldTable, Shape } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
@@ -95,7 +96,7 @@ function reasoningOf({
 }
 
 /** The engine's options for a chat. */
-export function chatOptions(body: ChatBody): GenerateOptions {
+function chatOptions(body: ChatBody): GenerateOptions {
   const { chat_template_kwargs: variables, logprobs, top_logprobs: top } = body;
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
@@ -121,5 +122,18 @@ export const chat: Route = route({
     if (!body.stream) return json(await chatCompletion(answer, choices));
     const options = { choices, includesUsage: body.stream_options?.include_usage === true, reportsProgress: body.return_progress === true };
     return streamResponse(call, answer, chatChunks(answer, options), serverSentEvents(openaiForm));
+  },
+});
+
+export const chatInputTokens: Route = route({
+  api: openaiForm,
+  method: "POST",
+  paths: ["/v1/chat/completions/input_tokens", "/chat/completions/input_tokens"],
+  summary: "Counts the tokens of a conversation.",
+  fields,
+  async handle(call, body) {
+    const prompt = chatMessages(body.messages);
+    const count = await countTokens(call, { model: body.model, prompt, options: chatOptions(body) });
+    return json({ object: "chat.completion.input_tokens", input_tokens: count });
   },
 });

@@ -47,7 +47,7 @@ function preparedPrompt(prompt: GivenPrompt, suffix: string | undefined): Prompt
 export const completions: Route = route({
   api: openaiForm,
   method: "POST",
-  paths: ["/v1/completions", "/completions"],
+  paths: ["/v1/completions"],
   summary: "Continues texts.",
   fields,
   async handle(call, body) {

@@ -28,7 +28,7 @@ function base64Of(vector: Float32Array): string {
 export const embeddings: Route = route({
   api: openaiForm,
   method: "POST",
-  paths: ["/v1/embeddings", "/embeddings"],
+  paths: ["/v1/embeddings"],
   summary: "Computes vectors of texts.",
   fields,
   async handle(call, { model, input, encoding_format: encoding = "float", dimensions, priority }) {

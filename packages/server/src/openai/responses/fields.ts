@@ -1,0 +1,121 @@
+import type { AnswerFormat, GenerateOptions, ReasoningOptions, ToolOptions } from "@centella/llm";
+import * as z from "zod/mini";
+import { anyObject, schemaField, schemaFormat } from "../../generation/format.ts";
+import { toolOf } from "../../generation/tools.ts";
+import type { BodyOf, FieldTable, Shape } from "../../http/fields.ts";
+import { inputField } from "./input.ts";
+
+const used = {
+  model: z.optional(z.string()),
+  input: inputField,
+  instructions: z.optional(z.string()),
+  stream: z.optional(z.boolean()),
+  max_output_tokens: z.optional(z.int().check(z.minimum(1))),
+  temperature: z.optional(z.number().check(z.minimum(0))),
+  top_p: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
+  top_logprobs: z.optional(z.int().check(z.minimum(0), z.maximum(20))),
+  tools: z.optional(
+    z.array(
+      z.strictObject({
+        type: z.literal("function", {
+          error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported`,
+        }),
+        name: z.string(),
+        description: z.nullish(z.string()),
+        parameters: z.nullish(schemaField),
+        strict: z.nullish(z.boolean()),
+      }),
+    ),
+  ),
+  tool_choice: z.optional(
+    z.union([z.enum(["none", "auto", "required"]), z.strictObject({ type: z.literal("function"), name: z.string() })]),
+  ),
+  parallel_tool_calls: z.optional(z.boolean()),
+  text: z.optional(
+    z.strictObject({
+      format: z.optional(
+        z.discriminatedUnion("type", [
+          z.strictObject({ type: z.literal("text") }),
+          z.strictObject({ type: z.literal("json_object") }),
+          z.strictObject({
+            type: z.literal("json_schema"),
+            name: z.optional(z.string()),
+            description: z.nullish(z.string()),
+            schema: schemaField,
+            strict: z.nullish(z.boolean()),
+          }),
+        ]),
+      ),
+      verbosity: z.nullish(z.string()),
+    }),
+  ),
+  reasoning: z.optional(
+    z.strictObject({ effort: z.nullish(z.string()), summary: z.nullish(z.string()), generate_summary: z.nullish(z.string()) }),
+  ),
+  /** "auto" drops the oldest turns of a conversation that is too long. */
+  truncation: z.optional(z.enum(["auto", "disabled"])),
+  priority: z.optional(z.number()),
+};
+
+const ignored: Shape = {
+  user: z.optional(z.string()),
+  metadata: z.optional(z.record(z.string(), z.unknown())),
+  service_tier: z.optional(z.string()),
+  safety_identifier: z.optional(z.string()),
+  prompt_cache_key: z.optional(z.string()),
+  prompt_cache_retention: z.optional(z.string()),
+  include: z.optional(z.array(z.string())),
+  max_tool_calls: z.optional(z.int()),
+  stream_options: z.optional(z.record(z.string(), z.unknown())),
+  store: z.optional(z.literal(false, { error: "expected false, got true; responses are not stored" })),
+  background: z.optional(z.literal(false, { error: "expected false, got true; responses are not stored" })),
+};
+
+/** Fields of a response. */
+export const responseFields: FieldTable<typeof used> = {
+  used,
+  ignored,
+  refused: {
+    previous_response_id: "responses are not stored; send the whole input",
+    conversation: "conversations are not stored; send the whole input",
+    prompt: "prompts are not stored; send the whole input",
+  },
+};
+
+export type ResponseBody = BodyOf<typeof used>;
+
+/** The engine's options for a response. */
+export function responseOptions(body: ResponseBody): GenerateOptions {
+  const { max_output_tokens: maxTokens, temperature, top_p: topP, top_logprobs: logprobs } = body;
+  const [format, reasoning] = [formatOf(body), reasoningOf(body)];
+  return {
+    ...toolOptions(body),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { topP }),
+    ...(logprobs !== undefined && { logprobs }),
+    ...(format !== undefined && { format }),
+    ...(reasoning !== undefined && { reasoning }),
+    ...(body.truncation === "auto" && { overflow: { prompt: "dropTurns" } }),
+  };
+}
+
+function toolOptions({ tools = [], tool_choice: choice, parallel_tool_calls: isParallel }: ResponseBody): ToolOptions {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, parameters }) => toolOf(name, description, parameters)),
+    strictTools: tools.every(({ strict }) => strict !== false),
+    ...(choice !== undefined && { toolChoice: typeof choice === "string" ? choice : { name: choice.name } }),
+    ...(isParallel !== undefined && { parallelToolCalls: isParallel }),
+  };
+}
+
+function formatOf({ text: { format } = {} }: ResponseBody): AnswerFormat | undefined {
+  if (format === undefined || format.type === "text") return undefined;
+  return schemaFormat(format.type === "json_schema" ? format.schema : anyObject);
+}
+
+function reasoningOf({ reasoning: { effort } = {} }: ResponseBody): ReasoningOptions | undefined {
+  if (effort == null) return undefined;
+  return effort === "none" ? { off: true } : { effort };
+}

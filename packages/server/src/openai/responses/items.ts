@@ -1,0 +1,95 @@
+import type { ToolCallPart } from "@centella/llm";
+import type { TokenLogprob } from "../../generation/tokenLogprobs.ts";
+
+/** An event without its number. */
+export interface ItemEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+type Kind = "reasoning" | "message" | "function_call";
+
+const prefixes: Readonly<Record<Kind, string>> = { reasoning: "rs", message: "msg", function_call: "fc" };
+
+/** The item that is being written. */
+interface OpenItem {
+  readonly kind: Kind;
+  readonly id: string;
+  /** The call, of a call. */
+  readonly call: Pick<ToolCallPart, "id" | "name"> | undefined;
+  text: string;
+  readonly logprobs: TokenLogprob[];
+}
+
+/** The items of a response, one after the other, and the events that write them. */
+export class ResponseItems {
+  /** The finished items. */
+  readonly output: object[] = [];
+  #open: OpenItem | undefined;
+
+  /** Adds text or reasoning. */
+  *add(kind: "reasoning" | "message", delta: string, logprobs: readonly TokenLogprob[] = []): Generator<ItemEvent, void, undefined> {
+    if (this.#open?.kind !== kind) yield* this.#begin(kind, undefined);
+    const open = this.#open!;
+    open.text += delta;
+    open.logprobs.push(...logprobs);
+    const type = kind === "message" ? "response.output_text.delta" : "response.reasoning_text.delta";
+    yield { type, ...this.#place(), content_index: 0, delta, ...(kind === "message" && { logprobs }) };
+  }
+
+  /** Adds a piece of a call. */
+  *addCall({ id, name, argumentsDelta, isFirst, isLast }: ToolCallPart): Generator<ItemEvent, void, undefined> {
+    if (isFirst) yield* this.#begin("function_call", { id, name });
+    this.#open!.text += argumentsDelta;
+    if (argumentsDelta !== "") yield { type: "response.function_call_arguments.delta", ...this.#place(), delta: argumentsDelta };
+    if (isLast) yield* this.end("completed");
+  }
+
+  /** Ends the open item. */
+  *end(status: "completed" | "incomplete"): Generator<ItemEvent, void, undefined> {
+    const open = this.#open;
+    if (open === undefined) return;
+    const { kind, text, logprobs, call } = open;
+    const place = this.#place();
+    if (kind === "function_call") yield { type: "response.function_call_arguments.done", ...place, name: call!.name, arguments: text };
+    else {
+      const done = kind === "message" ? "response.output_text.done" : "response.reasoning_text.done";
+      yield { type: done, ...place, content_index: 0, text, ...(kind === "message" && { logprobs }) };
+      yield { type: "response.content_part.done", ...place, content_index: 0, part: partOf(open) };
+    }
+    const item = itemOf(open, status);
+    yield { type: "response.output_item.done", output_index: this.output.length, item };
+    this.output.push(item);
+    this.#open = undefined;
+  }
+
+  *#begin(kind: Kind, call: OpenItem["call"]): Generator<ItemEvent, void, undefined> {
+    yield* this.end("completed");
+    const open: OpenItem = { kind, id: idOf(prefixes[kind]), call, text: "", logprobs: [] };
+    this.#open = open;
+    const empty = itemOf(open, "in_progress");
+    const item = kind === "function_call" ? empty : { ...empty, content: [] };
+    yield { type: "response.output_item.added", output_index: this.output.length, item };
+    if (kind !== "function_call") yield { type: "response.content_part.added", ...this.#place(), content_index: 0, part: partOf(open) };
+  }
+
+  #place(): object {
+    return { item_id: this.#open!.id, output_index: this.output.length };
+  }
+}
+
+/** A new id. */
+export function idOf(prefix: string): string {
+  return `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+function partOf({ kind, text, logprobs }: OpenItem): object {
+  return kind === "reasoning" ? { type: "reasoning_text", text } : { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
+}
+
+function itemOf(open: OpenItem, status: "in_progress" | "completed" | "incomplete"): object {
+  const { kind, id, call, text } = open;
+  if (kind === "reasoning") return { type: kind, id, summary: [], content: [partOf(open)], status };
+  if (kind === "message") return { type: kind, id, status, role: "assistant", content: [partOf(open)] };
+  return { type: kind, id, call_id: call!.id, name: call!.name, arguments: text, status };
+}
