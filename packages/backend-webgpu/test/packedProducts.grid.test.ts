@@ -1,5 +1,5 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { type Backend, createProgram, type DType, reference } from "@centella/core";
+import { type Activations, type Backend, createProgram, type DType, reference } from "@centella/core";
 import { type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
 import { isWholeGrid } from "@centella/test-devices";
 import { afterAll, describe, expect, test } from "vitest";
@@ -10,12 +10,17 @@ const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 const types = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);
 
 /** Products with each number of rows, on the device and on the reference. */
-async function largestDifference(backend: Backend, dtype: DType, counts: readonly number[]): Promise<number> {
+async function largestDifference(
+  backend: Backend,
+  dtype: DType,
+  counts: readonly number[],
+  activations: Activations = "ggml",
+): Promise<number> {
   const [n, k] = [131, 512];
   const program = createProgram();
   const x = program.input("x", "f32", [program.dim("T", Math.max(...counts)), k]);
   const weight = program.constant(contentsOf({ dtype, shape: [n, k] }, 3).stored, dtype, [n, k]);
-  program.output("y", program.matmul(x, weight, { transposeB: true, activations: "ggml" }));
+  program.output("y", program.matmul(x, weight, { transposeB: true, activations }));
   const plans = [await backend.compile(program), await (await reference().open()).compile(program)];
   let worst = 0;
   for (const rows of counts) {
@@ -38,6 +43,13 @@ describe.skipIf(typeof opened === "string")(`products of packed integers${reason
   test.each(isWholeGrid ? types : (["q4_K"] as const))("of %s weights with any number of rows", async (dtype) => {
     expect(await largestDifference(backend, dtype, [1, 2, 8, 9, 64, 65])).toBeLessThan(tolerance(dtype));
   });
+
+  test.each(isWholeGrid ? (["f16", "q4_K"] as const) : (["f16"] as const))(
+    "of %s weights with floats, in several slices of the depth",
+    async (dtype) => {
+      expect(await largestDifference(backend, dtype, [9, 17], "f32")).toBeLessThan(1e-4);
+    },
+  );
 
   test("without subgroups", async () => {
     const other = await openBackend({ disabledFeatures: ["subgroups"] });
