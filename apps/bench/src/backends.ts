@@ -1,6 +1,6 @@
 import { cuda } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
-import { webgpu } from "@centella/backend-webgpu";
+import { type WebgpuOptions, webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, reference } from "@centella/core";
 
 /** A backend of this project as the bench runs it. */
@@ -13,12 +13,12 @@ export interface BenchedBackend {
   readonly isOptional?: boolean;
 }
 
-/** Every backend; CPU backends with threads use `threads` of them. */
-export function backendsWith(threads: number): readonly BenchedBackend[] {
+/** Every backend; CPU backends with threads use `threads` of them, and WebGPU the `experimental` features of its devices. */
+export function backendsWith(threads: number, experimental: WebgpuOptions["experimental"] = []): readonly BenchedBackend[] {
   return [
     { factory: wasm({ threads }), kind: "cpu", threads },
     { factory: reference(), kind: "cpu", threads: 1, isOptional: true },
-    { factory: webgpu(), kind: "gpu", threads: undefined },
+    { factory: webgpu({ experimental }), kind: "gpu", threads: undefined },
     { factory: cuda(), kind: "gpu", threads: undefined },
   ];
 }

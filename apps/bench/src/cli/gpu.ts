@@ -11,8 +11,8 @@ import { repositoryFolder } from "../receipts/store.ts";
 import { Skip } from "../runner/subject.ts";
 import { noPositionals, parse, pick, wholeNumber } from "./options.ts";
 
-const factories = backendsWith(1).flatMap(({ kind, factory }) => (kind === "gpu" ? [factory] : []));
-const backendNames = factories.map(({ name }) => name);
+const experimentalNames = ["subgroup-matrix"] as const;
+const backendNames = factoriesWith([]).map(({ name }) => name);
 const partNames = ["ceiling", "kernels", ...kernelGroups, "models"];
 
 const help = `Usage: pnpm bench gpu [OPTIONS]
@@ -24,6 +24,8 @@ python3 has it. Software GPUs get tiny sizes.
   --backend NAME  one of ${backendNames.join(", ")} (default: all that open); may be repeated
   --part NAME     one of ${partNames.join(", ")} (default: all); may be repeated; kernels are
                   all but ceiling and models
+  --experimental NAME
+                  use a feature of WebGPU that is no standard yet: ${experimentalNames.join(", ")}
   --minutes N     what has not started then is skipped (default: 8, so that the command ends within 9)
   --json FILE     write the results as JSON
   --help          this text
@@ -35,6 +37,7 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, {
     backend: { type: "string", multiple: true },
     part: { type: "string", multiple: true },
+    experimental: { type: "string", multiple: true },
     minutes: { type: "string" },
     json: { type: "string" },
     help: { type: "boolean", short: "h" },
@@ -48,17 +51,24 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   const parts = values.part === undefined ? partNames : pick("--part", values.part, partNames);
   const commit = values.json === undefined ? undefined : describeCommit(repositoryFolder);
   const end = performance.now() + 60_000 * wholeNumber("--minutes", values.minutes ?? "8", 1, 60);
-  const results = await measure(
-    factories.filter(({ name }) => backends.includes(name)),
-    parts,
-    () => performance.now() > end,
-  );
+  const factories = factoriesWith(pick("--experimental", values.experimental ?? [], experimentalNames));
+  const results = await measure(factories, backends, parts, () => performance.now() > end);
   console.log(results.map(gpuTables).join("\n\n"));
   if (values.json !== undefined) write(values.json, { date: new Date().toISOString(), commit, machine: describeMachine(), results });
   return results.some(({ kernels, models }) => [...kernels, ...models].some(({ failed }) => failed !== undefined)) ? 1 : 0;
 }
 
-async function measure(chosen: readonly BackendFactory[], parts: readonly string[], isOver: () => boolean): Promise<readonly GpuResult[]> {
+/** Backends for GPUs. */
+function factoriesWith(experimental: readonly (typeof experimentalNames)[number][]): readonly BackendFactory[] {
+  return backendsWith(1, experimental).flatMap(({ kind, factory }) => (kind === "gpu" ? [factory] : []));
+}
+
+async function measure(
+  factories: readonly BackendFactory[],
+  chosen: readonly string[],
+  parts: readonly string[],
+  isOver: () => boolean,
+): Promise<readonly GpuResult[]> {
   const groups = kernelGroups.filter((group) => parts.includes("kernels") || parts.includes(group));
   const log = (line: string): void => console.error(line);
   const peer = groups.length === 0 ? undefined : await openPeer(log);
@@ -66,7 +76,8 @@ async function measure(chosen: readonly BackendFactory[], parts: readonly string
     const copyRates = await measureCopyRates(factories);
     const hasModels = parts.includes("models");
     const results: GpuResult[] = [];
-    for (const factory of chosen) results.push(await runGpu({ factory, groups, hasModels, copyRates, peer, isOver, log }));
+    for (const factory of factories.filter(({ name }) => chosen.includes(name)))
+      results.push(await runGpu({ factory, groups, hasModels, copyRates, peer, isOver, log }));
     return results;
   } finally {
     await peer?.dispose();

@@ -16,12 +16,14 @@ export function parse<T extends NonNullable<ParseArgsConfig["options"]>>(
 }
 
 /** The given names, split at commas. @throws {UsageError} for one that is not among `known` */
-export function pick(option: string, given: readonly string[], known: readonly string[]): readonly string[] {
-  const names = given.flatMap((text) => text.split(","));
-  for (const name of names) {
-    if (!known.includes(name)) throw new UsageError(`${option}: expected one of ${known.join(", ")}, got ${name}`);
-  }
-  return names;
+export function pick<T extends string>(option: string, given: readonly string[], known: readonly T[]): readonly T[] {
+  return given
+    .flatMap((text) => text.split(","))
+    .map((text) => {
+      const name = known.find((each) => each === text);
+      if (name === undefined) throw new UsageError(`${option}: expected one of ${known.join(", ")}, got ${text}`);
+      return name;
+    });
 }
 
 /** @throws {UsageError} unless `text` is a whole number from `min` to `max` */
