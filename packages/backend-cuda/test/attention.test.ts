@@ -217,6 +217,7 @@ test.each<readonly [string, Partial<Form>, Run]>([
   ["many tokens", {}, { tokens: [33], lengths: [100], lost: 0 }],
   ["many tokens on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [33], lengths: [200], lost: 0 }],
   ["many tokens of two sequences", {}, { tokens: [20, 12], lengths: [40, 40], lost: 22 }],
+  ["many tokens of two sequences on warpgroups", { keyWidth: 64, valueWidth: 64 }, { tokens: [12, 16], lengths: [20, 150], lost: 20 }],
 ])("a token without a sequence: %s", async (_name, form, run) => {
   const [difference] = await differences({ ...plain, ...form }, [run]);
   expect(difference).toBeLessThan(limit);

@@ -1,8 +1,9 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type U32 } from "@centella/gpu-kernels";
+import { asValue, times, type U32, unflatten } from "@centella/gpu-kernels";
+import type { Shared } from "../../ptx/types.ts";
 import type { Scope } from "../shared/kernel.ts";
 import type { AttentionCall, AttentionSizes } from "./problem.ts";
-import type { QueryBlock } from "./queryBlock.ts";
+import type { QueryBlock, Tokens } from "./queryBlock.ts";
 
 /** What a block takes, one after the other. */
 export interface QueryTiles {
@@ -41,4 +42,77 @@ export function sharedTiles(
       return { tokens: { first, end }, kvHead, headBlock, tableRow: k.constant("u32", 0) };
     },
   };
+}
+
+/**
+ * The tiles of a block of tokens, one for each sequence that the tokens belong to in turn. `shares` blocks share them: as many as there are
+ * sequences, so that each takes one if the tokens of a sequence follow each other. All threads must come here.
+ */
+export function sequenceTiles(
+  scope: Scope,
+  call: AttentionCall,
+  { kvHeads, headBlocks }: AttentionSizes,
+  { blockTokens, tokenBlocks, shares }: { readonly blockTokens: number; readonly tokenBlocks: number; readonly shares: number },
+): QueryTiles {
+  const { k } = scope;
+  const [q, , , , blockTable] = call.inputs;
+  const places = unflatten(k, k.block(), [0, shares, kvHeads, headBlocks]);
+  const [turn, share, kvHead, headBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32];
+  // The last tokens see the most: they come first.
+  const first = k.mul(k.sub(k.constant("u32", tokenBlocks - 1), turn), blockTokens);
+  const end = k.min(k.add(first, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
+  const { count, runs } = shareRuns(scope, { first, end: k.max(first, end) }, { blockTokens, share, shares });
+  return {
+    count: k.ofFirstLane(k.ld("u32", count)),
+    at(turn) {
+      const words = k.ldVector("u32", k.sharedAt("u32", runs, k.mul(turn, 2)), 0, 2);
+      const [first, end] = words.map((word) => k.ofFirstLane(word)) as [U32, U32];
+      const sequence = k.bitcast("u32", k.loadInteger("seqOf", first));
+      const tableRow = asValue(k, times(k, sequence, scope.extent(elementAt(blockTable.shape, 1))));
+      return { tokens: { first, end }, kvHead, headBlock, tableRow };
+    },
+  };
+}
+
+/** Finds the runs of tokens of one sequence, and lists those of a share: their number, and the first token and the end of each. */
+function shareRuns(
+  { k }: Scope,
+  tokens: Tokens,
+  { blockTokens, share, shares }: { readonly blockTokens: number; readonly share: U32; readonly shares: number },
+): { readonly count: Shared<"u32">; readonly runs: Shared<"u32"> } {
+  const starts = k.sharedMemory("u32", blockTokens);
+  const [runs, count] = [k.sharedMemory("u32", 2 * blockTokens), k.sharedMemory("u32", 1)];
+  const own = k.thread();
+  const all = k.sub(tokens.end, tokens.first);
+  const startsRun = k.variable("u32", 0);
+  k.if(k.compare("eq", own, 0), () => k.st("u32", count, k.constant("u32", 0)));
+  k.if(k.compare("lt", own, all), () => {
+    const token = k.add(tokens.first, own);
+    const isFirst = k.compare("eq", own, 0);
+    const before = k.loadInteger("seqOf", k.select(isFirst, token, k.sub(token, 1)));
+    const isNew = k.either(isFirst, k.compare("ne", before, k.loadInteger("seqOf", token)));
+    startsRun.set(k.select(isNew, k.constant("u32", 1), 0));
+    k.st("u32", k.sharedAt("u32", starts, own), startsRun.get());
+  });
+  k.sync();
+  k.if(k.compare("ne", startsRun.get(), 0), () => {
+    const [number, end, total] = [k.variable("u32", 0), k.variable("u32", all), k.variable("u32", 0)];
+    k.for(0, all, 1, (i) => {
+      const isStart = k.ld("u32", k.sharedAt("u32", starts, i));
+      total.set(k.add(total.get(), isStart));
+      number.set(k.select(k.compare("lt", i, own), k.add(number.get(), isStart), number.get()));
+      const isNext = k.both(k.compare("ne", isStart, 0), k.compare("gt", i, own));
+      end.set(k.select(isNext, k.min(end.get(), i), end.get()));
+    });
+    k.if(k.compare("eq", k.remainder(number.get(), shares), share), () => {
+      const to = k.sharedAt("u32", runs, k.mul(k.quotient(number.get(), shares), 2));
+      k.stVector("u32", to, [k.add(tokens.first, own), k.add(tokens.first, end.get())]);
+    });
+    k.if(k.compare("eq", own, 0), () => {
+      const others = k.sub(k.max(total.get(), share), share);
+      k.st("u32", count, k.quotient(k.add(others, shares - 1), shares));
+    });
+  });
+  k.sync();
+  return { count, runs };
 }

@@ -3,13 +3,13 @@ import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
+import { bucketElements, bucketShape, fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
 import { leftFragments } from "./queries.ts";
-import { blockGrid, forQueryBlock, outputShare, rowPlace } from "./queryBlock.ts";
+import { outputShare, rowPlace } from "./queryBlock.ts";
 import { QueryStages } from "./queryStages.ts";
-import { type QueryTiles, sharedTiles } from "./queryTiles.ts";
+import { type QueryTiles, sequenceTiles, sharedTiles } from "./queryTiles.ts";
 import { RowSoftmaxes } from "./softmax.ts";
 import { boxMaps, SwizzledStages } from "./swizzledStages.ts";
 import { stagePositions, type WarpgroupShape, warpgroupLanes, warpgroupShape, warpgroupWarps } from "./warpgroupShape.ts";
@@ -27,17 +27,21 @@ type SoftmaxSums = ReturnType<RowSoftmaxes["finish"]>;
 
 /**
  * For many tokens of a sequence, with the products of warpgroups. A tile is some tokens of one sequence, and the heads that read the same head of
- * the cache. The tiles of a single sequence are shared by as many blocks as there are multiprocessors; otherwise each block takes one.
+ * the cache. The tiles of a single sequence are shared by as many blocks as there are multiprocessors; otherwise a block takes those of its tokens.
  *
  * Warpgroups multiply 64 rows of queries each. A further one prepares what they read: its first warp copies keys and values, the others write
  * queries of the next tile.
  */
 export function warpgroupQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
-  const [, cache] = call.inputs;
+  const [q, cache, , , , seqLens] = call.inputs;
   const shape = warpgroupShape(sizes, params);
-  const grid = blockGrid(call, sizes, shape.rows);
-  const isShared = grid.starts === 1;
-  const blocks = isShared ? Math.min(call.gpu.multiprocessors, grid.blocks) : grid.blocks;
+  const [sequences] = bucketShape(call, seqLens.shape) as [number];
+  const blockTokens = Math.floor(shape.rows / sizes.blockHeads);
+  const tokenBlocks = Math.ceil(bucketElements(call, q.shape.slice(0, 1)) / blockTokens);
+  const tiles = tokenBlocks * sizes.kvHeads * sizes.headBlocks;
+  const isShared = sequences <= 1;
+  const shares = Math.min(sequences, blockTokens);
+  const blocks = isShared ? Math.min(call.gpu.multiprocessors, tiles) : tiles * shares;
   const [slots, kvHeads, width] = cache.shape.map(fixed) as [number, number, number];
   const matrix = { of: "cache", columns: kvHeads * width, rows: slots };
   const isAhead = isShared && looksAhead(call);
@@ -52,8 +56,10 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const form = { params, sizes, shape, isAhead };
-    if (isShared) runTiles(scope, call, form, sharedTiles(scope, call, sizes, { blockTokens: grid.blockTokens, blocks }));
-    else forQueryBlock(scope, call, sizes, grid, (block) => runTiles(scope, call, form, { count: k.constant("u32", 1), at: () => block }));
+    const own = isShared
+      ? sharedTiles(scope, call, sizes, { blockTokens, blocks })
+      : sequenceTiles(scope, call, sizes, { blockTokens, tokenBlocks, shares });
+    runTiles(scope, call, form, own);
   });
 }
 
