@@ -65,10 +65,7 @@ export class UnsupportedArchitectureError extends LlmError {
   readonly reason: string | undefined;
   constructor(architecture: string, supported: readonly string[], reason?: string) {
     const why = reason === undefined ? "" : `: ${reason}`;
-    super(
-      "unsupportedArchitecture",
-      `model: expected one of the ${supported.length} supported architectures, got ${shown(architecture)}${why}; use another model`,
-    );
+    super("unsupportedArchitecture", `model: expected a supported architecture, got ${shown(architecture)}${why}; use another model`);
     this.reason = reason;
     this.architecture = architecture;
     this.supported = supported;

@@ -249,7 +249,7 @@ describe("loadModel refuses", () => {
       architecture: "llamb",
       supported: supportedArchitectures,
       reason: undefined,
-      message: `model: expected one of the ${supportedArchitectures.length} supported architectures, got llamb; use another model`,
+      message: "model: expected a supported architecture, got llamb; use another model",
     });
   });
 

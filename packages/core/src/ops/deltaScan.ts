@@ -52,10 +52,8 @@ export function requireDelta(
   const [H, K, V] = [requireExtent(op, "H", heads), requireExtent(op, "K", size), requireExtent(op, "V", channels)];
   if (K === 0) throw new ShapeError(op, "k [T, H, K] with K from 1", formatSpec(k), "a state has at least one element");
   requireShape(op, "v", v, [tokens, H, V]);
-  requireShape(op, "a", a, [tokens, H, K]);
-  requireShape(op, "b", b, [tokens, H, K]);
-  const [, , decays] = requireAxes(op, "decay", decay, ["T", "H", "K or 1"]);
-  requireShape(op, "decay", decay, [tokens, H, decays === 1 ? 1 : K]);
+  for (const [name, spec] of Object.entries({ a, b })) requireShape(op, name, spec, [tokens, H, K]);
+  requireShape(op, "decay", decay, [tokens, H, decay.shape[2] === 1 ? 1 : K]);
   const [states] = requireAxes(op, "state", state, ["S", "H", "V", "K"]);
   requireShape(op, "state", state, [states, H, V, K]);
   requireTokens(op, tokens, positions, rows);

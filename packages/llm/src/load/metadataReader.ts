@@ -106,22 +106,9 @@ export class MetadataReader {
 
   /** A size of each layer, from an array or from one number for all. Undefined for layers where it is missing or 0. */
   sizes(name: string): (layer: number) => number | undefined {
-    const listed = this.#listed(name);
-    if (listed === undefined) {
-      const size = this.size(name);
-      return () => size;
-    }
-    for (const size of listed) this.#checked(name, size, this.#maxExtent, maxExtentName);
-    return (layer) => listed[layer] || undefined;
-  }
-
-  /** A finite number of each layer, from an array or from one number for all; 0 where it is missing. */
-  numbers(name: string): (layer: number) => number {
-    const listed = this.#listed(name);
-    const single = listed === undefined ? (this.number(name) ?? 0) : 0;
-    const wrong = listed?.find((value) => !Number.isFinite(Math.fround(value)));
-    if (wrong !== undefined) throw this.#wrong(name, "finite f32", wrong);
-    return (layer) => listed?.[layer] ?? single;
+    const listed = this.#listed(name)?.map((size) => this.#checked(name, size, this.#maxExtent, maxExtentName));
+    const size = listed === undefined ? this.size(name) : undefined;
+    return (layer) => listed?.[layer] || size;
   }
 
   /** A finite number. Undefined if the key is missing or 0. */

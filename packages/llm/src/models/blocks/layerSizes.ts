@@ -21,3 +21,14 @@ export function readLayerHeads(file: MetadataReader): (layer: number) => HeadSiz
     return { heads: own, kvHeads: kvHeads(layer) ?? own, keyLength, valueLength };
   };
 }
+
+/** A number of each layer, from an array or from one number for all; 0 where it is missing. @throws {ModelError} for one that is no f32 */
+export function readLayerNumbers(file: MetadataReader, name: string): (layer: number) => number {
+  const key = file.key(name);
+  const isListed = typeof file.metadata.get(key) === "object";
+  const listed = isListed ? Array.from(file.metadata.optionalNumbers(key) ?? []) : [];
+  const single = isListed ? 0 : (file.number(name) ?? 0);
+  const wrong = listed.find((value) => !Number.isFinite(Math.fround(value)));
+  if (wrong !== undefined) throw new ModelError(`metadata: expected ${key} to be finite f32, got ${wrong}; convert the model again`);
+  return (layer) => listed[layer] ?? single;
+}

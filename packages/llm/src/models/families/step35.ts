@@ -1,7 +1,7 @@
 import type { Activation, GatedActivation } from "../blocks/activation.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
-import { readLayerHeads } from "../blocks/layerSizes.ts";
+import { readLayerHeads, readLayerNumbers } from "../blocks/layerSizes.ts";
 import { openFeedForward, storedExperts } from "../blocks/openFeedForward.ts";
 import { readRope, unscaled } from "../blocks/rope.ts";
 import { readWindow } from "../blocks/window.ts";
@@ -17,7 +17,7 @@ export const family: Family = async (file) => {
   const base = file.positive("rope.freq_base_swa") ?? 10_000;
   const localRope = { ...unscaled(plainRope), base, dims: file.size("rope.dimension_count_swa") ?? plainRope.dims };
   const windows = readWindow(file, { period: 0 });
-  const [bounds, sharedBounds] = [file.numbers("swiglu_clamp_exp"), file.numbers("swiglu_clamp_shexp")];
+  const [bounds, sharedBounds] = [readLayerNumbers(file, "swiglu_clamp_exp"), readLayerNumbers(file, "swiglu_clamp_shexp")];
   const feedForward = await openFeedForward(file, { experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
   return {
     config,
