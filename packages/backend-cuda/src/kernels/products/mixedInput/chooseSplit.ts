@@ -9,6 +9,11 @@ export interface Split {
   readonly tiles: number;
 }
 
+/** Whether blocks share tiles of `copies` copies. */
+export function isShared({ granule }: Split, copies: number): boolean {
+  return granule < copies;
+}
+
 /** The work of a tile. */
 interface TileWork {
   /** Copies of units of its depth, and weights of a row that each brings. */

@@ -31,12 +31,7 @@ export function mixedInputLaunches(
   const most = (of: (each: MixedSizes) => number): number => Math.max(...sizes.map(of));
   const allRows = most(({ perTile }) => perTile * Math.ceil(rows / perTile));
   const places = {
-    a: scratch.takeBytes(
-      panelBytes(
-        allRows,
-        most(({ panels }) => panels),
-      ),
-    ),
+    a: scratch.takeBytes(allRows * most(({ panels }) => panelBytes(1, panels))),
     factors: scratch.takeBytes(4 * allRows),
     partials: scratch.takeBytes(most(partialBytes)),
   };

@@ -23,6 +23,7 @@ import { tilePower } from "../manyRows/tilePowers.ts";
 import { UnitRing } from "../ring.ts";
 import type { UnitResult } from "../segments.ts";
 import { type Lane, loadUnit } from "../unitDecoder.ts";
+import { isShared } from "./chooseSplit.ts";
 import { TileFinisher } from "./finishTile.ts";
 import { halfDecoder } from "./halfDecoder.ts";
 import { PartialSums } from "./partialSums.ts";
@@ -54,8 +55,9 @@ export interface MixedPlaces {
  */
 export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: MixedPlaces, lead: UnitResult["result"]["shape"]): Launch {
   const { columns, warpgroups, blocks, perTile } = sizes;
+  const { a, factors, partials } = places;
   const args = Object.fromEntries<Argument>([
-    ...Object.entries(places),
+    ...Object.entries({ a, factors, ...(isShared(sizes, sizes.copies) && { partials }) }),
     ...weightArgs(columns.results),
     ...columns.results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
   ]);
@@ -144,18 +146,22 @@ class MixedKernel {
     wait();
     const stages = this.#ring.place();
     const sums = k.warpgroupSums(perTile);
-    const partials = new PartialSums(k, this.#sizes, this.#split);
+    const partials = isShared(this.#sizes, this.#sizes.copies) ? new PartialSums(k, this.#sizes, this.#split) : undefined;
     const finisher = new TileFinisher(this.#scope, this.#sizes, this.#rows, place);
     this.#forEachPart((part, next) => {
       const own = power.get();
       this.#loadPower(power, next, place);
       this.#inFormat(part, (format) => this.#multiplyPart(format, own, part, { units, stages, sums }));
-      const isDone = k.variable("u32", 1);
-      k.if(k.compare("ne", part.count, this.#sizes.copies), () => {
-        const isMerged = partials.merge(sums, part, place.warpgroup);
-        isDone.set(k.select(isMerged, k.constant("u32", 1), 0));
-      });
-      k.if(k.compare("ne", isDone.get(), 0), () => finisher.finish(sums, part, own));
+      const finish = (): void => finisher.finish(sums, part, own);
+      if (partials === undefined) finish();
+      else {
+        const isDone = k.variable("u32", 1);
+        k.if(k.compare("ne", part.count, this.#sizes.copies), () => {
+          const isMerged = partials.merge(sums, part, place.warpgroup);
+          isDone.set(k.select(isMerged, k.constant("u32", 1), 0));
+        });
+        k.if(k.compare("ne", isDone.get(), 0), finish);
+      }
     });
   }
 

@@ -2,6 +2,7 @@ import type { Bool, F32, U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
+import { isShared } from "./chooseSplit.ts";
 import { type MixedSizes, warpgroupRows, warpgroupTiles } from "./sizes.ts";
 import type { TilePart, TileSplit } from "./tileSplit.ts";
 
@@ -9,8 +10,9 @@ import type { TilePart, TileSplit } from "./tileSplit.ts";
 const warpgroup = 128;
 
 /** Bytes of the sums of parts of tiles: at most a tile's last part and another one's first part of each block. */
-export function partialBytes({ blocks, warpgroups, perTile }: MixedSizes): number {
-  return 2 * blocks * warpgroups * warpgroupRows * perTile * 4;
+export function partialBytes(sizes: MixedSizes): number {
+  const { copies, blocks, warpgroups, perTile } = sizes;
+  return isShared(sizes, copies) ? 2 * blocks * warpgroups * warpgroupRows * perTile * 4 : 0;
 }
 
 /** Sums of tiles that several blocks share. Each warpgroup's last one to end adds up the parts, in the order of the depth. */
