@@ -68,7 +68,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly #quads: ReadonlySet<string>;
   readonly #vectors: ReadonlySet<string>;
   readonly #subgroup: number;
-  /** Arguments of 32-bit elements of which {@link neighbours} reads or writes vectors, where they are arrays of these. */
+  /** Arguments of 32-bit elements that are accessed by vectors, where they are arrays of these. */
   readonly wide: Set<string> = new Set();
   /** Elements that were read as parts of vectors: expressions by argument and index. */
   readonly #loaded = new Map<string, string>();
@@ -100,9 +100,14 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   }
 
   loadVector(name: string, index: U32 | number): readonly F32[] {
-    const vector = this.name("vector_");
-    this.addDeclarations(vectorLoader(name, this.#dtypeOf(name)));
-    this.lines.push(`let ${vector} = load4_${name}(${this.operand("u32", index)});`);
+    const at = this.operand("u32", index);
+    const dtype = this.#dtypeOf(name);
+    if (dtype === "f32") this.wide.add(name);
+    const vector = this.#vectors.has(name) ? this.quad(name, `${at} >> 2u`) : this.name("vector_");
+    if (!this.#vectors.has(name)) {
+      this.addDeclarations(vectorLoader(name, dtype));
+      this.lines.push(`let ${vector} = load4_${name}(${at});`);
+    }
     const element = (part: string): F32 => this.define("f32", `${vector}.${part}`);
     return [element("x"), element("y"), element("z"), element("w")];
   }

@@ -143,32 +143,34 @@ export const quotient: Blocks = [
 }`,
 ];
 
-/** Long division by the mantissa in digits of 8 bits, exact. Digits are estimated in f32, where they may be off by one: faster than integer division. */
+/**
+ * Long division by the mantissa in digits of 20 bits, exact. Digits are estimated in f32, where they may be off by one: the remainder, which
+ * wraps around to less than two divisors, corrects them.
+ */
 export const divideFixed: Blocks = [
-  `// Bits place..place + 8 of a number of 96 bits, zeros outside of it.
-fn byteAt(whole: u32, high: u32, low: u32, place: i32) -> u32 {
-  if (place <= -8 || place >= 96) { return 0u; }
-  if (place < 0) { return (low << u32(-place)) & 0xffu; }
+  `// Bits place..place + 20 of a number of 96 bits, zeros outside of it.
+fn digitAt(whole: u32, high: u32, low: u32, place: i32) -> u32 {
+  if (place <= -20 || place >= 96) { return 0u; }
+  if (place < 0) { return (low << u32(-place)) & 0xfffffu; }
   let shift = u32(place) & 31u;
   var word = select(select(whole, high, place < 64), low, place < 32) >> shift;
-  if (shift > 24u && place < 64) { word |= select(whole, high, place < 32) << (32u - shift); }
-  return word & 0xffu;
+  if (shift > 12u && place < 64) { word |= select(whole, high, place < 32) << (32u - shift); }
+  return word & 0xfffffu;
 }
 fn divideFixed(whole: u32, high: u32, low: u32, by: f32) -> vec2u {
   let bits = bitcast<u32>(by);
   let divisor = (bits & 0x7fffffu) | 0x800000u;
   // The exponent lengthens the dividend by zeros or shortens it.
   let shift = 150 - i32((bits >> 23u) & 0xffu);
-  let inverse = 1.0 / f32(divisor);
+  let perDigit = 1048576.0 / f32(divisor);
   var rest = 0u; var first = 0u; var second = 0u;
-  for (var at = (95 + shift) / 8 * 8; at >= 0; at -= 8) {
-    rest = (rest << 8u) | byteAt(whole, high, low, at - shift);
-    var digit = u32(f32(rest) * inverse);
-    rest -= digit * divisor;
+  for (var at = (95 + shift) / 20 * 20; at >= 0; at -= 20) {
+    var digit = u32(f32(rest) * perDigit);
+    rest = ((rest << 20u) | digitAt(whole, high, low, at - shift)) - digit * divisor;
     if (bitcast<i32>(rest) < 0) { digit--; rest += divisor; }
     if (rest >= divisor) { digit++; rest -= divisor; }
-    first = (first << 8u) | (second >> 24u);
-    second = (second << 8u) | digit;
+    first = (first << 20u) | (second >> 12u);
+    second = (second << 20u) | digit;
   }
   // A negative divisor negates the fraction.
   if ((bits >> 31u) == 1u) { first = ~first + select(0u, 1u, second == 0u); second = 0u - second; }

@@ -38,7 +38,13 @@ const deepRow = 8192;
 const enoughGroups = 512;
 const maxTurns = 8;
 
-/** Lanes of workgroups that round their row, for all processors of a large device, and the most of one workgroup. Rounding is repeated in each. */
+/**
+ * Columns from which on a lane multiplies several packed rows with two columns at once: reading the rows takes longer than reading the
+ * weights. With fewer columns, processors would be idle.
+ */
+const manyColumns = 4096;
+
+/** Most lanes of a workgroup that rounds its row, and those of all workgroups on a large device. Rounding is repeated in each workgroup. */
 const mostLanes = 1024;
 const enoughLanes = 132 * mostLanes;
 
@@ -58,7 +64,7 @@ export interface RoundingWork {
   readonly subgroup: number;
 }
 
-/** Lanes of a column. More than those of a subgroup add up in memory anyway. */
+/** Lanes of a column. Deep rows have more, unless the lanes of a column then no longer add up in registers. */
 function lanesOf(depth: number, subgroup: number): number {
   return depth < deepRow || subgroup >= leastLanes ? leastLanes : 2 * leastLanes;
 }
@@ -66,7 +72,7 @@ function lanesOf(depth: number, subgroup: number): number {
 export function rowForm({ columns, depth, rows, isPacked, stageLanes, subgroup }: RowWork): RowForm {
   const lanesPerColumn = lanesOf(depth, subgroup);
   const lanes = stageLanes ?? (isPacked ? 4 * leastLanes : 2 * leastLanes);
-  const columnsPerLane = isPacked ? 1 : 2;
+  const columnsPerLane = isPacked && !(rows > 1 && columns >= manyColumns && subgroup >= lanesPerColumn) ? 1 : 2;
   const groups = columns / ((lanes / lanesPerColumn) * columnsPerLane);
   const turns =
     stageLanes === undefined
