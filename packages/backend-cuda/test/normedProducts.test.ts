@@ -45,6 +45,11 @@ test.each<readonly [string, Form, readonly number[]]>([
   ["f16 weights in units", { depth: 256, columns: [33, 16], dtype: "f16", activations: "half" }, [1, 3, 8]],
   ["q4_K weights in units", { depth: 512, columns: [33, 16], dtype: "q4_K", activations: "half" }, [1, 2, 4]],
   ["q8_0 weights in units, a long row", { depth: 4096, columns: [20], dtype: "q8_0", activations: "half" }, [1, 2]],
+  [
+    "q8_0 weights in units, a row that lanes do not share evenly",
+    { depth: 1536, columns: [20], dtype: "q8_0", activations: "half" },
+    [1, 2],
+  ],
   ["many rows", { depth: 512, columns: [33, 16], dtype: "q8_0", activations: "half" }, [35]],
   ["f16 weights", { depth: 256, columns: [33, 5], dtype: "f16", activations: "f32" }, [1, 3, 8]],
   ["q8_0 weights, activations rounded to q8_0", { depth: 96, columns: [9, 7], dtype: "q8_0", activations: "ggml" }, [1, 2]],

@@ -8,7 +8,7 @@ import { factorOf, normedElement, normFactor } from "./kernels/rmsNorm.ts";
 import { type RoundedType, roundStaged } from "./roundActivations.ts";
 import { roundedTo } from "./shared/dtypes.ts";
 import { groupSum } from "./shared/groups.ts";
-import { dimAt } from "./shared/rows.ts";
+import { dimAt, laneWidth, rowAt, visitsOf } from "./shared/rows.ts";
 
 /** The arguments that {@link stageNorm} reads and writes, as those of the whole group. */
 export function stagedNormArgs(norm: AnchoredCall): GpuArguments {
@@ -47,36 +47,50 @@ interface NormRow {
 }
 
 /** What a row is multiplied by before the weight. A group with as many lanes as that of the norm's own kernel returns the same bits. */
-function rowFactor(scope: GpuScope, norm: AnchoredCall, row: NormRow, add: (own: F32) => F32): F32 {
+function rowFactor(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormRow, add: (own: F32) => F32): F32 {
+  const { k } = scope;
   const { eps } = norm.params as ParamsOf<"rmsNorm">;
-  const dim = dimAt(norm.output, -1);
-  const count = scope.extent(dim);
-  const length = typeof dim === "number" ? dim : count;
-  return normFactor(scope, { length, count, eps, first: (i) => firstOf(scope, norm, row, i) }, add);
+  const read = (at: U32): F32 => elementOf(scope, norm, at);
+  const visit = visitsOf(scope, rowAt(scope, norm.output, -1, row), { first: read, again: read });
+  const factor = normFactor(scope, { visit, count: scope.extent(dimAt(norm.output, -1)), eps }, add);
+  if (isKeeper !== undefined && keeps(norm)) k.if(isKeeper, () => visit((value, at) => k.store("kept", at, value)));
+  return factor;
 }
 
-/** Element `i` of a row, where it is read first. */
-function firstOf(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormRow, i: U32): F32 {
-  const { k } = scope;
-  const at = asValue(k, timesPlus(k, row, scope.extent(dimAt(norm.output, -1)), i));
-  const value = elementOf(scope, norm, at);
-  const keeper = norm.prologue !== undefined && "kept" in norm.prologue.args ? isKeeper : undefined;
-  if (keeper !== undefined) k.if(keeper, () => k.store("kept", at, value));
-  return value;
+/** Whether the elements before the norm are a result, too. */
+function keeps({ prologue }: AnchoredCall): boolean {
+  return prologue !== undefined && "kept" in prologue.args;
 }
 
-/** Reads the elements of a row of fixed length whose squares the lane adds up; zeros past its end. */
-export function laneElements(scope: GpuScope, norm: AnchoredCall, row: NormRow): readonly F32[] {
+/**
+ * Reads the elements of a row of fixed length whose squares the lane adds up, in the order of {@link normFactors}; zeros past the row's end.
+ */
+export function laneElements(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormRow): readonly F32[] {
   const { k } = scope;
-  const length = dimAt(norm.output, -1);
-  if (typeof length !== "number") throw new RangeError("expected a norm of rows of fixed length; this is a bug, please report it");
-  return Array.from({ length: Math.ceil(length / k.lanes) }, (_, i) => {
-    const place = k.add(k.lane(), i * k.lanes);
-    if ((i + 1) * k.lanes <= length) return firstOf(scope, norm, row, place);
-    const element = k.variable("f32", 0);
-    k.if(k.compare("lt", place, length), () => element.set(firstOf(scope, norm, row, place)));
-    return element.get();
-  });
+  const each = rowAt(scope, norm.output, -1, row);
+  const { fixedLength: length } = each;
+  if (length === undefined) throw new RangeError("expected a norm of rows of fixed length; this is a bug, please report it");
+  const width = laneWidth(k, each);
+  const visit = (at: U32, body: (at: U32) => void): void => {
+    if (width === 1) body(at);
+    else k.neighbours([at], ([index = at]) => body(index));
+  };
+  const read = (at: U32): readonly F32[] => {
+    const values: F32[] = [];
+    visit(at, (index) => values.push(elementOf(scope, norm, index)));
+    const left = [...values];
+    if (isKeeper !== undefined && keeps(norm))
+      k.if(isKeeper, () => visit(at, (index) => void k.store("kept", index, elementAt(left.splice(0, 1), 0))));
+    return values;
+  };
+  const step = width * k.lanes;
+  return Array.from({ length: Math.ceil(length / step) }, (_, i) => {
+    const place = k.add(k.mul(k.lane(), width), i * step);
+    if ((i + 1) * step <= length) return read(each.at(place));
+    const elements = Array.from({ length: width }, () => k.variable("f32", 0));
+    k.if(k.compare("lt", place, length), () => read(each.at(place)).forEach((value, j) => void elements[j]?.set(value)));
+    return elements.map((element) => element.get());
+  }).flat();
 }
 
 /**

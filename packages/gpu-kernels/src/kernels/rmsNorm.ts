@@ -1,11 +1,11 @@
 import type { Dim } from "@centella/core";
-import type { Emitter, F32, U32 } from "../emitter.ts";
+import type { Emitter, F32 } from "../emitter.ts";
 import type { Extent } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuKernelOf, type GpuScope, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { dimAt, forEachIn, perRow, squaresOf } from "../shared/rows.ts";
+import { dimAt, perRow, type RowVisit, visitsOf } from "../shared/rows.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
@@ -15,12 +15,9 @@ export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
     const [x] = call.inputs;
     const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, row) => {
       const { k } = scope;
-      const { length, at } = row;
-      const from = firstInput(scope, call, "again");
-      const factor = normFactor(scope, { length, count: length, eps, first: (i) => from.first(at(i)) }, groupSum(k));
-      // A lane reads again what it kept, in the order of the squares.
-      const sameLanes = { ...row, isDense: row.isDense && call.prologue === undefined };
-      forEachIn(scope, sameLanes, (flat, i) => storeResult(scope, call, flat, normedElement(k, from.again(flat), factor, k.load("w", i))));
+      const visit = visitsOf(scope, row, firstInput(scope, call, "again"));
+      const factor = normFactor(scope, { visit, count: row.length, eps }, groupSum(k));
+      visit((value, at, i) => storeResult(scope, call, at, normedElement(k, value, factor, k.load("w", i))));
     });
     return [{ ...step, ...normLanes(dimAt(x, -1)) }];
   },
@@ -33,17 +30,18 @@ export function normLanes(length: Dim): { readonly lanes?: number } {
 
 /** A row whose squares the lanes of a group add up. */
 interface NormedRow {
-  /** Its length as loops know it, and as the divisor of the mean: what texts share is no constant. */
-  readonly length: Extent;
+  readonly visit: RowVisit;
+  /** Its length, as the divisor of the mean. */
   readonly count: Extent;
   readonly eps: number;
-  /** Reads or computes an element. */
-  readonly first: (i: U32) => F32;
 }
 
 /** What a row is multiplied by before its weight. `add` adds up a value per lane. */
-export function normFactor(scope: GpuScope, { length, count, eps, first }: NormedRow, add: (own: F32) => F32): F32 {
-  return factorOf(scope, squaresOf(scope, length, add, first), { count, eps });
+export function normFactor(scope: GpuScope, { visit, count, eps }: NormedRow, add: (own: F32) => F32): F32 {
+  const { k } = scope;
+  const own = k.variable("f32", 0);
+  visit((value) => own.set(k.fma(value, value, own.get())));
+  return factorOf(scope, add(own.get()), { count, eps });
 }
 
 /** The same of the sum of the row's squares. */

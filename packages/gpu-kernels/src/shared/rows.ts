@@ -69,6 +69,11 @@ function isWide(k: Emitter, { fixedLength = 0, isDense }: Row): boolean {
   return isDense && fixedLength % neighbourCount === 0 && fixedLength >= k.lanes * neighbourCount;
 }
 
+/** Neighbouring elements of a row that a lane of a group accesses together: lane `i` begins with the `i`-th of such runs. */
+export function laneWidth(k: Emitter, row: Row): number {
+  return isWide(k, row) ? neighbourCount : 1;
+}
+
 /** Elements or vectors that a lane reads before it goes on with those after them, where the text knows that there are as many: their loads overlap. */
 const inFlight = 4;
 
