@@ -52,13 +52,14 @@ export {
 } from "./kernel.ts";
 export type { CacheRows } from "./kernels/kvWrite.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
-export { factorOf, normedElement, normLanes } from "./kernels/rmsNorm.ts";
+export { factorOf, normedElement } from "./kernels/rmsNorm.ts";
 export { type Angle, angleAt, type Rotation, turned } from "./kernels/rope.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
 export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { groupSum } from "./shared/groups.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
+export { visitLanes } from "./shared/rows.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
 export {
   factorOfElements,

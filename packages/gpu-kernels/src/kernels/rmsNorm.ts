@@ -1,11 +1,10 @@
-import type { Dim } from "@centella/core";
 import type { Emitter, F32 } from "../emitter.ts";
 import type { Extent } from "../extent.ts";
 import { firstArgs, firstInput, fusedName, type GpuKernelOf, type GpuScope, input, resultArgs, storeResult } from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { dimAt, perRow, type RowVisit, visitsOf } from "../shared/rows.ts";
+import { dimAt, perRow, type RowVisit, visitLanes, visitsOf } from "../shared/rows.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
@@ -19,14 +18,9 @@ export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
       const factor = normFactor(scope, { visit, count: row.length, eps }, groupSum(k));
       visit((value, at, i) => storeResult(scope, call, at, normedElement(k, value, factor, k.load("w", i))));
     });
-    return [{ ...step, ...normLanes(dimAt(x, -1)) }];
+    return [{ ...step, ...visitLanes(dimAt(x, -1)) }];
   },
 };
-
-/** Lanes that norm a row: many for a long one. The order in which squares are added up depends on them. */
-export function normLanes(length: Dim): { readonly lanes?: number } {
-  return typeof length === "number" && length >= 1024 ? { lanes: 256 } : {};
-}
 
 /** A row whose squares the lanes of a group add up. */
 interface NormedRow {

@@ -147,7 +147,7 @@ export function visitsOf(scope: GpuScope, row: Row, { first, again }: { first(at
   return Object.assign(visit, { isHeld });
 }
 
-/** Lanes that share a row which they visit several times: many for a long one. */
+/** Lanes that share a row which they visit several times: many for a long one. The order in which values are added up depends on them. */
 export function visitLanes(length: Dim): { readonly lanes?: number } {
   return typeof length === "number" && length >= 1024 ? { lanes: 256 } : {};
 }

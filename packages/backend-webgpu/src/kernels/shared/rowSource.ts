@@ -7,7 +7,6 @@ import {
   type GpuArgument,
   groupSum,
   normedElement,
-  normLanes,
   type SiblingProduct,
   type Siblings,
   type StagedRows,
@@ -15,6 +14,7 @@ import {
   stageNorm,
   type U32,
   unitWeights,
+  visitLanes,
 } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
@@ -173,7 +173,7 @@ const quadsPerGap = 8;
 /** One row that each workgroup norms in its own memory, and rounds there. The first workgroup stores the norm's extra output. */
 export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall, subgroup: number): RowSource {
   const args = stagedNormArgs(norm);
-  const { lanes = rowLanes } = normLanes(a.shape.at(-1) ?? 0);
+  const { lanes = rowLanes } = visitLanes(a.shape.at(-1) ?? 0);
   const k = new WgslEmitter(dtypesOf(args), lanes, { subgroup });
   const scope = new Uniforms(k, "norm_");
   const quad = (index: string): string => `staged[quadOf(${index})]`;
