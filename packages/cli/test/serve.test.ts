@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -75,6 +75,17 @@ test("it prints where it listens", async () => {
   const { stdout, code } = await centella(["serve", tiny, "--lazy", "--port", "0", "--json"], { interruptAfter: /\n/ });
   expect(JSON.parse(stdout)).toEqual({ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) });
   expect(code).toBe(0);
+});
+
+test("a lazy model that cannot be loaded does not end it", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "centella-"));
+  writeFileSync(join(folder, "broken.gguf"), "no model");
+  const server = await start([tiny, "--alias", "story", "--models-dir", folder]);
+  expect((await server.post("/v1/chat/completions", { ...chat, model: "broken", max_tokens: 1 })).status).toBe(503);
+  expect((await server.post("/v1/chat/completions", { ...chat, model: "story", max_tokens: 1 })).status).toBe(200);
+  server.child.kill("SIGTERM");
+  expect(await server.ended).toBe(0);
+  rmSync(folder, { recursive: true });
 });
 
 test("a model that cannot be loaded ends it", async () => {

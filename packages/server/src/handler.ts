@@ -1,4 +1,4 @@
-import type { Context } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { Hono } from "hono/tiny";
@@ -43,7 +43,12 @@ interface Variables {
   readonly error: ApiError;
 }
 
-type RequestContext = Context<{ Bindings: Connection; Variables: Variables }>;
+interface Environment {
+  readonly Bindings: Connection;
+  readonly Variables: Variables;
+}
+
+type RequestContext = Context<Environment>;
 
 /**
  * Creates a handler for the APIs of OpenAI, Anthropic, Ollama and llama-server.
@@ -66,40 +71,27 @@ export function createHandler(options: HandlerOptions): Handler {
     isDraining: false,
   };
   const keys = new Keys(options.keys ?? []);
-  const app = new Hono<{ Bindings: Connection; Variables: Variables }>();
-  const publicPaths = new Set(routes.flatMap(({ isPublic, paths }) => (isPublic ? paths : [])));
+  const app = appOf(services, keys, options);
+  return {
+    hasKeys: !keys.isEmpty,
+    events,
+    fetch: async (request, connection = {}) => app.fetch(request, connection),
+    close: ({ drainMs = 30_000 } = {}) => close(services, drainMs),
+  };
+}
 
-  app.use(async (c, next) => {
-    const startedAt = performance.now();
-    c.set("requestId", requestIdOf(c.req.raw));
-    await next();
-    c.header("x-request-id", c.get("requestId"));
-    const { method, path } = c.req;
-    const caller: Caller | undefined = c.get("caller");
-    const error: ApiError | undefined = c.get("error");
-    events.emit({
-      type: "response",
-      requestId: c.get("requestId"),
-      method,
-      route: c.get("route") ?? (publicPaths.has(path) ? path : "unknown"),
-      status: c.res.status,
-      key: keys.isEmpty ? undefined : caller?.name,
-      error: error?.code,
-      durationMs: performance.now() - startedAt,
-    });
-  });
+/** Routes, after what all of them share. A request is checked before its body is read. */
+function appOf(services: Services, keys: Keys, { hosts, corsOrigins = [] }: HandlerOptions): Hono<Environment> {
+  const { events, limits } = services;
+  const app = new Hono<Environment>();
+  app.use(observer(events, keys));
   app.use(
     cors({
-      origin: (origin) => (isAllowedOrigin(origin, options.corsOrigins ?? []) ? origin : null),
+      origin: (origin) => (isAllowedOrigin(origin, corsOrigins) ? origin : null),
       exposeHeaders: ["x-request-id", "retry-after"],
     }),
   );
-  app.use(async (c, next) => {
-    const hosts = options.hosts ?? c.env?.hosts;
-    if (hosts !== undefined) checkHost(c.req.raw, hosts);
-    if (!publicPaths.has(c.req.path)) c.set("caller", await keys.callerOf(c.req.raw));
-    await next();
-  });
+  app.use(guard(keys, hosts));
   app.use(
     bodyLimit({
       maxSize: limits.maxBody,
@@ -116,11 +108,42 @@ export function createHandler(options: HandlerOptions): Handler {
     );
   app.notFound((c) => failed(c, new ApiError(404, "not_found", `expected a path of this server, got ${c.req.method} ${c.req.path}`)));
   app.onError((error, c) => failed(c, error, events));
-  return {
-    hasKeys: !keys.isEmpty,
-    events,
-    fetch: async (request, connection = {}) => app.fetch(request, connection),
-    close: ({ drainMs = 30_000 } = {}) => close(services, drainMs),
+  return app;
+}
+
+/** Paths that need no key. */
+const publicPaths: ReadonlySet<string> = new Set(routes.flatMap(({ isPublic, paths }) => (isPublic ? paths : [])));
+
+/** Gives each request an id, and reports its response. */
+function observer(events: Events, keys: Keys): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    const startedAt = performance.now();
+    const requestId = requestIdOf(c.req.raw);
+    c.set("requestId", requestId);
+    await next();
+    c.header("x-request-id", requestId);
+    const caller: Caller | undefined = c.get("caller");
+    const error: ApiError | undefined = c.get("error");
+    events.emit({
+      type: "response",
+      requestId,
+      method: c.req.method,
+      route: c.get("route") ?? "unknown",
+      status: c.res.status,
+      key: keys.isEmpty ? undefined : caller?.name,
+      error: error?.code,
+      durationMs: performance.now() - startedAt,
+    });
+  };
+}
+
+/** Checks the host and the key. */
+function guard(keys: Keys, given: readonly string[] | undefined): MiddlewareHandler<Environment> {
+  return async (c, next) => {
+    const hosts = given ?? c.env?.hosts;
+    if (hosts !== undefined) checkHost(c.req.raw, hosts);
+    if (!publicPaths.has(c.req.path)) c.set("caller", await keys.callerOf(c.req.raw));
+    await next();
   };
 }
 

@@ -200,6 +200,7 @@ test("metrics count what was sent, under each name", async () => {
     "llamacpp:requests_deferred",
   ];
   expect(gauges.map((name) => after.get(name))).toEqual([0, 0, 0]);
+  expect(after.get("centella:models_loaded")).toBe(1);
   expect(after.get('centella:texts_cancelled_total{model="fable"}')).toBeGreaterThan(0);
   expect([...after.keys()].some((name) => name.startsWith("nodejs_eventloop_lag"))).toBe(true);
 });

@@ -1,4 +1,5 @@
-import type { Handler, ServerEvent } from "@centella/server";
+import type { Runtime } from "@centella/core";
+import type { Handler, ModelLoader, ServerEvent } from "@centella/server";
 import { openRuntime } from "../backends.ts";
 import { type Command, command } from "../command.ts";
 import { withFile } from "../modelFile.ts";
@@ -33,16 +34,20 @@ export const serve: Command = command({
     const { host = "127.0.0.1", "no-auth": isOpen, socket } = values;
     if (socket === undefined && !node.isLoopback(host) && handlerOptions.keys === undefined && !isOpen)
       throw new UsageError(`--host: expected --api-key with a host that others can reach, got ${host}; pass keys, or --no-auth`);
-    const runtime = await openRuntime(values);
+    // Opened by the first model: devices take longer than listening.
+    let runtime: Promise<Runtime> | undefined;
+    const models = servedModels(named, loading, () => {
+      runtime ??= openRuntime(values);
+      return runtime;
+    });
     try {
-      const models = servedModels(named, loading, runtime);
       const handler = createHandler({
         ...handlerOptions,
         models,
         ...(names !== undefined && { metrics: node.prometheusMetrics({ names }) }),
       });
       if (values.log) handler.events.subscribe((event) => log(event, output));
-      const end = endOf(handler, named.isLazy, signal);
+      const end = endOf(handler, models, signal);
       // It may fail while the listener opens.
       end.catch(() => undefined);
       const listener = await node.serve(handler, listening);
@@ -54,18 +59,21 @@ export const serve: Command = command({
         await listener.close({ drainMs: drain * 1000 });
       }
     } finally {
-      await runtime.dispose();
+      await (await runtime?.catch(() => undefined))?.dispose();
     }
   },
 });
 
 /** Waits for the end of the command. @throws the error of a model that cannot be loaded at the start */
-function endOf(handler: Handler, isLazy: boolean, signal: AbortSignal): Promise<void> {
+function endOf(handler: Handler, models: Readonly<Record<string, ModelLoader>>, signal: AbortSignal): Promise<void> {
+  const starting = new Set(Object.keys(models).filter((name) => !models[name]!.isLazy));
   return new Promise((resolve, reject) => {
     if (signal.aborted) resolve();
     signal.addEventListener("abort", () => resolve());
     handler.events.subscribe((event) => {
-      if (!isLazy && event.type === "model" && event.state === "failed") reject(event.error);
+      if (event.type !== "model") return;
+      if (event.state === "failed" && starting.has(event.name)) reject(event.error);
+      if (event.state === "loaded") starting.delete(event.name);
     });
   });
 }

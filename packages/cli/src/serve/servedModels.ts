@@ -25,11 +25,12 @@ const defaultSequences = 4;
 export function servedModels(
   { files, folder, alias, isLazy, idleMs }: ModelArguments,
   options: Omit<LoadModelOptions, "runtime">,
-  runtime: Runtime,
+  openRuntime: () => Promise<Runtime>,
 ): Readonly<Record<string, ModelLoader>> {
   const loader = (file: string | undefined, lazy: boolean): ModelLoader => ({
     load: async (context) => {
       const source = file === undefined ? fable : await modelSource(file);
+      const runtime = await openRuntime();
       return loadModel(source, { runtime, sequences: defaultSequences, ...options, cache: true, ...context });
     },
     isLazy: lazy,

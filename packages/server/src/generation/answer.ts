@@ -57,7 +57,7 @@ export class Answer {
   }
 
   /**
-   * The parts of all texts as they are computed. Leaving the loop ends the generation.
+   * The parts of all texts, in the order in which they are computed. Leaving the loop ends the generation.
    * @throws {ApiError} if the generation fails
    */
   async *parts(): AsyncGenerator<ChoicePart, void, undefined> {

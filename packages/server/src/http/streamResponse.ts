@@ -23,7 +23,8 @@ export function reportFailure({ services, requestId }: Call, thrown: unknown): v
 }
 
 /**
- * A response that is written as it is read: a slow reader slows its own texts down. A client that leaves ends them. A failure is the last chunk.
+ * A response whose chunks are computed when they are read: a slow reader slows its own texts down. A client that leaves ends them.
+ * A failure becomes the last chunk.
  */
 export function streamResponse(
   call: Call,

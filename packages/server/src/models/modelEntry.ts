@@ -56,8 +56,10 @@ export class ModelEntry {
     this.#limits = limits;
     this.#events = events;
     this.#loader = "load" in served ? served : undefined;
-    if (!("load" in served)) this.#loaded = this.#opened(served);
-    else if (served.isLazy !== true) void this.#start();
+    if (!("load" in served)) {
+      this.#loaded = this.#opened(served);
+      events.emit({ type: "model", name, state: "loaded" });
+    } else if (served.isLazy !== true) void this.#start();
   }
 
   get state(): "unloaded" | "loading" | "loaded" | "failed" {

@@ -51,7 +51,7 @@ export class Keys {
     if (given === null) throw new ApiError(401, "invalid_api_key", "expected an API key, got none; send Authorization: Bearer KEY");
     const digest = await digestOf(given);
     let found: Caller | undefined;
-    // Every key is compared, so that the time tells nothing.
+    // Every key is compared: the time must not depend on which one matches.
     for (const entry of this.#entries) if (isEqual(digest, await entry.digest)) found = entry.caller;
     if (found === undefined) throw new ApiError(401, "invalid_api_key", "expected an API key of this server, got another one");
     return found;

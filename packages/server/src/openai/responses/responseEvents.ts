@@ -87,7 +87,7 @@ export async function wholeResponse(answer: Answer, body: ResponseBody): Promise
   return response as object;
 }
 
-/** The events of a response as they are sent. A failure is the last one. `report` gets it. */
+/** The numbered events of a response. A failure becomes the last event, and `report` gets the error. */
 export async function* sentEvents(
   answer: Answer,
   body: ResponseBody,
