@@ -26,8 +26,8 @@ interface WritePlaces {
 }
 
 /**
- * Store keys, after their rotation, and values into a cache, and rotated queries into an output, with the bits of `rope` and `kvWrite`.
- * Undefined where a thread cannot do so with its own result and that of the neighbouring column.
+ * Writers that store rotated keys and values in a cache, and rotated queries in an output, with the bits of `rope` and `kvWrite`. Undefined
+ * where a thread cannot do so with its own result and that of the neighbouring column.
  */
 export function cacheWriters(
   call: KernelCall,
