@@ -7,6 +7,7 @@ import { guaranteed } from "../src/device/capabilities.ts";
 import type { Dispatch } from "../src/index.ts";
 import { kernelTableFor } from "../src/kernels/index.ts";
 import { grid } from "../src/plan/variant.ts";
+import { Dispatches } from "./kernelTexts.ts";
 
 const T = { name: "T", max: 512 };
 
@@ -188,6 +189,22 @@ describe("generated WGSL", () => {
       [8, 0, 0],
       [0, 16, 0],
       [0, 0, 1],
+    ]);
+  });
+
+  test("devices with large workgroups have a form for more than 32 rows of packed products", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("T", 64), 256]);
+    const weight = program.persistent("w", { dtype: "q8_0", shape: [8192, 256] });
+    program.output("y", program.matmul(x, weight, { transposeB: true, activations: "ggml" }));
+    const dispatches = new Dispatches({ ...guaranteed, packedDotProducts: true, maxLanes: 1024 }).ofProgram(program);
+    // 64 columns by 16 rows in 512 lanes, then 128 by 16 in 256. The first dispatch rounds the rows.
+    const groups = (rows: number): number[] => dispatches.slice(-2).map(({ dispatch }) => dispatch.sizeIn({ T: rows }).groups);
+    expect([8, 16, 32, 33].map(groups)).toEqual([
+      [0, 0],
+      [128, 0],
+      [256, 0],
+      [0, 192],
     ]);
   });
 

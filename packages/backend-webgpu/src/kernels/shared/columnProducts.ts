@@ -25,7 +25,10 @@ const sumCount = 4096;
 /** Workgroups that keep a device busy. */
 const enoughGroups = 128;
 
-/** Up to this many rows, lanes have few columns each, so that there are enough workgroups. */
+/** Lanes of a workgroup on devices with large workgroups. */
+const largeGroup = 512;
+
+/** Largest number of rows for which lanes have few columns each: there would be too few workgroups otherwise. */
 const fewRows = 32;
 
 /** Rows that a lane multiplies each weight with. */
@@ -33,7 +36,7 @@ const rowsAtOnce = 16;
 
 function fewForm(columns: number, { maxLanes }: KernelLimits): ColumnForm {
   const perGroup = columns / enoughGroups;
-  const form = { lanes: Math.min(512, maxLanes), rows: rowsAtOnce };
+  const form = { lanes: Math.min(largeGroup, maxLanes), rows: rowsAtOnce };
   if (perGroup < 32) return { ...form, across: 16, columnsPerLane: 1 };
   return { ...form, across: 32, columnsPerLane: perGroup < 64 ? 1 : 2 };
 }
@@ -52,8 +55,8 @@ export function columnProducts(
   takes: (m: number) => boolean,
 ): readonly Dispatch[] {
   const few = fewForm(parts.columns, limits);
-  // Floats take the registers of several columns.
-  if (!parts.isPacked) return [columnDispatch(parts, few, (m) => m >= least && takes(m))];
+  // Floats take the registers of several columns. The text of these is long: compilers of small devices, and of software, take seconds for it.
+  if (!parts.isPacked || limits.maxLanes < largeGroup) return [columnDispatch(parts, few, (m) => m >= least && takes(m))];
   return [
     ...(least <= fewRows ? [columnDispatch(parts, few, (m) => m >= least && m <= fewRows && takes(m))] : []),
     ...(most > fewRows ? [columnDispatch(parts, manyForm, (m) => m >= least && m > fewRows && takes(m))] : []),
