@@ -138,6 +138,18 @@ const extremes: Readonly<Record<string, JsonSchema>> = {
   "oneOf with 500 branches": { oneOf: Array.from({ length: 500 }, (_, i) => ({ type: "object", required: [`a${i}`] })) },
 };
 
+test("many values, ranges and names take time in proportion, or are refused", () => {
+  const list = <T>(count: number, item: (i: number) => T): readonly T[] => Array.from({ length: count }, (_, i) => item(i));
+  const code = (schema: JsonSchema) => refusal(() => fromJsonSchema(schema)).code;
+  // This takes longer than a test may, if each value is compared with those before it.
+  expect(() => fromJsonSchema({ enum: list(50_000, (i) => `value ${i}`) })).not.toThrow();
+  expect(code({ enum: list(1_000_000, (i) => `value ${i}`) })).toBe("GRAMMAR_BUDGET");
+  expect(code({ allOf: list(20_000, (minimum) => ({ minimum })) })).toBe("GRAMMAR_BUDGET");
+  // Expressions that are nested as deeply.
+  expect(() => fromJsonSchema({ type: "object", required: list(8000, (i) => `name ${i}`) })).not.toThrow();
+  expect(code({ type: "object", required: list(100_000, (i) => `name ${i}`) })).toBe("GRAMMAR_BUDGET");
+});
+
 test("patterns count into the steps of their schema", () => {
   const patterns = (count: number): JsonSchema => ({
     type: "object",

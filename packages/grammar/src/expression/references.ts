@@ -20,17 +20,24 @@ export function referencesIn(expression: Expression): Set<string> {
 
 /** The expression with each reference replaced. Parts that occur several times stay shared. */
 export function replaceReferences(expression: Expression, replacement: (name: string) => Expression): Expression {
-  const replaced = new Map<Expression, Expression>();
-  // Expressions may be nested deeply, so this does not recurse: an expression is replaced after its parts.
+  return mapped(expression, (each, replaced) => (each.kind === "reference" ? replacement(each.name) : withParts(each, replaced)));
+}
+
+/**
+ * What `visit` returns for an expression. It is called for each part in which references may be, after it was called for the part's own parts,
+ * whose results it is given. Expressions may be nested deeply, so this does not recurse.
+ */
+export function mapped<T>(expression: Expression, visit: (each: Expression, results: ReadonlyMap<Expression, T>) => T): T {
+  const results = new Map<Expression, T>();
   const pending = [expression];
   for (let last = pending.at(-1); last !== undefined; last = pending.at(-1)) {
-    const missing = partsOf(last).filter((part) => !replaced.has(part));
+    const missing = partsOf(last).filter((part) => !results.has(part));
     for (const part of missing) pending.push(part);
     if (missing.length > 0) continue;
     pending.pop();
-    replaced.set(last, last.kind === "reference" ? replacement(last.name) : withParts(last, replaced));
+    if (!results.has(last)) results.set(last, visit(last, results));
   }
-  return entryOf(replaced, expression);
+  return entryOf(results, expression);
 }
 
 /** Parts in which references may be. */

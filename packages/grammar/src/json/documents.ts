@@ -153,6 +153,12 @@ export class Documents {
     return first;
   }
 
+  /** Records the memory and work of what a keyword says. @throws {GrammarError} `GRAMMAR_BUDGET` */
+  charge({ bytes, steps }: { readonly bytes: number; readonly steps: number }): void {
+    this.#meter.charge(bytes);
+    this.#meter.work(steps);
+  }
+
   #create(schema: JsonSchema, draft: Draft, base: string, parent: SchemaNode | undefined, path: readonly string[]): SchemaNode {
     this.#meter.charge(nodeBytes);
     return { id: this.#nextId++, schema, draft, base, parent, path };

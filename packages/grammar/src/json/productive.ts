@@ -1,6 +1,6 @@
 import type { Meter } from "../budget.ts";
 import { choice, empty, isRegular, never, repeat, sequence } from "../expression/builders.ts";
-import { referencesIn } from "../expression/references.ts";
+import { mapped, referencesIn } from "../expression/references.ts";
 import type { Expression, Grammar, Regular } from "../expression/types.ts";
 import { entryOf } from "../lookup.ts";
 
@@ -54,36 +54,44 @@ function productiveRules(rules: ReadonlyMap<string, Expression>, context: Contex
 }
 
 function isProductive(expression: Expression, productive: ReadonlySet<string>, context: Context): boolean {
-  if (isRegular(expression)) return !context.isNever(expression);
-  switch (expression.kind) {
-    case "sequence":
-      return expression.items.every((item) => isProductive(item, productive, context));
-    case "choice":
-      return expression.items.some((item) => isProductive(item, productive, context));
-    case "repeat":
-      return expression.min === 0 || isProductive(expression.item, productive, context);
-    case "terminal":
-      return !context.isNever(expression.item);
-    case "reference":
-      return productive.has(expression.name);
-  }
+  return mapped<boolean>(expression, (part, known) => {
+    if (isRegular(part)) return !context.isNever(part);
+    switch (part.kind) {
+      case "sequence":
+        return part.items.every((item) => entryOf(known, item));
+      case "choice":
+        return part.items.some((item) => entryOf(known, item));
+      case "repeat":
+        return part.min === 0 || entryOf(known, part.item);
+      case "terminal":
+        return !context.isNever(part.item);
+      case "reference":
+        return productive.has(part.name);
+    }
+  });
 }
 
 /** Returns the part of `expression` that matches some text; `never` if there is none. */
 function restricted(expression: Expression, productive: ReadonlySet<string>, context: Context): Expression {
-  if (!isProductive(expression, productive, context)) return never;
-  if (isRegular(expression)) return expression;
-  const kept = (item: Expression): Expression => restricted(item, productive, context);
-  switch (expression.kind) {
-    case "sequence":
-      return sequence(expression.items.map(kept));
-    case "choice":
-      return choice(expression.items.map(kept).filter((item) => item !== never));
-    case "repeat": {
-      const item = kept(expression.item);
-      return item === never ? empty : repeat(item, expression.min, expression.max);
+  return mapped<Expression>(expression, (part, known) => {
+    const kept = (item: Expression): Expression => entryOf(known, item);
+    if (isRegular(part)) return context.isNever(part) ? never : part;
+    switch (part.kind) {
+      case "sequence":
+        return part.items.some((item) => kept(item) === never) ? never : sequence(part.items.map(kept));
+      case "choice": {
+        const items = part.items.map(kept).filter((item) => item !== never);
+        return items.length === 0 ? never : choice(items);
+      }
+      case "repeat": {
+        const item = kept(part.item);
+        if (item === never) return part.min === 0 ? empty : never;
+        return repeat(item, part.min, part.max);
+      }
+      case "terminal":
+        return context.isNever(part.item) ? never : part;
+      case "reference":
+        return productive.has(part.name) ? part : never;
     }
-    default:
-      return expression;
-  }
+  });
 }

@@ -14,6 +14,11 @@ import { ofLength, stringText } from "./strings.ts";
 
 type Keywords = Readonly<Record<string, unknown>>;
 
+/** Estimated costs of a value of `enum`, of the numbers of a range, and of a name that is required. */
+const valueCost = { bytes: 100, steps: 10 };
+const rangeCost = { bytes: 20_000, steps: 1000 };
+const nameCost = { bytes: 1500, steps: 40 };
+
 /** Reads the keywords of one schema after the other into formulas. */
 export class Reader {
   readonly #formulas = new Map<SchemaNode, Formula>();
@@ -94,7 +99,9 @@ export class Reader {
       case "maximum":
       case "exclusiveMinimum":
       case "exclusiveMaximum":
-        return isFirstOf(bounds, schema, keyword) ? bounded(node, schema) : undefined;
+        if (!isFirstOf(bounds, schema, keyword)) return undefined;
+        this.#documents.charge(rangeCost);
+        return bounded(node, schema);
       case "multipleOf":
         return this.#multiples(node, value);
       case "minLength":
@@ -119,7 +126,7 @@ export class Reader {
         return atom({ type: "object", node, kind: "propertyNames", literal: this.#literal(node, value, [keyword]) });
       case "required":
         if (node.draft === 4 && typeof value === "boolean") return undefined;
-        return atom({ type: "object", node, kind: "required", names: namesOf(node, keyword, value) });
+        return this.#required(node, namesOf(node, keyword, value));
       case "minProperties":
         return size("object", node, countOf(node, keyword, value), Infinity);
       case "maxProperties":
@@ -172,6 +179,11 @@ export class Reader {
     }));
   }
 
+  #required(node: SchemaNode, names: readonly string[]): Formula {
+    for (const _ of names) this.#documents.charge(nameCost);
+    return atom({ type: "object", node, kind: "required", names });
+  }
+
   #conditional(node: SchemaNode, schema: Keywords): Formula | undefined {
     const { then, else: otherwise } = schema;
     if (then === undefined && otherwise === undefined && !this.#documents.hasUnevaluated) return undefined;
@@ -187,13 +199,18 @@ export class Reader {
     const parts: Formula[] = [];
     const byType = new Map<Kind, unknown[]>();
     for (const value of values) {
+      this.#documents.charge(valueCost);
       if (!isJsonValue(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values of JSON, got ${String(value)}`);
       // In a double complement, because the members of a constant do not count as evaluated.
       if (typeof value === "object" && value !== null)
         parts.push(not(not({ kind: "schema", node: this.#container(node, keyword, value) })));
       else if (!isScalar(value))
         throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values that JSON can express, got ${shown(value)}`);
-      else byType.set(kindOf(value), [...(byType.get(kindOf(value)) ?? []), value]);
+      else {
+        const some = byType.get(kindOf(value)) ?? [];
+        byType.set(kindOf(value), some);
+        some.push(value);
+      }
     }
     for (const [type, some] of byType) {
       if (type === "array" || type === "object") continue;
