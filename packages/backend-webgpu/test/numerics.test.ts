@@ -82,7 +82,7 @@ describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "
     plan.dispose();
   });
 
-  // Elementwise steps of so many elements store vectors, and lanes keep rows of so many in registers; others are read again.
+  // Large elementwise steps store vectors. Lanes keep rows of these lengths in registers, except where the name says otherwise.
   test.each<readonly [string, readonly number[], (program: Program, x: Value) => Value]>([
     ["add of a row, whose elements end within a vector", [257, 257], (program, x) => program.add(x, firstRow(program, x))],
     ["relu of vectors that end within a workgroup", [65_542], (program, x) => program.relu(x)],

@@ -74,7 +74,7 @@ export function laneWidth(k: Emitter, row: Row): number {
   return isWide(k, row) ? neighbourCount : 1;
 }
 
-/** Elements or vectors that a lane reads before it goes on with those after them, where the text knows that there are as many: their loads overlap. */
+/** Number of elements or vectors whose loads overlap, in a lane's loop over a long row. */
 const inFlight = 4;
 
 /**
