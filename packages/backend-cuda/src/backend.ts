@@ -34,6 +34,7 @@ import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough 
 import type { CudaDriver } from "./device/driver.ts";
 import { copyOf } from "./device/hostArrays.ts";
 import { fusion, kernelTable } from "./kernels/index.ts";
+import type { ExperimentalKernel } from "./kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
 import { thresholds } from "./thresholds.ts";
@@ -51,8 +52,8 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly #device: Device;
 
   /** Without `codes`, machine code of kernels is not kept for later processes. */
-  constructor(driver: CudaDriver, codes?: CodeCache) {
-    this.#device = new Device(driver, codes);
+  constructor(driver: CudaDriver, codes?: CodeCache, experimental: readonly ExperimentalKernel[] = []) {
+    this.#device = new Device(driver, codes, experimental);
     this.device = { kind: "gpu", name: driver.device.name };
   }
 

@@ -2,7 +2,7 @@ import { cases } from "@centella/conformance";
 import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
-import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
+import { experimentalKernels, type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
 
@@ -15,7 +15,10 @@ export interface Call {
   readonly bucket: Readonly<Record<string, number>>;
 }
 
-export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopper): readonly Launch[] {
+/** An H100 or H200 that uses every kernel. */
+export const wholeHopper: Gpu = { ...hopper, experimental: new Set(experimentalKernels) };
+
+export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = wholeHopper): readonly Launch[] {
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));

@@ -6,8 +6,8 @@ import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { generatePtx } from "../src/index.ts";
 import { kernelTable } from "../src/kernels/index.ts";
-import { gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
-import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
+import { gpuOf } from "../src/kernels/shared/gpu.ts";
+import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls, wholeHopper } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
   const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
@@ -102,12 +102,12 @@ test("products of one tensor are one launch for few rows, and read a tensor that
 
 test("launches of products by the number of rows", () => {
   const weight = { dtype: "q4_K", shape: [4096, 14336] } as const;
-  const launchAt = (rows: number, gpu = hopper) => {
+  const launchAt = (rows: number, gpu = wholeHopper) => {
     const bucket = { T: rows };
     const each = call("matmul", [f32({ name: "T", max: 2048 }, 14336), weight], { transposeB: true, activations: "half" }, bucket);
     return launchesOf(each, gpu).map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
   };
-  const withoutWarpgroups = { ...hopper, target: "sm_90" } as const;
+  const withoutWarpgroups = { ...wholeHopper, target: "sm_90" } as const;
   const [eight, more] = [launchAt(8), launchAt(32, withoutWarpgroups)];
   // Four rows of 14336 halves fit. More take more blocks of the same text.
   expect(eight).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 2 * 132 }]);
@@ -144,7 +144,7 @@ test("results of three products are multiplied few rows at a time", () => {
 });
 
 test("weights of many columns are decoded in parts", () => {
-  const launchAt = (gpu = hopper) => {
+  const launchAt = (gpu = wholeHopper) => {
     const weight = { dtype: "q4_0", shape: [100_000, 4096] } as const;
     const each = call("matmul", [f32(1024, 4096), weight], { transposeB: true, activations: "half" });
     return launchesOf(each, gpu).map(({ entry }) => entry);
@@ -153,7 +153,7 @@ test("weights of many columns are decoded in parts", () => {
   expect(launchAt()).toEqual(["roundRows_f16", ...part, ...part, ...part, ...part]);
   // Without products of warpgroups.
   const byWarps = ["decodeUnits_q4_0", "matmulManyByWarps_f16"];
-  expect(launchAt({ ...hopper, target: "sm_90" })).toEqual(["roundRows_f16", ...byWarps, ...byWarps, ...byWarps, ...byWarps]);
+  expect(launchAt({ ...wholeHopper, target: "sm_90" })).toEqual(["roundRows_f16", ...byWarps, ...byWarps, ...byWarps, ...byWarps]);
 });
 
 test("only launches whose blocks fit at once let the next one start early", () => {

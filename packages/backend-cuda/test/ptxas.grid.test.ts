@@ -7,12 +7,12 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
-import { type Call, kernelTexts } from "./kernelTexts.ts";
+import type { Gpu } from "../src/kernels/shared/gpu.ts";
+import { type Call, kernelTexts, wholeHopper } from "./kernelTexts.ts";
 
 const run = promisify(execFile);
-const ampere: Gpu = { target: "sm_80", multiprocessors: 108, sharedBytes: 163 * 1024, dependentLaunch: false };
-const gpus = [ampere, hopper];
+const ampere: Gpu = { target: "sm_80", multiprocessors: 108, sharedBytes: 163 * 1024, dependentLaunch: false, experimental: new Set() };
+const gpus = [ampere, wholeHopper];
 const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
 
 const version = await run("ptxas", ["--version"]).then(

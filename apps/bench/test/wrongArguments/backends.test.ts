@@ -16,7 +16,7 @@ test("factories of backends: wrong arguments are typed errors", async () => {
   });
   await callExports("cuda", cuda, {
     CudaBackend: excused("cuda() makes it"),
-    cuda: [{ device: 0 }],
+    cuda: [{ device: 0, experimental: ["mixed-input"] }],
     readDevices: excused("takes nothing"),
     generatePtx: excused("for tests of kernels: takes programs that the recorder has checked"),
   });

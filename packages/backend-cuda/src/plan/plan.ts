@@ -86,7 +86,10 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     );
     this.#device = device;
     this.#memory = new PlanMemory(device, (name) => this.persistent(name).allocation);
-    this.#source = variantSource(lowered, { gpu: gpuOf(device.driver.device), unitsOf: (name) => this.persistent(name).units });
+    this.#source = variantSource(lowered, {
+      gpu: gpuOf(device.driver.device, device.experimental),
+      unitsOf: (name) => this.persistent(name).units,
+    });
     this.#usedDims = usedDims(lowered);
     const { inputs, values } = lowered.program;
     const isStored = [...inputs.values()].every((id) => recodedTo(elementAt(values, id).spec.dtype) === undefined);

@@ -15,8 +15,8 @@ const maxRows = 512;
 
 /**
  * Launches of products with weights in units for a middling number of rows of activations: weights become halves in the registers of the
- * warpgroups that multiply them, without a pass of their own. Undefined for other numbers of rows, for devices without products of warpgroups, or if
- * one of the products is of another kind.
+ * warpgroups that multiply them, without a pass of their own. Undefined for other numbers of rows, for devices without products of warpgroups, if
+ * one of the products is of another kind, and unless users ask for these kernels.
  */
 export function mixedInputLaunches(
   call: KernelCall,
@@ -25,7 +25,9 @@ export function mixedInputLaunches(
 ): readonly Launch[] | undefined {
   const lead = elementAt(results, 0).shape.slice(0, -1);
   const rows = bucketElements(call, lead);
-  const kinds = rows < minRows || rows > maxRows || call.gpu.target !== "sm_90a" ? undefined : kindsOf(call, results);
+  const { target, experimental } = call.gpu;
+  const isFit = rows >= minRows && rows <= maxRows && target === "sm_90a" && experimental.has("mixed-input");
+  const kinds = isFit ? kindsOf(call, results) : undefined;
   const sizes = kinds?.map((kind) => sizesOf(call.gpu.multiprocessors, rows, kind));
   if (!sizes?.every((each) => each !== undefined)) return undefined;
   const most = (of: (each: MixedSizes) => number): number => Math.max(...sizes.map(of));
