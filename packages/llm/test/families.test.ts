@@ -64,6 +64,11 @@ test("the README lists every architecture", () => {
   expect([...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name).toSorted()).toEqual(supportedArchitectures.toSorted());
 });
 
+test("the project's README counts the architectures", () => {
+  const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
+  expect(readme).toContain(`- **Models**: ${supportedArchitectures.length} architectures`);
+});
+
 test("blocks that guess further tokens are left out", async () => {
   const golden = readFamilyGolden("glm4moe");
   const withBlock = (guessing: number): FamilyGolden => ({
