@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { type Backend, createProgram, OutOfMemoryError, type Plan } from "@centella/core";
+import { type Backend, createProgram, OutOfMemoryError, type Plan, type Program, type TypedArray } from "@centella/core";
 import { expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array => new Uint8Array(buffer, byteOffset, byteLength);
 
 /** A plan whose weights have their own memory. */
 async function largePlan(backend: Backend, mebibytes: number): Promise<Plan> {
@@ -44,6 +46,28 @@ test("a model's memory goes with its last plan, and other plans, tensors and run
   expect(backend.memory()).toMatchObject({ persistents: before.persistents, arenas: before.arenas, tensors: before.tensors });
   expect(await smallPlan.run({ x }).y!.data()).toEqual(wanted);
   expect(smallPlan.runSync!({ x }).y!).toEqual(wanted);
+  await backend.dispose();
+});
+
+test.each([
+  { form: "interleaved", dtype: "q8_0", transposeB: true },
+  { form: "packed", dtype: "f32", transposeB: false },
+] as const)("$form: a weight is loaded into memory that grows for it", async ({ dtype, transposeB }) => {
+  const backend = await wasm({ threads: 1 }).open();
+  const shape = [1024, 1024];
+  const record = (isRead: boolean): Program => {
+    const program = createProgram();
+    const w = program.persistent("w", { dtype, shape });
+    const x = program.input("x", "f32", [1, 1024]);
+    program.output("y", isRead ? program.matmul(x, w, { transposeB }) : program.relu(x));
+    return program;
+  };
+  // The first plan reads no weights, so its memory has none until they are loaded.
+  const reading = record(true);
+  const first = await backend.compile(record(false), { sharedBy: [reading] });
+  const { stored } = contentsOf({ dtype, shape }, 1);
+  await first.load("w", sourceOf(stored));
+  expect(Buffer.compare(bytesOf(await first.save("w")), bytesOf(stored))).toBe(0);
   await backend.dispose();
 });
 

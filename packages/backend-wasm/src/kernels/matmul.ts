@@ -81,7 +81,7 @@ function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatNam
       const groupBytes = groupedBytes(form, groupRows, k);
       for (let row = 0; row < n; row += groupRows) {
         const rows = heap.u8.subarray(b + row * rowBytes(k), b + Math.min(n, row + groupRows) * rowBytes(k));
-        writeInterleaved(dtype, form, k, rows, heap.u8, scratch + (row / groupRows) * groupBytes);
+        writeInterleaved(dtype, form, k, rows, heap.u8.subarray(scratch + (row / groupRows) * groupBytes));
         if (row % 256 === 0) yield;
       }
       yield* path.multiply({ ...product, b: scratch, scratch: scratch + copyBytes(n, k) });

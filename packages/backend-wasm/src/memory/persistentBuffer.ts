@@ -66,10 +66,8 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
 
   /** Bytes that are stored as they were loaded go to their place. A growing memory moves it, unless threads share it. */
   protected override placeOf({ offset, length }: Chunk): Uint8Array | undefined {
-    if (this.isPacked || this.interleaving !== undefined) return undefined;
-    // The first access allocates, which may replace the memory's view.
-    const { address } = this;
-    return this.#heap.isShared ? this.#heap.u8.subarray(address + offset, address + offset + length) : undefined;
+    if (this.isPacked || this.interleaving !== undefined || !this.#heap.isShared) return undefined;
+    return this.#memory.subarray(offset, offset + length);
   }
 
   protected override write(chunk: Uint8Array, offset: number): void {
@@ -79,16 +77,14 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
       const { k: columns } = matricesOf(spec);
       writePacked(floatsOf(chunk), offset / (4 * columns), spec, this.#panels);
     } else if (interleaving === undefined) {
-      // The first access allocates, which may replace the memory's view.
-      const { address } = this;
-      const { u8 } = this.#heap;
-      const isInPlace = chunk.buffer === u8.buffer && chunk.byteOffset === address + offset;
-      if (!isInPlace) u8.set(chunk, address + offset);
+      const memory = this.#memory;
+      const isInPlace = chunk.buffer === memory.buffer && chunk.byteOffset === memory.byteOffset + offset;
+      if (!isInPlace) memory.set(chunk, offset);
     } else {
       const { rows, k } = matricesOf(spec);
       const row = offset / this.#storedRowBytes;
       const group = Math.floor(row / rows) * groupedBytes(interleaving, rows, k) + (row % rows) * rowBytesOf(interleaving, k);
-      writeInterleaved(spec.dtype, interleaving, k, chunk, this.#heap.u8, this.address + group);
+      writeInterleaved(spec.dtype, interleaving, k, chunk, this.#memory.subarray(group));
     }
   }
 
@@ -99,11 +95,11 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     const { readInterleaved, readPacked } = await import("./readBack.ts");
     return interleaving === undefined
       ? readPacked(this.#panels, spec)
-      : readInterleaved(this.#heap.u8, this.address, matricesOf(spec), interleaving);
+      : readInterleaved(this.#memory, matricesOf(spec), interleaving);
   }
 
   protected override clear(): void {
-    this.#heap.u8.fill(0, this.address, this.address + this.bytes);
+    this.#memory.fill(0);
   }
 
   protected override free(): void {
@@ -132,7 +128,14 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
   }
 
   get #panels(): Float32Array {
-    return this.#heap.f32.subarray(this.address / 4, (this.address + this.bytes) / 4);
+    const { buffer, byteOffset, length } = this.#memory;
+    return new Float32Array(buffer, byteOffset, length / 4);
+  }
+
+  /** A view of the memory, until it grows. The address comes first: allocating may itself grow the memory, which replaces its views. */
+  get #memory(): Uint8Array {
+    const { address } = this;
+    return this.#heap.u8.subarray(address, address + this.bytes);
   }
 }
 

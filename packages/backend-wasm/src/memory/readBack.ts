@@ -9,15 +9,15 @@ import type { Matrices } from "./weightLayout.ts";
 
 /** Reads weights back from the layouts that kernels read. Loaded when one is saved. */
 
-/** Reads the rows of interleaved matrices at `address`. */
-export function readInterleaved(u8: Uint8Array, address: number, { count, rows, k }: Matrices, form: FormatName): Uint8Array {
+/** Reads the rows of interleaved matrices. */
+export function readInterleaved(stored: Uint8Array, { count, rows, k }: Matrices, form: FormatName): Uint8Array {
   const rowBytes = rowBytesOf(form, k);
   const saved = new Uint8Array(count * rows * rowBytes);
   for (let matrix = 0; matrix < count; matrix++) {
     for (let row = 0; row < rows; row++) {
-      const first = address + matrix * groupedBytes(form, rows, k) + Math.floor(row / groupRows) * groupRows * rowBytes;
+      const first = matrix * groupedBytes(form, rows, k) + Math.floor(row / groupRows) * groupRows * rowBytes;
       const to = (matrix * rows + row) * rowBytes;
-      extractRow(form, u8.subarray(first, first + groupRows * rowBytes), row % groupRows, saved.subarray(to, to + rowBytes));
+      extractRow(form, stored.subarray(first, first + groupRows * rowBytes), row % groupRows, saved.subarray(to, to + rowBytes));
     }
   }
   return saved;

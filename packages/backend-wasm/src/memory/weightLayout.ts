@@ -47,12 +47,12 @@ export function matrixBytes(spec: ConcreteSpec): number {
   return form === undefined ? byteLength(spec) : interleavedBytes(spec, form);
 }
 
-/** Interleaves up to eight rows, or whole groups, of `k` elements of `dtype` to an address. */
-export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, u8: Uint8Array, address: number): void {
+/** Interleaves up to eight rows, or whole groups, of `k` elements of `dtype` to the start of a memory. */
+export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, to: Uint8Array): void {
   const rowBytes = rowBytesOf(form, k);
   const rows = toForm(dtype, form, bytes);
-  const to = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
-  interleaveRows(form, rowBytes, rows, u8.subarray(address, address + to));
+  const length = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
+  interleaveRows(form, rowBytes, rows, to.subarray(0, length));
 }
 
 /** Converts whole blocks of `dtype` to blocks of `form`, at an even offset. */
