@@ -276,7 +276,7 @@ class NativeDriver implements CudaDriver {
   }
 
   async #reached(mark: Mark, pollMicroseconds: number): Promise<void> {
-    for (let left = pollMicroseconds; left >= 0; left -= maxTurnMicroseconds) {
+    for (let left = pollMicroseconds; left > 0; left -= maxTurnMicroseconds) {
       // Callers that await one short run after the other must not keep timers and files from their turn.
       await new Promise<void>((resolve) => void setImmediate(resolve));
       if (this.#do((s) => s.reached(mark, Math.min(left, maxTurnMicroseconds)))) return;
