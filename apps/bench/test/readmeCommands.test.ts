@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -22,6 +22,18 @@ const skipped: Readonly<Record<string, string>> = {
   "centella gpu --watch": "repeats until it is stopped, and wants an NVIDIA device",
 };
 
+/** What the shell has in place of the commands. A server takes a free port and is told to end once it listens. */
+const functions = `
+git() { echo "+ a line"; }
+centella() {
+  if [ "$1" != serve ]; then "$NODE" "$CLI" "$@"; return; fi
+  "$NODE" "$CLI" "$@" --port 0 > "$HOME/served" &
+  while kill -0 $! && ! grep listening "$HOME/served"; do sleep 0.1; done
+  kill $!
+  wait $!
+}
+`;
+
 let folder: string;
 let hub: TestServer;
 
@@ -31,6 +43,9 @@ beforeAll(async () => {
   const at = (name: string): string => join(folder, name);
   const tiny = join(repositoryFolder, "packages/model-fable/models/fable-tiny-q8_0.gguf");
   copyFileSync(tiny, at("model.gguf"));
+  copyFileSync(tiny, at("a.gguf"));
+  mkdirSync(at("models"));
+  copyFileSync(tiny, at("models/b.gguf"));
   writeFileSync(at("text.txt"), readme);
   writeFileSync(at("prompt.txt"), "Tell me a story about a cat.");
   writeFileSync(at("schema.json"), '{"type":"boolean"}');
@@ -63,9 +78,10 @@ describe.skipIf(process.platform === "win32")("the commands of the CLI's README"
 
   // One after the other: later ones read what earlier ones wrote.
   test.each(lines.filter((line) => !Object.hasOwn(skipped, line)))("%s", async (line) => {
-    const script = `set -o pipefail; centella() { "$NODE" "$CLI" "$@"; }; git() { echo "+ a line"; }; ${line}`;
+    const script = `set -o pipefail; ${functions} ${line}`;
     const env = {
       ...process.env,
+      HOME: folder,
       NODE: process.execPath,
       CLI: join(repositoryFolder, "packages/cli/bin/centella.js"),
       HF_ENDPOINT: hub.url.href,
