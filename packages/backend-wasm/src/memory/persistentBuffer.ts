@@ -93,9 +93,7 @@ export class WasmPersistentBuffer extends PersistentBuffer implements Persistent
     const { spec } = this.persistent;
     if (!isPacked && interleaving === undefined) return readStored(this.#heap, spec, this.address);
     const { readInterleaved, readPacked } = await import("./readBack.ts");
-    return interleaving === undefined
-      ? readPacked(this.#panels, spec)
-      : readInterleaved(this.#memory, matricesOf(spec), interleaving);
+    return interleaving === undefined ? readPacked(this.#panels, spec) : readInterleaved(this.#memory, matricesOf(spec), interleaving);
   }
 
   protected override clear(): void {
