@@ -1,4 +1,4 @@
-"""Writes src/types/gridBitmaps.ts from the codebooks of llama.cpp's Python package `gguf` (module gguf.quants).
+"""Writes src/types/codebook/gridBitmaps.ts from the codebooks of llama.cpp's Python package `gguf` (module gguf.quants).
 
 Every codebook of ggml lists its points in ascending order of their digits, the first value of a point being the lowest digit, so the
 set of its points says everything: one bit for each of the base^dimensions points that there could be.
@@ -12,7 +12,7 @@ import pathlib
 import gguf.quants
 import numpy as np
 
-OUT = pathlib.Path(__file__).parent.parent / "src/types/gridBitmaps.ts"
+OUT = pathlib.Path(__file__).parent.parent / "src/types/codebook/gridBitmaps.ts"
 GRIDS = {"iq1": "IQ1_S", "iq2Xxs": "IQ2_XXS", "iq2Xs": "IQ2_XS", "iq2S": "IQ2_S", "iq3Xxs": "IQ3_XXS", "iq3S": "IQ3_S"}
 
 

@@ -13,7 +13,7 @@ export { type ActivationType, quantizeRow } from "./quantize/quantizeRow.ts";
 export type { Rounding } from "./quantize/rounding.ts";
 export { bfloatRowToFloat, floatRowToBfloat, floatRowToHalf, halfRowToFloat } from "./quantize/rows.ts";
 export { toSteps } from "./quantize/steps.ts";
-export { codebook } from "./types/codebookTypes.ts";
+export { codebook } from "./types/codebook/codebookTypes.ts";
 export {
   type BlockType,
   blockLayout,

@@ -1,4 +1,4 @@
-import { doubledE2m1, iq4Levels } from "../types/codebooks.ts";
+import { doubledE2m1, iq4Levels } from "../types/levels.ts";
 import type { BlockType } from "../types/types.ts";
 
 /** Bits of a number in a block: `bits` of them from bit `shift` of byte `at`. Pieces of one number are listed from its low bits up. */

@@ -1,7 +1,7 @@
 import { byteArray, check } from "../checks.ts";
 import { QuantError } from "../errors.ts";
-import { type CodebookType, codebookBlock, codeReader } from "../types/codebook.ts";
-import { codebookTypes, isCodebookName } from "../types/codebookTypes.ts";
+import { type CodebookType, codebookBlock, codeReader } from "../types/codebook/codebook.ts";
+import { codebookTypes, isCodebookName } from "../types/codebook/codebookTypes.ts";
 import { tq1ToTq2 } from "../types/tq1_0.ts";
 import { type BlockType, blockLayout, type TypeLayout } from "../types/types.ts";
 import { each, nibbles, type PlaneLayout, piece, planeLayouts } from "./layouts.ts";

@@ -1,5 +1,5 @@
 import { importanceWeights, largestValue, squares } from "../floats/float32.ts";
-import { iq4Levels } from "../types/codebooks.ts";
+import { iq4Levels } from "../types/levels.ts";
 import { tiny } from "./symmetricScale.ts";
 
 const levels = Float64Array.from(iq4Levels);

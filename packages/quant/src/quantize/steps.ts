@@ -3,8 +3,8 @@ import { QuantError } from "../errors.ts";
 import { bytes as bytesFrom, type PlaneLayout, planeLayouts } from "../planes/layouts.ts";
 import { recode, recodedForm } from "../planes/recode.ts";
 import { levelReader, scaleReader, splitBlocks } from "../planes/split.ts";
-import { type CodebookType, codebookBlock, codeReader, scaleOf } from "../types/codebook.ts";
-import { codebookTypes, isCodebookName } from "../types/codebookTypes.ts";
+import { type CodebookType, codebookBlock, codeReader, scaleOf } from "../types/codebook/codebook.ts";
+import { codebookTypes, isCodebookName } from "../types/codebook/codebookTypes.ts";
 import { type BlockType, blockLayout, rowBytes } from "../types/types.ts";
 
 /** Weights of a step. */

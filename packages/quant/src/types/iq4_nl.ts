@@ -1,7 +1,7 @@
 import { f32, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, setHalfAt } from "../floats/half.ts";
 import { levelScale, packLevels } from "../quantize/levelScale.ts";
-import { iq4Levels, writeLevels } from "./codebooks.ts";
+import { iq4Levels, writeLevels } from "./levels.ts";
 
 /**
  * iq4_nl, 32 weights in 18 bytes: `d` f16 | `qs` 16 bytes, nibbles as in q4_0, each an index of 16 uneven levels:

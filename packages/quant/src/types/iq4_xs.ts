@@ -2,7 +2,7 @@ import { clamp, f32, largestValue, sumOfSquares } from "../floats/float32.ts";
 import { halfAt, halfWordAt, setHalfAt } from "../floats/half.ts";
 import { levelScale, packLevels } from "../quantize/levelScale.ts";
 import { nearestInt } from "../quantize/rounding.ts";
-import { iq4Levels, writeLevels } from "./codebooks.ts";
+import { iq4Levels, writeLevels } from "./levels.ts";
 
 /**
  * iq4_xs, 256 weights in 136 bytes: `d` f16 | `scalesHigh` u16 | `scalesLow` 4 bytes | `qs` 128 bytes. Each 32 weights have 16 bytes of

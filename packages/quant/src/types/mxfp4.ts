@@ -1,4 +1,4 @@
-import { doubledE2m1, writeLevels } from "./codebooks.ts";
+import { doubledE2m1, writeLevels } from "./levels.ts";
 
 /**
  * mxfp4, 32 weights in 17 bytes: `e` 1 byte | `qs` 16 bytes, nibbles as in q4_0, each a 4-bit float E2M1. The scale is the power of two

@@ -1,4 +1,4 @@
-import { doubledE2m1, writeLevels } from "./codebooks.ts";
+import { doubledE2m1, writeLevels } from "./levels.ts";
 
 /**
  * nvfp4, 64 weights in 36 bytes: `d` 4 bytes | `qs` 32 bytes. Each 16 weights have a scale, an unsigned 8-bit float E4M3, and 8 bytes of

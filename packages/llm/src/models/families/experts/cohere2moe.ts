@@ -1,0 +1,38 @@
+import { embed, logits, outputNorm } from "../../blocks/ends.ts";
+import { layersOf } from "../../blocks/layer.ts";
+import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
+import { readRope } from "../../blocks/rope.ts";
+import { readWindow } from "../../blocks/window.ts";
+import { readConfig } from "../../config.ts";
+import type { Family } from "../../family.ts";
+
+/** Command A with experts: as Command R7B, but the first layers are dense and have positions, and a shared expert counts half. */
+export const family: Family = async (file) => {
+  const norm = file.number("attention.layer_norm_rms_epsilon") === undefined ? "layer" : "rms";
+  const scale = file.requiredPositive("logit_scale");
+  const config = readConfig(file, { norm });
+  const rope = readRope(file, "norm", config);
+  const windows = readWindow(file, { period: 4, isFirst: true });
+  const denseLayers = file.number("leading_dense_block_count") ?? 0;
+  const feedForward = await openFeedForward(file, {
+    feedForward: { scales: true },
+    experts: { ...storedExperts(file), gating: "sigmoid" },
+  });
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const window = windows.at(layer.index);
+        const input = layer.norm("attn_norm", x);
+        const heads = layer.rope(layer.qkv(input), window > 0 || layer.index < denseLayers ? rope : undefined);
+        const attended = layer.attention(heads, { window });
+        const isHalved = layer.weights.has("ffn_up_shexp.weight");
+        const fed = m.scale(feedForward(layer, layer.pick(input)), isHalved ? 1 / 2 : 1);
+        x = program.add(program.add(layer.pick(x), fed), attended);
+      }
+      return logits(m, outputNorm(m, x), { scale });
+    },
+  };
+};

@@ -1,0 +1,52 @@
+import type { Activation, GatedActivation } from "../../blocks/activation.ts";
+import { embed, logits, outputNorm } from "../../blocks/ends.ts";
+import { layersOf } from "../../blocks/layer.ts";
+import { readLayerHeads, readLayerNumbers } from "../../blocks/layerSizes.ts";
+import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
+import { readRope, unscaled } from "../../blocks/rope.ts";
+import { readWindow } from "../../blocks/window.ts";
+import { readConfig } from "../../config.ts";
+import type { Family } from "../../family.ts";
+
+/** Step 3.5: gated heads, more of them in layers with a window, half of the rotated elements in the others, and bounded activations. */
+export const family: Family = async (file) => {
+  const headsOf = readLayerHeads(file);
+  const config = readConfig(file, { headsOf });
+  const plainRope = readRope(file, "neox", config);
+  const globalRope = { ...plainRope, dims: plainRope.dims / 2 };
+  const base = file.positive("rope.freq_base_swa") ?? 10_000;
+  const localRope = { ...unscaled(plainRope), base, dims: file.size("rope.dimension_count_swa") ?? plainRope.dims };
+  const windows = readWindow(file, { period: 0 });
+  const [bounds, sharedBounds] = [readLayerNumbers(file, "swiglu_clamp_exp"), readLayerNumbers(file, "swiglu_clamp_shexp")];
+  const feedForward = await openFeedForward(file, { experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
+  return {
+    config,
+    forward(m) {
+      const { program } = m;
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const { index, weights } = layer;
+        const window = windows.at(index);
+        const input = layer.norm("attn_norm", x);
+        const heads = layer.rope(layer.qkv(input, { norm: "headIfPresent" }), window > 0 ? localRope : globalRope);
+        const gate = weights.has("attn_gate.weight") ? layer.attentionGate(input, "head") : undefined;
+        const middle = program.add(layer.pick(x), layer.attention(heads, { window, ...(gate && { gate }) }));
+        const isMixed = weights.has("ffn_gate_inp.weight");
+        const sharedActivation = bounded(sharedBounds(index));
+        const activation = isMixed ? bounded(bounds(index)) : sharedActivation;
+        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation, sharedActivation }));
+      }
+      return logits(m, outputNorm(m, x));
+    },
+  };
+};
+
+/** `min(silu(gate), bound) · clip(up, ±bound)`; without a bound the usual product. */
+function bounded(bound: number): Activation {
+  if (bound <= 1e-6) return "silu";
+  const activation: GatedActivation = ({ program }, gate, up) => {
+    const upper = program.constant(Float32Array.of(bound), "f32", [1]);
+    return program.mul(program.minimum(program.silu(gate), upper), program.clip(up, { min: -bound, max: bound }));
+  };
+  return activation;
+}

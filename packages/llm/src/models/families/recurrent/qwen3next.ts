@@ -1,0 +1,39 @@
+import type { Value } from "@centella/core";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ModelDescription } from "../../../model/modelBuilder.ts";
+import { deltaNetBlock, type KeySharing, readDeltaNet, withDeltaNets } from "../../blocks/deltaNet.ts";
+import { embed, logits, outputNorm } from "../../blocks/ends.ts";
+import { gatedQueries } from "../../blocks/gatedQueries.ts";
+import { type Layer, layersOf } from "../../blocks/layer.ts";
+import { openFeedForward } from "../../blocks/openFeedForward.ts";
+import { readRope } from "../../blocks/rope.ts";
+import { readConfig } from "../../config.ts";
+import type { Family } from "../../family.ts";
+
+/** Qwen 3 Next. */
+export const family: Family = (file) => qwenNext(file, "neighbours");
+
+/** Qwen's models of gated delta nets, with attention in every fourth layer, whose heads have gates, and feed-forward parts of experts or none. */
+export async function qwenNext(file: MetadataReader, sharing: KeySharing): Promise<ModelDescription> {
+  const sizes = readDeltaNet(file);
+  const config = withDeltaNets(file, readConfig(file), sizes);
+  const rope = readRope(file, "neox", config);
+  const feedForward = await openFeedForward(file, { experts: { normalize: true, shared: "gated" } });
+  const attend = (layer: Layer, input: Value): Value => {
+    const { heads, gate } = gatedQueries(layer, input);
+    return layer.attention(layer.rope(heads, rope), { gate });
+  };
+  return {
+    config,
+    forward(m) {
+      let x = embed(m);
+      for (const layer of layersOf(m)) {
+        const input = layer.norm("attn_norm", x);
+        const mixed = config.hasCache(layer.index) ? attend(layer, input) : deltaNetBlock(layer, input, sizes, sharing);
+        const middle = m.program.add(layer.pick(x), mixed);
+        x = m.program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
+      }
+      return logits(m, outputNorm(m, x));
+    },
+  };
+}
