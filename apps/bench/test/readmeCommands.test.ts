@@ -27,8 +27,9 @@ const functions = `
 git() { echo "+ a line"; }
 centella() {
   if [ "$1" != serve ]; then "$NODE" "$CLI" "$@"; return; fi
+  rm -f "$HOME/served"
   "$NODE" "$CLI" "$@" --port 0 > "$HOME/served" &
-  while kill -0 $! && ! grep listening "$HOME/served"; do sleep 0.1; done
+  while kill -0 $! && ! grep -s listening "$HOME/served"; do sleep 0.1; done
   kill $!
   wait $!
 }
