@@ -2,6 +2,7 @@ import { type Backend, DeviceLostError, DisposedError, OutOfMemoryError, type Pl
 import type { Sequence } from "../cache/sequence.ts";
 import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
 import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
+import { countRecoveries, recoverDevices } from "./deviceRecovery.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
 import { countRows, type FeedOptions, type FeedRequest, Request, type TokenChoice } from "./request.ts";
@@ -124,7 +125,7 @@ export class Scheduler {
 
   /** Number of times that a lost device was opened again. The cache from before is gone. */
   get recoveries(): number {
-    return this.#backends.reduce((sum, { recoveries = 0 }) => sum + recoveries, 0);
+    return countRecoveries(this.#backends);
   }
 
   /**
@@ -168,23 +169,13 @@ export class Scheduler {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof DeviceLostError) || !(await this.#recover(error))) throw error;
+      if (!(error instanceof DeviceLostError) || !(await recoverDevices(this.#backends, error))) throw error;
     }
     sequence.checkCache();
     sequence.restart(sequence.ids.slice(0, length));
     await this.unpark(sequence, signal);
     if (isDraft) sequence.beginDraft();
     return work();
-  }
-
-  /** Opens lost devices again. False if there is none that can be. @throws `loss` if one cannot be opened, with the cause */
-  async #recover(loss: DeviceLostError): Promise<boolean> {
-    try {
-      const recovered = await Promise.all(this.#backends.map((backend) => backend.recover?.()));
-      return recovered.some((each) => each !== undefined);
-    } catch (cause) {
-      throw Object.assign(loss, { cause });
-    }
   }
 
   #add(feed: FeedRequest): Promise<void> {
