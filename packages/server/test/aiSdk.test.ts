@@ -1,32 +1,20 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { embed, generateText, jsonSchema, Output, streamText, tool } from "ai";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
 import { fetchFrom, TestModel } from "./serving.ts";
 
 const prompt = "Tell me a story about a fox.";
 const messages = [{ role: "user", content: prompt }];
 
-let served: TestModel;
-let handler: Handler;
-let provider: ReturnType<typeof createOpenAICompatible>;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler();
-  const fetch = fetchFrom(handler);
-  provider = createOpenAICompatible({
-    name: "centella",
-    baseURL: "http://localhost/v1",
-    fetch,
-    includeUsage: true,
-    supportsStructuredOutputs: true,
-  });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
+const served = await TestModel.forFile();
+const handler = served.handler();
+const fetch = fetchFrom(handler);
+const provider = createOpenAICompatible({
+  name: "centella",
+  baseURL: "http://localhost/v1",
+  fetch,
+  includeUsage: true,
+  supportsStructuredOutputs: true,
 });
 
 test("texts, whole and streamed, with their usage", async () => {

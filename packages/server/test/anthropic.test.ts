@@ -1,6 +1,5 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
 import { fetchFrom, post, TestModel } from "./serving.ts";
 
 const messages = [{ role: "user" as const, content: "Tell me a story about a fox." }];
@@ -16,20 +15,9 @@ const feed = {
   },
 };
 
-let served: TestModel;
-let handler: Handler;
-let client: Anthropic;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler({ keys: [{ key: "secret" }] });
-  client = new Anthropic({ apiKey: "secret", baseURL: "http://localhost", fetch: fetchFrom(handler), maxRetries: 0 });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
+const handler = served.handler({ keys: [{ key: "secret" }] });
+const client = new Anthropic({ apiKey: "secret", baseURL: "http://localhost", fetch: fetchFrom(handler), maxRetries: 0 });
 
 test("messages have the engine's text and counts", async () => {
   const own = await served.model

@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
 import { eventsOf, post, TestModel } from "./serving.ts";
 
 const messages = [{ role: "user", content: "Hello" }];
 const chat = "/v1/chat/completions";
 
-let served: TestModel;
-let handler: Handler;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler({ maxBody: 200_000 });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
+const handler = served.handler({ maxBody: 200_000 });
 
 const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://a/b.png" } }] }];
 const schemaWith = (schema: object): object => ({ type: "json_schema", json_schema: { name: "a", schema } });

@@ -1,21 +1,11 @@
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { createHandler, type Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
+import { createHandler } from "../src/index.ts";
 import { version } from "../src/version.ts";
 import { eventsOf, get, post, TestModel } from "./serving.ts";
 
-let served: TestModel;
-let handler: Handler;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler();
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
+const handler = served.handler();
 
 async function answerTo(path: string, body?: object): Promise<unknown> {
   return (await (body === undefined ? get(handler, path) : post(handler, path, body))).json();

@@ -1,21 +1,13 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Model } from "@centella/llm";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createHandler, type LoadContext, type ModelEvent, type ModelLoader } from "../src/index.ts";
 import { get, post, TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
 const hello = { messages: [{ role: "user", content: "Hello" }], max_tokens: 1 };
 
-let served: TestModel;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-});
-
-afterAll(async () => {
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
 
 /** The model, as one that its handler loads. `disposals` counts how often it was disposed of. */
 function disposable(): { readonly model: Model; readonly disposals: () => number } {

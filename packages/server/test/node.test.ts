@@ -5,9 +5,9 @@ import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import type { Handler, ServerEvent } from "../src/index.ts";
-import { type Listener, prometheusMetrics, serve } from "../src/node/node.ts";
+import { afterAll, expect, test, vi } from "vitest";
+import type { ServerEvent } from "../src/index.ts";
+import { prometheusMetrics, serve } from "../src/node/node.ts";
 import { TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
@@ -15,22 +15,13 @@ const messages = [{ role: "user" as const, content: "Tell me a story about a fox
 /** A text that takes longer than a test. */
 const endless = { messages, max_tokens: 490, ignore_eos: true };
 
-let served: TestModel;
-let handler: Handler;
-let listener: Listener;
 const events: ServerEvent[] = [];
+const served = await TestModel.forFile({ sequences: 2 });
+const handler = served.handler({ metrics: prometheusMetrics({ names: ["centella", "vllm", "llamacpp"] }) });
+handler.events.subscribe((event) => events.push(event));
+const listener = await serve(handler, { port: 0, headersTimeoutMs: 200, bodyTimeoutMs: 400 });
 
-beforeAll(async () => {
-  served = await TestModel.load({ sequences: 2 });
-  handler = served.handler({ metrics: prometheusMetrics({ names: ["centella", "vllm", "llamacpp"] }) });
-  handler.events.subscribe((event) => events.push(event));
-  listener = await serve(handler, { port: 0, headersTimeoutMs: 200, bodyTimeoutMs: 400 });
-});
-
-afterAll(async () => {
-  await listener.close();
-  await served[Symbol.asyncDispose]();
-});
+afterAll(() => listener.close());
 
 /** Connects and sends bytes. */
 async function send(text: string): Promise<{ readonly socket: Socket; readonly received: () => string }> {

@@ -1,6 +1,5 @@
 import { Ollama } from "ollama";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
 import { version } from "../src/version.ts";
 import { fetchFrom, post, TestModel } from "./serving.ts";
 
@@ -21,20 +20,9 @@ const feed = {
   },
 };
 
-let served: TestModel;
-let handler: Handler;
-let client: Ollama;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler();
-  client = new Ollama({ host: "http://localhost", fetch: fetchFrom(handler) });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
+const handler = served.handler();
+const client = new Ollama({ host: "http://localhost", fetch: fetchFrom(handler) });
 
 test("chats have the engine's text and counts, whole and in lines", async () => {
   const own = await served.model.createSession().complete(messages, { maxTokens: 12, temperature: 0 });

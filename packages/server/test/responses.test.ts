@@ -1,8 +1,8 @@
 import OpenAI from "openai";
 import { zodTextFormat } from "openai/helpers/zod";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { createHandler, type Handler } from "../src/index.ts";
+import { createHandler } from "../src/index.ts";
 import { eventsOf, fetchFrom, post, TestModel } from "./serving.ts";
 
 const input = "Tell me a story about a fox.";
@@ -16,20 +16,9 @@ const feed = {
   parameters: { type: "object", properties: { animal: { enum: ["fox", "owl"] } }, required: ["animal"], additionalProperties: false },
 };
 
-let served: TestModel;
-let handler: Handler;
-let client: OpenAI;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler();
-  client = new OpenAI({ apiKey: "none", baseURL: "http://localhost/v1", fetch: fetchFrom(handler), maxRetries: 0 });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
-});
+const served = await TestModel.forFile();
+const handler = served.handler();
+const client = new OpenAI({ apiKey: "none", baseURL: "http://localhost/v1", fetch: fetchFrom(handler), maxRetries: 0 });
 
 test("responses have the engine's text and counts", async () => {
   const own = await served.model

@@ -1,24 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Handler } from "../src/index.ts";
+import { expect, test } from "vitest";
 import { get, post, TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
 const hello = { messages: [{ role: "user", content: "Hello" }], max_tokens: 2 };
 
-let served: TestModel;
-let handler: Handler;
-
-beforeAll(async () => {
-  served = await TestModel.load();
-  handler = served.handler({
-    keys: [{ key: "first-secret" }, { key: "second-secret", name: "small", maxTokens: 3, maxContext: 60, maxRequests: 1 }],
-    corsOrigins: ["https://app.example"],
-  });
-});
-
-afterAll(async () => {
-  await handler.close();
-  await served[Symbol.asyncDispose]();
+const served = await TestModel.forFile();
+const handler = served.handler({
+  keys: [{ key: "first-secret" }, { key: "second-secret", name: "small", maxTokens: 3, maxContext: 60, maxRequests: 1 }],
+  corsOrigins: ["https://app.example"],
 });
 
 test.each([

@@ -2,19 +2,28 @@ import { fileURLToPath } from "node:url";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { type LoadModelOptions, loadModel, type Model } from "@centella/llm";
+import { afterAll } from "vitest";
 import { createHandler, type Handler, type HandlerOptions } from "../src/index.ts";
 
 /** The embedded model with two million parameters. */
 export const tiny: string = fileURLToPath(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
 
-/** A loaded model, for the tests of a file. */
+/** A loaded model, and handlers that serve it. */
 export class TestModel implements AsyncDisposable {
   readonly runtime: Runtime;
   readonly model: Model;
+  readonly #handlers: Handler[] = [];
 
   private constructor(runtime: Runtime, model: Model) {
     this.runtime = runtime;
     this.model = model;
+  }
+
+  /** Loads the model for all tests of a file, and closes it after them. */
+  static async forFile(options: Omit<LoadModelOptions, "runtime"> = {}): Promise<TestModel> {
+    const served = await TestModel.load(options);
+    afterAll(() => served[Symbol.asyncDispose]());
+    return served;
   }
 
   static async load(options: Omit<LoadModelOptions, "runtime"> = {}): Promise<TestModel> {
@@ -24,10 +33,14 @@ export class TestModel implements AsyncDisposable {
 
   /** A handler that serves the model as `fable`. */
   handler(options: Omit<HandlerOptions, "models"> = {}): Handler {
-    return createHandler({ models: { fable: this.model }, ...options });
+    const handler = createHandler({ models: { fable: this.model }, ...options });
+    this.#handlers.push(handler);
+    return handler;
   }
 
+  /** Closes the handlers that are open, and frees the model. */
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const handler of this.#handlers) await handler.close();
     await this.model.dispose();
     await this.runtime.dispose();
   }
