@@ -358,3 +358,13 @@ MIX = ["ffn_gate_inp.weight", "exp_probs_b.bias", *[f"ffn_{name}_{kind}.weight" 
 CASES += [
     Case("step35", "step35", {**LISTED, **EXPERTS, **WINDOW, "rope.dimension_count": 8, "rope.freq_base_swa": 500.0, "expert_shared_feed_forward_length": 20, "expert_weights_norm": True, "swiglu_clamp_exp": [0.0, 0.4, 0.0], "swiglu_clamp_shexp": [0.3, 0.0, 0.5]}, ["attn_gate.weight", "attn_q_norm.weight", "attn_k_norm.weight", *[f"/blk.0.ffn_{name}.weight" for name in ("gate", "up", "down")], *[f"/blk.{i}.{name}" for i in (1, 2) for name in MIX]], heads=[8, 4, 8], kv_heads=[4, 2, 2], layers=3),
 ]
+MISTRAL4 = {**named["deepseek2"].extra, "expert_gating_func": 1, "rope.freq_base": 500.0}
+CASES += [
+    Case("mistral4", "mistral4", {**MISTRAL4, **TEMPERATURE, "rope.scaling.original_context_length": 16, "leading_dense_block_count": 0}, kv_heads=1, layers=3),
+    Case("maple", "maple", {**LISTED, **EXPERTS, **WINDOW, "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0, "swiglu_clamp_exp": [0.3, 0.0, 0.5]}, layers=3),
+    Case("grovemoe", "grovemoe", {**EXPERTS, "expert_chunk_feed_forward_length": 16, "expert_group_scale": 0.3, "experts_per_group": 2}),
+    Case("nanbeige", "nanbeige", {"num_loops": 3, "rope.freq_base": 500.0}),
+    Case("nanbeige-skip", "nanbeige", {"num_loops": 2, "skip_loop_final_norm": True}),
+    Case("hrm_text", "hrm_text", {"hrm.layers_per_stack": 2, "hrm.h_cycles": 2, "hrm.l_cycles": 3, "embedding_scale": 2.0}, layers=16),
+    Case("llama4", "llama4", {**EXPERTS, "interleave_moe_layer_step": 2}, layers=4),
+]

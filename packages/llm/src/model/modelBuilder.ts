@@ -44,6 +44,8 @@ export interface AttendOptions {
   readonly softcap?: number;
   /** Tokens that a query sees. */
   readonly window?: number;
+  /** Tokens of the chunks that a text is divided into, a multiple of {@link blockTokens}: a query sees its own chunk. */
+  readonly chunk?: number;
   /** Bias that grows with distance, of the first head; see the op. */
   readonly alibi?: number;
   readonly causal?: boolean;
@@ -166,12 +168,31 @@ export class ModelBuilder {
   }
 
   /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */
-  attendTo(layer: number, q: Value, options: AttendOptions & { readonly scale: number }): Value {
+  attendTo(layer: number, q: Value, { chunk = 0, ...options }: AttendOptions & { readonly scale: number }): Value {
     const { program, positions } = this;
     const cache = declared(this.#written, layer);
     const activations = this.activations === "half" ? "half" : "f32";
     const params = { ...options, blockSize: blockTokens, activations } as const;
-    return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
+    if (chunk === 0 || chunk >= this.contextLength)
+      return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
+    return this.#chunks(chunk)
+      .map((own) => program.attention(q, cache, own.positions, this.#sequences, own.blockTable, own.lengths, params))
+      .reduce((sum, y) => program.add(sum, y));
+  }
+
+  /** The chunks of all sequences, as texts of their own. Tokens of other chunks have the position -1 there, which sees nothing. */
+  #chunks(chunk: number): readonly { readonly positions: Value; readonly blockTable: Value; readonly lengths: Value }[] {
+    const { program, contextLength } = this;
+    return Array.from({ length: Math.ceil(contextLength / chunk) }, (_, index) => {
+      const start = index * chunk;
+      const length = Math.min(chunk, blocksOf(contextLength) * blockTokens - start);
+      const own = Int32Array.from({ length: contextLength }, (_, at) => (at >= start && at < start + length ? at - start : -1));
+      return {
+        positions: program.gather(program.constant(own, "i32", [contextLength]), this.positions, { axis: 0 }),
+        blockTable: program.slice(this.#blockTable, { axis: 1, start: start / blockTokens, end: (start + length) / blockTokens }),
+        lengths: program.expand(program.constant(Int32Array.of(length), "i32", [1]), { shape: this.#lengths.spec.shape }),
+      };
+    });
   }
 
   /** Keeps the tokens `[nOut]` that follow the output rows on the device, for the next run. */

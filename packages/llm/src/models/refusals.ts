@@ -1,6 +1,5 @@
 const hyperConnections = "connections of several states between layers are not computed";
 const indexer = "attention to the keys that an indexer chooses is not computed";
-const looped = "layers that run several times are not computed";
 const bothSides = "windows and biases to both sides of a token are not computed";
 const diffusion = "it fills in text in any order, which has a decoding loop of its own";
 const drafts = "it guesses tokens for another model, and generates no text by itself";
@@ -25,20 +24,14 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     "glm-dsa": indexer,
     gptj: "llama.cpp itself has no code for it",
     graniteswitch: "a layer that chooses adapters is not computed",
-    grovemoe: "groups of experts that share a small one are not computed",
-    hrm_text: looped,
     hy_v4: hyperConnections,
     "jina-bert-v2": bothSides,
     "kimi-k3": hyperConnections,
     llada: diffusion,
     "llada-moe": diffusion,
-    llama4: "attention within chunks of the text is not computed",
-    maple: "its bounds of activations are not computed",
     "minimax-01": "lightning attention is not computed",
     "minimax-m3": indexer,
-    mistral4: "its rope differs from DeepSeek's, whose form it has",
     "modern-bert": bothSides,
-    nanbeige: looped,
     plamo2: "its form of state spaces is not computed",
     pockettts: noText,
     qwen3tts: noText,

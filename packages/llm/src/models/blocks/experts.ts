@@ -18,6 +18,8 @@ export interface ExpertsOptions {
   readonly scale?: number | undefined;
   /** An expert that is always chosen, either unweighted or weighted by the sigmoid of a gate of its own. */
   readonly shared?: "plain" | "gated" | undefined;
+  /** What the weights multiply: the experts' outputs, or their inputs. Default "outputs". */
+  readonly weighted?: "inputs" | "outputs";
 }
 
 /** Mixture of experts of a model; see the ops `moeRoute` and `moeWeights`. */
@@ -30,6 +32,7 @@ export interface ExpertsConfig {
   readonly normalize: boolean;
   readonly scale: number;
   readonly shared: "plain" | "gated" | undefined;
+  readonly weighted: "inputs" | "outputs";
 }
 
 /** Values of `expert_gating_func`, by number. */
@@ -41,7 +44,7 @@ const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", 
  */
 export function readExperts(
   file: MetadataReader,
-  { gating = "softmax", normalize = false, scale = 1, shared }: ExpertsOptions,
+  { gating = "softmax", normalize = false, scale = 1, shared, weighted = "outputs" }: ExpertsOptions,
 ): ExpertsConfig | undefined {
   const count = file.size("expert_count");
   if (count === undefined) return undefined;
@@ -59,54 +62,73 @@ export function readExperts(
     );
   const groups = file.size("expert_group_count") ?? 1;
   const topKGroups = file.size("expert_group_used_count") ?? 1;
-  return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared };
+  return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared, weighted };
 }
 
 export interface ExpertsCall extends FeedForwardOptions {
   /** What the choice of experts depends on, `[n, d]`. Default: `x`. */
   readonly routed?: Value | undefined;
+  /** End of the names of the experts' tensors. Default "exps". */
+  readonly tensors?: "exps" | "chexps";
 }
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
 export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: ExpertsCall = {}): Value {
-  const { program } = layer.model;
-  const { ids, factors } = route(layer, options.routed ?? x, config); // [n, k]
-  const inner = expertActivations(layer, x, ids, config, options); // [n, k, f]
-  const outputs = expertLinear(layer, "ffn_down_exps", inner, ids, layer.model.config.embeddingLength, config, options); // [n, k, d]
-  const weighted = program.mul(outputs, program.reshape(factors, { shape: [rowsOf(x), config.used, 1] }));
-  const routed = program.sum(weighted, { axis: 1 }); // [n, d]
-  return config.shared === undefined ? routed : program.add(routed, sharedExpert(layer, x, config.shared, options));
+  const chosen = route(layer, routerLogits(layer, options.routed ?? x, config), config);
+  const routed = mixture(layer, x, chosen, config, options);
+  return config.shared === undefined ? routed : layer.model.program.add(routed, sharedExpert(layer, x, config.shared, options));
 }
 
-/** Chooses experts for each token: their ids and factors, both `[n, k]`. */
-function route(layer: Layer, x: Value, config: ExpertsConfig): { readonly ids: Value; readonly factors: Value } {
+/** The experts of each token and their factors, both `[n, k]`. */
+export interface ChosenExperts {
+  readonly ids: Value;
+  readonly factors: Value;
+}
+
+/** What the choice of experts depends on: `x [n, d] -> [n, E]`. */
+export function routerLogits(layer: Layer, x: Value, { count }: ExpertsConfig): Value {
   const { model, weights } = layer;
-  const { program } = model;
-  const { count, used, gating, groups, topKGroups, normalize, scale } = config;
   const router = model.linear(x, weights.matrix("ffn_gate_inp.weight", [count, model.config.embeddingLength]));
-  const logits = layer.bias("ffn_gate_inp", router, { rows: count }); // [n, E]
+  return layer.bias("ffn_gate_inp", router, { rows: count });
+}
+
+/** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts. */
+export function mixture(layer: Layer, x: Value, { ids, factors }: ChosenExperts, config: ExpertsConfig, options: ExpertsCall = {}): Value {
+  const { program, config: model } = layer.model;
+  const { tensors = "exps" } = options;
+  const weights = program.reshape(factors, { shape: [...ids.spec.shape, 1] });
+  const weighsInputs = config.weighted === "inputs";
+  const input = weighsInputs ? program.mul(program.reshape(x, { shape: [rowsOf(x), 1, model.embeddingLength] }), weights) : x;
+  const inner = expertActivations(layer, input, ids, config, options); // [n, k, f]
+  const outputs = expertLinear(layer, `ffn_down_${tensors}`, inner, ids, model.embeddingLength, config, options); // [n, k, d]
+  return program.sum(weighsInputs ? outputs : program.mul(outputs, weights), { axis: 1 });
+}
+
+/** Chooses experts for each token, by the router's `logits [n, E]`. */
+function route({ model: { program }, weights }: Layer, logits: Value, config: ExpertsConfig): ChosenExperts {
+  const { count, used, gating, groups, topKGroups, normalize, scale } = config;
   const bias = weights.optionalVector(weights.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias", count);
   const ids = program.moeRoute(logits, { k: used, gating, groups, topKGroups, ...(bias && { bias }) });
   return { ids, factors: program.moeWeights(logits, ids, { gating, normalize, scale }) };
 }
 
-/** `x [n, d] -> [n, k, f]`: the experts' gates and inputs of the last product, which are two tensors or one. */
-function expertActivations(layer: Layer, x: Value, ids: Value, config: ExpertsConfig, options: FeedForwardOptions): Value {
+/** `x [n, d]` or `[n, k, d] -> [n, k, f]`: the experts' gates and inputs of the last product, which are two tensors or one. */
+function expertActivations(layer: Layer, x: Value, ids: Value, config: ExpertsConfig, options: ExpertsCall): Value {
   const { model, weights } = layer;
   const { program } = model;
-  const { activation = "silu" } = options;
+  const { activation = "silu", tensors = "exps" } = options;
   const project = (name: string, rows: number): Value => expertLinear(layer, name, x, ids, rows, config, options);
   // Files name the width of experts by different keys, or not at all.
-  const fusedRows = weights.has("ffn_gate_up_exps.weight") ? weights.shape("ffn_gate_up_exps.weight")?.[1] : undefined;
+  const fusedRows = weights.has(`ffn_gate_up_${tensors}.weight`) ? weights.shape(`ffn_gate_up_${tensors}.weight`)?.[1] : undefined;
   if (fusedRows !== undefined) {
     const f = fusedRows / 2;
-    const both = project("ffn_gate_up_exps", fusedRows); // gates first
+    const both = project(`ffn_gate_up_${tensors}`, fusedRows); // gates first
     const part = (index: number): Value => program.slice(both, { axis: -1, start: index * f, end: (index + 1) * f });
     return activated(model, activation, part(0), part(1));
   }
-  const f = weights.shape("ffn_up_exps.weight")?.[1] ?? model.config.feedForwardLength;
-  const up = project("ffn_up_exps", f);
-  return activated(model, activation, weights.has("ffn_gate_exps.weight") ? project("ffn_gate_exps", f) : undefined, up);
+  const f = weights.shape(`ffn_up_${tensors}.weight`)?.[1] ?? model.config.feedForwardLength;
+  const up = project(`ffn_up_${tensors}`, f);
+  return activated(model, activation, weights.has(`ffn_gate_${tensors}.weight`) ? project(`ffn_gate_${tensors}`, f) : undefined, up);
 }
 
 /**

@@ -13,6 +13,8 @@ import { type RopeType, readRope } from "./rope.ts";
 export interface LatentTraits extends MixedFeedForward {
   /** Default "norm". */
   readonly ropeType?: RopeType;
+  /** Whether YaRN leaves the length of the rotated elements; see `RopeOptions`. Default true. */
+  readonly keepsLength?: boolean;
   /** Factors, 1 by default: of the embeddings, of what each part adds to its input, and of the logits. */
   readonly embeddingScale?: number;
   readonly residualScale?: number;
@@ -21,10 +23,10 @@ export interface LatentTraits extends MixedFeedForward {
 
 /** The model of a file with latent attention in every layer. */
 export async function latentTransformer(file: MetadataReader, traits: LatentTraits): Promise<ModelDescription> {
-  const { ropeType = "norm", embeddingScale, residualScale = 1, logitScale = 1 } = traits;
+  const { ropeType = "norm", keepsLength = true, embeddingScale, residualScale = 1, logitScale = 1 } = traits;
   const config = readConfig(file);
   const latent = readLatent(file);
-  const rope = readRope(file, ropeType, { keyLength: latent.ropeLength, isLatent: true });
+  const rope = readRope(file, ropeType, { keyLength: latent.ropeLength, isLatent: true, keepsLength });
   const scale = rope.scoreFactor ** 2 / Math.sqrt(latent.keyLength);
   const temperatureConfig = readAttentionTemperature(file, file.tokens("attention.temperature_length"));
   const feedForward = await openFeedForward(file, traits);

@@ -28,23 +28,23 @@ export interface LayerAttention extends AttendOptions {
   readonly norm?: string;
 }
 
-/** The layers of a model, one after the other. */
-export function* layersOf(model: ModelBuilder): Generator<Layer> {
+/** The layers of a model, one after the other. Layers with the same block of the file share its weights, but neither caches nor states. */
+export function* layersOf(model: ModelBuilder, blockOf: (layer: number) => number = (layer) => layer): Generator<Layer> {
   const { layers, nextnBlocks } = model.config;
   for (let index = 0; index < layers; index++) {
-    yield new Layer(model, index);
+    yield new Layer(model, index, blockOf(index));
     model.weights.failEarly();
   }
   for (let index = layers; index < layers + nextnBlocks; index++) model.weights.ignoreAll(`blk.${index}.`);
   ignoreRopeFactors(model);
 }
 
-/** Shared blocks of one layer, whose weights have names such as `blk.{index}.attn_q.weight`. */
+/** Shared blocks of one layer, whose weights have names such as `blk.{block}.attn_q.weight`. */
 export class Layer extends Section {
   readonly index: number;
 
-  constructor(model: ModelBuilder, index: number) {
-    super(model, index, `blk.${index}.`);
+  constructor(model: ModelBuilder, index: number, block: number) {
+    super(model, index, `blk.${block}.`);
     this.index = index;
     // Old files store the frequencies of rope, which the op computes.
     this.weights.ignore("attn_rot_embd.weight");

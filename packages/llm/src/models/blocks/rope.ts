@@ -38,10 +38,16 @@ export interface RopeOptions {
   readonly keyLength: number;
   /** Whether the keys are latent attention's, whose files state YaRN's magnitude in another way. */
   readonly isLatent?: boolean;
+  /** Whether YaRN's magnitude applies to the whole scores alone, where latent attention's file states it. Default true. */
+  readonly keepsLength?: boolean;
 }
 
 /** @throws {ModelError | UnsupportedError} for scaling that is not known or contradicts itself */
-export function readRope(file: MetadataReader, type: RopeType, { keyLength, isLatent = false }: RopeOptions): RopeConfig {
+export function readRope(
+  file: MetadataReader,
+  type: RopeType,
+  { keyLength, isLatent = false, keepsLength = true }: RopeOptions,
+): RopeConfig {
   const dims = file.size("rope.dimension_count") ?? keyLength;
   if (dims > keyLength || dims % 2 !== 0) {
     throw new ModelError(
@@ -58,7 +64,7 @@ export function readRope(file: MetadataReader, type: RopeType, { keyLength, isLa
     dims,
     originalContext,
     hasStoredFactors: true,
-    ...readScaling(file, { type: scaling, base, dims, originalContext }, isLatent),
+    ...readScaling(file, { type: scaling, base, dims, originalContext }, { isLatent, keepsLength }),
   };
 }
 
@@ -112,7 +118,7 @@ interface ScalingShape {
   readonly originalContext: number;
 }
 
-function readScaling(file: MetadataReader, shape: ScalingShape, isLatent: boolean): RopeScaling {
+function readScaling(file: MetadataReader, shape: ScalingShape, latent: LatentYarn): RopeScaling {
   const { type, base } = shape;
   // `rope.scale_linear` is the key's name in files from before August 2023.
   const factor = file.positive("rope.scaling.factor") ?? file.positive("rope.scale_linear") ?? 1;
@@ -120,29 +126,30 @@ function readScaling(file: MetadataReader, shape: ScalingShape, isLatent: boolea
   // Negative means "not set".
   const mix = file.number("rope.scaling.yarn_ext_factor") ?? -1;
   const extrapolation = mix >= 0 ? mix : type === "yarn" ? 1 : 0;
-  if (extrapolation !== 0) return readYarn(file, shape, { factor, attentionFactor, extrapolation, isLatent });
+  if (extrapolation !== 0) return readYarn(file, shape, { factor, attentionFactor, extrapolation, ...latent });
   const magnitude = (file.positive("rope.scaling.yarn_attn_factor") ?? 1) * attentionFactor;
   return { base, scale: type === "none" ? 1 : 1 / factor, factors: undefined, magnitude, scoreFactor: 1 };
 }
 
-interface YarnOptions {
+type LatentYarn = Required<Pick<RopeOptions, "isLatent" | "keepsLength">>;
+
+interface YarnOptions extends LatentYarn {
   readonly factor: number;
   readonly attentionFactor: number;
   /** Share of the unscaled frequencies, from 0 to 1. */
   readonly extrapolation: number;
-  readonly isLatent: boolean;
 }
 
 function readYarn(
   file: MetadataReader,
   shape: ScalingShape,
-  { factor, attentionFactor, extrapolation, isLatent }: YarnOptions,
+  { factor, attentionFactor, extrapolation, isLatent, keepsLength }: YarnOptions,
 ): RopeScaling {
   const magnitude = (multiplier: number): number => (factor <= 1 ? 1 : 1 + 0.1 * multiplier * Math.log(factor));
   const stored = file.positive("rope.scaling.yarn_log_multiplier") ?? 0;
   // Files with latent attention state a tenth of the multiplier, which applies to the whole scores.
   const logMultiplier = isLatent ? 10 * stored : stored;
-  const rotated = isLatent && logMultiplier !== 0 ? 1 : magnitude(1) / magnitude(logMultiplier);
+  const rotated = isLatent && keepsLength && logMultiplier !== 0 ? 1 : magnitude(1) / magnitude(logMultiplier);
   const beta = {
     fast: file.positive("rope.scaling.yarn_beta_fast") ?? 32,
     slow: file.positive("rope.scaling.yarn_beta_slow") ?? 1,
