@@ -1,7 +1,7 @@
 /** A stream such as `process.stdout`, read by a person or a program. */
 export interface OutputStream {
   readonly isTTY?: boolean;
-  write(text: string): unknown;
+  write(text: string, onWritten?: (error?: Error | null) => void): unknown;
 }
 
 /** Amount of output of a command, apart from its result. */
@@ -32,6 +32,14 @@ export class Output {
   write(text: string): void {
     this.clearStatus();
     this.#stdout.write(this.#stdout.isTTY === true ? terminalText(text) : text);
+  }
+
+  /** Writes a piece of the result and waits until the reader has taken it. @throws the error of the stream */
+  writeWhole(text: string): Promise<void> {
+    this.clearStatus();
+    return new Promise((resolve, reject) => {
+      this.#stdout.write(this.#stdout.isTTY === true ? terminalText(text) : text, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   /** Writes a line of the result. */

@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { batch } from "./batch.ts";
 import { bench } from "./bench.ts";
 import { chat } from "./chat.ts";
 import { completion } from "./completion.ts";
@@ -25,6 +26,7 @@ export const commands: readonly Command[] = [
   run,
   chat,
   serve,
+  batch,
   embed,
   bench,
   inspect,

@@ -1,9 +1,9 @@
-import type { AnswerDefaults, ApiKey, HandlerOptions } from "@centella/server";
+import type { ApiKey, HandlerOptions } from "@centella/server";
 import type { ListenOptions, MetricNames } from "@centella/server/node";
-import { numberOptions, readNumbers } from "../generateOptions.ts";
 import { modelOptions } from "../modelOptions.ts";
-import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
+import { flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
+import { defaultOptions, readDefaults } from "./defaultOptions.ts";
 
 const list = (value: string, help: string, aliases: readonly string[] = []): OptionSpec<readonly (readonly string[])[]> =>
   repeated(value, help, (given) => given.split(",").filter((each) => each !== ""), { aliases });
@@ -36,14 +36,12 @@ interface Values {
   readonly "cors-origins": readonly (readonly string[])[];
   readonly metrics: true;
   readonly "metrics-names": readonly (readonly string[])[];
-  readonly tokens: number;
-  readonly mirostat: "0" | "1" | "2";
 }
 
 type Specs<T> = { readonly [K in keyof T]: OptionSpec<T[K]> };
 
 /** Options of `centella serve` and spellings of llama-server. */
-export const serveOptions: Specs<Values> & typeof modelOptions & typeof numberOptions = {
+export const serveOptions: Specs<Values> & typeof modelOptions & typeof defaultOptions = {
   ...grouped("Listening", {
     host: text("HOST", "address to listen on (default: 127.0.0.1, this machine alone)"),
     port: number("PORT", "port to listen on, 0 for a free one (default: 8080)", { min: 0, max: 65_535, integer: true }),
@@ -83,11 +81,7 @@ export const serveOptions: Specs<Values> & typeof modelOptions & typeof numberOp
     "metrics-names": list("NAME,…", "names of metrics: centella, vllm, llamacpp (default: centella)"),
   }),
   ...modelOptions,
-  ...grouped("Defaults of requests", {
-    tokens: number("N", "maximum number of tokens, -1 for no limit", { short: "n", aliases: ["--n-predict", "--predict"] }),
-    mirostat: choice(["0", "1", "2"], "version of Mirostat, 0 is off (default: 0)"),
-    ...numberOptions,
-  }),
+  ...defaultOptions,
 };
 
 export type ServeValues = OptionValues<typeof serveOptions>;
@@ -129,16 +123,6 @@ export function readListener(values: ServeValues): ListenOptions {
     hosts: values["allowed-hosts"]?.flat(),
     isOpen: values["no-auth"],
   });
-}
-
-function readDefaults(values: ServeValues): AnswerDefaults {
-  const { tokens = -1, mirostat } = values;
-  const { dryBreakers: _, ...numbers } = readNumbers(values);
-  return {
-    ...numbers,
-    ...(tokens > 0 && { maxTokens: tokens }),
-    ...(mirostat !== undefined && { mirostat: Number(mirostat) as 0 | 1 | 2 }),
-  };
 }
 
 /** Parses NAME:KEY. */

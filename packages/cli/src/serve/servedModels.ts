@@ -59,6 +59,7 @@ function filesOf(folder: string): readonly string[] {
   return files.sort();
 }
 
-function nameOf(file: string): string {
+/** The name of a served file, unless another one is given. */
+export function nameOf(file: string): string {
   return fileName(file).replace(/(-00001-of-\d{5})?\.gguf$/, "");
 }
