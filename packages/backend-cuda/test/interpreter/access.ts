@@ -1,11 +1,11 @@
 import { boxColumns, type TensorMap } from "../../src/device/driver.ts";
 import { AsyncReads } from "./asyncReads.ts";
+import { BlockProducts } from "./blockProducts.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
 import { CopyGroups } from "./copyGroups.ts";
 import { Fault, type GlobalMemory, type Reach, Region, type Who } from "./memory.ts";
 import { BlockReleases } from "./releases.ts";
 import { Stamps, threadOf } from "./stamps.ts";
-import { type ProductParts, type ProductShape, Warpgroup, warpgroupThreads } from "./warpgroups.ts";
 
 type Space = "global" | "shared";
 
@@ -30,10 +30,8 @@ export class Access {
   #fences = 0;
   /** By thread, the number of its last fence. */
   readonly #fenced = new Map<number, number>();
-  readonly #warpgroups = new Map<number, Warpgroup>();
-  /** Registers that warpgroups have asked for. */
-  readonly #registers = new Map<number, number>();
   readonly #maps: readonly TensorMap[];
+  readonly products: BlockProducts;
   thread = 0;
   /** Counts what may end a wait for a barrier. */
   events = 0;
@@ -58,6 +56,9 @@ export class Access {
     this.#stamps = new Stamps();
     this.#barriers = new CopyBarriers(this.shared);
     this.#asyncReads = new AsyncReads(sharedBytes);
+    this.products = new BlockProducts(this.shared, this.#asyncReads, (address, bytes, threads) =>
+      this.#checkAsyncRead(address, bytes, threads),
+    );
     this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
     this.#groups = new CopyGroups();
     this.#releases = counts ? new BlockReleases(global.releases, this.#stamps) : undefined;
@@ -150,57 +151,6 @@ export class Access {
 
   waitBulkReads(pending: number): void {
     this.#asyncReads.wait(`a copy of thread ${this.thread}`, pending);
-  }
-
-  /** Starts a product of a warpgroup, once for all its threads. */
-  startProduct(shape: ProductShape, held: readonly unknown[]): void {
-    const first = this.#firstOfWarpgroup();
-    if (this.thread !== first) return;
-    const name = warpgroupName(first);
-    const warps = [0, 32, 64, 96].map((lane) => first + lane);
-    const parts = held.slice(first, first + warpgroupThreads) as ProductParts[];
-    this.#warpgroup().start(shape, parts, (address) => {
-      this.#checkAsyncRead(address, 16, warps);
-      this.#asyncReads.begin(name, (thread) => thread - (thread % warpgroupThreads) === first, address, 16);
-      return [this.shared.view, address];
-    });
-  }
-
-  /** Notes the thread's left matrix in a list of registers, which a product begins to read. */
-  holdFragment(list: number, words: readonly number[]): void {
-    this.#warpgroup().holdFragment(list, this.thread, words);
-  }
-
-  holdsFragment(list: number): boolean {
-    return this.#warpgroup().holdsFragment(list, this.thread);
-  }
-
-  checkFragment(list: number, words: readonly number[]): void {
-    this.#warpgroup().checkFragment(list, this.thread, words);
-  }
-
-  commitProducts(): void {
-    if (this.thread !== this.#firstOfWarpgroup()) return;
-    this.#warpgroup().commit();
-    this.#asyncReads.commit(warpgroupName(this.thread));
-  }
-
-  waitProducts(pending: number): void {
-    if (this.thread !== this.#firstOfWarpgroup()) return;
-    this.#warpgroup().wait(pending);
-    this.#asyncReads.wait(warpgroupName(this.thread), pending);
-  }
-
-  /** The thread's sums in a list of registers, once after the wait for them. */
-  takeSums(list: number): Float32Array | undefined {
-    return this.#warpgroup().take(list, this.thread);
-  }
-
-  setRegisters(count: number): void {
-    if (count % 8 !== 0 || count < 24 || count > 256) throw new Fault(`${this.#who()}: ${count} registers`);
-    this.#registers.set(this.#firstOfWarpgroup(), count);
-    const total = [...this.#registers.values()].reduce((sum, each) => sum + each, 0);
-    if (total * warpgroupThreads > 65536) throw new Fault(`${this.#who()}: ${total} registers for ${warpgroupThreads} threads`);
   }
 
   /** Starts a copy. It lands when a thread waits for its barrier. */
@@ -323,7 +273,7 @@ export class Access {
   /** @throws {Fault} if copies are on their way when the block ends, or threads did not wait for earlier launches */
   finish(): void {
     this.#barriers.finish();
-    for (const warpgroup of this.#warpgroups.values()) warpgroup.finish();
+    this.products.finish();
     this.#asyncReads.finish();
     this.#groups.finish();
     if (this.#early.size > 0) throw new Fault(`${this.#early.size} threads end without a wait for earlier launches`);
@@ -394,17 +344,6 @@ export class Access {
     }
   }
 
-  #firstOfWarpgroup(): number {
-    return this.thread - (this.thread % warpgroupThreads);
-  }
-
-  #warpgroup(): Warpgroup {
-    const first = this.#firstOfWarpgroup();
-    const warpgroup = this.#warpgroups.get(first) ?? new Warpgroup();
-    this.#warpgroups.set(first, warpgroup);
-    return warpgroup;
-  }
-
   /** Tensors are stored next to each other in one piece of memory: a kernel that leaves its own tensor reads or writes another one. */
   #checkReach(address: number, bytes: number, isWrite: boolean): void {
     for (const { begin, end, isWritten } of this.#reach) if (address >= begin && address + bytes <= end && (isWritten || !isWrite)) return;
@@ -421,10 +360,6 @@ export class Access {
   #stamp(space: Space): number {
     return space === "shared" ? this.#stamps.of(this.thread) : this.#global.epoch * epochUnit + this.#threadsBefore + this.thread;
   }
-}
-
-function warpgroupName(first: number): string {
-  return `a product of threads ${first} to ${first + warpgroupThreads - 1}`;
 }
 
 const epochUnit = 2 ** 32;

@@ -1,3 +1,4 @@
+import { expression } from "./arithmetic.ts";
 import { checkDefinitions, checkProductFences } from "./checks.ts";
 import { Fault } from "./memory.ts";
 import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
@@ -39,29 +40,7 @@ export function translate(kernel: ParsedKernel): string {
         return `yield ${count === undefined ? 0 : `$someBarrier(${operand(number)}, ${count})`}; m.thread = tid;`;
       }
       if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, { lists, fragments });
-      if (name === "shfl.sync.bfly.b32" || name === "shfl.sync.idx.b32") {
-        const [to, value, lane, clamp, members] = operands;
-        if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
-        const from = name === "shfl.sync.idx.b32" ? `(tid & ~31) + ${lane}` : `tid ^ ${lane}`;
-        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[${from}];`;
-      }
-      if (name === "shfl.sync.idx.b32") {
-        const [to, value, from, ...rest] = operands;
-        if (from !== "0" || rest.join() !== "31,0xFFFFFFFF") throw new Fault(`a shuffle of another kind: ${text}`);
-        return `lanes[tid] = ${operand(value!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = held[tid & ~31];`;
-      }
-      if (name === "vote.sync.any.pred") {
-        const [to, condition, members] = operands;
-        if (members !== "0xFFFFFFFF") throw new Fault(`a vote of a part of a warp: ${text}`);
-        const any = "held.slice(tid & ~31, (tid | 31) + 1).some(Boolean)";
-        return `lanes[tid] = ${operand(condition!)}; yield ${++meetings}; m.thread = tid; ${target(to!)} = ${any};`;
-      }
-      if (name === "bar.warp.sync") {
-        if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
-        return `yield ${++meetings}; m.thread = tid; m.passWarpBarrier();`;
-      }
-      if (name === "ldmatrix.sync.aligned.m8n8.x4.shared.b16") return matrixLoad(instruction, ++meetings);
-      if (name.startsWith("mma.")) return matrixProduct(instruction, ++meetings);
+      if (/^(shfl|vote|bar\.warp|ldmatrix|mma)\./.test(name)) return warpInstruction(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       if (name === "griddepcontrol.launch_dependents" || name === "prefetch.tensormap") return "";
       if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
@@ -81,7 +60,6 @@ ${cases.join("\n")}
 };`;
 }
 
-const comparisons: Readonly<Record<string, string>> = { eq: "===", ne: "!==", neu: "!==", lt: "<", le: "<=", gt: ">", ge: ">=" };
 const accessors: Readonly<Record<string, readonly [string, number]>> = {
   f32: ["Float32", 4],
   f64: ["Float64", 8],
@@ -153,24 +131,52 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   return `${to} = ${value};`;
 }
 
+/** Instructions that the lanes of a warp reach together. */
+function warpInstruction(instruction: Instruction, meeting: number): string {
+  const { name, operands, text } = instruction;
+  const meet = `yield ${meeting}; m.thread = tid;`;
+  switch (name) {
+    case "shfl.sync.bfly.b32":
+    case "shfl.sync.idx.b32": {
+      const [to, value, lane, clamp, members] = operands;
+      if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
+      const from = name === "shfl.sync.idx.b32" ? `(tid & ~31) + ${lane}` : `tid ^ ${lane}`;
+      return `lanes[tid] = ${operand(value!)}; ${meet} ${target(to!)} = held[${from}];`;
+    }
+    case "vote.sync.any.pred": {
+      const [to, condition, members] = operands;
+      if (members !== "0xFFFFFFFF") throw new Fault(`a vote of a part of a warp: ${text}`);
+      const any = "held.slice(tid & ~31, (tid | 31) + 1).some(Boolean)";
+      return `lanes[tid] = ${operand(condition!)}; ${meet} ${target(to!)} = ${any};`;
+    }
+    case "bar.warp.sync":
+      if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
+      return `${meet} m.passWarpBarrier();`;
+    case "ldmatrix.sync.aligned.m8n8.x4.shared.b16":
+      return matrixLoad(instruction, meet);
+    default:
+      return matrixProduct(instruction, meet);
+  }
+}
+
 /** Every lane hands in its parts of the matrices, and computes its part of the product when all have. */
-function matrixProduct({ name, operands, text }: Instruction, meeting: number): string {
+function matrixProduct({ name, operands, text }: Instruction, meet: string): string {
   const type = /^mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32$/.exec(name)?.[1];
   if (type === undefined) throw new Fault(`unknown instruction: ${text}`);
   const [to, a, b, c] = operands.map((list, i) => listOf(list, [4, 4, 2, 4][i]!, text));
   const parts = [...a!, ...b!, ...c!].join(", ");
-  return `lanes[tid] = [${parts}]; yield ${meeting}; m.thread = tid; [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
+  return `lanes[tid] = [${parts}]; ${meet} [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
 }
 
 /** Every lane hands in the address of a row, and reads its part of each matrix's rows. */
-function matrixLoad({ operands, text }: Instruction, meeting: number): string {
+function matrixLoad({ operands, text }: Instruction, meet: string): string {
   const place = /^\[(%u\d+)\+(\d+)\]$/.exec(operands[1]!);
   if (place === null) throw new Fault(`not an address: ${text}`);
   const loads = listOf(operands[0]!, 4, text).map((register, i) => {
     const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
     return `{ const [v, at] = m.readMatrixRow(${row}, 4 * (tid & 3)); ${register} = v.getUint32(at, true); }`;
   });
-  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; yield ${meeting}; m.thread = tid; ${loads.join(" ")}`;
+  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${loads.join(" ")}`;
 }
 
 /** The words of `{low,high}`. */
@@ -212,26 +218,26 @@ function warpgroupInstruction(
     const left = isFragment ? `[${listOf(a, 4, text).join(", ")}]` : target(a);
     const traits = { type: shape[2], columns, isFragment, isTransposed: options.at(-1) === "1" };
     const parts = `{ list: ${lists.indexOf(sums)}, sums: [${registers.join(", ")}], a: ${left}, b: ${target(b)}, adds: !!${operand(adds)} }`;
-    const hold = isFragment ? `${checkFragment(a, fragments)} m.holdFragment(${fragments.indexOf(a)}, ${left});` : "";
-    return `${hold} lanes[tid] = ${parts}; ${meet} m.startProduct(${JSON.stringify(traits)}, held); ${registers.join(" = ")} = $busy;`;
+    const hold = isFragment ? `${checkFragment(a, fragments)} m.products.holdFragment(tid, ${fragments.indexOf(a)}, ${left});` : "";
+    return `${hold} lanes[tid] = ${parts}; ${meet} m.products.start(tid, ${JSON.stringify(traits)}, held); ${registers.join(" = ")} = $busy;`;
   }
   switch (name) {
     case "wgmma.fence.sync.aligned":
       return meet;
     case "wgmma.commit_group.sync.aligned":
-      return `${meet} m.commitProducts();`;
+      return `${meet} m.products.commit(tid);`;
     case "wgmma.wait_group.sync.aligned": {
       const taken = lists.map(
-        (list, i) => `{ const sums = m.takeSums(${i}); if (sums !== undefined) [${registersOf(list).join(", ")}] = sums; }`,
+        (list, i) => `{ const sums = m.products.takeSums(tid, ${i}); if (sums !== undefined) [${registersOf(list).join(", ")}] = sums; }`,
       );
       const checks = fragments.map((list) => checkFragment(list, fragments));
       // The first thread waits for all, before any thread takes its sums.
-      const wait = `m.waitProducts(${Number(operands[0])}); yield ${warpgroupMeeting(meeting + 0.5)}; m.thread = tid;`;
+      const wait = `m.products.wait(tid, ${Number(operands[0])}); yield ${warpgroupMeeting(meeting + 0.5)}; m.thread = tid;`;
       return `${meet} ${wait} ${checks.join(" ")} ${taken.join(" ")}`;
     }
     case "setmaxnreg.inc.sync.aligned.u32":
     case "setmaxnreg.dec.sync.aligned.u32":
-      return `${meet} m.setRegisters(${Number(operands[0])});`;
+      return `${meet} m.products.setRegisters(tid, ${Number(operands[0])});`;
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
@@ -240,7 +246,7 @@ function warpgroupInstruction(
 /** Checks that a left matrix in registers is still what an earlier product may be reading. */
 function checkFragment(list: string, fragments: readonly string[]): string {
   const number = fragments.indexOf(list);
-  return `if (m.holdsFragment(${number})) m.checkFragment(${number}, [${registersOf(list).join(", ")}]);`;
+  return `if (m.products.holdsFragment(tid, ${number})) m.products.checkFragment(tid, ${number}, [${registersOf(list).join(", ")}]);`;
 }
 
 /** Barriers in shared memory and the copies that they announce. */
@@ -300,118 +306,4 @@ function recast(to: string, from: string, value: string): string {
   if (to === "f") return `$float(${value})`;
   const unsigned = from === "f" ? `$uint(${value})` : value;
   return to === "s" ? `(${unsigned} | 0)` : `(${unsigned} >>> 0)`;
-}
-
-/** Arithmetic with pairs of f16: sums and products are exact as f64. */
-const pairOperations: Readonly<Record<string, string>> = { add: "(a, b) => a + b", mul: "(a, b) => a * b", fma: "$oddFma" };
-
-function expression(name: string, parts: readonly string[], a: string, b: string, c: string): string | undefined {
-  const type = parts.at(-1)!;
-  const wrap = (value: string): string => {
-    if (type === "u32") return `((${value}) >>> 0)`;
-    if (type === "s32") return `((${value}) | 0)`;
-    return type === "f32" ? `Math.fround(${value})` : `(${value})`;
-  };
-  const isRounded = parts[1] === "rn";
-  const isFloat = type === "f32" || type === "f64";
-  if (type === "f16x2" && isRounded && pairOperations[parts[0]!] !== undefined)
-    return `$ofPairs(${pairOperations[parts[0]!]}, ${a}, ${b}, ${c})`;
-  switch (parts[0]) {
-    case "add":
-    case "sub":
-      return isFloat === isRounded ? wrap(`${a} ${parts[0] === "add" ? "+" : "-"} ${b}`) : undefined;
-    case "mul":
-      if (parts[1] === "lo") return wrap(`Math.imul(${a}, ${b})`);
-      if (name === "mul.hi.u32") return `Number((BigInt(${a}) * BigInt(${b})) >> 32n)`;
-      return isRounded ? wrap(`${a} * ${b}`) : undefined;
-    case "div":
-      return isRounded ? wrap(`${a} / ${b}`) : type === "u32" ? `(${b} === 0 ? 4294967295 : Math.floor(${a} / ${b}))` : undefined;
-    case "rem":
-      return type === "u32" ? `(${b} === 0 ? ${a} : ${a} % ${b})` : undefined;
-    case "fma":
-      return isRounded ? wrap(`${a} * ${b} + ${c}`) : undefined;
-    case "mad":
-      if (name === "mad.lo.u32") return wrap(`Math.imul(${a}, ${b}) + ${c}`);
-      return name === "mad.wide.u32" ? `(${a} * ${b} + ${c})` : undefined;
-    case "min":
-    case "max":
-      return isFloat === (parts[1] === "NaN") ? `Math.${parts[0]}(${a}, ${b})` : undefined;
-    case "neg":
-      return type === "s32" ? `(-${a} | 0)` : `(-${a})`;
-    case "abs":
-      return `Math.abs(${a})`;
-    case "sqrt":
-      return name === "sqrt.rn.f32" ? wrap(`Math.sqrt(${a})`) : undefined;
-    case "ex2":
-      return name === "ex2.approx.ftz.f32" ? wrap(`2 ** ${a}`) : undefined;
-    case "lg2":
-      return name === "lg2.approx.f32" ? wrap(`Math.log2(${a})`) : undefined;
-    case "and":
-    case "or": {
-      const sign = parts[0] === "and" ? "&" : "|";
-      if (type === "pred") return `(${a} ${sign}${sign} ${b})`;
-      return type === "b32" ? `((${a} ${sign} ${b}) >>> 0)` : undefined;
-    }
-    case "xor":
-      return type === "b32" ? `((${a} ^ ${b}) >>> 0)` : undefined;
-    case "not":
-      return type === "pred" ? `(!${a})` : undefined;
-    case "shl":
-      return `(${b} > 31 ? 0 : (${a} << ${b}) >>> 0)`;
-    case "shr":
-      return type === "s32" ? `(${a} >> Math.min(${b}, 31))` : `(${b} > 31 ? 0 : ${a} >>> ${b})`;
-    case "selp":
-      return `(${c} ? ${a} : ${b})`;
-    case "setp":
-      if (parts[1] === "nan") return `Number.isNaN(${a})`;
-      return comparisons[parts[1]!] === undefined ? undefined : `(${a} ${comparisons[parts[1]!]} ${b})`;
-    case "cvta":
-      return a;
-    case "prmt":
-      return name === "prmt.b32" ? `$pickBytes(${a}, ${b}, ${c})` : undefined;
-    case "cvt":
-      if (name === "cvt.rn.f16x2.f32") return `(($toF16(${a}) << 16 | $toF16(${b})) >>> 0)`;
-      if (name === "cvt.rn.bf16x2.f32") return `(($toBf16(${a}) << 16 | $toBf16(${b})) >>> 0)`;
-      return conversion(name, a);
-    default:
-      return undefined;
-  }
-}
-
-function conversion(name: string, a: string): string | undefined {
-  switch (name) {
-    case "cvt.rni.f32.f32":
-      return `$even(${a})`;
-    case "cvt.rmi.f32.f32":
-    case "cvt.rmi.f64.f64":
-      return `Math.floor(${a})`;
-    case "cvt.rpi.f32.f32":
-      return `Math.ceil(${a})`;
-    case "cvt.rzi.f32.f32":
-      return `Math.trunc(${a})`;
-    case "cvt.rzi.s32.f32":
-      return `$clampS32(Math.trunc(${a}))`;
-    case "cvt.rzi.u32.f32":
-    case "cvt.rzi.u32.f64":
-      return `$clampU32(Math.trunc(${a}))`;
-    case "cvt.rn.f32.u32":
-    case "cvt.rn.f32.s32":
-      return `Math.fround(${a})`;
-    case "cvt.rn.f64.u32":
-    case "cvt.f64.f32":
-    case "cvt.u32.u16":
-      return a;
-    case "cvt.u16.u32":
-      return `(${a} & 65535)`;
-    case "cvt.s32.u32":
-      return `(${a} | 0)`;
-    case "cvt.u32.s32":
-      return `(${a} >>> 0)`;
-    case "cvt.f32.f16":
-      return `$f16(${a})`;
-    case "cvt.rn.f16.f32":
-      return `$toF16(${a})`;
-    default:
-      return undefined;
-  }
 }
