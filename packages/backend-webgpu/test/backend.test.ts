@@ -15,19 +15,15 @@ import {
 } from "@centella/core";
 import { hostTensor, ops } from "@centella/core/backend";
 import { blockLayout, dequantize } from "@centella/quant";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import { webgpu } from "../src/index.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
 
-const probe = await openBackend();
-if (typeof probe !== "string") await probe.backend.dispose();
-const reason = typeof probe === "string" ? probe : undefined;
-
-describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
-  const opened: Backend[] = [];
+await describeOpened("webgpu backend", openBackend(), ({ backend: probe }) => {
+  const opened: Backend[] = [probe];
   const open = async () => {
     const result = await openBackend();
-    if (typeof result === "string") throw new Error(result);
     opened.push(result.backend);
     return result;
   };
@@ -47,7 +43,6 @@ describe.skipIf(reason !== undefined)(`webgpu backend${reason === undefined ? ""
     const preferred = ({ backend }: Awaited<ReturnType<typeof open>>) => types.map((type) => backend.preferredActivations?.(type));
     expect(preferred(await open())).toEqual(["f32", "half", "ggml", "ggml", "ggml"]);
     const without = await openBackend({ disabledFeatures: ["packed_4x8_integer_dot_product"] });
-    if (typeof without === "string") throw new Error(without);
     expect(preferred(without)).toEqual(["f32", "half", "half", "half", "half"]);
     await without.backend.dispose();
   });

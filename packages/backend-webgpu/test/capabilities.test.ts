@@ -5,39 +5,44 @@ import type { Capabilities } from "../src/device/capabilities.ts";
 import { guaranteed } from "../src/device/capabilities.ts";
 import { openDevice, type WebgpuOptions } from "../src/device/device.ts";
 import { webgpu } from "../src/index.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { nullGpu } from "./openBackend.ts";
 
 useSwiftShader();
 
-/** Capabilities of a device that is opened with these options, or the reason why there is none. */
-async function capabilities(options: WebgpuOptions): Promise<Capabilities | string> {
-  try {
-    const { device, capabilities: found } = await openDevice(options);
-    device.destroy();
-    return found;
-  } catch (error) {
-    if (error instanceof UnsupportedError) return error.reason;
-    throw error;
-  }
+const disabledFeatures = ["subgroups", "shader-f16", "packed_4x8_integer_dot_product", "timestamp-query"] as const;
+
+async function capabilities(options: WebgpuOptions): Promise<Capabilities> {
+  const { device, capabilities: found } = await openDevice(options);
+  device.destroy();
+  return found;
 }
 
-const all = await capabilities({});
-const reason = typeof all === "string" ? ` (skipped: ${all})` : "";
+await describeOpened("a device", capabilities({}), (all) => {
+  test("has the capabilities of its adapter", () => {
+    const { maxBindings, maxLanes, workgroupBytes, ...features } = all;
+    expect(maxBindings).toBeGreaterThanOrEqual(guaranteed.maxBindings);
+    expect(maxLanes).toBeGreaterThanOrEqual(guaranteed.maxLanes);
+    expect(workgroupBytes).toBeGreaterThanOrEqual(guaranteed.workgroupBytes);
+    const swiftShader = { subgroups: { min: 4, max: 4 }, f16: false, packedDotProducts: true, timestamps: true, subgroupMatrices: [] };
+    if (process.env.VK_DRIVER_FILES?.includes("chromium")) expect(features).toEqual(swiftShader);
+  });
 
-test.skipIf(typeof all === "string")(`capabilities are those of the adapter${reason}`, () => {
-  const { maxBindings, maxLanes, workgroupBytes, ...features } = all as Capabilities;
-  expect(maxBindings).toBeGreaterThanOrEqual(guaranteed.maxBindings);
-  expect(maxLanes).toBeGreaterThanOrEqual(guaranteed.maxLanes);
-  expect(workgroupBytes).toBeGreaterThanOrEqual(guaranteed.workgroupBytes);
-  const swiftShader = { subgroups: { min: 4, max: 4 }, f16: false, packedDotProducts: true, timestamps: true, subgroupMatrices: [] };
-  if (process.env.VK_DRIVER_FILES?.includes("chromium")) expect(features).toEqual(swiftShader);
-});
+  test("leaves disabled features unused", async () => {
+    const { maxBindings, maxLanes, workgroupBytes, ...features } = guaranteed;
+    expect(await capabilities({ disabledFeatures })).toMatchObject(features);
+    expect(await capabilities({ disabledFeatures: ["subgroups"] })).toEqual({ ...all, subgroups: undefined });
+  });
 
-test.skipIf(typeof all === "string")(`disabled features are left unused${reason}`, async () => {
-  const { maxBindings, maxLanes, workgroupBytes, ...features } = guaranteed;
-  const disabledFeatures = ["subgroups", "shader-f16", "packed_4x8_integer_dot_product", "timestamp-query"] as const;
-  expect(await capabilities({ disabledFeatures })).toMatchObject(features);
-  expect(await capabilities({ disabledFeatures: ["subgroups"] })).toEqual({ ...(all as Capabilities), subgroups: undefined });
+  test("runs a program without any optional feature", async () => {
+    const backend = await webgpu({ disabledFeatures }).open();
+    const program = createProgram();
+    program.output("y", program.scale(program.input("x", "f32", [2]), { by: 2 }));
+    const plan = await backend.compile(program);
+    expect([...(await plan.run({ x: Float32Array.of(1, 2) }).y!.data())]).toEqual([2, 4]);
+    await expect(plan.profile({ x: Float32Array.of(1, 2) })).rejects.toThrow(UnsupportedError);
+    await backend.dispose();
+  });
 });
 
 test("the limits of the null adapter are those that are guaranteed, and it has every feature", async () => {
@@ -52,20 +57,4 @@ test("the limits of the null adapter are those that are guaranteed, and it has e
 test("unknown features are refused by name", () => {
   expect(() => webgpu({ disabledFeatures: ["f16" as never] })).toThrow(/^webgpu: expected disabledFeatures to be a list of features, got/);
   expect(() => webgpu({ experimental: ["subgroups" as never] })).toThrow(/^webgpu: expected experimental to be a list of features, got/);
-});
-
-test("a program runs without any optional feature", async () => {
-  const backend = await webgpu({ disabledFeatures: ["subgroups", "shader-f16", "packed_4x8_integer_dot_product", "timestamp-query"] })
-    .open()
-    .catch((error: unknown) => {
-      if (error instanceof UnsupportedError) return undefined;
-      throw error;
-    });
-  if (backend === undefined) return;
-  const program = createProgram();
-  program.output("y", program.scale(program.input("x", "f32", [2]), { by: 2 }));
-  const plan = await backend.compile(program);
-  expect([...(await plan.run({ x: Float32Array.of(1, 2) }).y!.data())]).toEqual([2, 4]);
-  await expect(plan.profile({ x: Float32Array.of(1, 2) })).rejects.toThrow(UnsupportedError);
-  await backend.dispose();
 });

@@ -1,10 +1,8 @@
 import { uniform } from "@centella/conformance";
 import { type CustomOp, createProgram, KernelError, reference } from "@centella/core";
 import { expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
-
-const opened = await openBackend();
-const reason = typeof opened === "string" ? opened : undefined;
 
 /** The sum of each row of `x`, weighted by `w`: a workgroup a row, through workgroup memory. */
 const weightedSum: CustomOp<{ readonly by: number }> = {
@@ -50,11 +48,8 @@ function recorded(op: typeof weightedSum) {
   return program;
 }
 
-test.skipIf(reason !== undefined)(
-  `an op of the user's own runs its own WGSL${reason === undefined ? "" : ` (skipped: ${reason})`}`,
-  async () => {
-    if (typeof opened === "string") return;
-    const { backend } = opened;
+await describeOpened("an op of the user's own", openBackend(), ({ backend }) => {
+  test("runs its own WGSL", async () => {
     try {
       const plan = await backend.compile(recorded(weightedSum));
       const scalar = await (await reference().open()).compile(recorded(weightedSum));
@@ -77,5 +72,5 @@ test.skipIf(reason !== undefined)(
     } finally {
       await backend.dispose();
     }
-  },
-);
+  });
+});

@@ -1,9 +1,10 @@
 import { conformanceSample, conformanceTests, NotApplicable } from "@centella/conformance";
-import { type Backend, UnsupportedError } from "@centella/core";
+import type { Backend } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import type { Capabilities, OptionalFeature } from "../src/device/capabilities.ts";
 import { openDevice } from "../src/device/device.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { overlay } from "./guardedGpu.ts";
 import { Dispatches, type NamedDispatch } from "./kernelTexts.ts";
 import { openGuarded } from "./openBackend.ts";
@@ -61,32 +62,25 @@ async function openRun(name: keyof typeof runs, earlier: readonly (keyof typeof 
   return { backend: compiling, capabilities, tests };
 }
 
-async function describeRun(name: keyof typeof runs, earlier: readonly (keyof typeof runs)[]): Promise<void> {
-  const opened = await openRun(name, earlier).catch((error: unknown) => {
-    if (error instanceof UnsupportedError) return error.reason;
-    throw error;
-  });
-  if (typeof opened === "string") {
-    test.skip(`webgpu is not available: ${opened}`, () => undefined);
-    return;
-  }
-  const { backend, capabilities, tests } = opened;
-  afterAll(() => backend.dispose());
-  test("unnamed features are left unused", () => {
-    const { f16, packedDotProducts } = capabilities;
-    expect({ f16, packedDotProducts }).toEqual({ f16: false, packedDotProducts: name.includes("packed dot products") });
-  });
-  for (const { id, run } of tests) {
-    test(id, async ({ skip }) => {
-      try {
-        await run(backend);
-      } catch (error) {
-        if (!(error instanceof NotApplicable)) throw error;
-        skip(error.message);
-      }
+function describeRun(title: string, name: keyof typeof runs, earlier: readonly (keyof typeof runs)[]): Promise<void> {
+  return describeOpened(title, openRun(name, earlier), ({ backend, capabilities, tests }) => {
+    afterAll(() => backend.dispose());
+    test("unnamed features are left unused", () => {
+      const { f16, packedDotProducts } = capabilities;
+      expect({ f16, packedDotProducts }).toEqual({ f16: false, packedDotProducts: name.includes("packed dot products") });
     });
-  }
+    for (const { id, run } of tests) {
+      test(id, async ({ skip }) => {
+        try {
+          await run(backend);
+        } catch (error) {
+          if (!(error instanceof NotApplicable)) throw error;
+          skip(error.message);
+        }
+      });
+    }
+  });
 }
 
-describe("webgpu with subgroups", () => describeRun("subgroups", ["nothing"]));
-describe("webgpu with subgroups and packed dot products", () => describeRun("subgroups and packed dot products", ["nothing", "subgroups"]));
+await describeRun("webgpu with subgroups", "subgroups", ["nothing"]);
+await describeRun("webgpu with subgroups and packed dot products", "subgroups and packed dot products", ["nothing", "subgroups"]);

@@ -1,12 +1,7 @@
-import { type CustomOp, createProgram, UnsupportedError } from "@centella/core";
+import { type CustomOp, createProgram } from "@centella/core";
 import { expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openGuarded } from "./openBackend.ts";
-
-const opened = await openGuarded().catch((error: unknown) => {
-  if (error instanceof UnsupportedError) return error.reason;
-  throw error;
-});
-const reason = typeof opened === "string" ? opened : undefined;
 
 /** A copy of so many elements, whatever its output of 16 holds. */
 function careless(elements: number): CustomOp {
@@ -26,22 +21,23 @@ function careless(elements: number): CustomOp {
   };
 }
 
-test.skipIf(reason !== undefined)(`writes behind an output are found${reason === undefined ? "" : ` (skipped: ${reason})`}`, async () => {
-  if (typeof opened === "string") return;
-  const run = async (op: CustomOp): Promise<void> => {
-    const program = createProgram();
-    program.output("y", program.sum(program.custom(op, [program.relu(program.input("x", "f32", [16]))])));
-    const plan = await opened.compile(program);
-    try {
-      expect([...(await plan.run({ x: new Float32Array(16).fill(1) }).y!.data())]).toEqual([16]);
-      await opened.idle();
-    } finally {
-      plan.dispose();
-    }
-  };
-  await run(careless(16));
-  await expect(run(careless(17))).rejects.toThrow("careless17 wrote outside of its output, 0 bytes behind its end");
-  await expect(run(careless(32))).rejects.toThrow("careless32 wrote outside of its output");
-  await run(careless(16));
-  await opened.dispose();
+await describeOpened("a guarded backend", openGuarded(), (backend) => {
+  test("finds writes after the end of an output", async () => {
+    const run = async (op: CustomOp): Promise<void> => {
+      const program = createProgram();
+      program.output("y", program.sum(program.custom(op, [program.relu(program.input("x", "f32", [16]))])));
+      const plan = await backend.compile(program);
+      try {
+        expect([...(await plan.run({ x: new Float32Array(16).fill(1) }).y!.data())]).toEqual([16]);
+        await backend.idle();
+      } finally {
+        plan.dispose();
+      }
+    };
+    await run(careless(16));
+    await expect(run(careless(17))).rejects.toThrow("careless17 wrote outside of its output, 0 bytes behind its end");
+    await expect(run(careless(32))).rejects.toThrow("careless32 wrote outside of its output");
+    await run(careless(16));
+    await backend.dispose();
+  });
 });

@@ -1,7 +1,7 @@
 import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type DType, reference, UnsupportedError } from "@centella/core";
+import { createProgram, type DType, reference } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { guaranteed } from "../src/device/capabilities.ts";
 import { openDevice } from "../src/device/device.ts";
 import { toDevice } from "../src/device/layout.ts";
@@ -10,16 +10,11 @@ import type { Binding } from "../src/kernels/shared/kernel.ts";
 import { matrixTile, readsHalves } from "../src/kernels/shared/matrixTiles.ts";
 import { storeText } from "../src/wgsl/epilogue.ts";
 import { input } from "../src/wgsl/module.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { emulatedUnit } from "./emulatedMatrices.ts";
 import { runDispatches } from "./runDispatches.ts";
 
 useSwiftShader();
-
-const opened = await openDevice({}).catch((error: unknown) => {
-  if (error instanceof UnsupportedError) return error.reason;
-  throw error;
-});
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 
 const [m, n, depth] = [70, 45, 64];
 const form = { rows: 32, columns: 32, depth: 32, down: 2, across: 1 };
@@ -49,8 +44,7 @@ async function onReference(dtype: DType, stored: Parameters<typeof toDevice>[1])
   return (await plan.run({ x: rows }).y!.data()) as Float32Array;
 }
 
-describe.skipIf(typeof opened === "string")(`tiles of matrices that subgroups multiply${reason}`, () => {
-  const { device } = opened as Exclude<typeof opened, string>;
+await describeOpened("tiles of matrices that subgroups multiply", openDevice({}), ({ device }) => {
   afterAll(() => device.destroy());
 
   test.each(["f16", "q8_0"] as const)("equal the reference with weights of %s, emulated in workgroup memory", async (dtype) => {

@@ -1,6 +1,7 @@
 import { contentsOf, uniform } from "@centella/conformance";
 import { type Activations, type Backend, createProgram, type DType, type TypedArray } from "@centella/core";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
 
 interface Form {
@@ -9,8 +10,6 @@ interface Form {
   readonly dtype: DType;
   readonly activations: Activations;
 }
-
-const opened = await openBackend();
 
 /** Products of the norm of a sum. If the norm is a result of the program, it is computed apart. */
 async function results(backend: Backend, form: Form, rows: number, isApart: boolean) {
@@ -40,10 +39,7 @@ function largestDifference(a: TypedArray, b: TypedArray): number {
   return Math.max(...Array.from(a, (value, i) => Math.abs(value - b[i]!)));
 }
 
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
-
-describe.skipIf(typeof opened === "string")(`a norm in the dispatch of its products${reason}`, () => {
-  const { backend } = opened as Exclude<typeof opened, string>;
+await describeOpened("a norm in the dispatch of its products", openBackend(), ({ backend }) => {
   afterAll(() => backend.dispose());
 
   test.each<readonly [string, Form]>([

@@ -1,15 +1,12 @@
 import { random, sourceOf } from "@centella/conformance";
 import { type Backend, createProgram, type DType, type Program, reference, type TypedArray, type Value } from "@centella/core";
 import { roundActivations } from "@centella/quant";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
 
-const opened = await openBackend();
-const reason = typeof opened === "string" ? opened : undefined;
-
-describe.skipIf(reason !== undefined)(`webgpu numerics${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
-  const backend = (typeof opened === "string" ? undefined : opened.backend) as Backend;
-  afterAll(() => backend?.dispose());
+await describeOpened("webgpu numerics", openBackend(), ({ backend }) => {
+  afterAll(() => backend.dispose());
 
   // A product with the identity gives the rounded activations themselves, so they can be compared bit for bit.
   for (const type of ["q8_0", "q8_1", "q8_K"] as const) {

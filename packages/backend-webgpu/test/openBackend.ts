@@ -1,5 +1,4 @@
 import type { Backend } from "@centella/core";
-import { UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { type WebgpuOptions, webgpu } from "../src/index.ts";
 import { guardedGpu } from "./guardedGpu.ts";
@@ -12,26 +11,21 @@ export interface OpenedBackend {
   readonly gpu: GPU;
 }
 
-/** A backend for tests, or the reason why there is none. */
-export async function openBackend(options: WebgpuOptions = {}): Promise<OpenedBackend | string> {
+/** @throws {UnsupportedError} where there is no device */
+export async function openBackend(options: WebgpuOptions = {}): Promise<OpenedBackend> {
   useSwiftShader();
   let device: GPUDevice | undefined;
-  try {
-    const gpu = intercept(await dawn(), (made) => {
-      device = made;
-    });
-    const backend = await webgpu({ ...options, gpu }).open();
-    return {
-      backend,
-      get device() {
-        return device!;
-      },
-      gpu,
-    };
-  } catch (error) {
-    if (error instanceof UnsupportedError) return error.reason;
-    throw error;
-  }
+  const gpu = intercept(await dawn(), (made) => {
+    device = made;
+  });
+  const backend = await webgpu({ ...options, gpu }).open();
+  return {
+    backend,
+    get device() {
+      return device!;
+    },
+    gpu,
+  };
 }
 
 /** A backend whose kernels are held to their outputs. @throws {UnsupportedError} where there is no device */

@@ -2,11 +2,10 @@ import { contentsOf, uniform } from "@centella/conformance";
 import { type Activations, type Backend, createProgram, type DType, reference } from "@centella/core";
 import { type GgmlType, ggmlTypes, isBlockType, isDequantizable } from "@centella/quant";
 import { isWholeGrid } from "@centella/test-devices";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
 
-const opened = await openBackend();
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 const types = (Object.keys(ggmlTypes) as GgmlType[]).filter(isBlockType).filter(isDequantizable);
 
 /** Products with each number of rows, on the device and on the reference. */
@@ -36,8 +35,7 @@ async function largestDifference(
 /** ggml adds up activations for the minima of these types in f16. */
 const tolerance = (dtype: DType): number => (dtype === "q4_1" || dtype === "q5_1" ? 0.03 : 2e-5);
 
-describe.skipIf(typeof opened === "string")(`products of packed integers${reason}`, () => {
-  const { backend } = opened as Exclude<typeof opened, string>;
+await describeOpened("products of packed integers", openBackend(), ({ backend }) => {
   afterAll(() => backend.dispose());
 
   test.each(isWholeGrid ? types : (["q4_K"] as const))("of %s weights with any number of rows", async (dtype) => {
@@ -53,7 +51,6 @@ describe.skipIf(typeof opened === "string")(`products of packed integers${reason
 
   test("without subgroups", async () => {
     const other = await openBackend({ disabledFeatures: ["subgroups"] });
-    if (typeof other === "string") throw new Error(other);
     expect(await largestDifference(other.backend, "q6_K", [1, 3])).toBeLessThan(tolerance("q6_K"));
     await other.backend.dispose();
   });

@@ -1,19 +1,15 @@
 import { sourceOf } from "@centella/conformance";
 import { type Backend, createProgram, DeviceLostError, type Plan, type TensorSource, UnsupportedError } from "@centella/core";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
-
-const probe = await openBackend();
-if (typeof probe !== "string") await probe.backend.dispose();
-const reason = typeof probe === "string" ? ` (skipped: ${probe})` : "";
 
 const w = Float32Array.of(10, 20, 30, 40);
 
-describe.skipIf(typeof probe === "string")(`recovery of a lost device${reason}`, () => {
-  const opened: Backend[] = [];
+await describeOpened("recovery of a lost device", openBackend(), ({ backend: probe }) => {
+  const opened: Backend[] = [probe];
   const open = async () => {
     const result = await openBackend();
-    if (typeof result === "string") throw new Error(result);
     opened.push(result.backend);
     return result;
   };

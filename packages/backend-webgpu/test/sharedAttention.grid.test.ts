@@ -1,11 +1,9 @@
 import { contentsOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType, reference } from "@centella/core";
 import { isFullGrid } from "@centella/test-devices";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
-
-const opened = await openBackend();
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 
 /** Two sequences of 150 and 70 positions in blocks of 16, and their tokens in turn, so that neighbours differ in sequence. */
 const [slots, size, heads, kvHeads, blockSize, blocks] = [512, 32, 8, 2, 16, 12];
@@ -37,8 +35,7 @@ async function results(backend: Backend, dtype: DType, options: object, hasSinks
   return found;
 }
 
-describe.skipIf(typeof opened === "string")(`attention with lanes that share positions${reason}`, () => {
-  const { backend } = opened as Exclude<typeof opened, string>;
+await describeOpened("attention with lanes that share positions", openBackend(), ({ backend }) => {
   afterAll(() => backend.dispose());
 
   const all = isFullGrid ? [1, 3, 131, 520] : [1, 3, 520];

@@ -1,17 +1,14 @@
 import { type Backend, createProgram, type TensorSource } from "@centella/core";
-import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { usage } from "../src/device/usage.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { openBackend } from "./openBackend.ts";
-
-const opened = await openBackend();
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
 
 const mebibyte = 2 ** 20;
 /** Elements of f32 in 128 KiB. */
 const large = 2 ** 15;
 
-describe.skipIf(typeof opened === "string")(`webgpu transfers${reason}`, () => {
-  const { backend, device } = opened as Exclude<typeof opened, string>;
+await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) => {
   afterAll(() => backend.dispose());
 
   /** Sizes in bytes of the buffers that were created for the host to write or read, and of calls of `writeBuffer`. */

@@ -1,20 +1,17 @@
 import { createRuntime } from "@centella/core";
 import { afterAll, expect, test } from "vitest";
+import { describeOpened } from "../../backend-webgpu/test/describeOpened.ts";
 import { openBackend } from "../../backend-webgpu/test/openBackend.ts";
 import { type GenerateOptions, loadModel } from "../src/index.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
-const opened = await openBackend();
-const reason = typeof opened === "string" ? ` (skipped: ${opened})` : "";
-afterAll(() => (typeof opened === "string" ? undefined : opened.backend.dispose()));
-
 const greedy: GenerateOptions = { temperature: 0, maxTokens: 4, ignoreEos: true };
 
-test.skipIf(typeof opened === "string")(
-  `a session goes on with the same tokens after its WebGPU device was destroyed${reason}`,
-  async () => {
-    const it = opened as Exclude<typeof opened, string>;
-    const runtime = await createRuntime({ backends: [{ name: "webgpu", open: async () => it.backend }], policy: { force: "webgpu" } });
+await describeOpened("after its WebGPU device was destroyed", openBackend(), (opened) => {
+  afterAll(() => opened.backend.dispose());
+
+  test("a session goes on with the same tokens", { timeout: 240_000 }, async () => {
+    const runtime = await createRuntime({ backends: [{ name: "webgpu", open: async () => opened.backend }], policy: { force: "webgpu" } });
     // One token a run, which has the fewest kernels: SwiftShader compiles all of them again for the new device.
     const options = { runtime, contextLength: 32, sequences: 1, batchSize: 1, runsInFlight: 3, activations: "f32" } as const;
     await using model = await loadModel(familyModel(withVocabulary(readFamilyGolden("baichuan-7b"))), options);
@@ -24,10 +21,9 @@ test.skipIf(typeof opened === "string")(
     for await (const part of session.generate({ ids: [1, 5] }, greedy)) {
       if (part.type !== "text") continue;
       ids.push(...part.ids);
-      if (ids.length === 2) it.device.destroy();
+      if (ids.length === 2) opened.device.destroy();
     }
     expect(ids).toEqual(expected.ids);
-    expect(it.backend.recoveries).toBe(1);
-  },
-  240_000,
-);
+    expect(opened.backend.recoveries).toBe(1);
+  });
+});
