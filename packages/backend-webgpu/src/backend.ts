@@ -25,6 +25,7 @@ import {
   type PlanOwner,
   type ProgramGraph,
   persistentBytes,
+  type RowsAtOnce,
   sharedPlan,
   withPersistents,
 } from "@centella/core/backend";
@@ -38,6 +39,7 @@ import { DeviceQueue } from "./device/queue.ts";
 import { fusionLimits, kernelTableFor } from "./kernels/index.ts";
 import type { Kernel } from "./kernels/shared/kernel.ts";
 import { readsUnits } from "./kernels/shared/roundedUnits.ts";
+import { rowsAtOnce } from "./plan/bindingLimits.ts";
 import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
@@ -79,6 +81,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly memoryModel = "buffers";
   recoveries = 0;
   readonly fusion: FusionLimits;
+  readonly rowsAtOnce: RowsAtOnce = (weights) => rowsAtOnce(this.#queue.device.limits, weights);
   readonly plans: Set<WebgpuPlan> = new Set();
   #queue: DeviceQueue;
   readonly #capabilities: Capabilities;

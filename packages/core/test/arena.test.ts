@@ -9,7 +9,7 @@ function randomStorages(seed: number): Storage[] {
   return Array.from({ length: count }, (_, id) => {
     const first = Math.floor(next() * 30);
     const bytes = next() < 0.1 ? 0 : Math.floor(next() ** 3 * 5000);
-    return { id, definition: { kind: "node", node: id }, bytes, first, last: first + Math.floor(next() * 8) };
+    return { id, definition: { kind: "node" }, bytes, first, last: first + Math.floor(next() * 8) };
   });
 }
 
@@ -50,7 +50,7 @@ test("the arena is at most the sum of all storages, and at least that of simulta
 test("a chain of equal temporaries needs two buffers", () => {
   const chain = Array.from(
     { length: 10 },
-    (_, id): Storage => ({ id, definition: { kind: "node", node: id }, bytes: 1024, first: id, last: id + 1 }),
+    (_, id): Storage => ({ id, definition: { kind: "node" }, bytes: 1024, first: id, last: id + 1 }),
   );
   expect(planArena(chain, 64).bytes).toBe(2048);
   expect(planSlots(chain).slots).toEqual([1024, 1024]);

@@ -13,8 +13,8 @@ const options = { contextLength: 64, cacheType: "f32", activations: "f32" } as c
 const usableShare = 0.85;
 
 /** The scalar reference in the role of a GPU with some memory. */
-function fakeGpu(memory?: DeviceMemory): BackendFactory {
-  return disguised({ name: "fakeGpu", device: { kind: "gpu", name: "a fake GPU" }, ...(memory && { deviceMemory: () => memory }) });
+function fakeGpu(memory?: DeviceMemory, own: Partial<Backend> = {}): BackendFactory {
+  return disguised({ name: "fakeGpu", device: { kind: "gpu", name: "a fake GPU" }, ...(memory && { deviceMemory: () => memory }), ...own });
 }
 
 /** The scalar reference in the role of a CPU backend. */
@@ -94,6 +94,9 @@ describe("layers on a GPU", () => {
     // The embeddings have 4096 rows of 256, larger than any matrix of a layer.
     const info = await placed({ largestTensor: 1_000_000 });
     expect(info.backendReason).toMatch(/^2 of 2 layers on fakeGpu, .*its free memory is unknown$/);
+    // A device that reads the embeddings by rows can have them.
+    const byRows = fakeGpu({ largestTensor: 1_000_000 }, { rowsAtOnce: ({ shape: [rows] }) => (rows === 4096 ? 256 : undefined) });
+    expect((await loadOn([byRows, fakeCpu], (model) => model.info, { layersOnGpu: "auto" })).backend).toBe("fakeGpu");
   });
 
   test("are all of them if the rest would be computed by the scalar reference", async () => {

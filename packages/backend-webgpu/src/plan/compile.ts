@@ -20,6 +20,7 @@ import { deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
+import { checkPersistents } from "./bindingLimits.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
 import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } from "./variant.ts";
@@ -40,6 +41,7 @@ export async function compileProgram(
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
+    checkPersistents(queue.device.limits, lowered);
     const calls = dispatchesOf(lowered, kernels).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
     const pipelines = calls.map(async ({ step, dispatch, pipeline }) => {
       pipeline.value = await queue.pipelines.get(step.op.name, dispatch);

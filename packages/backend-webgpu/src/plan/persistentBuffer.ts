@@ -1,11 +1,11 @@
-import { OutOfMemoryError, type TypedArray } from "@centella/core";
-import { type Chunk, chunksOf, formatSpec, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
+import type { TypedArray } from "@centella/core";
+import { type Chunk, chunksOf, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
-import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
 import { paddedBytes } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
+import { overLimit } from "./bindingLimits.ts";
 
 /** About how many bytes are read from a source at a time. */
 const chunkBytes = 16 * 2 ** 20;
@@ -25,7 +25,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
     this.convertedTo = recodedTo(persistent.spec.dtype);
   }
 
-  /** @throws {OutOfMemoryError} naming the tensor if the device cannot hold or bind it */
+  /** @throws {OutOfMemoryError} naming the tensor if the device cannot hold it */
   static async create(queue: DeviceQueue, persistent: Persistent): Promise<WebgpuPersistentBuffer> {
     return new WebgpuPersistentBuffer(queue, persistent, await allocate(queue, persistent));
   }
@@ -110,10 +110,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
 
 async function allocate(queue: DeviceQueue, { name, spec }: Persistent): Promise<GPUBuffer> {
   const bytes = paddedBytes(deviceBytes(spec));
-  const limit = queue.device.limits.maxStorageBufferBindingSize;
-  if (bytes > limit) {
-    const fix = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor; split it, or use another backend`;
-    throw new OutOfMemoryError(queue.name, bytes, limit, fix);
-  }
+  const limit = queue.device.limits.maxBufferSize;
+  if (bytes > limit) throw overLimit(name, spec, bytes, limit);
   return guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
 }

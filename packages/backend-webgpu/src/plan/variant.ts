@@ -180,9 +180,12 @@ export class Variant {
     return bindGroup;
   }
 
-  #regionOf({ storage }: Operand): Region {
+  #regionOf({ spec, storage }: Operand): Region {
     const { upload, bufferOf } = this.#source;
-    if (storage.definition.kind !== "input") return { buffer: bufferOf(storage), offset: 0 };
+    const { definition } = storage;
+    if (definition.kind === "persistent")
+      return { buffer: bufferOf(storage), offset: deviceBytes({ dtype: spec.dtype, shape: [definition.from ?? 0] }) };
+    if (definition.kind !== "input") return { buffer: bufferOf(storage), offset: 0 };
     return { buffer: upload, offset: entryOf(this.#inputs, storage.id).offset };
   }
 

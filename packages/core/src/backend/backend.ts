@@ -1,4 +1,5 @@
 import type { FusionLimits } from "../compiler/passes/grouping.ts";
+import type { RowsAtOnce } from "../compiler/passes/splitRows.ts";
 import type { DType, TypedArray } from "../dtype.ts";
 import type { Activations } from "../ops/shared/transposedProduct.ts";
 import type { AnyOp } from "../program/op.ts";
@@ -41,7 +42,10 @@ export interface MemoryReport {
 export interface DeviceMemory {
   /** Bytes that are free now. Undefined if the device does not report them. */
   readonly free?: number;
-  /** Bytes of the largest tensor that kernels can read. Undefined if there is no limit but the free memory. */
+  /**
+   * Bytes of the largest tensor that kernels can read at once; see `Backend.rowsAtOnce` for matrices of weights. Undefined if there is no limit
+   * but the free memory.
+   */
   readonly largestTensor?: number;
 }
 
@@ -189,6 +193,8 @@ export interface Backend {
   readonly fusion?: FusionLimits;
   /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */
   readonly memoryModel?: "addressSpace" | "buffers";
+  /** How many rows of a matrix of weights a kernel can read at once: `lower` splits products and lookups. Undefined where kernels read any weight. */
+  readonly rowsAtOnce?: RowsAtOnce;
   /**
    * The mode of `activations` in which products with weights of a type are fastest here. Models are computed in it unless they are told
    * otherwise, so it must not depend on tuning or on anything else that varies between runs on one device. Default: "ggml" for block types,

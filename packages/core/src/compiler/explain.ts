@@ -13,7 +13,7 @@ import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
 import { resultsOfNode, valueNames } from "./valueNames.ts";
 
 /** The properties of a backend that decide how it computes a program. */
-export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel">;
+export type ExplainedBackend = Pick<Backend, "name" | "unsupported" | "fusion" | "memoryModel" | "rowsAtOnce">;
 
 /** A program on several backends: `backends[0]` holds the persistents that `placement` does not name. */
 export interface Placed {
@@ -43,8 +43,8 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   check("explain", "program", recorded, programGraph, "record one with createProgram()");
   check("explain", "backend", on, explainedKind, "pass a backend, or { placement, backends }");
   if ("placement" in on) return explainPlaced(recorded, on);
-  const { name, fusion, memoryModel = "addressSpace" } = on;
-  const options = { memoryModel, ...(fusion && { fusion }) };
+  const { name, fusion, memoryModel = "addressSpace", rowsAtOnce } = on;
+  const options = { memoryModel, ...(fusion && { fusion }), ...(rowsAtOnce && { rowsAtOnce }) };
   const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
   const { program, steps, refused } = lowered;
   const memory = placesOf(lowered, memoryModel);

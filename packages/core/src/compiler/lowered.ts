@@ -37,7 +37,7 @@ export interface Lowered {
   /** Storages that are used, in order of first use. */
   readonly storages: readonly Storage[];
   readonly outputs: readonly (Output & { readonly operand: Operand })[];
-  /** Used persistents with their storages. */
+  /** Used persistents with their storages, or with that of some of their rows. */
   readonly persistents: readonly (Persistent & { readonly storage: Storage })[];
   /** Groups that could be one kernel and are not, with the backend's reasons. */
   readonly refused: readonly RefusedGroup[];

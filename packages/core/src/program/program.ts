@@ -173,7 +173,7 @@ export class Recorder implements ProgramGraph {
     checkCount(op.name, spec.shape);
     const target = op.writes === undefined ? undefined : ids[op.writes];
     const persistent = target === undefined ? undefined : this.#written(op, target);
-    const value = this.#value(spec, { kind: "node", node: this.nodes.length }, persistent);
+    const value = this.#value(spec, { kind: "node" }, persistent);
     this.nodes.push({ op, inputs: ids, params: complete, output: value.id });
     const [source] = ids;
     if (op.alias === true && source !== undefined) this.#memory.set(value.id, this.#memoryOf(source));

@@ -6,9 +6,10 @@ import type { AnyOp } from "./op.ts";
 /** Where a value of a program comes from. */
 export type ValueSource =
   | { readonly kind: "input"; readonly name: string }
-  | { readonly kind: "persistent"; readonly name: string }
+  /** All of a persistent, or its rows from element `from` on: as many as the value has. */
+  | { readonly kind: "persistent"; readonly name: string; readonly from?: number }
   | { readonly kind: "constant"; readonly data: TypedArray }
-  | { readonly kind: "node"; readonly node: number };
+  | { readonly kind: "node" };
 
 /** One value of a program: a spec and its definition. `id` is its index in {@link ProgramGraph.values}. */
 export interface ValueInfo {

@@ -59,16 +59,18 @@ interface PartSize {
   readonly largest: number;
 }
 
-/** Bytes of each part's weights, cache and states on a backend, and of the largest tensor among them. */
+/** Bytes of each part's weights, cache and states on a backend, and of the largest tensor among those that kernels read as a whole. */
 function partSizes(runtime: Runtime, gpu: Backend, { program, parts, caches, states }: RecordedModel): ReadonlyMap<ModelPart, PartSize> {
   const weightBytes = runtime.candidates.find(({ backend }) => backend === gpu)?.weightBytes ?? byteLength;
   const sizes = new Map<ModelPart, PartSize>();
   for (const [name, part] of parts) {
     const spec = program.persistents.get(name)?.spec;
     if (spec === undefined) continue;
-    const own = caches.has(name) || states.has(name) ? byteLength(spec) : weightBytes(spec);
+    const isWeight = !caches.has(name) && !states.has(name);
+    const own = isWeight ? weightBytes(spec) : byteLength(spec);
+    const atOnce = isWeight && gpu.rowsAtOnce?.(spec) !== undefined ? 0 : own;
     const { bytes, largest } = sizes.get(part) ?? { bytes: 0, largest: 0 };
-    sizes.set(part, { bytes: bytes + own, largest: Math.max(largest, own) });
+    sizes.set(part, { bytes: bytes + own, largest: Math.max(largest, atOnce) });
   }
   return sizes;
 }

@@ -1,0 +1,111 @@
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
+import { type Backend, createProgram, type DType, OutOfMemoryError } from "@centella/core";
+import { explain } from "@centella/core/backend";
+import { afterAll, describe, expect, test } from "vitest";
+import { deviceBytes } from "../src/device/layout.ts";
+import { webgpu } from "../src/index.ts";
+import { overlay } from "./guardedGpu.ts";
+import { openBackend } from "./openBackend.ts";
+
+const rows = 1100;
+const k = 256;
+/** Bytes of a binding that holds 256 rows of weights. */
+const bindingBytes = (dtype: DType): number => deviceBytes({ dtype, shape: [300, k] });
+
+const whole = await openBackend();
+const reason = typeof whole === "string" ? whole : undefined;
+
+describe.skipIf(reason !== undefined)(`weights over the limit of a binding${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
+  const { backend: unlimited, gpu } = whole as Exclude<typeof whole, string>;
+  const opened: Backend[] = [unlimited];
+  const open = async (limits: Partial<Record<keyof GPUSupportedLimits, number>>): Promise<Backend> => {
+    const backend = await webgpu({ gpu: limited(gpu, limits) }).open();
+    opened.push(backend);
+    return backend;
+  };
+  afterAll(async () => {
+    for (const backend of opened) await backend.dispose();
+  });
+
+  for (const dtype of ["f32", "f16", "q8_0", "tq2_0"] as const) {
+    test(`of ${dtype} are read by rows, as products and as tables, like whole ones`, async () => {
+      const weights = contentsOf({ dtype, shape: [rows, k] }, 7);
+      const program = lookups(dtype);
+      const inputs = { x: uniform(3, 3 * k), ids: Int32Array.of(0, 255, 256, 700, rows - 1, rows, -1) };
+      const outputsOn = async (backend: Backend) => {
+        const plan = await backend.compile(program);
+        await plan.load("w", sourceOf(weights.stored));
+        const { y, r } = plan.run(inputs);
+        // Adding rows of zeros makes a -0 of a table 0.
+        const outputs = { y: await y!.data(), r: (await r!.data()).map((value) => value + 0), saved: await plan.save("w") };
+        plan.dispose();
+        return outputs;
+      };
+      const split = await outputsOn(await open({ maxStorageBufferBindingSize: bindingBytes(dtype) }));
+      const expected = await outputsOn(unlimited);
+      expect(split).toEqual(expected);
+      expect(split.r.subarray(0, k)).not.toEqual(new Float32Array(k));
+      expect(split.r.subarray(5 * k)).toEqual(new Float32Array(2 * k));
+    });
+  }
+
+  test("are one product per part of the rows, whose columns are joined", async () => {
+    const backend = await open({ maxStorageBufferBindingSize: bindingBytes("f32") });
+    const text = explain(lookups("f32"), backend);
+    expect(text.match(/= matmul/g)).toHaveLength(5);
+    expect(text.match(/= embedding/g)).toHaveLength(5);
+    expect(text.match(/= concat/g)).toHaveLength(1);
+    expect(explain(lookups("f32"), unlimited).match(/= matmul/g)).toHaveLength(1);
+  });
+
+  test("are refused by name where not even some rows fit, where no buffer holds them, and where another op reads them", async () => {
+    const [none, small, some] = [
+      await open({ maxStorageBufferBindingSize: 2 ** 15 }),
+      await open({ maxStorageBufferBindingSize: 2 ** 19, maxBufferSize: 2 ** 20 }),
+      await open({ maxStorageBufferBindingSize: bindingBytes("f32") }),
+    ];
+    for (const backend of [none, small]) {
+      await expect(backend.compile(lookups("f32"))).rejects.toThrow(OutOfMemoryError);
+      await expect(backend.compile(lookups("f32"))).rejects.toThrow(/w \(f32 \[1100, 256\]\) is over the device's limit/);
+    }
+    const program = createProgram();
+    const w = program.persistent("w", { dtype: "f32", shape: [rows, k] });
+    program.output("y", program.sum(w, { axis: 1 }));
+    await expect(some.compile(program)).rejects.toThrow(/w \(f32 \[1100, 256\]\) is over the device's limit of 300\.0 KiB for one tensor/);
+  });
+});
+
+/** A product with weights, and rows of the same weights. */
+function lookups(dtype: DType) {
+  const program = createProgram();
+  const w = program.persistent("w", { dtype, shape: [rows, k] });
+  program.output("y", program.matmul(program.input("x", "f32", [3, k]), w, { transposeB: true }));
+  program.output("r", program.embedding(w, program.input("ids", "i32", [7])));
+  return program;
+}
+
+/** An entry point whose devices have other limits, and refuse to bind more than those allow. */
+function limited(gpu: GPU, limits: Partial<Record<keyof GPUSupportedLimits, number>>): GPU {
+  const limitedDevice = (device: GPUDevice): GPUDevice => {
+    const own = overlay(device.limits, limits);
+    return overlay(device, {
+      limits: own,
+      createBindGroup(descriptor: GPUBindGroupDescriptor) {
+        for (const { resource } of descriptor.entries) {
+          const { buffer, offset = 0, size = buffer.size - offset } = resource as GPUBufferBinding;
+          expect(size).toBeLessThanOrEqual(own.maxStorageBufferBindingSize);
+          expect(offset % 256).toBe(0);
+        }
+        return device.createBindGroup(descriptor);
+      },
+    });
+  };
+  const requestAdapter: GPU["requestAdapter"] = async (options) => {
+    const adapter = await gpu.requestAdapter(options);
+    return (
+      adapter &&
+      overlay(adapter, { requestDevice: async (wanted?: GPUDeviceDescriptor) => limitedDevice(await adapter.requestDevice(wanted)) })
+    );
+  };
+  return overlay(gpu, { requestAdapter });
+}
