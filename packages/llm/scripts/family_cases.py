@@ -368,3 +368,16 @@ CASES += [
     Case("hrm_text", "hrm_text", {"hrm.layers_per_stack": 2, "hrm.h_cycles": 2, "hrm.l_cycles": 3, "embedding_scale": 2.0}, layers=16),
     Case("llama4", "llama4", {**EXPERTS, "interleave_moe_layer_step": 2}, layers=4),
 ]
+RWKV6 = {"wkv.head_size": 64, "time_mix_extra_dim": 6, "time_decay_extra_dim": 5, "attention.head_count": 0}
+RWKV6_FACTORS = [f"time_mix_lerp_{part}.weight" for part in "wkvrg"]
+CASES += [
+    Case("rwkv6", "rwkv6", {**RWKV6, "token_shift_count": 2, "rescale_every_n_layers": 2}, ["time_mix_lerp_fused.weight"], norm="layer", kv_heads=None, width=128),
+    Case("rwkv6-old", "rwkv6", {**RWKV6, "token_shift_count": 2}, RWKV6_FACTORS, norm="layer", kv_heads=None, width=128),
+    Case("rwkv6qwen2", "rwkv6qwen2", {**RWKV6, "token_shift_count": 1}, [f"time_mix_{part}.bias" for part in ("key", "value", "receptance")], kv_heads=1, width=128),
+    Case("plamo2", "plamo2", {**MAMBA2, **LISTED, "ssm.group_count": 0}, layers=3, kv_heads=[0, 2, 0]),
+]
+RING3 = {**KIMI, "kda.gate_lower_bound": -5.0, "kda.safe_gate": True, "expert_weights_norm": True, "swiglu_clamp_exp": [0.0, 0.3, 0.4], "swiglu_clamp_shexp": [0.3, 0.4, 0.0]}
+CASES += [
+    Case("bailingmoe3", "bailingmoe3", {**RING3, "attention.q_lora_rank": 12, "attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}, layers=3, kv_heads=[0, 1, 0]),
+    Case("minimax-01", "minimax-01", {"residual_scale": 3.5, "full_attention_interval": 2, "expert_count": 6, "expert_used_count": 2, "rope.dimension_count": 4, "attention.key_length": 8, "attention.value_length": 8}, layers=3),
+]

@@ -173,7 +173,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
   });
   afterAll(() => runtime.dispose());
 
-  describe.each(["mamba", "mamba2", "jamba", "lfm2", "qwen35", "kimi-linear", "rwkv7"])("%s", (name) => {
+  describe.each(["mamba", "mamba2", "jamba", "lfm2", "qwen35", "kimi-linear", "rwkv7", "rwkv6", "minimax-01"])("%s", (name) => {
     const bytes = familyModel(withVocabulary(readFamilyGolden(name)));
     const load = (on: Runtime): Promise<Model> => loadModel(bytes, { runtime: on, cacheType: "f32", sequences: 2 });
     let model: Model;

@@ -8,7 +8,6 @@ const noText = "it neither generates nor embeds text";
 /** Architectures of llama.cpp whose models cannot be loaded, each with the reason. Loaded where a model is refused. */
 export const refusals: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    bailingmoe3: "its gates of delta attention are not computed",
     chameleon: "ids of pictures among those of text are not told apart",
     clip: noText,
     cogvlm: "weights for pictures beside those for text are not computed",
@@ -29,16 +28,12 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     "kimi-k3": hyperConnections,
     llada: diffusion,
     "llada-moe": diffusion,
-    "minimax-01": "lightning attention is not computed",
     "minimax-m3": indexer,
     "modern-bert": bothSides,
-    plamo2: "its form of state spaces is not computed",
     pockettts: noText,
     qwen3tts: noText,
     qwen4exp: "its gates of attention are not computed",
     rnd1: diffusion,
-    rwkv6: "its form of time mixing is not computed; RWKV-7's is",
-    rwkv6qwen2: "its form of time mixing is not computed; RWKV-7's is",
     t5: "attention of a decoder to an encoder's states is not computed",
     t5encoder: "positions by buckets of distances are not computed",
     "wavtokenizer-dec": noText,

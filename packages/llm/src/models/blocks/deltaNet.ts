@@ -3,6 +3,7 @@ import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelConfig } from "../config.ts";
 import type { Layer } from "./layer.ts";
+import { readRecurrentLayers } from "./layerSizes.ts";
 import { ones } from "./section.ts";
 import { convolve, readMamba2, type SsmConfig, stateName, withStates } from "./ssm.ts";
 
@@ -21,9 +22,7 @@ export function readDeltaNet(file: MetadataReader): SsmConfig {
 
 /** The config of a model whose layers are gated delta nets but for some: those that the file lists, or every n-th, by default the fourth. */
 export function withDeltaNets(file: MetadataReader, config: ModelConfig, sizes: SsmConfig): ModelConfig {
-  const listed = file.flags("attention.recurrent_layers");
-  const interval = file.size("full_attention_interval") ?? 4;
-  const isRecurrent = (layer: number): boolean => (typeof listed === "object" ? listed[layer] === true : (layer + 1) % interval !== 0);
+  const isRecurrent = readRecurrentLayers(file, 4);
   return withStates({ ...config, hasCache: (layer) => !isRecurrent(layer) }, sizes);
 }
 

@@ -144,6 +144,12 @@ export function expertProduct(m: ModelBuilder, x: Value, weights: Value, ids: Va
   return adapters === undefined || origin === undefined ? y : adapters.addToExperts(y, x, origin, multiply);
 }
 
+/** `[T, count]`: 0, 1, … for each token. As ids of experts, they multiply each of `count` vectors of a token by a matrix of its own. */
+export function everyIndex({ program, T }: ModelBuilder, count: number): Value {
+  const order = Int32Array.from({ length: count }, (_, index) => index);
+  return program.expand(program.constant(order, "i32", [1, count]), { shape: [T, count] });
+}
+
 /** The product of a layer's tensor of experts, with its scale and bias: `x [n, columns]` or `[n, k, columns] -> [n, k, rows]`. */
 function expertLinear(
   { model, weights }: Layer,

@@ -12,6 +12,8 @@ export interface KimiDeltaConfig {
   readonly size: number;
   /** Elements of the convolutions' filters. */
   readonly kernelSize: number;
+  /** Lower bound of the decays' logarithms, below 0. Default: none, and another function. */
+  readonly lowerBound?: number;
 }
 
 export function readKimiDelta(file: MetadataReader): KimiDeltaConfig {
@@ -37,7 +39,7 @@ export function withKimiDelta(config: ModelConfig, { size, kernelSize }: KimiDel
  * Kimi Delta Attention (Kimi Team, 2025, "Kimi Linear", section 3): a gated delta rule whose decays differ by element; see the op `deltaScan`.
  * `x [T, d] -> [n, d]`
  */
-export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize }: KimiDeltaConfig): Value {
+export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize, lowerBound }: KimiDeltaConfig): Value {
   const { model, weights } = layer;
   const { program, T, config } = model;
   const { heads: H } = config;
@@ -46,11 +48,19 @@ export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize }: 
     const projected = layer.unscaledProduct(`attn_${name}`, x, { rows: H * K });
     return byHead(program.silu(convolve(layer, `ssm_conv1d_${name}.weight`, kernelSize, projected, `convolution.${name}`)), K);
   };
+  // Two matrices of a low rank, or one.
   const low = (name: string): Value =>
-    layer.unscaledProduct(`ssm_${name}_b`, layer.unscaledProduct(`ssm_${name}_a`, x, { rows: K }), { rows: H * K });
+    weights.has(`ssm_${name}_b.weight`)
+      ? layer.unscaledProduct(`ssm_${name}_b`, layer.unscaledProduct(`ssm_${name}_a`, x, { rows: K }), { rows: H * K })
+      : layer.unscaledProduct(`ssm_${name}_a`, x, { rows: H * K });
   const [q, k, v] = [unit(layer, part("q"), 1 / Math.sqrt(K)), unit(layer, part("k"), 1), part("v")];
-  const steps = program.softplus(program.add(low("f"), weights.vector("ssm_dt.bias", H * K)));
-  const decay = program.exp(program.mul(byHead(steps, K), weights.vector("ssm_a", [H, 1])));
+  const steps = byHead(program.add(low("f"), weights.vector("ssm_dt.bias", H * K)), K);
+  const rates = weights.vector("ssm_a", [H, 1]);
+  const logarithms =
+    lowerBound === undefined
+      ? program.mul(program.softplus(steps), rates)
+      : program.scale(program.sigmoid(program.mul(steps, rates)), { by: lowerBound });
+  const decay = program.exp(logarithms);
   const beta = program.sigmoid(byHead(layer.unscaledProduct("ssm_beta", x, { rows: H }), 1));
   const b = program.mul(k, program.neg(beta));
   const y = deltaScan(layer, { q, k, v: program.mul(v, beta), decay, a: program.mul(decay, k), b }); // [T, H, K]

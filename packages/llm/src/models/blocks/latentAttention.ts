@@ -2,7 +2,7 @@ import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
-import { expertProduct } from "./experts.ts";
+import { everyIndex, expertProduct } from "./experts.ts";
 import type { Heads, Layer } from "./layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
@@ -46,6 +46,8 @@ export interface LatentOptions extends AttendOptions {
   readonly scale: number;
   /** Without it nothing is rotated. */
   readonly rope?: RopeConfig | undefined;
+  /** Factors of what heads return; see {@link Layer.attentionGate}. */
+  readonly gate?: Value;
   /** Factors of the queries; see `attentionTemperature`. */
   readonly temperature?: Value | undefined;
 }
@@ -53,25 +55,26 @@ export interface LatentOptions extends AttendOptions {
 /** `x [T, d] -> [n, d]`, the rows that {@link Layer.pick} leaves. */
 export function latentAttention(layer: Layer, x: Value, latent: LatentConfig, options: LatentOptions): Value {
   const { program } = layer.model;
-  const { rope, temperature, ...attend } = options;
+  const { rope, temperature, gate, ...attend } = options;
+  const output = (y: Value): Value => layer.attentionOutput(gate === undefined ? y : program.mul(y, gate));
   const attended = (q: Value, k: Value, v: Value): Value =>
     layer.model.attend(layer.index, temperature === undefined ? q : program.mul(q, temperature), k, v, attend);
   const query = splitQuery(layer, x, latent, rope);
   const { value, rotatedKey } = compress(layer, x, latent, rope);
   if (!latent.isAbsorbed) {
     const { q, k, v } = expand(layer, query, value, rotatedKey, latent);
-    return layer.attentionOutput(attended(q, k, v));
+    return output(attended(q, k, v));
   }
   // Each head's key and value matrices as experts: head h of every token takes matrix h.
   const { heads: H } = layer.model.config;
   const { rank, keyLength, ropeLength, valueLength } = latent;
-  const everyHead = headIndices(layer.model);
+  const everyHead = everyIndex(layer.model, H);
   const keys = layer.weights.matrix("attn_k_b.weight", [H, rank, keyLength - ropeLength]);
   const q = program.concat([expertProduct(layer.model, query.plain, keys, everyHead), query.rotated], { axis: -1 }); // [T, H, rank + rope]
   const v = program.reshape(value, { shape: [layer.model.T, 1, rank] });
   const y = attended(q, program.concat([v, rotatedKey], { axis: -1 }), v); // [T, H, rank]
   const values = layer.weights.matrix("attn_v_b.weight", [H, valueLength, rank]);
-  return layer.attentionOutput(expertProduct(layer.model, y, values, everyHead));
+  return output(expertProduct(layer.model, y, values, everyHead));
 }
 
 /** Queries `[T, H, …]`: the part without positions and the rotated one. */
@@ -129,16 +132,6 @@ function expand(
     k: program.concat([last(model, perHead, 0, plainLength), everyHeadsKey], { axis: -1 }),
     v: last(model, perHead, plainLength, valueLength),
   };
-}
-
-/** `[T, H]`: 0, 1, … H - 1 for each token. */
-function headIndices({ program, T, config: { heads: H } }: ModelBuilder): Value {
-  const order = program.constant(
-    Int32Array.from({ length: H }, (_, h) => h),
-    "i32",
-    [1, H],
-  );
-  return program.expand(order, { shape: [T, H] });
 }
 
 /** `count` elements of the last axis, from `start` on. */

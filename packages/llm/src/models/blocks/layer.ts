@@ -2,7 +2,7 @@ import type { Dim, Value } from "@centella/core";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
 import { type FeedForwardOptions, feedForward } from "./feedForward.ts";
 import { applyRope, ignoreRopeFactors, type RopeConfig } from "./rope.ts";
-import { centred, Section } from "./section.ts";
+import { Section, unitNorm } from "./section.ts";
 
 /** Queries `[T, H, dK]`, keys `[T, Hkv, dK]` and values `[T, Hkv, dV]`. */
 export interface Heads {
@@ -133,7 +133,7 @@ export class Layer extends Section {
       }
       case "perHeadIfPresent":
         if (!this.weights.has(`${name}.weight`)) return split(y);
-        return program.mul(centred(this.model, split(y)), this.weights.vector(`${name}.weight`, [heads, size]));
+        return program.mul(unitNorm(this.model, split(y)), this.weights.vector(`${name}.weight`, [heads, size]));
     }
   }
 }

@@ -32,3 +32,10 @@ export function readLayerNumbers(file: MetadataReader, name: string): (layer: nu
   if (wrong !== undefined) throw new ModelError(`metadata: expected ${key} to be finite f32, got ${wrong}; convert the model again`);
   return (layer) => listed[layer] ?? single;
 }
+
+/** Which layers have a state in place of a cache: those that the file lists, or all but every n-th, by default of `interval`. */
+export function readRecurrentLayers(file: MetadataReader, interval: number): (layer: number) => boolean {
+  const listed = file.flags("attention.recurrent_layers");
+  const period = file.size("full_attention_interval") ?? interval;
+  return (layer) => (typeof listed === "object" ? listed[layer] === true : (layer + 1) % period !== 0);
+}

@@ -18,10 +18,10 @@ export function readHeadSize(file: MetadataReader): number {
   );
 }
 
-/** Parts of a layer that see the token before. */
-export type Shifted = "time" | "channels";
+/** What a layer sees of the token before: inputs of its parts, or what RWKV-6's state takes up. */
+export type Shifted = "time" | "channels" | "key" | "value" | "decay";
 
-/** The config with states for each layer: the token before, as each part saw it, and the heads' states. */
+/** The config with states for each layer: what it sees of the token before, and the heads' states. */
 export function withRwkvStates(config: ModelConfig, size: number, shifted: readonly Shifted[]): ModelConfig {
   const { layers, embeddingLength: d } = config;
   const states = Array.from({ length: layers }, (_, layer) => layer).flatMap((layer): StateShape[] => [
@@ -133,7 +133,7 @@ function unitHeads({ model: { program } }: Layer, x: Value): Value {
 }
 
 /** `y [T, H, size] -> [T, d]`, each head normed by itself, if the file has weights for that. */
-function headNorm({ model: { program, T, config }, weights }: Layer, y: Value): Value {
+export function headNorm({ model: { program, T, config }, weights }: Layer, y: Value): Value {
   const d = config.embeddingLength;
   const flat = (z: Value): Value => program.reshape(z, { shape: [T, d] });
   if (!weights.has("time_mix_ln.weight")) return flat(y);

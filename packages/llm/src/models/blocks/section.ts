@@ -48,9 +48,11 @@ export class Section {
   }
 }
 
-/** `(x - mean(x)) / sqrt(variance(x) + eps)` over the last axis: a layer norm without a weight. */
-export function centred({ program, config }: ModelBuilder, x: Value): Value {
-  return program.layerNorm(x, ones(program, lastExtent(x)), { eps: config.epsilon });
+/** The model's norm over the last axis, without a weight. */
+export function unitNorm({ program, config }: ModelBuilder, x: Value): Value {
+  const weight = ones(program, lastExtent(x));
+  const options = { eps: config.epsilon };
+  return config.norm === "layer" ? program.layerNorm(x, weight, options) : program.rmsNorm(x, weight, options);
 }
 
 /** `[n]`: a weight of 1 for each element. */

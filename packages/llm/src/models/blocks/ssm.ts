@@ -174,10 +174,10 @@ function groupNorm({ model, weights }: Layer, x: Value, { innerLength: inner, gr
 }
 
 /** Inputs of a layer's scan; see the op `ssmScan`. */
-type Scan = Readonly<Record<"x" | "dt" | "a" | "b" | "c", Value>>;
+export type Scan = Readonly<Record<"x" | "dt" | "a" | "b" | "c", Value>>;
 
-/** `[T, H, P]`; the layer's state goes on. */
-function scan({ model, index }: Layer, { x, dt, a, b, c }: Scan): Value {
+/** The op `ssmScan`, `[T, H, P]`; the layer's state goes on. */
+export function scan({ model, index }: Layer, { x, dt, a, b, c }: Scan): Value {
   const { program, positions } = model;
   const { tensor, rows } = model.state(stateName(index, "scan"));
   const y = program.ssmScan(x, dt, a, b, c, tensor, positions, rows);

@@ -1,10 +1,9 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
-import type { ModelBuilder } from "../../model/modelBuilder.ts";
 import { embed, logits } from "../blocks/ends.ts";
 import { type Layer, layersOf } from "../blocks/layer.ts";
 import { type RopeConfig, readRope } from "../blocks/rope.ts";
-import { lastExtent, ones, Section } from "../blocks/section.ts";
+import { Section, unitNorm } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
@@ -50,9 +49,4 @@ function decoderLayer(layer: Layer, x: Value, rope: RopeConfig): Value {
   const gate = layer.attentionGate(input, "element");
   const middle = model.program.add(layer.pick(x), layer.attention(layer.rope(layer.qkv(input), rope), { gate }));
   return model.program.add(middle, layer.feedForward(unitNorm(model, middle)));
-}
-
-/** The model's norm without a weight. */
-function unitNorm({ program, config }: ModelBuilder, x: Value): Value {
-  return program.rmsNorm(x, ones(program, lastExtent(x)), { eps: config.epsilon });
 }

@@ -1,7 +1,7 @@
 import { embed, logits } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
-import { centred } from "../blocks/section.ts";
+import { unitNorm } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 
@@ -16,11 +16,11 @@ export const family: Family = (file) => {
       const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const heads = layer.rope(layer.qkv(centred(m, x), { clamp }), rope);
+        const heads = layer.rope(layer.qkv(unitNorm(m, x), { clamp }), rope);
         const middle = program.add(layer.pick(x), layer.attention(heads));
-        x = program.add(middle, layer.feedForward(centred(m, middle)));
+        x = program.add(middle, layer.feedForward(unitNorm(m, middle)));
       }
-      return logits(m, centred(m, x));
+      return logits(m, unitNorm(m, x));
     },
   };
 };

@@ -1,10 +1,9 @@
-import type { Value } from "@centella/core";
 import { attentionTemperature } from "../../blocks/attentionTemperature.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { readRope } from "../../blocks/rope.ts";
-import { lastExtent, ones } from "../../blocks/section.ts";
+import { unitNorm } from "../../blocks/section.ts";
 import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
@@ -33,14 +32,13 @@ export const family: Family = async (file) => {
     forward(m) {
       const { program } = m;
       const temperature = attentionTemperature(m, temperatureConfig);
-      const unitNorm = (y: Value): Value => program.rmsNorm(y, ones(program, lastExtent(y)), { eps: config.epsilon });
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const chunk = chunks.at(layer.index);
         const isRotated = (layer.index + 1) % 4 !== 0;
         const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", x)), isRotated ? (chunk > 0 ? localRope : rope) : undefined);
         const sharpened = isRotated || temperature === undefined ? q : program.mul(q, temperature);
-        const heads = isRotated && hasNorms ? { q: unitNorm(q), k: unitNorm(k), v } : { q: sharpened, k, v };
+        const heads = isRotated && hasNorms ? { q: unitNorm(m, q), k: unitNorm(m, k), v } : { q: sharpened, k, v };
         const middle = program.add(layer.pick(x), layer.attention(heads, { chunk }));
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }

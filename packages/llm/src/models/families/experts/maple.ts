@@ -1,4 +1,4 @@
-import type { Activation } from "../../blocks/activation.ts";
+import { bounded } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
@@ -25,18 +25,9 @@ export const family: Family = async (file) => {
         const window = windows.at(layer.index);
         const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x), { norm: "head" }), window > 0 ? localRope : undefined);
         const middle = program.add(layer.pick(x), layer.attention(heads, { window }));
-        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation: bounded(bounds(layer.index)) }));
+        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation: bounded(bounds(layer.index), "before") }));
       }
       return logits(m, outputNorm(m, x));
     },
   };
 };
-
-/** `silu(min(gate, bound)) · clip(up, ±bound)`; without a bound the usual product. */
-function bounded(bound: number): Activation {
-  if (bound <= 1e-6) return "silu";
-  return ({ program }, gate, up) => {
-    const upper = program.constant(Float32Array.of(bound), "f32", [1]);
-    return program.mul(program.silu(program.minimum(gate, upper)), program.clip(up, { min: -bound, max: bound }));
-  };
-}

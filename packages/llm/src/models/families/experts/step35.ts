@@ -1,4 +1,4 @@
-import type { Activation, GatedActivation } from "../../blocks/activation.ts";
+import { bounded } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { readLayerHeads, readLayerNumbers } from "../../blocks/layerSizes.ts";
@@ -32,21 +32,11 @@ export const family: Family = async (file) => {
         const gate = weights.has("attn_gate.weight") ? layer.attentionGate(input, "head") : undefined;
         const middle = program.add(layer.pick(x), layer.attention(heads, { window, ...(gate && { gate }) }));
         const isMixed = weights.has("ffn_gate_inp.weight");
-        const sharedActivation = bounded(sharedBounds(index));
-        const activation = isMixed ? bounded(bounds(index)) : sharedActivation;
+        const sharedActivation = bounded(sharedBounds(index), "after");
+        const activation = isMixed ? bounded(bounds(index), "after") : sharedActivation;
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation, sharedActivation }));
       }
       return logits(m, outputNorm(m, x));
     },
   };
 };
-
-/** `min(silu(gate), bound) · clip(up, ±bound)`; without a bound the usual product. */
-function bounded(bound: number): Activation {
-  if (bound <= 1e-6) return "silu";
-  const activation: GatedActivation = ({ program }, gate, up) => {
-    const upper = program.constant(Float32Array.of(bound), "f32", [1]);
-    return program.mul(program.minimum(program.silu(gate), upper), program.clip(up, { min: -bound, max: bound }));
-  };
-  return activation;
-}

@@ -1,7 +1,7 @@
-import type { Value } from "@centella/core";
+import { channelMix } from "../../blocks/channelMix.ts";
 import { embed, embeddingNorm, logits, outputNorm } from "../../blocks/ends.ts";
-import { type Layer, layersOf } from "../../blocks/layer.ts";
-import { type FirstValues, readHeadSize, timeMix, tokenBefore, withRwkvStates } from "../../blocks/rwkv7.ts";
+import { layersOf } from "../../blocks/layer.ts";
+import { type FirstValues, readHeadSize, timeMix, withRwkvStates } from "../../blocks/rwkv7.ts";
 import { readAttentionFreeConfig } from "../../blocks/ssm.ts";
 import type { Family } from "../../family.ts";
 
@@ -24,14 +24,3 @@ export const family: Family = (file) => {
     },
   };
 };
-
-/** `x [T, d] -> [n, d]` */
-function channelMix(layer: Layer, x: Value): Value {
-  const { program, config } = layer.model;
-  const { embeddingLength: d } = config;
-  const factors = layer.weights.vector("channel_mix_lerp_k.weight", [1, 1, d]);
-  const change = program.mul(program.sub(tokenBefore(layer, "channels", x), x), program.reshape(factors, { shape: [d] }));
-  const rows = layer.weights.shape("channel_mix_key.weight")?.[0] ?? d;
-  const inner = program.relu(layer.unscaledProduct("channel_mix_key", layer.pick(program.add(x, change)), { rows }));
-  return layer.unscaledProduct("channel_mix_value", program.mul(inner, inner), { rows: d });
-}
