@@ -1,5 +1,6 @@
 export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "@centella/grammar/errors";
 export type { RestoreOptions, SaveOptions } from "./cache/saveOptions.ts";
+export { snapshotTokens } from "./cache/snapshot.ts";
 export type { SnapshotKey } from "./cache/snapshotMac.ts";
 export type { RenderOptions } from "./chat/chatOptions.ts";
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type PreparedChat, type TextPart } from "./chat/chatTemplate.ts";

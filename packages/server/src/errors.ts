@@ -57,6 +57,7 @@ const engineErrors: Readonly<Record<string, readonly [status: number, code: ApiE
   unsupported: [400, "unsupported_value"],
   chatTemplate: [400, "invalid_value"],
   tokenizer: [400, "invalid_value"],
+  snapshot: [400, "invalid_value"],
   sampling: [400, "invalid_value"],
   contextOverflow: [400, "context_length_exceeded"],
   GRAMMAR_SYNTAX: [400, "invalid_schema"],

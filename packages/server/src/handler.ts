@@ -65,6 +65,7 @@ export function createHandler(options: HandlerOptions): Handler {
     events,
     limits,
     metrics,
+    slotStore: options.slotStore,
     callers: new CallerLoad(),
     open: new OpenRequests(),
     defaults: options.defaults ?? {},
@@ -157,16 +158,19 @@ async function respond(c: RequestContext, route: Route, services: Services): Pro
   c.set("route", route.paths[0]!);
   if (services.isDraining && !route.isPublic)
     throw new ApiError(503, "draining", "expected a server that accepts requests, got one that is shutting down", { retryAfter: 5 });
-  const body = route.schema === undefined ? undefined : await jsonOf(c.req.raw);
+  const body = route.schema === undefined ? undefined : await jsonOf(c.req.raw, route.isBodyOptional === true);
   const { signal } = c.req.raw;
   const caller: Caller | undefined = c.get("caller");
   const params = Object.fromEntries(Object.entries(c.req.param()).map(([name, value]) => [name, String(value)]));
-  return route.handle({ requestId: c.get("requestId"), route: route.paths[0]!, params, caller: caller ?? anyone, services, signal }, body);
+  const query = Object.fromEntries(new URL(c.req.url).searchParams);
+  const requestId = c.get("requestId");
+  return route.handle({ requestId, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, signal }, body);
 }
 
 /** @throws {ApiError} 400 */
-async function jsonOf(request: Request): Promise<unknown> {
+async function jsonOf(request: Request, isOptional: boolean): Promise<unknown> {
   const text = await request.text();
+  if (isOptional && text === "") return {};
   try {
     return JSON.parse(text);
   } catch (error) {

@@ -21,6 +21,7 @@ import type { MetricsSource } from "./metricsSource.ts";
 import type { ModelLoader } from "./models/modelEntry.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
+import type { SlotStore } from "./slotStore.ts";
 
 /** What requests may leave out. */
 export type AnswerDefaults = Omit<SamplingOptions, "dryBreakers"> & Pick<GenerateOptions, "maxTokens" | "dryBreakers">;
@@ -39,6 +40,8 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly defaults?: AnswerDefaults | undefined;
   /** What answers `/metrics`. Default: nothing, and `/metrics` is 501. */
   readonly metrics?: MetricsSource | undefined;
+  /** Where `/slots/{id}` saves what slots have computed. Default: nowhere, and these requests are refused. */
+  readonly slotStore?: SlotStore | undefined;
 }
 
 const atLeastOne = kind("an object with at least one model", (value) => isRecord(value) && Object.keys(value).length > 0);
@@ -50,6 +53,7 @@ const kinds: Kinds<HandlerOptions> = {
   corsOrigins: listOf("origins", nonEmptyString),
   defaults: object,
   metrics: object,
+  slotStore: object,
   maxQueue: whole(0),
   maxQueuedTokens: within(0),
   queueTimeoutMs: within(0),

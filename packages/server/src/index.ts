@@ -18,3 +18,4 @@ export type { MetricsSource } from "./metricsSource.ts";
 export type { LoadContext, ModelLoader } from "./models/modelEntry.ts";
 export type { ServedModel } from "./models/modelStore.ts";
 export type { ApiKey } from "./security/keys.ts";
+export type { SlotStore } from "./slotStore.ts";

@@ -9,7 +9,8 @@ import { embedding } from "./llamaServer/embedding.ts";
 import { health } from "./llamaServer/health.ts";
 import { loadRoute, unloadRoute } from "./llamaServer/loading.ts";
 import { metrics } from "./llamaServer/metrics.ts";
-import { props, slots } from "./llamaServer/props.ts";
+import { props } from "./llamaServer/props.ts";
+import { slotAction, slots } from "./llamaServer/slots.ts";
 import { detokenize, tokenize } from "./llamaServer/tokens.ts";
 import { embed, embeddings as oldEmbeddings } from "./ollama/embed.ts";
 import { ollamaForm } from "./ollama/form.ts";
@@ -28,7 +29,7 @@ export const routes: readonly Route[] = [
   ...[createMessage, countMessageTokens],
   ...[ollama.chat, ollama.generate, embed, oldEmbeddings, tags, ps, version, show, pull, remove, copy],
   ...[completion, infill, embedding, loadRoute, unloadRoute],
-  ...[health, metrics, props, slots, tokenize, detokenize, applyTemplate],
+  ...[health, metrics, props, slots, slotAction, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];
 

@@ -5,6 +5,7 @@ import type { AnswerDefaults } from "./handlerOptions.ts";
 import type { Limits } from "./limits.ts";
 import type { MetricsSource } from "./metricsSource.ts";
 import type { ModelStore } from "./models/modelStore.ts";
+import type { SlotStore } from "./slotStore.ts";
 
 /** What routes share. */
 export interface Services {
@@ -15,6 +16,7 @@ export interface Services {
   readonly open: OpenRequests;
   readonly defaults: AnswerDefaults;
   readonly metrics: MetricsSource | undefined;
+  readonly slotStore: SlotStore | undefined;
   /** Whether the server shuts down. */
   isDraining: boolean;
 }

@@ -32,7 +32,7 @@ test("properties and sequences are those of the model, without its path", async 
   const props = await answerTo("/props");
   expect(props).toMatchObject({ total_slots: 4, model_alias: "fable", default_generation_settings: { n_ctx: 512 } });
   expect(JSON.stringify(props)).not.toContain(".gguf");
-  expect(await answerTo("/slots")).toEqual([0, 1, 2, 3].map((id) => ({ id, n_ctx: 512, is_processing: false })));
+  expect(await answerTo("/slots")).toEqual([0, 1, 2, 3].map((id) => ({ id, n_ctx: 512, speculative: false, is_processing: false })));
 });
 
 test("texts are continued, as a whole and in pieces", async () => {

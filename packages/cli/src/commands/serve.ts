@@ -31,7 +31,7 @@ export const serve: Command = command({
     const loading = { ...loadOptions(values), ...(values.sequences !== undefined && { sequences: values.sequences }) };
     // Other commands do without this code.
     const [{ createHandler }, node] = await Promise.all([import("@centella/server"), import("@centella/server/node")]);
-    const { host = "127.0.0.1", "no-auth": isOpen, socket } = values;
+    const { host = "127.0.0.1", "no-auth": isOpen, socket, "slot-save-path": slotFolder } = values;
     if (socket === undefined && !node.isLoopback(host) && handlerOptions.keys === undefined && !isOpen)
       throw new UsageError(`--host: expected --api-key with a host that others can reach, got ${host}; pass keys, or --no-auth`);
     // Opened by the first model: devices take longer than listening.
@@ -44,6 +44,7 @@ export const serve: Command = command({
       const handler = createHandler({
         ...handlerOptions,
         models,
+        ...(slotFolder !== undefined && { slotStore: node.slotFiles(slotFolder) }),
         ...(names !== undefined && { metrics: node.prometheusMetrics({ names }) }),
       });
       if (values.log) handler.events.subscribe((event) => log(event, output));

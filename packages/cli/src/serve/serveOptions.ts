@@ -25,6 +25,7 @@ interface Values {
   readonly sequences: number;
   readonly embedding: true;
   readonly slots: true;
+  readonly "slot-save-path": string;
   readonly "max-queue": number;
   readonly "max-queued-tokens": number;
   readonly "queue-timeout": number;
@@ -62,6 +63,7 @@ export const serveOptions: Specs<Values> & typeof modelOptions & typeof defaultO
     }),
     embedding: flag("accepted, because every model computes embeddings", { aliases: ["--embeddings"] }),
     slots: flag("accepted, because /slots is always there"),
+    "slot-save-path": text("FOLDER", "let requests save, restore and erase slots, in FOLDER"),
   }),
   ...grouped("Limits", {
     "max-queue": number("N", "requests that may wait for each model (default: 100)", { min: 0, integer: true }),

@@ -163,6 +163,13 @@ export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Sn
   return { ...target, messages: header.messages, ids, rows, stateRows };
 }
 
+/** Number of tokens in a saved session, without checking the rest. @throws {SnapshotError} if the bytes are not a snapshot, or are damaged */
+export function snapshotTokens(snapshot: Uint8Array): number {
+  hasMac(snapshot);
+  const length = viewOf(snapshot).getUint32(magic.length + 4, true);
+  return readHeader(snapshot.subarray(prefixBytes, prefixBytes + length)).tokens;
+}
+
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

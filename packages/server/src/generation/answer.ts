@@ -3,6 +3,7 @@ import { ApiError } from "../errors.ts";
 import type { FinishKind } from "../events.ts";
 import type { Call } from "../http/route.ts";
 import type { Lease } from "../models/modelEntry.ts";
+import { type Slot, slotOf } from "../models/slots.ts";
 import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
 import { mergeChoices } from "./choices.ts";
 import { Reservation } from "./reservation.ts";
@@ -17,6 +18,8 @@ export interface AnswerRequest {
   readonly choices?: number | undefined;
   /** Lower numbers run first. Default 0. */
   readonly priority?: number | undefined;
+  /** Number of the slot whose computed tokens the first text continues. Default: -1, any. */
+  readonly slot?: number | undefined;
 }
 
 /** One or more texts that are generated for a request. Reading the parts drives the generation. */
@@ -25,7 +28,9 @@ export class Answer {
   readonly #request: AnswerRequest;
   readonly #reservation: Reservation;
   readonly #parts: AsyncGenerator<ChoicePart, void, undefined>;
+  readonly #slot: Slot | undefined;
   #first: ChoicePart | undefined;
+  #slotId = -1;
 
   /**
    * Waits for its turn and checks the request: what this throws happened before anything was computed.
@@ -33,8 +38,8 @@ export class Answer {
    */
   static async start(call: Call, request: AnswerRequest): Promise<Answer> {
     const reservation = await Reservation.open(call, request.model);
-    const answer = new Answer(call, request, reservation);
     try {
+      const answer = new Answer(call, request, reservation);
       checkBiases(request.options, reservation.lease);
       const { value } = await answer.#parts.next();
       answer.#first = value ?? undefined;
@@ -49,11 +54,18 @@ export class Answer {
     this.#call = call;
     this.#request = request;
     this.#reservation = reservation;
+    const { slot = -1 } = request;
+    this.#slot = slot < 0 ? undefined : slotOf(reservation.lease.slots, slot, "id_slot");
     this.#parts = this.#run();
   }
 
   get lease(): Lease {
     return this.#reservation.lease;
+  }
+
+  /** Number of the slot that has what the first text computed. -1 if none was free. */
+  get slotId(): number {
+    return this.#slotId;
   }
 
   /**
@@ -114,8 +126,12 @@ export class Answer {
     const permit = await this.#reservation.permit({ priority, tokens, isAdmitted: prompt + choice > 0 });
     let finish: AnswerFinish | undefined;
     let hasFailed = false;
+    let slot: Slot | undefined;
     try {
-      const session = lease.model.createSession();
+      const named = prompt + choice === 0 ? this.#slot : undefined;
+      slot = await lease.slots.take(named, signal);
+      if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
+      const session = lease.slots.open(slot, named !== undefined);
       // Ends this text alone.
       const full = new AbortController();
       const ending = this.#call.caller.maxContext === undefined ? signal : AbortSignal.any([signal, full.signal]);
@@ -128,6 +144,7 @@ export class Answer {
       hasFailed = !signal.aborted;
       throw error;
     } finally {
+      if (slot !== undefined) lease.slots.release(slot, finish?.usage);
       this.#reservation.end(permit);
       const { requestId, route, services } = this.#call;
       const kind = hasFailed ? "error" : (finish?.kind ?? "cancelled");

@@ -10,6 +10,8 @@ export interface Call {
   readonly route: string;
   /** Parts of the path in braces, by name. */
   readonly params: Readonly<Record<string, string>>;
+  /** Parameters of the query, by name. Of several with one name, the last. */
+  readonly query: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly services: Services;
   /** Aborted when the client leaves. */
@@ -27,6 +29,8 @@ export interface RouteDefinition<Used extends Shape> {
   readonly isPublic?: boolean;
   /** Fields of the body of a POST request. */
   readonly fields?: FieldTable<Used>;
+  /** Whether an empty body counts as an empty object. */
+  readonly isBodyOptional?: boolean;
   handle(call: Call, body: BodyOf<Used>): Promise<Response> | Response;
 }
 

@@ -10,6 +10,7 @@ import type { BodyOf, Shape } from "../http/fields.ts";
 import { type Call, json, type Route, route } from "../http/route.ts";
 import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
 import { openaiForm } from "../openai/form.ts";
+import { slotField } from "../openai/generationFields.ts";
 import { timingsOf } from "../openai/usage.ts";
 
 const ids = z.array(z.int().check(z.minimum(0))).check(z.minLength(1));
@@ -32,11 +33,11 @@ const commonFields = {
   json_schema: z.optional(schemaField),
   grammar: z.optional(z.string()),
   priority: z.optional(z.number()),
+  id_slot: slotField,
 };
 
 const ignored: Shape = {
   cache_prompt: z.optional(z.boolean()),
-  id_slot: z.optional(z.int()),
   return_tokens: z.optional(z.boolean()),
   timings_per_token: z.optional(z.boolean()),
 };
@@ -61,11 +62,12 @@ function optionsOf(body: BodyOf<typeof commonFields>): GenerateOptions {
 }
 
 /** The last line of a text, with what llama-server says about it. */
-function endOf(finish: AnswerFinish, { lease }: Answer): object {
+function endOf(finish: AnswerFinish, { lease, slotId }: Answer): object {
   const { usage, stop, reason } = finish;
   return {
     index: 0,
     stop: true,
+    id_slot: slotId,
     model: lease.name,
     tokens_predicted: usage.completionTokens,
     tokens_evaluated: usage.promptTokens,
@@ -95,8 +97,8 @@ function lineOf(part: AnswerPart, answer: Answer): object | undefined {
 }
 
 async function respond(call: Call, body: BodyOf<typeof commonFields>, prompt: Prompt): Promise<Response> {
-  const { model, priority, stream } = body;
-  const answer = await Answer.start(call, { model, prompts: [prompt], options: optionsOf(body), priority });
+  const { model, priority, id_slot: slot, stream } = body;
+  const answer = await Answer.start(call, { model, prompts: [prompt], options: optionsOf(body), priority, slot });
   if (stream) return streamResponse(call, answer, lines(answer), serverSentEvents(openaiForm));
   const [finish] = await answer.finishes();
   return json({ content: finish!.text, tokens: finish!.ids, ...endOf(finish!, answer), ...probabilitiesOf(finish!, answer) });

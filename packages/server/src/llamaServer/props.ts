@@ -24,16 +24,3 @@ export const props: Route = route({
     }
   },
 });
-
-export const slots: Route = route({
-  api: openaiForm,
-  method: "GET",
-  paths: ["/slots"],
-  summary: "The sequences of the first model.",
-  handle({ services }) {
-    const entry = services.models.entry();
-    const { running } = entry.load;
-    const { sequences = 0, contextLength = 0 } = entry.current?.info ?? {};
-    return json(Array.from({ length: sequences }, (_, id) => ({ id, n_ctx: contextLength, is_processing: id < running })));
-  },
-});

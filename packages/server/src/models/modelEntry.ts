@@ -3,6 +3,7 @@ import { Admission } from "../admission/admission.ts";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
+import { Slots } from "./slots.ts";
 
 /** What a loader gets. */
 export interface LoadContext {
@@ -26,12 +27,14 @@ export interface Lease {
   readonly name: string;
   readonly model: Model;
   readonly admission: Admission;
+  readonly slots: Slots;
   release(): void;
 }
 
 interface Loaded {
   readonly model: Model;
   readonly admission: Admission;
+  readonly slots: Slots;
 }
 
 /** A model under its name: loaded, or to be loaded. */
@@ -83,6 +86,11 @@ export class ModelEntry {
     return this.#loaded?.model;
   }
 
+  /** The slots of the model, if it is loaded. */
+  get slots(): Slots | undefined {
+    return this.#loaded?.slots;
+  }
+
   /** Requests that run and wait. */
   get load(): { readonly running: number; readonly waiting: number } {
     const { running = 0, waiting = 0 } = this.#loaded?.admission ?? {};
@@ -101,13 +109,13 @@ export class ModelEntry {
     this.#users++;
     clearTimeout(this.#idle);
     try {
-      const { model, admission } = this.#loaded ?? (await (this.#loading ?? this.#load()));
+      const loaded = this.#loaded ?? (await (this.#loading ?? this.#load()));
       let isOver = false;
       const release = (): void => {
         if (!isOver) this.#leave();
         isOver = true;
       };
-      return { name: this.name, model, admission, release };
+      return { name: this.name, ...loaded, release };
     } catch (error) {
       this.#leave();
       throw error;
@@ -131,7 +139,7 @@ export class ModelEntry {
   }
 
   #opened(model: Model): Loaded {
-    return { model, admission: new Admission(model.info.sequences, this.#limits) };
+    return { model, admission: new Admission(model.info.sequences, this.#limits), slots: new Slots(model) };
   }
 
   async #start(): Promise<void> {

@@ -3,6 +3,9 @@ import * as z from "zod/mini";
 import { samplingFields, samplingOptions } from "../generation/sampling.ts";
 import type { BodyOf, Shape } from "../http/fields.ts";
 
+/** Number of a slot of llama-server's API. -1 is any. */
+export const slotField: z.ZodMiniOptional<z.ZodMiniNumber> = z.optional(z.int().check(z.minimum(-1)));
+
 /** Most texts of one prompt. */
 const maxChoices = 128;
 
@@ -27,18 +30,19 @@ export const generationFields = {
   n: z.optional(z.int().check(z.minimum(1), z.maximum(maxChoices))),
   stop: z.optional(z.union([z.string().check(z.minLength(1)), z.array(z.string().check(z.minLength(1)))])),
   priority: z.optional(z.number()),
+  /** Number of the slot whose computed tokens the text continues. -1 is any. */
+  id_slot: slotField,
   return_progress: z.optional(z.boolean()),
   ...samplingFields,
 };
 
-/** Fields of both that have no effect: prefixes are always shared, and sequences are not chosen by clients. */
+/** Fields of both that have no effect: prefixes are always shared. */
 export const ignoredFields: Shape = {
   user: z.optional(z.string()),
   metadata: z.optional(z.record(z.string(), z.unknown())),
   service_tier: z.optional(z.string()),
   safety_identifier: z.optional(z.string()),
   cache_prompt: z.optional(z.boolean()),
-  id_slot: z.optional(z.int()),
 };
 
 type GenerationBody = BodyOf<typeof generationFields>;
