@@ -140,9 +140,9 @@ const otherUses = [
 ];
 
 /** Families of models. A page loads its model's family; the figures are for Llama's. */
-const otherFamilies = readdirSync(join(repositoryFolder, "packages/llm/src/models/families"))
-  .filter((file) => file !== "llama.ts")
-  .map((file) => file.replace(/\.ts$/, ".js"));
+const otherFamilies = readdirSync(join(repositoryFolder, "packages/llm/src/models/families"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts") && file !== "llama.ts")
+  .map((file) => basename(file).replace(/\.ts$/, ".js"));
 
 /** Families with the most blocks of their own: latent attention and experts, state spaces. A page loads one family. */
 const largestFamilies = ["deepseek2.js", "jamba.js"];
