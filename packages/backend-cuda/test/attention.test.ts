@@ -134,6 +134,7 @@ const furtherForms: typeof forms = [
   ["values in two blocks", { heads: 2, keyWidth: 256, valueWidth: 256 }],
   ["sizes beyond what is read ahead", { heads: 2, keyWidth: 192, valueWidth: 128 }],
   ["not causal", { heads: 2, kvHeads: 2, params: { causal: false } }],
+  ["not causal, ALiBi", { heads: 2, params: { causal: false, alibi: 8 } }],
   ["a negative scale", { heads: 1, params: { scale: -0.3 } }],
 ];
 

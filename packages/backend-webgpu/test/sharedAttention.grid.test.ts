@@ -43,6 +43,7 @@ await describeOpened("attention with lanes that share positions", openBackend(),
     ["of halves", "f16", {}, false, all],
     ["of floats in a window, with sinks", "f32", { window: 40 }, true, all],
     ["with bounded scores and slopes", "f16", { softcap: 3, alibi: 8 }, false, [1, 3, 520]],
+    ["with slopes to both sides", "f16", { causal: false, alibi: 8 }, false, [520]],
   ];
   test.each(isFullGrid ? forms : forms.slice(0, 1))("equals the reference: %s", async (_name, dtype, options, hasSinks, tokens) => {
     const [got, want] = await Promise.all(

@@ -161,16 +161,19 @@ def attention():
     lens, seq, positions = i32(5, 3), i32(0, 1, 0, 1), i32(4, 2, 2, 1)
     sinks = f32(H)
     cases = []
-    for name, params, sink in [
-        ("two sequences, paged, GQA, dK != dV", {}, None),
-        ("not causal", {"causal": False}, None),
-        ("window", {"window": 2}, None),
-        ("softcap", {"softcap": 2.5}, None),
-        ("alibi", {"alibi": 8}, None),
-        ("sinks", {}, sinks),
-        ("everything", {"window": 3, "softcap": 4, "alibi": 4}, sinks),
+    bias = (np.arange(5 * H).reshape(H, 5) % 7 - 3) / 4
+    for name, params, optional in [
+        ("two sequences, paged, GQA, dK != dV", {}, {}),
+        ("not causal", {"causal": False}, {}),
+        ("window", {"window": 2}, {}),
+        ("softcap", {"softcap": 2.5}, {}),
+        ("alibi", {"alibi": 8}, {}),
+        ("sinks", {}, {"sinks": sinks}),
+        ("everything", {"window": 3, "softcap": 4, "alibi": 4}, {"sinks": sinks}),
+        ("alibi to both sides", {"alibi": 8, "causal": False}, {}),
+        ("bias by distance", {"causal": False}, {"bias": bias}),
     ]:
-        causal, window, cap, bias = params.get("causal", True), params.get("window", 0), params.get("softcap", 0), params.get("alibi", 0)
+        causal, window, cap, alibi = params.get("causal", True), params.get("window", 0), params.get("softcap", 0), params.get("alibi", 0)
         y = np.zeros((T, H, dV))
         for t in range(T):
             j = np.arange(lens[seq[t]])
@@ -180,18 +183,20 @@ def attention():
                 s = 0.5 * (k @ q[t, h])
                 if cap:
                     s = cap * np.tanh(s / cap)
-                if bias:
-                    s = s + slope(h, H, bias) * (j - positions[t])
+                if alibi:
+                    s = s - slope(h, H, alibi) * np.abs(j - positions[t])
+                if "bias" in optional:
+                    s = s + bias[h, np.clip(j - positions[t], -2, 2) + 2]
                 seen = np.ones(len(j), bool)
                 if causal:
                     seen &= j <= positions[t]
                 if window:
                     seen &= j > positions[t] - window
-                logits = s[seen] if sink is None else np.append(s[seen], sink[h])
+                logits = np.append(s[seen], sinks[h]) if "sinks" in optional else s[seen]
                 p = np.exp(logits) / np.exp(logits).sum()
                 y[t, h] = p[: seen.sum()] @ v[seen]
         params = {"scale": 0.5, "blockSize": block, **params}
-        cases.append((name, [q, cache, positions, seq, table, lens], params, y, *([] if sink is None else [{"sinks": sink}])))
+        cases.append((name, [q, cache, positions, seq, table, lens], params, y, *([optional] if optional else [])))
     write("attention", cases)
 
 

@@ -25,7 +25,7 @@ const tilesPerThread = 4;
 
 export const attention: Kernel<"attention"> = {
   emit: emitAttention,
-  build(context, [q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) {
+  build(context, [q, cache, positions, seqOf, blockTable, seqLens, sinks, bias], params, y) {
     const { max, exports, reserve, maxThreads, threads } = context;
     const { dtype } = cache.spec;
     const [whole, split, join] = [exports(`attention.${dtype}`), exports(`attention.split.${dtype}`), exports("attention.join")];
@@ -44,6 +44,8 @@ export const attention: Kernel<"attention"> = {
     const partsBytes = blocks > 1 ? blocks * heads * partBytes(dV) : 0;
     reserve(maxThreads * layout.bytes + partsBytes);
     const slopes = params.alibi > 0 ? slopeTable(context, heads, params.alibi) : () => 0;
+
+    const reach = bias === undefined ? 0 : (tupleOf(max(bias).shape, 2)[1] - 1) / 2;
 
     return function* (run: Run) {
       const [tokens] = tupleOf(run.shape(q), 3);
@@ -68,6 +70,8 @@ export const attention: Kernel<"attention"> = {
         blockTable: run.address(blockTable),
         seqLens: run.address(seqLens),
         slopes: slopes(),
+        bias: bias === undefined ? 0 : run.address(bias),
+        reach,
         sinks: sinksAt,
         tokens,
         heads,

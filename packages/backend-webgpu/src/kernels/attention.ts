@@ -3,7 +3,7 @@ import { elementAt } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { loader } from "../wgsl/emitter.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../wgsl/module.ts";
-import { type AttentionCall, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./shared/attentionScores.ts";
+import { type AttentionCall, alibiDistance, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./shared/attentionScores.ts";
 import { flashAttention, flashFormOf, flashGroups } from "./shared/flashAttention.ts";
 import type { Binding, Dispatch, ElementType, KernelOf } from "./shared/kernel.ts";
 import { extent, maximum, range } from "./shared/shape.ts";
@@ -40,15 +40,18 @@ type Params = ParamsOf<"attention">;
 export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> {
   const subgroup = subgroupLanes(capabilities);
   return {
-    unsupported([q]) {
+    unsupported([q, , , , , , sinks, bias]) {
       const dK = maximum(elementAt(q.shape, 2));
+      if (sinks !== undefined && bias !== undefined) return "no kernel for sinks together with a bias";
       return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
     },
     dispatches(call, params) {
-      const [q, cache] = call.inputs;
+      const [q, cache, , , , , , bias] = call.inputs;
       const [tokens, heads, kvHeads] = [elementAt(q.shape, 0), elementAt(q.shape, 1), elementAt(cache.shape, 1)];
+      // Kernels whose lanes share positions or queries have no bias.
+      const isPlain = bias === undefined;
       const type = sharedType(cache.dtype, maximum(elementAt(q.shape, 2)), maximum(elementAt(call.output.shape, 2)), subgroup);
-      const isShared = type !== undefined && typeof heads === "number" && typeof kvHeads === "number";
+      const isShared = isPlain && type !== undefined && typeof heads === "number" && typeof kvHeads === "number";
       const atOnce = isShared ? headsAtOnce(heads / kvHeads) : 1;
       // Workgroups of a token: lanes share the heads of the same keys, or each head has its own.
       const perToken = maximum(heads) / atOnce;
@@ -56,7 +59,8 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       const fewest = typeof tokens === "number" ? tokens : 0;
       const most = maximum(tokens);
       const apart = Math.min(most, Math.ceil((isShared ? enoughShared : enoughGroups) / perToken) - 1);
-      const tiles = typeof heads === "number" && typeof kvHeads === "number" ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
+      const tiles =
+        isPlain && typeof heads === "number" && typeof kvHeads === "number" ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
       const isTiled = (count: number): boolean => tiles !== undefined && flashGroups(count, maximum(heads), tiles) >= enoughTiles;
       const shares = { parts: isShared ? sharedParts : sharers, apart, takes: (count: number) => !isMany(count) && !isTiled(count) };
       const alone = { parts: 1, apart, takes: (count: number) => isMany(count) && !isTiled(count) };
@@ -169,7 +173,7 @@ function sharesOf(call: AttentionCall, parts: number, apart: number): Binding {
 /** Attention of `parts` workgroups for each query and head, with a lane per position: results for one, else sums for {@link join}. */
 function sums(call: AttentionCall, params: Params, { parts, apart, takes }: Shares): Dispatch {
   const {
-    inputs: [q, cache, , , blockTable, , sinks],
+    inputs: [q, cache, , , blockTable, , sinks, bias],
     output: y,
   } = call;
   const { scale, blockSize, window, softcap, alibi } = params;
@@ -185,6 +189,7 @@ function sums(call: AttentionCall, params: Params, { parts, apart, takes }: Shar
     input("blockTable", 4, "i32"),
     input("seqLens", 5, "i32"),
     ...(hasSinks ? [input("sinks", 6)] : []),
+    ...(bias === undefined ? [] : [input("bias", 7)]),
     isShared ? sharesOf(call, parts, apart) : output("y"),
   ];
   return defineDispatch({
@@ -207,7 +212,7 @@ function sums(call: AttentionCall, params: Params, { parts, apart, takes }: Shar
       var<workgroup> cells: array<Part, ${lanes}>;`,
       unseen,
     ],
-    body: sumsText(params, { dK, dV, width: vectors.width, parts, hasSinks }, vectors),
+    body: sumsText(params, { dK, dV, width: vectors.width, parts, hasSinks, biased: bias && maximum(elementAt(bias.shape, 1)) }, vectors),
     sizeIn(dims) {
       const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
       const [size, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
@@ -229,11 +234,13 @@ interface Sizes {
   readonly width: number;
   readonly parts: number;
   readonly hasSinks: boolean;
+  /** Distances that have a bias. */
+  readonly biased: number | undefined;
 }
 
 function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
   const { causal, window, softcap, alibi } = params;
-  const { dK, dV, width, parts, hasSinks } = sizes;
+  const { dK, dV, width, parts, hasSinks, biased } = sizes;
   // Lanes by parts of a value; those of a slot take positions in turn.
   const across = dV / width;
   const slots = Math.max(1, Math.floor(lanes / across));
@@ -269,7 +276,7 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
           for (var d = 0u; d < ${dK / width}u; d++) { product += dotOf(query[d], partAt(row + d * ${width}u)); }
           score = product;
           ${softcap > 0 ? "score = p.softcap * tanhOf(score / p.softcap);" : ""}
-          ${alibi > 0 ? "score += slopeOf(h) * f32(j - position);" : ""}
+          ${alibi > 0 ? `score += slopeOf(h) * ${alibiDistance(params, "f32(j - position)")};` : ""}${biased === undefined ? "" : biasText(biased)}
         }
       }
       let next = max(m, largest(lane, score));
@@ -308,6 +315,12 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
     }
     ${parts === 1 ? "" : `if (lane == 0u) { shares[group * ${dV + 2}u + ${dV}u] = m; shares[group * ${dV + 2}u + ${dV + 1}u] = total; }`}
   `;
+}
+
+/** Adds the bias of a position's distance to its score. */
+function biasText(distances: number): string {
+  const reach = (distances - 1) / 2;
+  return ` score += bias[h * ${distances}u + u32(clamp(j - position, -${reach}, ${reach}) + ${reach})];`;
 }
 
 /** Narrows positions to the workgroup's share. */

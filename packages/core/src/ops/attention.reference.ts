@@ -5,7 +5,7 @@ import { type AttentionParams, alibiSlope } from "./attention.ts";
 
 type Triple = readonly [number, number, number];
 
-export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, blockTable, seqLens, sinks], params, y) => {
+export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, blockTable, seqLens, sinks, bias], params, y) => {
   const { scale, softcap, alibi } = params;
   const [tokens, heads, dK] = q.spec.shape as Triple;
   const [, kvHeads, width] = cache.spec.shape as Triple;
@@ -13,6 +13,7 @@ export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, b
   const slopes = Array.from({ length: heads }, (_, h) => alibiSlope(h, heads, alibi));
   const [queries, kv, to] = [q.data, cache.data, y.data];
   const sum = new Float64Array(dV);
+  const reach = bias === undefined ? 0 : (bias.spec.shape[1]! - 1) / 2;
   for (let t = 0; t < tokens; t++) {
     const position = positions.data[t]!;
     const { first, slots } = visibleSlots(position, seqOf.data[t]!, cache, blockTable, seqLens, params);
@@ -28,7 +29,11 @@ export const attention: Reference<"attention"> = ([q, cache, positions, seqOf, b
         for (let d = 0; d < dK; d++) score += queries[queryAt + d]! * kv[at + d]!;
         score *= scale;
         if (softcap > 0) score = softcap * Math.tanh(score / softcap);
-        if (alibi > 0) score += slopes[h]! * (first + i - position);
+        if (alibi > 0) score -= slopes[h]! * Math.abs(first + i - position);
+        if (bias !== undefined) {
+          const distance = Math.max(-reach, Math.min(reach, first + i - position));
+          score += bias.data[h * (2 * reach + 1) + reach + distance]!;
+        }
         scores[i] = score;
         largest = Math.max(largest, score);
       }

@@ -35,13 +35,15 @@ export interface AttentionParams {
  * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
  *
  * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
- * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+ * [nSeq] i32, sinks [H]?, bias [H, 2R + 1]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
  *
  * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
  *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
  * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
  * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
- * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+ * - `score = scale * q . k`, then the soft cap, then `- slope(h) * |j - positions[t]|` with ALiBi.
+ * - `bias` is added to the scores by the distance of a position from the query: `bias[h, R]` at the query's own, `bias[h, R + n]` to the
+ *   n-th position after it, and those of distance `R` to all that are further away.
  * - `sinks[h]` is an additional logit of the softmax, without a value.
  *
  * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
@@ -52,15 +54,15 @@ export const attention: Op<
   ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
   AttentionParams,
   "causal" | "window" | "softcap" | "alibi" | "activations",
-  ["sinks"]
+  ["sinks", "bias"]
 > = {
   name: "attention",
   computeBound: true,
   inputs: ["q", "cache", "positions", "seqOf", "blockTable", "seqLens"],
-  optionalInputs: ["sinks"],
+  optionalInputs: ["sinks", "bias"],
   defaults: { causal: true, window: 0, softcap: 0, alibi: 0, activations: "f32" },
   required: ["scale", "blockSize"],
-  infer([q, cache, positions, seqOf, blockTable, seqLens, sinks], params) {
+  infer([q, cache, positions, seqOf, blockTable, seqLens, sinks, bias], params) {
     requireDType("attention", "q", q, ["f32"]);
     requireDType("attention", "cache", cache, ["f32", "f16", "q8_0"]);
     const [tokens, heads, keySize] = requireAxes("attention", "q", q, ["T", "H", "dK"]);
@@ -90,6 +92,13 @@ export const attention: Op<
     if (sinks !== undefined) {
       requireDType("attention", "sinks", sinks, ["f32"]);
       requireShape("attention", "sinks", sinks, [h]);
+    }
+    if (bias !== undefined) {
+      requireDType("attention", "bias", bias, ["f32"]);
+      const [, distances] = requireAxes("attention", "bias", bias, ["H", "2R + 1"]);
+      requireShape("attention", "bias", bias, [h, distances]);
+      if (requireExtent("attention", "2R + 1 of bias", distances) % 2 === 0)
+        throw new ShapeError("attention", "bias [H, 2R + 1]", formatSpec(bias), "it has as many distances before a query as after it");
     }
     requireFinite("attention", "scale", params.scale);
     requireWhole("attention", "blockSize", params.blockSize, 1);

@@ -333,13 +333,15 @@ export interface OpMethods<Handle, Result> {
    * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
    *
    * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
-   * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+   * [nSeq] i32, sinks [H]?, bias [H, 2R + 1]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
    *
    * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
    *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
    * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
    * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
-   * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+   * - `score = scale * q . k`, then the soft cap, then `- slope(h) * |j - positions[t]|` with ALiBi.
+   * - `bias` is added to the scores by the distance of a position from the query: `bias[h, R]` at the query's own, `bias[h, R + n]` to the
+   *   n-th position after it, and those of distance `R` to all that are further away.
    * - `sinks[h]` is an additional logit of the softmax, without a value.
    *
    * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
@@ -371,6 +373,8 @@ export interface OpMethods<Handle, Result> {
       readonly activations?: "f32" | "half";
       /** Optional tensor; see the shapes above. */
       readonly sinks?: Handle;
+      /** Optional tensor; see the shapes above. */
+      readonly bias?: Handle;
     },
   ): Result;
 
@@ -2093,13 +2097,15 @@ export interface ChainMethods<Handle> {
    * Attention (Vaswani et al., 2017) over a paged cache (Kwon et al., 2023) that `kvWrite` filled: `y = sum(softmax(score) * v)`.
    *
    * `q [T, H, dK], cache [S, Hkv, dK + dV] f32 | f16 | q8_0, positions [T] i32, seqOf [T] i32, blockTable [nSeq, maxBlocks] i32, seqLens
-   * [nSeq] i32, sinks [H]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
+   * [nSeq] i32, sinks [H]?, bias [H, 2R + 1]? -> y [T, H, dV]`, f32. A single sequence has the block table `[[0]]` and `blockSize = S`.
    *
    * - Query `t` belongs to sequence `s = seqOf[t]` and sees positions `j` in `[0, seqLens[s])`. With `causal` it sees none after
    *   `positions[t]`; with a window, only `j > positions[t] - window`. A query that sees nothing gives 0.
    * - Position `j` is stored in slot `blockTable[s, floor(j / blockSize)] * blockSize + j % blockSize`.
    * - Head `h` reads head `floor(h * Hkv / H)` of the cache.
-   * - `score = scale * q . k`, then the soft cap, then `+ slope(h) * (j - positions[t])` with ALiBi.
+   * - `score = scale * q . k`, then the soft cap, then `- slope(h) * |j - positions[t]|` with ALiBi.
+   * - `bias` is added to the scores by the distance of a position from the query: `bias[h, R]` at the query's own, `bias[h, R + n]` to the
+   *   n-th position after it, and those of distance `R` to all that are further away.
    * - `sinks[h]` is an additional logit of the softmax, without a value.
    *
    * Indices outside the tables are an error on the scalar reference; other backends treat such positions as not seen.
@@ -2130,6 +2136,8 @@ export interface ChainMethods<Handle> {
       readonly activations?: "f32" | "half";
       /** Optional tensor; see the shapes above. */
       readonly sinks?: Handle;
+      /** Optional tensor; see the shapes above. */
+      readonly bias?: Handle;
     },
   ): Handle;
 

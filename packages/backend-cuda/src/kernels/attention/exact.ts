@@ -1,8 +1,20 @@
 import { elementAt } from "@centella/core/backend";
-import { asValue, type Bool, divide, type F32, isBelow, tanh, times, timesPlus, type U32 } from "@centella/gpu-kernels";
+import {
+  asValue,
+  type Bool,
+  divide,
+  type Extent,
+  type F32,
+  type I32,
+  isBelow,
+  tanh,
+  times,
+  timesPlus,
+  type U32,
+} from "@centella/gpu-kernels";
 import type { Var } from "../../ptx/writer.ts";
 import { bucketElements, fixed, type Launch, launch, type Scope } from "../shared/kernel.ts";
-import { type AttentionCall, type AttentionParams, attentionArgs, slopeOf, tokenQuery } from "./problem.ts";
+import { type AttentionCall, type AttentionParams, alibiDistance, attentionArgs, slopeOf, tokenQuery } from "./problem.ts";
 
 const lanes = 32;
 
@@ -22,7 +34,7 @@ const noScore = -3e38;
  * as a running maximum, a running sum and a running output per group, which are merged at the end.
  */
 export function exactAttention(call: AttentionCall, params: AttentionParams): Launch {
-  const [q, cache, , , blockTable, , sinks] = call.inputs;
+  const [q, cache, , , blockTable, , sinks, bias] = call.inputs;
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, cacheWidth] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const valueWidth = cacheWidth - keyWidth;
@@ -68,8 +80,9 @@ export function exactAttention(call: AttentionCall, params: AttentionParams): La
         for (const [i, key] of keys.entries()) product.accumulate(key, elementAt(query, i));
         let score = k.mul(group.sum(product.get()), params.scale);
         if (params.softcap !== 0) score = k.mul(tanh(k, k.div(score, k.constant("f32", params.softcap))), params.softcap);
-        if (slope === undefined) return score;
-        return k.fma(slope, k.convert("f32", k.sub(k.bitcast("i32", j), position)), score);
+        const after = k.sub(k.bitcast("i32", j), position);
+        if (slope !== undefined) score = k.fma(slope, alibiDistance(scope, params, k.convert("f32", after)), score);
+        return bias === undefined ? score : k.add(score, biasOf(scope, fixed(bias.shape[1]), head, after));
       };
       const perRound = warps * group.count;
       const perLane = group.count < manyGroups ? keysInFlight : 1;
@@ -85,6 +98,13 @@ export function exactAttention(call: AttentionCall, params: AttentionParams): La
       merge(scope, softmax, { group, warps, sink, valueWidth, outputRow });
     });
   });
+}
+
+/** The bias of a head at a distance, of a table with `distances` for each head. */
+function biasOf({ k }: Scope, distances: number, head: Extent, after: I32): F32 {
+  const reach = (distances - 1) / 2;
+  const nearest = k.max(k.min(after, reach), -reach);
+  return k.load("bias", k.bitcast("u32", k.add(k.bitcast("i32", asValue(k, timesPlus(k, head, distances, reach))), nearest)));
 }
 
 /** Lanes of a warp that share the elements of a key. */

@@ -42,9 +42,9 @@ export interface AttentionSizes {
   readonly isPrompt: boolean;
 }
 
-/** The sizes of a call whose operands may be rounded to f16; undefined if tensor cores do not take its heads. */
+/** The sizes of a call whose operands may be rounded to f16; undefined if tensor cores do not take its heads, or its bias. */
 export function sizesOf(call: AttentionCall, { activations }: AttentionParams): AttentionSizes | undefined {
-  const [q, cache, , , , seqLens] = call.inputs;
+  const [q, cache, , , , seqLens, , bias] = call.inputs;
   const [heads, keyWidth] = [fixed(q.shape[1]), fixed(q.shape[2])];
   const [kvHeads, width] = [fixed(cache.shape[1]), fixed(cache.shape[2])];
   const most = (cache.dtype === "q8_0" ? maxConverted : maxElements) - keyWidth;
@@ -55,7 +55,7 @@ export function sizesOf(call: AttentionCall, { activations }: AttentionParams): 
     const valueWidth = (width - keyWidth) / blocks;
     return valueWidth % tileRows === 0 && valueWidth <= Math.min(most, mostShared);
   });
-  if (activations !== "half" || keyWidth % tileRows !== 0 || valueBlocks === undefined) return undefined;
+  if (activations !== "half" || bias !== undefined || keyWidth % tileRows !== 0 || valueBlocks === undefined) return undefined;
   const headBlocks = Math.ceil(group / tileRows);
   const tokens = bucketElements(call, q.shape.slice(0, 1));
   const [sequences] = bucketShape(call, seqLens.shape) as [number];
@@ -90,6 +90,7 @@ export function attentionArgs({ inputs }: AttentionCall): NamedArguments {
     blockTable: input(4),
     seqLens: input(5),
     ...(inputs[6] === undefined ? {} : { sinks: input(6) }),
+    ...(inputs[7] === undefined ? {} : { bias: input(7) }),
     y: output,
   };
 }
@@ -147,6 +148,11 @@ export function tokenQuery(scope: Scope, call: AttentionCall, params: AttentionP
 /** ALiBi's slope of a head; undefined without ALiBi. */
 export function slopeOf({ k }: Scope, { alibi }: AttentionParams, heads: number, head: U32): F32 | undefined {
   return alibi === 0 ? undefined : k.ld("f32", k.at("f32", k.table("f32", alibiSlopes(heads, alibi)), head));
+}
+
+/** What ALiBi multiplies its slope by, from the distance of a key after its query: keys after their queries are only seen without `causal`. */
+export function alibiDistance({ k }: Scope, { causal }: AttentionParams, after: F32): F32 {
+  return causal ? after : k.neg(k.abs(after));
 }
 
 /** ALiBi's slope of each head, by ggml's rule for head counts that are not powers of two. */

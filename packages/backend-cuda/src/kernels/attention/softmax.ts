@@ -3,7 +3,7 @@ import type { Bool, F32, I32, U32 } from "@centella/gpu-kernels";
 import type { SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Scope } from "../shared/kernel.ts";
-import { type AttentionParams, type AttentionSizes, slopeOf, type TokenQuery } from "./problem.ts";
+import { type AttentionParams, type AttentionSizes, alibiDistance, slopeOf, type TokenQuery } from "./problem.ts";
 
 /** Below every score, and finite: its difference to a score that does not count is one, not NaN. */
 export const noMaximum = -1e30;
@@ -154,7 +154,9 @@ export class RowSoftmaxes {
       const distance = row.position && k.sub(k.convert("f32", own), row.position.get());
       return products
         .flatMap((sums) => [elementAt(sums, 2 * r), elementAt(sums, 2 * r + 1)])
-        .map((product, column) => this.#score(row, product, distance && k.add(distance, offsetOf(column))));
+        .map((product, column) => {
+          return this.#score(row, product, distance && alibiDistance(this.#scope, this.#params, k.add(distance, offsetOf(column))));
+        });
     });
     const masked = (r: number): readonly F32[] => {
       const row = elementAt(this.#rows, r);

@@ -66,6 +66,8 @@ export const common = {
   blockTable: "i32",
   seqLens: "i32",
   slopes: "i32",
+  bias: "i32",
+  reach: "i32",
   sinks: "i32",
   tokens: "i32",
   heads: "i32",
@@ -238,6 +240,8 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
           vectors: vectorsOf(p.dV),
           distance: i32.load(own, range.distance),
           slope: i32.select(p.slopes, i32.add(p.slopes, i32.shl(head, 2)), 0),
+          bias: i32.select(p.bias, i32.add(p.bias, i32.shl(i32.add(i32.mul(head, i32.add(i32.shl(p.reach, 1), 1)), p.reach), 2)), 0),
+          reach: p.reach,
           softcap: p.softcap,
         });
         f.advance(row, 1);

@@ -39,13 +39,15 @@ const weightsSignature = {
   vectors: "i32",
   distance: "i32",
   slope: "i32",
+  bias: "i32",
+  reach: "i32",
   softcap: "f32",
 } as const;
 
 /**
  * Emits `attention.weights`. Turns `count` scores of adjacent positions into weights in place; `seen` of them are not
  * -infinity. Starts the {@link part} at `to` with `vectors` zero vectors. `distance` is that of the first position from
- * the query's, `slope` the address of its ALiBi slope, or 0.
+ * the query's, `slope` the address of its ALiBi slope, or 0; `bias` that of its head's bias at distance 0, or 0, which goes up to `reach`.
  */
 export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<typeof weightsSignature, undefined> {
   return module.function("attention.weights", weightsSignature, (f, p) => {
@@ -68,8 +70,21 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
       const slope = f.let(v128.load32Splat(p.slope));
       const distance = f.let(i32x4.add(i32x4.splat(p.distance), f.pooled(new Uint8Array(new Int32Array([0, 1, 2, 3]).buffer))));
       forEachVector(() => {
-        f.store(at, f32x4.add(v128.load(at), f32x4.mul(slope, f32x4.fromI32x4(distance))));
+        f.store(at, f32x4.sub(v128.load(at), f32x4.mul(slope, f32x4.abs(f32x4.fromI32x4(distance)))));
         f.set(distance, i32x4.add(distance, f.splatBits(4)));
+      });
+    });
+    f.if(p.bias, () => {
+      f.set(at, p.scores);
+      f.set(left, p.count);
+      const nearest = f.let(p.distance);
+      f.while(left, () => {
+        f.set(nearest, i32.select(i32.ltS(p.distance, p.reach), p.distance, p.reach));
+        f.set(nearest, i32.select(i32.gtS(i32.add(nearest, p.reach), 0), nearest, i32.sub(0, p.reach)));
+        f.store(at, f32.add(f32.load(at), f32.load(i32.add(p.bias, i32.shl(nearest, 2)))));
+        f.advance(p.distance, 1);
+        f.advance(at, 4);
+        f.advance(left, -1);
       });
     });
     const largest = f.let(f.splat(Number.NEGATIVE_INFINITY));

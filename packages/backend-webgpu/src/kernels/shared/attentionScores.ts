@@ -46,6 +46,11 @@ export const boundedTanh = `fn tanhOf(x: f32) -> f32 {
   return select(1.0, -1.0, x < 0.0) * ((1.0 - t) / (1.0 + t));
 }`;
 
+/** What ALiBi multiplies its factor by, from the distance of a key after its query: keys after their queries are only seen without `causal`. */
+export function alibiDistance({ causal }: ParamsOf<"attention">, after: string): string {
+  return causal ? after : `-abs(${after})`;
+}
+
 /** The factor of ALiBi for a head. */
 export const slope = `fn slopeOf(h: u32) -> f32 {
             let power = 1u << firstLeadingBit(p.heads);

@@ -2,7 +2,7 @@ import type { ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import type { KernelLimits } from "../../device/capabilities.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
-import { type AttentionCall, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./attentionScores.ts";
+import { type AttentionCall, alibiDistance, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./attentionScores.ts";
 import type { Dispatch } from "./kernel.ts";
 import { maximum, range } from "./shape.ts";
 
@@ -284,7 +284,8 @@ function scoresText(form: FlashForm): readonly string[] {
 }
 
 /** Turns scores into weights, in the workgroup's memory: those of a position are neighbours. */
-function weightsText({ softcap, alibi }: ParamsOf<"attention">, form: FlashForm): readonly string[] {
+function weightsText(params: ParamsOf<"attention">, form: FlashForm): readonly string[] {
+  const { softcap, alibi } = params;
   const { rows, heads } = form;
   const stride = weightStride(form);
   const share = positionsAtOnce / sharers;
@@ -301,7 +302,7 @@ function weightsText({ softcap, alibi }: ParamsOf<"attention">, form: FlashForm)
       "{",
       `let r = ty * ${perLane}u + ${i}u; let span = spans[r];`,
       ...(softcap > 0 ? range(4).map((e) => `s${i}[${e}] = p.softcap * tanhOf(s${i}[${e}] / p.softcap);`) : []),
-      ...(alibi > 0 ? [`s${i} += slopeOf(h0 + r % ${heads}u) * vec4f(j - vec4i(span.z));`] : []),
+      ...(alibi > 0 ? [`s${i} += slopeOf(h0 + r % ${heads}u) * ${alibiDistance(params, "vec4f(j - vec4i(span.z))")};`] : []),
       `s${i} = select(vec4f(unseen), s${i}, isThere & (j >= vec4i(span.x)) & (j < vec4i(span.y)));`,
       "}",
     ]),

@@ -1,5 +1,5 @@
 import type { DType, ParamsOf } from "@centella/core";
-import { boundedTanh, slope, unseen } from "./attentionScores.ts";
+import { alibiDistance, boundedTanh, slope, unseen } from "./attentionScores.ts";
 import { range } from "./shape.ts";
 
 /** Lanes of a workgroup. */
@@ -193,7 +193,8 @@ function partText(type: "f16" | "f32"): {
 }
 
 /** Scores of a row at the lane's positions, and their values added to its sum. */
-function scoreText({ softcap, alibi }: ParamsOf<"attention">, { size, ahead }: SharedForm, { r, token, head }: Row): readonly string[] {
+function scoreText(params: ParamsOf<"attention">, { size, ahead }: SharedForm, { r, token, head }: Row): readonly string[] {
+  const { softcap, alibi } = params;
   const each = range(ahead);
   const masks = range(Math.log2(size / perLane)).map((bit) => 2 ** bit);
   return [
@@ -202,7 +203,7 @@ function scoreText({ softcap, alibi }: ParamsOf<"attention">, { size, ahead }: S
     ...masks.flatMap((mask) => each.map((n) => `s${n} += subgroupShuffleXor(s${n}, ${mask}u);`)),
     ...each.flatMap((n) => [
       ...(softcap > 0 ? [`s${n} = p.softcap * tanhOf(s${n} / p.softcap);`] : []),
-      ...(alibi > 0 ? [`s${n} += slopeOf(h0 + ${head}u) * f32(j${n} - position${token});`] : []),
+      ...(alibi > 0 ? [`s${n} += slopeOf(h0 + ${head}u) * ${alibiDistance(params, `f32(j${n} - position${token})`)};`] : []),
       `s${n} = select(unseen, s${n}, sees${n}_${token});`,
     ]),
     `let next = max(m${r}, ${each.map((n) => `s${n}`).reduce((a, b) => `max(${a}, ${b})`)});`,
