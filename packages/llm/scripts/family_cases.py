@@ -381,3 +381,14 @@ CASES += [
     Case("bailingmoe3", "bailingmoe3", {**RING3, "attention.q_lora_rank": 12, "attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}, layers=3, kv_heads=[0, 1, 0]),
     Case("minimax-01", "minimax-01", {"residual_scale": 3.5, "full_attention_interval": 2, "expert_count": 6, "expert_used_count": 2, "rope.dimension_count": 4, "attention.key_length": 8, "attention.value_length": 8}, layers=3),
 ]
+ENCODER = {**WORDS, "attention.sliding_window": 5, "rope.freq_base": 1000.0, "rope.freq_base_swa": 200.0}
+CASES += [
+    Case("gemma-embedding", "gemma-embedding", {**ENCODER, "attention.sliding_window_pattern": [True, False, True]}, layers=3, pooled=True),
+    Case("gemma-embedding-dense", "gemma-embedding", {**ENCODER, "attention.sliding_window": 6, "rope.freq_base_swa": None, "attention.sliding_window_pattern": [False, True], "dense_2_feat_in": 32, "dense_2_feat_out": 24, "dense_3_feat_in": 24, "dense_3_feat_out": 32}, ["/dense_2.weight", "/dense_3.weight"], pooled=True),
+    Case("modern-bert", "modern-bert", ENCODER, ["/blk.1.attn_norm.weight", "/blk.2.attn_norm.weight"], norm="layer", kv_heads=4, layers=3, pooled=True),
+    Case("jina-bert-v2", "jina-bert-v2", WORDS, ["ffn_gate.weight", "ffn_up.bias", "attn_norm_2.weight", "attn_norm_2.bias"], norm="layer", heads=6, kv_heads=6, width=48, pooled=True),
+    Case("jina-bert-v2-plain", "jina-bert-v2", WORDS, norm="layer", kv_heads=4, pooled=True),
+    Case("t5encoder", "t5encoder", {**WORDS, "attention.key_length": 6, "attention.value_length": 6, "attention.relative_buckets_count": 12}, ["/enc.blk.0.attn_rel_b.weight", *[f"/enc.blk.{i}.ffn_gate.weight" for i in (0, 1)]], kv_heads=4, pooled=True),
+    Case("t5encoder-relu", "t5encoder", {**WORDS, "attention.relative_buckets_count": 32}, [f"/enc.blk.{i}.attn_rel_b.weight" for i in (0, 1)], kv_heads=4, pooled=True),
+    Case("modern-bert-silu", "modern-bert", {**WORDS, "hidden_activation": "silu"}, norm="layer", kv_heads=4, pooled=True),
+]

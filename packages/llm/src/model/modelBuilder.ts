@@ -49,8 +49,12 @@ export interface AttendOptions {
   /** Bias that grows with distance, of the first head; see the op. */
   readonly alibi?: number;
   readonly causal?: boolean;
+  /** Positions `[T]` of the queries, by which they see and weigh keys. Default: the tokens' own. */
+  readonly positions?: Value;
   /** Score `[H]` of each head for attending to nothing. */
   readonly sinks?: Value;
+  /** Bias `[H, 2R + 1]` of scores by distance; see the op. */
+  readonly bias?: Value;
 }
 
 /** A recurrent layer's state of all sequences, and the row of each token's sequence. */
@@ -169,10 +173,11 @@ export class ModelBuilder {
 
   /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */
   attendTo(layer: number, q: Value, { chunk = 0, ...options }: AttendOptions & { readonly scale: number }): Value {
-    const { program, positions } = this;
+    const { program } = this;
+    const { positions = this.positions, ...rest } = options;
     const cache = declared(this.#written, layer);
     const activations = this.activations === "half" ? "half" : "f32";
-    const params = { ...options, blockSize: blockTokens, activations } as const;
+    const params = { ...rest, blockSize: blockTokens, activations } as const;
     if (chunk === 0 || chunk >= this.contextLength)
       return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
     return this.#chunks(chunk)

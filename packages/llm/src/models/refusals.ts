@@ -1,6 +1,5 @@
 const hyperConnections = "connections of several states between layers are not computed";
 const indexer = "attention to the keys that an indexer chooses is not computed";
-const bothSides = "windows and biases to both sides of a token are not computed";
 const diffusion = "it fills in text in any order, which has a decoding loop of its own";
 const drafts = "it guesses tokens for another model, and generates no text by itself";
 const noText = "it neither generates nor embeds text";
@@ -18,24 +17,20 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     dots3note: indexer,
     dream: diffusion,
     eagle3: drafts,
-    "gemma-embedding": bothSides,
     "gemma4-assistant": drafts,
     "glm-dsa": indexer,
     gptj: "llama.cpp itself has no code for it",
     graniteswitch: "a layer that chooses adapters is not computed",
     hy_v4: hyperConnections,
-    "jina-bert-v2": bothSides,
     "kimi-k3": hyperConnections,
     llada: diffusion,
     "llada-moe": diffusion,
     "minimax-m3": indexer,
-    "modern-bert": bothSides,
     pockettts: noText,
     qwen3tts: noText,
     qwen4exp: "its gates of attention are not computed",
     rnd1: diffusion,
     t5: "attention of a decoder to an encoder's states is not computed",
-    t5encoder: "positions by buckets of distances are not computed",
     "wavtokenizer-dec": noText,
   }),
 );

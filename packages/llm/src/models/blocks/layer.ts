@@ -29,7 +29,7 @@ export interface LayerAttention extends AttendOptions {
 }
 
 /** The layers of a model, one after the other. Layers with the same block of the file share its weights, but neither caches nor states. */
-export function* layersOf(model: ModelBuilder, blockOf: (layer: number) => number = (layer) => layer): Generator<Layer> {
+export function* layersOf(model: ModelBuilder, blockOf: (layer: number) => string = (layer) => `blk.${layer}`): Generator<Layer> {
   const { layers, nextnBlocks } = model.config;
   for (let index = 0; index < layers; index++) {
     yield new Layer(model, index, blockOf(index));
@@ -43,8 +43,8 @@ export function* layersOf(model: ModelBuilder, blockOf: (layer: number) => numbe
 export class Layer extends Section {
   readonly index: number;
 
-  constructor(model: ModelBuilder, index: number, block: number) {
-    super(model, index, `blk.${block}.`);
+  constructor(model: ModelBuilder, index: number, block: string) {
+    super(model, index, `${block}.`);
     this.index = index;
     // Old files store the frequencies of rope, which the op computes.
     this.weights.ignore("attn_rot_embd.weight");

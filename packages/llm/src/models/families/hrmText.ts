@@ -30,7 +30,7 @@ export const family: Family = (file) => {
       let high = embed(m, embeddingScale);
       let low = new Section(m, "input").weights.vector("hrm.z_l_init", config.embeddingLength);
       let x = high;
-      for (const layer of layersOf(m, (index) => (index % stackLength) + (isHigh(index) ? stackLength : 0))) {
+      for (const layer of layersOf(m, (index) => `blk.${(index % stackLength) + (isHigh(index) ? stackLength : 0)}`)) {
         if (layer.index % stackLength === 0) x = program.add(high, low);
         x = decoderLayer(layer, x, rope);
         if ((layer.index + 1) % stackLength !== 0) continue;

@@ -24,7 +24,7 @@ export const family: Family = (file) => {
     forward(m) {
       const { program } = m;
       let x = embed(m);
-      for (const layer of layersOf(m, (index) => index % blocks)) {
+      for (const layer of layersOf(m, (index) => `blk.${index % blocks}`)) {
         const isLoopsFirst = layer.index > 0 && layer.index % blocks === 0;
         if (isLoopsFirst && hasLoopNorm) x = outputNorm(m, x);
         const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), rope);

@@ -3,7 +3,8 @@ import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelBuilder, ModelDescription } from "../../../model/modelBuilder.ts";
 import { classifierHeads } from "../../blocks/classifierHeads.ts";
 import { embed, embeddingNorm, embedPositions, states } from "../../blocks/ends.ts";
-import { layersOf } from "../../blocks/layer.ts";
+import type { FeedForwardOptions } from "../../blocks/feedForward.ts";
+import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "../../blocks/openFeedForward.ts";
 import { type RopeConfig, readRope } from "../../blocks/rope.ts";
 import { Section } from "../../blocks/section.ts";
@@ -16,31 +17,39 @@ export const family: Family = (file) => bertModel(file, { feedForward: { kind: "
 interface BertTraits extends MixedFeedForward {
   /** Rotary positions instead of learned ones. */
   readonly ropeType?: "neox";
+  /** Bias that grows with distance to both sides, of the first head; 0 is none. */
+  readonly alibi?: number;
+  /** The feed-forward part of a layer, if it is not that of all. */
+  readonly feedForwardOf?: (layer: Layer) => FeedForwardOptions;
   readonly ignored?: readonly string[];
 }
 
 /** The model of a file of BERT's kind. */
-export async function bertModel(file: MetadataReader, { ropeType, ignored = [], ...traits }: BertTraits): Promise<ModelDescription> {
+export async function bertModel(file: MetadataReader, traits: BertTraits): Promise<ModelDescription> {
   const config = readConfig(file, { norm: "layer", isEncoder: true });
+  const { ropeType, ignored = [] } = traits;
   const rope = ropeType && readRope(file, ropeType, config);
   const feedForward = await openFeedForward(file, traits);
   return {
     config,
     forward(m) {
       m.ignore(...classifierHeads, ...ignored);
-      return forward(m, rope, feedForward);
+      return forward(m, traits, rope, feedForward);
     },
   };
 }
 
-function forward(m: ModelBuilder, rope: RopeConfig | undefined, feedForward: FeedForward): Value {
+function forward(m: ModelBuilder, traits: BertTraits, rope: RopeConfig | undefined, feedForward: FeedForward): Value {
   const { program } = m;
-  const embedded = rope === undefined ? program.add(embed(m), embedPositions(m)) : embed(m);
+  const { alibi = 0, feedForwardOf } = traits;
+  const embedded = rope === undefined && alibi === 0 ? program.add(embed(m), embedPositions(m)) : embed(m);
   let x = embeddingNorm(m, program.add(embedded, firstTokenType(m)));
   for (const layer of layersOf(m)) {
     const heads = layer.rope(layer.qkv(x, { norm: "allIfPresent" }), rope);
-    const middle = layer.norm("attn_output_norm", program.add(layer.pick(x), layer.attention(heads)));
-    x = layer.norm("layer_output_norm", program.add(middle, feedForward(layer, middle)));
+    const attended = layer.norm("attn_output_norm", program.add(layer.pick(x), layer.attention(heads, { alibi })));
+    const hasSecondNorm = layer.weights.has("attn_norm_2.weight");
+    const middle = hasSecondNorm ? layer.norm("attn_norm_2", program.add(attended, layer.pick(x))) : attended;
+    x = layer.norm("layer_output_norm", program.add(middle, feedForward(layer, middle, feedForwardOf?.(layer))));
   }
   return states(m, x);
 }
