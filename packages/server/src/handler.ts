@@ -1,15 +1,16 @@
 import type { Context, MiddlewareHandler } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import { Hono } from "hono/tiny";
 import { CallerLoad } from "./admission/callerLoad.ts";
 import { ApiError, apiErrorOf } from "./errors.ts";
 import { Events } from "./events.ts";
+import { formOf } from "./formOf.ts";
 import { OpenRequests } from "./generation/openRequests.ts";
 import { type HandlerOptions, limitsOf } from "./handlerOptions.ts";
+import { bodyOf } from "./http/requestBody.ts";
 import type { Route } from "./http/route.ts";
 import { ModelStore } from "./models/modelStore.ts";
-import { formOf, routes } from "./routes.ts";
+import { routes } from "./routes.ts";
 import { checkHost, isAllowedOrigin } from "./security/hosts.ts";
 import { anyone, type Caller, Keys } from "./security/keys.ts";
 import type { Services } from "./services.ts";
@@ -83,7 +84,7 @@ export function createHandler(options: HandlerOptions): Handler {
 
 /** Routes, after what all of them share. A request is checked before its body is read. */
 function appOf(services: Services, keys: Keys, { hosts, corsOrigins = [] }: HandlerOptions): Hono<Environment> {
-  const { events, limits } = services;
+  const { events } = services;
   const app = new Hono<Environment>();
   app.use(observer(events, keys));
   app.use(
@@ -93,14 +94,6 @@ function appOf(services: Services, keys: Keys, { hosts, corsOrigins = [] }: Hand
     }),
   );
   app.use(guard(keys, hosts));
-  app.use(
-    bodyLimit({
-      maxSize: limits.maxBody,
-      onError: () => {
-        throw new ApiError(413, "body_too_large", `body: expected at most ${limits.maxBody} bytes, got more`);
-      },
-    }),
-  );
   for (const route of routes)
     app.on(
       route.method,
@@ -158,24 +151,13 @@ async function respond(c: RequestContext, route: Route, services: Services): Pro
   c.set("route", route.paths[0]!);
   if (services.isDraining && !route.isPublic)
     throw new ApiError(503, "draining", "expected a server that accepts requests, got one that is shutting down", { retryAfter: 5 });
-  const body = route.schema === undefined ? undefined : await jsonOf(c.req.raw, route.isBodyOptional === true);
+  const body = route.schema === undefined ? undefined : await bodyOf(c.req.raw, route, services.limits.maxBody);
   const { signal } = c.req.raw;
   const caller: Caller | undefined = c.get("caller");
   const params = Object.fromEntries(Object.entries(c.req.param()).map(([name, value]) => [name, String(value)]));
   const query = Object.fromEntries(new URL(c.req.url).searchParams);
   const requestId = c.get("requestId");
   return route.handle({ requestId, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, signal }, body);
-}
-
-/** @throws {ApiError} 400 */
-async function jsonOf(request: Request, isOptional: boolean): Promise<unknown> {
-  const text = await request.text();
-  if (isOptional && text === "") return {};
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new ApiError(400, "invalid_json", `body: expected JSON, got ${text === "" ? "nothing" : (error as Error).message}`);
-  }
 }
 
 function failed(c: RequestContext, thrown: unknown, events?: Events): Response {

@@ -1,6 +1,4 @@
 import { countMessageTokens, createMessage } from "./anthropic/createMessage.ts";
-import { anthropicForm } from "./anthropic/form.ts";
-import type { ApiForm } from "./http/apiForm.ts";
 import { openapiRoute } from "./http/openapi.ts";
 import type { Route } from "./http/route.ts";
 import { applyTemplate } from "./llamaServer/applyTemplate.ts";
@@ -13,13 +11,11 @@ import { props } from "./llamaServer/props.ts";
 import { slotAction, slots } from "./llamaServer/slots.ts";
 import { detokenize, tokenize } from "./llamaServer/tokens.ts";
 import { embed, embeddings as oldEmbeddings } from "./ollama/embed.ts";
-import { ollamaForm } from "./ollama/form.ts";
 import * as ollama from "./ollama/generate.ts";
 import { copy, ps, pull, remove, show, tags, version } from "./ollama/models.ts";
 import { chat, chatInputTokens } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";
 import { embeddings } from "./openai/embeddings.ts";
-import { openaiForm } from "./openai/form.ts";
 import { model, models } from "./openai/models.ts";
 import { responseInputTokens, responses } from "./openai/responses/responses.ts";
 
@@ -32,9 +28,3 @@ export const routes: readonly Route[] = [
   ...[health, metrics, props, slots, slotAction, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];
-
-/** The form of the API that a path belongs to. */
-export function formOf(path: string): ApiForm {
-  if (path.startsWith("/api/")) return ollamaForm;
-  return path === "/v1/messages" || path.startsWith("/v1/messages/") ? anthropicForm : openaiForm;
-}

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, expect, test, vi } from "vitest";
 import type { ServerEvent } from "../src/index.ts";
 import { prometheusMetrics, serve } from "../src/node/node.ts";
+import { type RawClient, rawClient } from "./rawClient.ts";
 import { TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
@@ -23,20 +23,8 @@ const listener = await serve(handler, { port: 0, headersTimeoutMs: 200, bodyTime
 
 afterAll(() => listener.close());
 
-/** Connects and sends bytes. */
-async function send(text: string): Promise<{ readonly socket: Socket; readonly received: () => string }> {
-  const { port, hostname } = new URL(listener.url);
-  const socket = connect(Number(port), hostname);
-  let received = "";
-  socket.setEncoding("utf8");
-  socket.on("data", (data: string) => {
-    received += data;
-  });
-  socket.on("error", () => undefined);
-  await once(socket, "connect");
-  socket.write(text);
-  return { socket, received: () => received };
-}
+/** Connects to the listener and sends bytes. */
+const send = (text: string): Promise<RawClient> => rawClient(listener.url, text);
 
 function postText(body: object, headers = ""): string {
   const text = JSON.stringify(body);
