@@ -18,7 +18,7 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
+    include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts"],
     // One for each core. The default leaves a core unused, which takes twice as long on two cores.
     maxWorkers: "100%",
     sequence: { sequencer: SlowFirst },

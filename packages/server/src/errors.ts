@@ -21,6 +21,7 @@ export type ApiErrorCode =
   | "cancelled"
   | "loading"
   | "draining"
+  | "no_client"
   | "not_enabled"
   | "out_of_memory"
   | "device_lost"

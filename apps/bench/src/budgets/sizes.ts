@@ -37,6 +37,11 @@ export function sizeFigures(): readonly Figure[] {
       unit: "KiB",
       measure: async () => exactly((await handlerBytes()) / 1024),
     },
+    {
+      name: "JavaScript of a service worker that forwards requests, minified and gzipped",
+      unit: "KiB",
+      measure: async () => exactly((await bundledBytes('export { forwardRequests } from "@centella/server/service-worker";')) / 1024),
+    },
   ];
 }
 
@@ -232,7 +237,7 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
   return bytes;
 }
 
-/** Size of a handler. The description of its paths is left out: service workers may not load code on demand. */
+/** Size of a handler. The description of its paths is left out, because it is loaded on demand. */
 async function handlerBytes(): Promise<number> {
   return bundledBytes('export { createHandler } from "@centella/server";', leaveOut(new Set(["jsonSchema.js"]), new Set()));
 }

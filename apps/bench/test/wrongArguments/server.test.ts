@@ -1,5 +1,6 @@
 import * as server from "@centella/server";
 import * as node from "@centella/server/node";
+import * as serviceWorker from "@centella/server/service-worker";
 import { test } from "vitest";
 import { callExports, excused } from "./harness.ts";
 
@@ -26,5 +27,10 @@ test("server: wrong arguments are typed errors", async () => {
     isLoopback: excused("it is a rule for names, which takes any text"),
     prometheusMetrics: [{ names: ["vllm"], includesProcess: false }],
     serve: excused("it opens ports"),
+  });
+  await callExports("server/service-worker", serviceWorker, {
+    answerRequests: excused("it listens to this thread's messages"),
+    forwardRequests: excused("it only works in a service worker; packages/server/test/serviceWorker.test.ts has wrong arguments"),
+    offerWorker: excused("it only works in a page; packages/server/test/serviceWorker.test.ts has wrong arguments"),
   });
 });
