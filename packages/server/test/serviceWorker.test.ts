@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { Handler, ServerEvent } from "../src/index.ts";
+import type { ServerEvent } from "../src/index.ts";
 import { answerRequests, forwardRequests, offerWorker } from "../src/serviceWorker/index.ts";
 import { fetchFrom, TestModel } from "./serving.ts";
 
@@ -9,8 +9,8 @@ const endless = { messages, max_tokens: 490, ignore_eos: true };
 
 type Listener = (event: object) => void;
 
-let served: TestModel;
-let handler: Handler;
+const served = await TestModel.forFile({ sequences: 1 });
+const handler = served.handler();
 const events: ServerEvent[] = [];
 /** Pages by their ids: each gets what the service worker posts. */
 const pages = new Map<string, Listener>();
@@ -18,9 +18,7 @@ const ports: MessagePort[] = [];
 let onFetch: Listener;
 
 /** The service worker, a page and the page's worker, in this thread. */
-beforeAll(async () => {
-  served = await TestModel.load({ sequences: 1 });
-  handler = served.handler();
+beforeAll(() => {
   handler.events.subscribe((event) => events.push(event));
   const listeners = new Map<string, Listener>();
   vi.stubGlobal("addEventListener", (type: string, listener: Listener) => listeners.set(type, listener));
@@ -49,10 +47,8 @@ beforeAll(async () => {
   offerWorker(toWorker as never);
 });
 
-afterAll(async () => {
+afterAll(() => {
   vi.unstubAllGlobals();
-  await handler.close();
-  await served[Symbol.asyncDispose]();
 });
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import type { Handler, ServerEvent } from "../src/index.ts";
-import { type Listener, serve } from "../src/node/node.ts";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
+import type { ServerEvent } from "../src/index.ts";
+import { serve } from "../src/node/node.ts";
 import { rawClient } from "./rawClient.ts";
 import { TestModel } from "./serving.ts";
 
@@ -10,22 +10,13 @@ const messages = [{ role: "user" as const, content: "Tell me a story about a fox
 /** A prompt that takes several steps, and a text that takes longer than a test. */
 const endless = { messages: [{ role: "user", content: "A fox ran. ".repeat(100) }], max_tokens: 100, ignore_eos: true, stream: true };
 
-let served: TestModel;
-let handler: Handler;
-let listener: Listener;
 const events: ServerEvent[] = [];
+const served = await TestModel.forFile({ sequences: 1, batchSize: 16 });
+const handler = served.handler();
+handler.events.subscribe((event) => events.push(event));
+const listener = await serve(handler, { port: 0 });
 
-beforeAll(async () => {
-  served = await TestModel.load({ sequences: 1, batchSize: 16 });
-  handler = served.handler();
-  handler.events.subscribe((event) => events.push(event));
-  listener = await serve(handler, { port: 0 });
-});
-
-afterAll(async () => {
-  await listener.close();
-  await served[Symbol.asyncDispose]();
-});
+afterAll(() => listener.close());
 
 beforeEach(() => {
   events.length = 0;
