@@ -49,6 +49,7 @@ beforeAll(async () => {
   copyFileSync(tiny, at("models/b.gguf"));
   writeFileSync(at("text.txt"), readme);
   writeFileSync(at("prompt.txt"), "Tell me a story about a cat.");
+  writeFileSync(at("requests.jsonl"), '{"custom_id":"a","url":"/v1/completions","body":{"prompt":"The fox","max_tokens":2}}\n');
   writeFileSync(at("schema.json"), '{"type":"boolean"}');
   writeFileSync(at("tools.json"), '[{"name":"weather","inputSchema":{"type":"object","properties":{},"additionalProperties":false}}]');
   await using file = await readGguf(tiny);

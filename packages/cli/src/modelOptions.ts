@@ -48,8 +48,8 @@ export const modelOptions: {
 
 export type ModelValues = OptionValues<typeof modelOptions>;
 
-/** Parses FILE:SCALE. A path or URL may contain colons, so only a number after the last one is a scale. */
-function adapter(given: string, name: string): AdapterOptions {
+/** Parses FILE[:SCALE]. A path or URL may contain colons, so only a number after the last one is a scale. */
+export function adapter(given: string, name: string): AdapterOptions {
   const [, source, scale] = /^(.+):([-+.\deE]+)$/.exec(given) ?? [];
   if (source === undefined) {
     if (given === "") throw new UsageError(`--${name}: expected FILE or FILE:SCALE, got nothing`);

@@ -121,7 +121,7 @@ test("options become those of the server", async () => {
 test("models have names", () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-"));
   for (const name of ["b.gguf", "a-00001-of-00002.gguf", "a-00002-of-00002.gguf"]) copyFileSync(tiny, join(folder, name));
-  const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, idleMs: 5 };
+  const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, idleMs: 5, adapters: [] };
   const models = servedModels(given, {}, undefined as never);
   expect(Object.entries(models).map(([name, { isLazy }]) => [name, isLazy])).toEqual([
     ["one", false],

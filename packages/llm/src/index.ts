@@ -1,4 +1,5 @@
 export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "@centella/grammar/errors";
+export type { CacheUsage } from "./cache/cacheUsage.ts";
 export type { RestoreOptions, SaveOptions } from "./cache/saveOptions.ts";
 export { snapshotTokens } from "./cache/snapshot.ts";
 export type { SnapshotKey } from "./cache/snapshotMac.ts";

@@ -53,12 +53,14 @@ export interface FinishedEvent {
   readonly timings?: Timings | undefined;
 }
 
-/** A model was loaded, unloaded, or could not be loaded. */
+/** A model is offered by the server, was loaded, unloaded, or could not be loaded. */
 export interface ModelEvent {
   readonly type: "model";
   readonly name: string;
-  readonly state: "loading" | "loaded" | "unloaded" | "failed";
+  readonly state: "offered" | "loading" | "loaded" | "unloaded" | "failed";
   readonly error?: unknown;
+  /** Name of the model that this one adapts, when a LoRA adapter is offered. */
+  readonly parent?: string | undefined;
 }
 
 /** The server failed in a way that clients are not told. */

@@ -5,6 +5,7 @@ import {
   callback,
   checkOptions,
   describe,
+  finite,
   isRecord,
   type Kinds,
   kind,
@@ -18,7 +19,7 @@ import {
 } from "@centella/quant/checks";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { MetricsSource } from "./metricsSource.ts";
-import type { ModelLoader } from "./models/modelEntry.ts";
+import type { AdapterInfo, ModelLoader } from "./models/modelEntry.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
 import type { SlotStore } from "./slotStore.ts";
@@ -70,12 +71,17 @@ const keyKinds: Kinds<ApiKey> = {
   maxContext: whole(1),
 };
 
-const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: within(0) };
+const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: within(0), adapter: object };
+const adapterKinds: Kinds<AdapterInfo> = { base: nonEmptyString, scale: finite };
 
 /** @throws {ArgumentError} for what is neither a model nor a loader */
-function checkModel(where: string, served: ServedModel): void {
-  if (isRecord(served) && "load" in served) checkOptions(where, served as ModelLoader, loaderKinds);
-  else if (!isRecord(served) || !callback.accepts(served.createSession) || !isRecord(served.info))
+function checkModel(where: string, served: ServedModel, names: readonly string[]): void {
+  if (isRecord(served) && "load" in served) {
+    const { adapter } = checkOptions(where, served as ModelLoader, loaderKinds);
+    if (adapter === undefined) return;
+    const { base } = checkOptions(`${where}.adapter`, adapter, adapterKinds);
+    if (!names.includes(base)) throw new ArgumentError(`${where}.adapter.base`, `one of ${names.join(", ")}`, describe(base));
+  } else if (!isRecord(served) || !callback.accepts(served.createSession) || !isRecord(served.info))
     throw new ArgumentError(where, "a loaded model, or { load }", describe(served));
 }
 
@@ -83,7 +89,8 @@ function checkModel(where: string, served: ServedModel): void {
 export function limitsOf(options: HandlerOptions): Limits {
   checkOptions("createHandler", options, kinds);
   if (options.models === undefined) throw new ArgumentError("createHandler", "models", describe(undefined));
-  for (const [name, served] of Object.entries(options.models)) checkModel(`createHandler.models.${printable(name)}`, served);
+  const modelNames = Object.keys(options.models);
+  for (const [name, served] of Object.entries(options.models)) checkModel(`createHandler.models.${printable(name)}`, served, modelNames);
   for (const [i, key] of (options.keys ?? []).entries()) {
     checkOptions(`createHandler.keys[${i}]`, key, keyKinds);
     if (key.key === undefined) throw new ArgumentError(`createHandler.keys[${i}]`, "a key", describe(undefined));

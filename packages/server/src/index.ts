@@ -14,8 +14,8 @@ export type {
 export { type CloseOptions, type Connection, createHandler, type Handler } from "./handler.ts";
 export type { AnswerDefaults, HandlerOptions } from "./handlerOptions.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
-export type { MetricsSource } from "./metricsSource.ts";
-export type { LoadContext, ModelLoader } from "./models/modelEntry.ts";
+export type { MetricsSource, ModelUsage } from "./metricsSource.ts";
+export type { AdapterInfo, LoadContext, ModelLoader } from "./models/modelEntry.ts";
 export type { ServedModel } from "./models/modelStore.ts";
 export type { ApiKey } from "./security/keys.ts";
 export type { SlotStore } from "./slotStore.ts";

@@ -6,6 +6,7 @@ import { completion, infill } from "./llamaServer/completion.ts";
 import { embedding } from "./llamaServer/embedding.ts";
 import { health } from "./llamaServer/health.ts";
 import { loadRoute, unloadRoute } from "./llamaServer/loading.ts";
+import { loraAdapters, setLoraAdapters } from "./llamaServer/loraAdapters.ts";
 import { metrics } from "./llamaServer/metrics.ts";
 import { props } from "./llamaServer/props.ts";
 import { slotAction, slots } from "./llamaServer/slots.ts";
@@ -24,7 +25,7 @@ export const routes: readonly Route[] = [
   ...[chat, chatInputTokens, responses, responseInputTokens, completions, embeddings, models, model],
   ...[createMessage, countMessageTokens],
   ...[ollama.chat, ollama.generate, embed, oldEmbeddings, tags, ps, version, show, pull, remove, copy],
-  ...[completion, infill, embedding, loadRoute, unloadRoute],
+  ...[completion, infill, embedding, loadRoute, unloadRoute, loraAdapters, setLoraAdapters],
   ...[health, metrics, props, slots, slotAction, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];

@@ -18,17 +18,18 @@ export const serve: Command = command({
     "MODEL is a FILE or NAME=FILE; requests name the model. Prints the URL and listens before models are loaded: /health says when they are.",
   options: serveOptions,
   async run(values, positionals, { signal, output }) {
-    const idle = values["idle-timeout"];
+    const { "idle-timeout": idle, lora = [], ...others } = values;
     const named = {
       files: withFile(values, positionals),
       folder: values["models-dir"],
       alias: values.alias,
       isLazy: values.lazy === true,
       idleMs: idle && idle * 1000,
+      adapters: lora,
     };
     const handlerOptions = readHandler(values, process.env.CENTELLA_API_KEYS);
     const [names, listening] = [readMetrics(values), readListener(values)];
-    const loading = { ...loadOptions(values), ...(values.sequences !== undefined && { sequences: values.sequences }) };
+    const loading = { ...loadOptions(others), ...(values.sequences !== undefined && { sequences: values.sequences }) };
     // Other commands do without this code.
     const [{ createHandler }, node] = await Promise.all([import("@centella/server"), import("@centella/server/node")]);
     const { host = "127.0.0.1", "no-auth": isOpen, socket, "slot-save-path": slotFolder } = values;

@@ -1,9 +1,10 @@
 import type { ApiKey, HandlerOptions } from "@centella/server";
 import type { ListenOptions, MetricNames } from "@centella/server/node";
-import { modelOptions } from "../modelOptions.ts";
+import { adapter, modelOptions } from "../modelOptions.ts";
 import { flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 import { defaultOptions, readDefaults } from "./defaultOptions.ts";
+import type { ServedAdapter } from "./servedModels.ts";
 
 const list = (value: string, help: string, aliases: readonly string[] = []): OptionSpec<readonly (readonly string[])[]> =>
   repeated(value, help, (given) => given.split(",").filter((each) => each !== ""), { aliases });
@@ -20,6 +21,7 @@ interface Values {
   readonly json: true;
   readonly alias: string;
   readonly "models-dir": string;
+  readonly lora: readonly ServedAdapter[];
   readonly lazy: true;
   readonly "idle-timeout": number;
   readonly sequences: number;
@@ -42,7 +44,7 @@ interface Values {
 type Specs<T> = { readonly [K in keyof T]: OptionSpec<T[K]> };
 
 /** Options of `centella serve` and spellings of llama-server. */
-export const serveOptions: Specs<Values> & typeof modelOptions & typeof defaultOptions = {
+export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & typeof defaultOptions = {
   ...grouped("Listening", {
     host: text("HOST", "address to listen on (default: 127.0.0.1, this machine alone)"),
     port: number("PORT", "port to listen on, 0 for a free one (default: 8080)", { min: 0, max: 65_535, integer: true }),
@@ -83,6 +85,13 @@ export const serveOptions: Specs<Values> & typeof modelOptions & typeof defaultO
     "metrics-names": list("NAME,…", "names of metrics: centella, vllm, llamacpp (default: centella)"),
   }),
   ...modelOptions,
+  ...grouped("Models", {
+    lora: repeated(
+      "[[BASE:]NAME=]FILE[:SCALE]",
+      "serve a LoRA adapter as the model BASE:NAME (default BASE: the first model); without NAME, add it to every model",
+      servedAdapter,
+    ),
+  }),
   ...defaultOptions,
 };
 
@@ -125,6 +134,12 @@ export function readListener(values: ServeValues): ListenOptions {
     hosts: values["allowed-hosts"]?.flat(),
     isOpen: values["no-auth"],
   });
+}
+
+/** Parses [[BASE:]NAME=]FILE[:SCALE]. */
+function servedAdapter(given: string, option: string): ServedAdapter {
+  const [, base, name, file = given] = /^(?:([\w.-]+):)?([\w.-]+)=(.+)$/.exec(given) ?? [];
+  return { ...adapter(file, option), ...defined({ base, name }) };
 }
 
 /** Parses NAME:KEY. */

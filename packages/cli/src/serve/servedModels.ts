@@ -1,11 +1,19 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Runtime } from "@centella/core";
-import { type LoadModelOptions, loadModel } from "@centella/llm";
+import { type AdapterOptions, type LoadModelOptions, loadModel } from "@centella/llm";
 import { fable } from "@centella/model-fable";
 import type { ModelLoader } from "@centella/server";
 import { fileName, modelSource } from "../modelFile.ts";
 import { UsageError } from "../usageError.ts";
+
+/** A LoRA adapter on the command line. */
+export interface ServedAdapter extends AdapterOptions {
+  /** Name of the model that it adapts. Default: the first one. */
+  readonly base?: string;
+  /** Its name, if it is a model of its own. */
+  readonly name?: string;
+}
 
 /** Models on the command line. */
 export interface ModelArguments {
@@ -16,6 +24,15 @@ export interface ModelArguments {
   readonly alias: string | undefined;
   readonly isLazy: boolean;
   readonly idleMs: number | undefined;
+  readonly adapters: readonly ServedAdapter[];
+}
+
+/** A model to serve. Without a file, it is the embedded one. */
+interface NamedModel {
+  readonly name: string;
+  readonly file: string | undefined;
+  readonly isLazy: boolean;
+  readonly adapter?: ServedAdapter;
 }
 
 /** Number of requests that a model computes at the same time. */
@@ -23,33 +40,52 @@ const defaultSequences = 4;
 
 /** Loaders of the models by name. Without any, the embedded model is served. @throws {UsageError} for two models of one name */
 export function servedModels(
-  { files, folder, alias, isLazy, idleMs }: ModelArguments,
+  given: ModelArguments,
   options: Omit<LoadModelOptions, "runtime">,
   openRuntime: () => Promise<Runtime>,
 ): Readonly<Record<string, ModelLoader>> {
-  const loader = (file: string | undefined, lazy: boolean): ModelLoader => ({
-    load: async (context) => {
-      const source = file === undefined ? fable : await modelSource(file);
-      const runtime = await openRuntime();
-      return loadModel(source, { runtime, sequences: defaultSequences, ...options, cache: true, ...context });
-    },
-    isLazy: lazy,
-    ...(lazy && { idleMs }),
-  });
-  const inFolder = folder === undefined ? [] : filesOf(folder);
-  const named: (readonly [string, ModelLoader])[] = [
-    ...files.map((given) => {
-      const [, name, file = given] = /^([\w.-]+)=(.+)$/.exec(given) ?? [];
-      return [name ?? nameOf(file), loader(file, isLazy)] as const;
-    }),
-    ...inFolder.map((file) => [nameOf(file), loader(join(folder!, file), true)] as const),
-  ];
-  if (named.length === 0) named.push(["fable", loader(undefined, isLazy)]);
-  if (alias !== undefined) named[0] = [alias, named[0]![1]];
-  const names = named.map(([name]) => name);
+  const { adapters, idleMs } = given;
+  const everywhere = adapters.filter(({ name }) => name === undefined);
+  const models = namedModels(given);
+  const all = [...models, ...adapters.filter(({ name }) => name !== undefined).map((adapter) => adaptedModel(adapter, models))];
+  const names = all.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw new UsageError(`serve: expected models of different names, got two of the name ${twice}; write NAME=FILE`);
-  return Object.fromEntries(named);
+  const loader = ({ file, isLazy, adapter }: NamedModel): ModelLoader => ({
+    load: async (context) => {
+      const source = file === undefined ? fable : await modelSource(file);
+      const sources = [...everywhere, ...(adapter === undefined ? [] : [adapter])].map(({ source: from, scale }) => ({
+        source: from,
+        scale,
+      }));
+      const runtime = await openRuntime();
+      const added = sources.length > 0 ? { adapters: sources } : {};
+      return loadModel(source, { runtime, sequences: defaultSequences, ...options, ...added, cache: true, ...context });
+    },
+    isLazy,
+    ...(isLazy && { idleMs }),
+    ...(adapter !== undefined && { adapter: { base: adapter.base!, scale: adapter.scale } }),
+  });
+  return Object.fromEntries(all.map((model) => [model.name, loader(model)]));
+}
+
+function namedModels({ files, folder, alias, isLazy }: ModelArguments): readonly NamedModel[] {
+  const models: NamedModel[] = files.map((given) => {
+    const [, name, file = given] = /^([\w.-]+)=(.+)$/.exec(given) ?? [];
+    return { name: name ?? nameOf(file), file, isLazy };
+  });
+  if (folder !== undefined) models.push(...filesOf(folder).map((file) => ({ name: nameOf(file), file: join(folder, file), isLazy: true })));
+  if (models.length === 0) models.push({ name: "fable", file: undefined, isLazy });
+  if (alias !== undefined) models[0] = { ...models[0]!, name: alias };
+  return models;
+}
+
+/** A model with an adapter. It has weights of its own, so it is loaded when the first request needs it. */
+function adaptedModel(adapter: ServedAdapter, models: readonly NamedModel[]): NamedModel {
+  const base = models.find(({ name }) => adapter.base === undefined || name === adapter.base);
+  if (base === undefined)
+    throw new UsageError(`--lora: expected the base to be one of ${models.map(({ name }) => name).join(", ")}, got ${adapter.base}`);
+  return { name: `${base.name}:${adapter.name}`, file: base.file, isLazy: true, adapter: { ...adapter, base: base.name } };
 }
 
 /** Models in a folder. Of a split model, the first part. */

@@ -1,4 +1,5 @@
 import { ProgramError } from "@centella/core";
+import type { CacheUsage } from "./cacheUsage.ts";
 
 /** Tokens of a block of the cache. */
 export const blockTokens = 32;
@@ -39,10 +40,18 @@ export class PrefixCache {
   readonly #root: Node = { children: new Set() };
   readonly #free: Set<number>;
   readonly #blocks = new Set<Block>();
+  readonly #count: number;
   #clock = 0;
 
   constructor(count: number) {
+    this.#count = count;
     this.#free = new Set(Array.from({ length: count }, (_, index) => index));
+  }
+
+  get usage(): CacheUsage {
+    let usedBlocks = 0;
+    for (const { users } of this.#blocks) if (users > 0) usedBlocks++;
+    return { blockTokens, blocks: this.#count, usedBlocks };
   }
 
   /**

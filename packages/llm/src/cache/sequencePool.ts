@@ -1,6 +1,7 @@
 import { DisposedError } from "@centella/core";
 import { BusyError, type Load } from "../errors.ts";
 import { Semaphore } from "../scheduler/semaphore.ts";
+import type { CacheUsage } from "./cacheUsage.ts";
 import { PrefixCache } from "./prefixCache.ts";
 import { RecurrentStatePool, type StateCopier, stateRowsPerSequence } from "./recurrentStatePool.ts";
 import { Sequence, type SequenceCache } from "./sequence.ts";
@@ -57,6 +58,10 @@ export class SequencePool {
     this.#recoveries = recoveries;
     this.#recovered = recoveries();
     this.#permits = new Semaphore(sequences, maxWaiting, fullQueue);
+  }
+
+  get cacheUsage(): CacheUsage {
+    return this.#cache.prefixCache.usage;
   }
 
   /**

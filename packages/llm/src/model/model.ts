@@ -1,5 +1,6 @@
 import type { Metadata } from "@centella/gguf";
 import { checkOptions } from "@centella/quant/checks";
+import type { CacheUsage } from "../cache/cacheUsage.ts";
 import type { RestoreOptions } from "../cache/saveOptions.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ContextOverflowError } from "../errors.ts";
@@ -58,6 +59,11 @@ export class Model implements AsyncDisposable {
   createSession(options: SessionOptions = {}): Session {
     this.#context.requireAlive();
     return new Session(this.#context, options);
+  }
+
+  /** How much of the key-value cache is in use at this moment. */
+  async cacheUsage(): Promise<CacheUsage> {
+    return this.#context.pool.cacheUsage;
   }
 
   /**

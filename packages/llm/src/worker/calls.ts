@@ -1,3 +1,4 @@
+import type { CacheUsage } from "../cache/cacheUsage.ts";
 import type { RestoreOptions, SaveOptions } from "../cache/saveOptions.ts";
 import type { ChatMessage } from "../chat/chatTemplate.ts";
 import type { GenerateOptions } from "../generate/generateOptions.ts";
@@ -39,6 +40,7 @@ export interface ModelCalls {
   /** Reports a `PerplexityProgress`. */
   perplexity(text: string | ArrayLike<number>, options: Cloneable<PerplexityOptions>): Perplexity;
   toolFormat(): ToolFormat;
+  cacheUsage(): CacheUsage;
   createSession(session: number, options: SessionOptions): void;
   /** Returns the session's messages. */
   restoreSession(session: number, bytes: Uint8Array, options: Cloneable<RestoreOptions>): readonly ChatMessage[];

@@ -84,6 +84,7 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     embed: ({ signal }, texts, options) => model().embed(texts, { ...options, signal }),
     perplexity: ({ signal, report }, text, options) => model().perplexity(text, { ...options, signal, onProgress: report }),
     toolFormat: () => model().toolFormat,
+    cacheUsage: () => model().cacheUsage(),
     createSession: (_, number, options) => void sessions.set(number, model().createSession(options)),
     async restoreSession({ signal }, number, bytes, options) {
       const restored = await model().restoreSession(bytes, { ...options, signal });

@@ -1,5 +1,6 @@
 import { type GgufInput, placeOf } from "@centella/gguf";
 import { boolean, checkOptions, checkValue, isRecord, type Kinds, kind } from "@centella/quant/checks";
+import type { CacheUsage } from "../cache/cacheUsage.ts";
 import type { RestoreOptions } from "../cache/saveOptions.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { LoadModelOptions } from "../load/loadOptions.ts";
@@ -36,7 +37,9 @@ export interface WorkerTokenizer {
 }
 
 /** A `Model` in a worker, with the same calls and errors. The file's metadata and chat template stay in the worker. */
-export class WorkerModel implements Pick<Model, "info" | "toolFormat" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable {
+export class WorkerModel
+  implements Pick<Model, "info" | "toolFormat" | "cacheUsage" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable
+{
   readonly info: ModelInfo;
   readonly tokenizer: WorkerTokenizer;
   readonly #state: WorkerModelState;
@@ -55,6 +58,10 @@ export class WorkerModel implements Pick<Model, "info" | "toolFormat" | "logits"
   /** How the model writes calls of tools, and how that was found. */
   get toolFormat(): Promise<ToolFormat> {
     return this.#state.caller.call("toolFormat", []);
+  }
+
+  cacheUsage(): Promise<CacheUsage> {
+    return this.#state.caller.call("cacheUsage", []);
   }
 
   /** Creates a conversation or a series of completions. Earlier computations are reused. */

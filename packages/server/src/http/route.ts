@@ -31,11 +31,13 @@ export interface RouteDefinition<Used extends Shape> {
   readonly fields?: FieldTable<Used>;
   /** Whether an empty body counts as an empty object. */
   readonly isBodyOptional?: boolean;
+  /** Field whose list may be sent as the whole body. */
+  readonly listField?: string;
   handle(call: Call, body: BodyOf<Used>): Promise<Response> | Response;
 }
 
 /** A route, checked and called with a parsed JSON body. */
-export interface Route extends Omit<RouteDefinition<Shape>, "handle"> {
+export interface Route extends Omit<RouteDefinition<Shape>, "handle" | "listField"> {
   /** Schema of the body, if the route has one. */
   readonly schema: ReturnType<typeof schemaOf> | undefined;
   /** @throws {ApiError} for a body that does not fit; what the handler throws */
@@ -44,14 +46,15 @@ export interface Route extends Omit<RouteDefinition<Shape>, "handle"> {
 
 /** Types a route's handler by its fields. */
 export function route<Used extends Shape>(definition: RouteDefinition<Used>): Route {
-  const { fields, handle, ...rest } = definition;
+  const { fields, listField, handle, ...rest } = definition;
   const schema = fields && schemaOf(fields);
   return {
     ...rest,
     ...(fields !== undefined && { fields }),
     schema,
     async handle(call, body) {
-      return handle(call, schema === undefined ? ({} as BodyOf<Used>) : parseBody(fields!, schema, body));
+      if (schema === undefined) return handle(call, {} as BodyOf<Used>);
+      return handle(call, parseBody(fields!, schema, listField !== undefined && Array.isArray(body) ? { [listField]: body } : body));
     },
   };
 }

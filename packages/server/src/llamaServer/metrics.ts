@@ -11,6 +11,9 @@ export const metrics: Route = route({
     const { metrics: source } = services;
     if (source === undefined)
       throw new ApiError(501, "not_enabled", "expected a server with metrics, got one without; start it with metrics");
-    return new Response(await source.render(), { headers: { "content-type": source.contentType } });
+    const usages = services.models.all.flatMap(({ name: model, current }) =>
+      current === undefined ? [] : [current.cacheUsage().then((cache) => ({ model, cache }))],
+    );
+    return new Response(await source.render(await Promise.all(usages)), { headers: { "content-type": source.contentType } });
   },
 });

@@ -13,6 +13,14 @@ export interface LoadContext {
   onProgress(done: number, total: number): void;
 }
 
+/** What a LoRA adapter adapts. */
+export interface AdapterInfo {
+  /** Name of the model that is adapted. */
+  readonly base: string;
+  /** Factor of the adapter's contribution. Default 1. */
+  readonly scale?: number | undefined;
+}
+
 /** A model that the server loads. */
 export interface ModelLoader {
   load(context: LoadContext): Promise<Model>;
@@ -20,6 +28,8 @@ export interface ModelLoader {
   readonly isLazy?: boolean | undefined;
   /** Milliseconds without a request after which the model is disposed of. The next request loads it again. Default: never. */
   readonly idleMs?: number | undefined;
+  /** Says that the model is another one with a LoRA adapter, for lists of models. */
+  readonly adapter?: AdapterInfo | undefined;
 }
 
 /** A model in use. It is not unloaded before its release. */
@@ -59,10 +69,16 @@ export class ModelEntry {
     this.#limits = limits;
     this.#events = events;
     this.#loader = "load" in served ? served : undefined;
+    events.emit({ type: "model", name, state: "offered", parent: this.adapter?.base });
     if (!("load" in served)) {
       this.#loaded = this.#opened(served);
       events.emit({ type: "model", name, state: "loaded" });
     } else if (served.isLazy !== true) void this.#start();
+  }
+
+  /** Set if the model is another one with a LoRA adapter. */
+  get adapter(): AdapterInfo | undefined {
+    return this.#loader?.adapter;
   }
 
   get state(): "unloaded" | "loading" | "loaded" | "failed" {

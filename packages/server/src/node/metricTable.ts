@@ -131,6 +131,24 @@ export const metricTable = {
     labels: model,
     names: { centella: "centella:text_seconds", vllm: "vllm:e2e_request_latency_seconds" },
   },
+  cacheUsage: {
+    kind: "gauge",
+    help: "Share of the KV cache that texts in progress use, from 0 to 1",
+    labels: model,
+    names: { centella: "centella:kv_cache_usage", vllm: "vllm:kv_cache_usage_perc" },
+  },
+  cacheConfig: {
+    kind: "gauge",
+    help: "Blocks of the KV cache: tokens of a block, and their number",
+    labels: ["model", "block_size", "num_gpu_blocks"],
+    names: { centella: "centella:cache_config_info", vllm: "vllm:cache_config_info" },
+  },
+  adapters: {
+    kind: "gauge",
+    help: "LoRA adapters with requests that compute and wait, and how many there are; the value is the time",
+    labels: ["max_lora", "running_lora_adapters", "waiting_lora_adapters"],
+    names: { centella: "centella:lora_requests_info", vllm: "vllm:lora_requests_info" },
+  },
   models: {
     kind: "gauge",
     help: "Loaded models",

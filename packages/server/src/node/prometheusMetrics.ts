@@ -1,9 +1,11 @@
 import { ArgumentError } from "@centella/quant";
 import { checkOptions, describe, list } from "@centella/quant/checks";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { collectDefaultMetrics, Registry } from "prom-client";
 import type { FinishedEvent, ServerEvent } from "../events.ts";
-import type { MetricsSource } from "../metricsSource.ts";
-import { type MetricNames, type MetricRow, metricTable } from "./metricTable.ts";
+import type { MetricsSource, ModelUsage } from "../metricsSource.ts";
+import { AdapterRequests } from "./adapterRequests.ts";
+import { type Metric, metricOf } from "./metric.ts";
+import { type MetricNames, metricTable } from "./metricTable.ts";
 
 /** Options of {@link prometheusMetrics}. */
 export interface MetricsOptions {
@@ -13,16 +15,9 @@ export interface MetricsOptions {
   readonly includesProcess?: boolean | undefined;
 }
 
-/** Upper bounds of the histograms, in seconds. */
-const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-
-type Labels = Readonly<Record<string, string>>;
 type MetricName = keyof typeof metricTable;
 
-/** A metric under one or more names. */
-interface Metric {
-  add(labels: Labels, value: number): void;
-}
+type Metrics = Readonly<Record<MetricName, Metric>>;
 
 const knownNames: readonly MetricNames[] = ["centella", "vllm", "llamacpp"];
 
@@ -40,42 +35,32 @@ export function prometheusMetrics(options: MetricsOptions = {}): MetricsSource {
   const registry = new Registry();
   if (includesProcess) collectDefaultMetrics({ register: registry });
   const entries = Object.entries(metricTable).map(([key, row]) => [key, metricOf(row, names, registry)]);
-  const metrics = Object.fromEntries(entries) as Readonly<Record<MetricName, Metric>>;
+  const metrics = Object.fromEntries(entries) as Metrics;
+  const adapters = new AdapterRequests(metrics.adapters);
   return {
     contentType: registry.contentType,
-    record: (event) => record(metrics, event),
-    render: () => registry.metrics(),
-  };
-}
-
-function metricOf(row: MetricRow, names: readonly MetricNames[], registry: Registry): Metric {
-  const { kind, help, labels } = row;
-  const spelled = names.flatMap((whose) => {
-    const name = row.names[whose];
-    if (name === undefined) return [];
-    const labelOf = (label: string): string | undefined =>
-      whose === "llamacpp" ? undefined : whose === "vllm" && label === "model" ? "model_name" : label;
-    const labelNames = labels.flatMap((label) => labelOf(label) ?? []);
-    const configuration = { name, help, labelNames, registers: [registry] };
-    const relabelled = (given: Labels): Labels =>
-      Object.fromEntries(
-        Object.entries(given).flatMap(([label, value]) => (labelOf(label) === undefined ? [] : [[labelOf(label)!, value]])),
-      );
-    if (kind === "histogram") {
-      const histogram = new Histogram({ ...configuration, buckets });
-      return [(given: Labels, value: number) => histogram.observe(relabelled(given), value)];
-    }
-    const metric = kind === "gauge" ? new Gauge(configuration) : new Counter(configuration);
-    return [(given: Labels, value: number) => metric.inc(relabelled(given), value)];
-  });
-  return {
-    add(given, value) {
-      for (const add of spelled) add(given, value);
+    record(event) {
+      record(metrics, event);
+      adapters.record(event);
+    },
+    render(models) {
+      setCaches(metrics, models);
+      return registry.metrics();
     },
   };
 }
 
-function record(metrics: Readonly<Record<MetricName, Metric>>, event: ServerEvent): void {
+/** Sets the gauges of the caches. */
+function setCaches({ cacheUsage, cacheConfig }: Metrics, models: readonly ModelUsage[]): void {
+  cacheUsage.reset();
+  cacheConfig.reset();
+  for (const { model, cache } of models) {
+    cacheUsage.add({ model }, cache.usedBlocks / cache.blocks);
+    cacheConfig.add({ model, block_size: String(cache.blockTokens), num_gpu_blocks: String(cache.blocks) }, 1);
+  }
+}
+
+function record(metrics: Metrics, event: ServerEvent): void {
   switch (event.type) {
     case "response":
       metrics.responses.add({ route: event.route, status: String(event.status) }, 1);
@@ -104,10 +89,7 @@ function record(metrics: Readonly<Record<MetricName, Metric>>, event: ServerEven
   }
 }
 
-function recordText(
-  metrics: Readonly<Record<MetricName, Metric>>,
-  { model, route, finish, durationMs, usage, timings }: FinishedEvent,
-): void {
+function recordText(metrics: Metrics, { model, route, finish, durationMs, usage, timings }: FinishedEvent): void {
   metrics.texts.add({ model, route, finish }, 1);
   metrics.duration.add({ model }, durationMs / 1000);
   if (finish === "cancelled") metrics.cancelled.add({ model }, 1);

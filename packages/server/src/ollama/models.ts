@@ -1,4 +1,3 @@
-import type { Model } from "@centella/llm";
 import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
 import type { BodyOf } from "../http/fields.ts";
@@ -8,10 +7,10 @@ import { version as serverVersion } from "../version.ts";
 import { modelField, modelName } from "./fields.ts";
 import { ollamaForm } from "./form.ts";
 
-function detailsOf(model: Model | undefined): object {
-  const { architecture = "", parameters = 0, quantization = "" } = model?.info ?? {};
+function detailsOf({ adapter, current }: ModelEntry): object {
+  const { architecture = "", parameters = 0, quantization = "" } = current?.info ?? {};
   return {
-    parent_model: "",
+    parent_model: adapter?.base ?? "",
     format: "gguf",
     family: architecture,
     families: architecture === "" ? [] : [architecture],
@@ -20,14 +19,15 @@ function detailsOf(model: Model | undefined): object {
   };
 }
 
-function modelOf({ name, created, current }: ModelEntry): object {
+function modelOf(entry: ModelEntry): object {
+  const { name, created, current } = entry;
   return {
     name,
     model: name,
     modified_at: new Date(created * 1000).toISOString(),
     size: current?.info.memory.weights ?? 0,
     digest: "",
-    details: detailsOf(current),
+    details: detailsOf(entry),
   };
 }
 
@@ -88,7 +88,7 @@ export const show: Route = route({
         modelfile: "",
         parameters: "",
         template: template?.source ?? "",
-        details: detailsOf(model),
+        details: detailsOf(entry),
         model_info: {
           "general.architecture": info.architecture,
           "general.basename": info.name,

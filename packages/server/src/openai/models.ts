@@ -2,13 +2,15 @@ import { json, type Route, route } from "../http/route.ts";
 import type { ModelEntry } from "../models/modelEntry.ts";
 import { openaiForm } from "./form.ts";
 
-function modelOf({ name, created, current, state }: ModelEntry): object {
+function modelOf({ name, created, current, state, adapter }: ModelEntry): object {
   const info = current?.info;
   return {
     id: name,
     object: "model",
     created,
     owned_by: "centella",
+    root: adapter?.base ?? name,
+    parent: adapter?.base ?? null,
     status: { value: state },
     ...(info !== undefined && {
       meta: {
