@@ -392,3 +392,9 @@ CASES += [
     Case("t5encoder-relu", "t5encoder", {**WORDS, "attention.relative_buckets_count": 32}, [f"/enc.blk.{i}.attn_rel_b.weight" for i in (0, 1)], kv_heads=4, pooled=True),
     Case("modern-bert-silu", "modern-bert", {**WORDS, "hidden_activation": "silu"}, norm="layer", kv_heads=4, pooled=True),
 ]
+INDEXED = {"attention.indexer.head_count": 12, "attention.indexer.key_length": 64, "attention.indexer.top_k": 5, "expert_gating_func": 2}
+INDEXED = {**LATENT, **INDEXED, "attention.key_length": 24, "attention.value_length": 16, "attention.key_length_mla": 20, "attention.value_length_mla": 12}
+CASES += [
+    Case("deepseek32", "deepseek32", {**INDEXED, **YARN}, ["/blk.1.exp_probs_b.bias"], kv_heads=1, layers=2),
+    Case("glm-dsa", "glm-dsa", {**INDEXED, "attention.indexer.types": [1, 0, 1]}, [f"/blk.{layer}.indexer.{name}" for layer in (0, 2) for name in ("k_norm.weight", "k_norm.bias", "proj.weight", "attn_k.weight", "attn_q_b.weight")], kv_heads=1, layers=3),
+]

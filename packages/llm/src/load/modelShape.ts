@@ -11,6 +11,8 @@ export interface ModelShape {
   readonly isEncoder: boolean;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
+  /** The indexers that choose the keys that queries attend to, if the model has any. */
+  readonly indexer?: IndexerShape;
   /** Recurrent states of the layers without keys and values, by the names of the tensors, f32. Empty: the model is not recurrent. */
   readonly states: readonly StateShape[];
 }
@@ -25,6 +27,14 @@ export interface HeadSizes {
   readonly keyLength: number;
   /** Elements of a value per head. */
   readonly valueLength: number;
+}
+
+/** Indexers of sparse attention. */
+export interface IndexerShape {
+  /** Keys that a query attends to. Contexts of no more tokens need no indexer. */
+  readonly topK: number;
+  /** Elements of the key by which an indexer finds a token, in layers that have an indexer; 0 in the others. */
+  readonly keyLengthOf: (layer: number) => number;
 }
 
 /** A recurrent state: a tensor of each sequence that a layer carries from token to token. */

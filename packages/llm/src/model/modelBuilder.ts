@@ -44,17 +44,29 @@ export interface AttendOptions {
   readonly softcap?: number;
   /** Tokens that a query sees. */
   readonly window?: number;
-  /** Tokens of the chunks that a text is divided into, a multiple of {@link blockTokens}: a query sees its own chunk. */
-  readonly chunk?: number;
   /** Bias that grows with distance, of the first head; see the op. */
   readonly alibi?: number;
   readonly causal?: boolean;
-  /** Positions `[T]` of the queries, by which they see and weigh keys. Default: the tokens' own. */
-  readonly positions?: Value;
   /** Score `[H]` of each head for attending to nothing. */
   readonly sinks?: Value;
   /** Bias `[H, 2R + 1]` of scores by distance; see the op. */
   readonly bias?: Value;
+  /** What queries see: the sum over these tables, of which a query sees keys in one at most. Default: all of its text. */
+  readonly tables?: readonly KeyTable[] | undefined;
+}
+
+/** Keys of a cache among which queries see some; see the inputs of the op `attention`. */
+export interface KeyTable {
+  /** Positions of the queries `[T]`, by which they see and weigh keys. */
+  readonly positions: Value;
+  /** Row of the table `[T]` that has each query's keys. */
+  readonly rows: Value;
+  /** Numbers of blocks `[rows, blocks]`, and how many keys each row has `[rows]`. */
+  readonly blocks: Value;
+  readonly lengths: Value;
+  readonly blockSize: number;
+  /** Whether a query sees all keys of its row. */
+  readonly isChosen?: boolean;
 }
 
 /** A recurrent layer's state of all sequences, and the row of each token's sequence. */
@@ -100,11 +112,11 @@ export class ModelBuilder {
   readonly stateSpecs: Map<string, ConcreteSpec> = new Map();
   /** See {@link ModelSizes}. */
   readonly activations: ActivationMode;
+  /** The keys of each sequence, in order of position. */
+  readonly texts: KeyTable;
   readonly #slots: Value;
-  readonly #sequences: Value;
-  readonly #blockTable: Value;
-  readonly #lengths: Value;
   readonly #caches: ReadonlyMap<number, Value>;
+  readonly #indexCaches: ReadonlyMap<number, Value>;
   /** The newest versions of the layers' caches. */
   readonly #written = new Map<number, Value>();
   readonly #states: ReadonlyMap<string, RecurrentState>;
@@ -126,13 +138,18 @@ export class ModelBuilder {
     const tokens = program.input("tokens", "i32", [this.T]);
     this.positions = program.input("positions", "i32", [this.T]);
     this.#slots = program.input("slots", "i32", [this.T]);
-    this.#sequences = program.input("seqOf", "i32", [this.T]);
-    this.#blockTable = program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]);
-    this.#lengths = program.input("seqLens", "i32", [nSeq]);
+    this.texts = {
+      positions: this.positions,
+      rows: program.input("seqOf", "i32", [this.T]),
+      blocks: program.input("blockTable", "i32", [nSeq, blocksOf(sizes.contextLength)]),
+      lengths: program.input("seqLens", "i32", [nSeq]),
+      blockSize: blockTokens,
+    };
     this.outRows = program.input("outRows", "i32", [program.dim("nOut", sizes.maxRows)]);
     this.#chosen = sizes.runsInFlight > 1 ? new ChosenTokens(program, sizes) : undefined;
     this.tokens = this.#chosen?.read(tokens) ?? tokens;
     this.#caches = this.#declareCaches(sizes);
+    this.#indexCaches = this.#declareIndexCaches(sizes);
     this.#states = this.#declareStates(sizes);
     this.weights = new WeightTable(program, file);
     this.adapters = adapters?.record(program);
@@ -172,32 +189,29 @@ export class ModelBuilder {
   }
 
   /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */
-  attendTo(layer: number, q: Value, { chunk = 0, ...options }: AttendOptions & { readonly scale: number }): Value {
+  attendTo(layer: number, q: Value, { tables = [this.texts], ...options }: AttendOptions & { readonly scale: number }): Value {
     const { program } = this;
-    const { positions = this.positions, ...rest } = options;
     const cache = declared(this.#written, layer);
     const activations = this.activations === "half" ? "half" : "f32";
-    const params = { ...rest, blockSize: blockTokens, activations } as const;
-    if (chunk === 0 || chunk >= this.contextLength)
-      return program.attention(q, cache, positions, this.#sequences, this.#blockTable, this.#lengths, params);
-    return this.#chunks(chunk)
-      .map((own) => program.attention(q, cache, own.positions, this.#sequences, own.blockTable, own.lengths, params))
+    return tables
+      .map(({ positions, rows, blocks, lengths, blockSize, isChosen = false }) => {
+        const params = { ...options, blockSize, activations, ...(isChosen && { causal: false }) } as const;
+        return program.attention(q, cache, positions, rows, blocks, lengths, params);
+      })
       .reduce((sum, y) => program.add(sum, y));
   }
 
-  /** The chunks of all sequences, as texts of their own. Tokens of other chunks have the position -1 there, which sees nothing. */
-  #chunks(chunk: number): readonly { readonly positions: Value; readonly blockTable: Value; readonly lengths: Value }[] {
-    const { program, contextLength } = this;
-    return Array.from({ length: Math.ceil(contextLength / chunk) }, (_, index) => {
-      const start = index * chunk;
-      const length = Math.min(chunk, blocksOf(contextLength) * blockTokens - start);
-      const own = Int32Array.from({ length: contextLength }, (_, at) => (at >= start && at < start + length ? at - start : -1));
-      return {
-        positions: program.gather(program.constant(own, "i32", [contextLength]), this.positions, { axis: 0 }),
-        blockTable: program.slice(this.#blockTable, { axis: 1, start: start / blockTokens, end: (start + length) / blockTokens }),
-        lengths: program.expand(program.constant(Int32Array.of(length), "i32", [1]), { shape: this.#lengths.spec.shape }),
-      };
-    });
+  /** Writes an indexer's keys `[T, D]` to the layer's cache of them, whose newest version `[slots, D]` it returns. */
+  writeIndexKeys(layer: number, keys: Value): Value {
+    const { program, T } = this;
+    const cache = declared(this.#indexCaches, layer);
+    const [slots, , size] = cache.spec.shape as readonly [number, number, number];
+    // `kvWrite` stores two vectors next to each other: here, the two halves of a key.
+    const half = (start: number, end: number): Value =>
+      program.reshape(program.slice(keys, { axis: -1, start, end }), { shape: [T, 1, end - start] });
+    const middle = Math.ceil(size / 2);
+    const written = program.kvWrite(cache, half(0, middle), half(middle, size), this.#slots);
+    return program.reshape(written, { shape: [slots, size] });
   }
 
   /** Keeps the tokens `[nOut]` that follow the output rows on the device, for the next run. */
@@ -236,6 +250,22 @@ export class ModelBuilder {
         const spec = { dtype: cacheType, shape: [sequences * blocksOf(contextLength) * blockTokens, kvHeads, keyLength + valueLength] };
         this.cacheSpecs.set(`cache.${layer}`, spec);
         return [layer, this.#declareState(`cache.${layer}`, layer, spec)];
+      }),
+    );
+  }
+
+  /** Caches of the indexers' keys, in layers that have one. Blocks of a quantised cache cannot be multiplied, so these keys are f16 then. */
+  #declareIndexCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {
+    const { layers, indexer } = this.config;
+    if (indexer === undefined || indexer.topK >= contextLength) return new Map();
+    const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => indexer.keyLengthOf(layer) > 0);
+    const dtype = cacheType === "q8_0" ? "f16" : cacheType;
+    return new Map(
+      indices.map((layer) => {
+        const name = `cache.${layer}.index`;
+        const spec = { dtype, shape: [sequences * blocksOf(contextLength) * blockTokens, 1, indexer.keyLengthOf(layer)] };
+        this.cacheSpecs.set(name, spec);
+        return [layer, this.#declareState(name, layer, spec)];
       }),
     );
   }

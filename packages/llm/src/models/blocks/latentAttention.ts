@@ -46,6 +46,8 @@ export interface LatentOptions extends AttendOptions {
   readonly scale: number;
   /** Without it nothing is rotated. */
   readonly rope?: RopeConfig | undefined;
+  /** Chooses the keys that queries see, by the vectors `[T, queryRank]` that queries come from. Default: all of the text. */
+  readonly chooseKeys?: (queries: Value) => AttendOptions["tables"];
   /** Factors of what heads return; see {@link Layer.attentionGate}. */
   readonly gate?: Value;
   /** Factors of the queries; see `attentionTemperature`. */
@@ -55,11 +57,13 @@ export interface LatentOptions extends AttendOptions {
 /** `x [T, d] -> [n, d]`, the rows that {@link Layer.pick} leaves. */
 export function latentAttention(layer: Layer, x: Value, latent: LatentConfig, options: LatentOptions): Value {
   const { program } = layer.model;
-  const { rope, temperature, gate, ...attend } = options;
+  const { rope, temperature, gate, chooseKeys, ...attend } = options;
+  const source = querySource(layer, x, latent);
+  const tables = chooseKeys?.(source);
   const output = (y: Value): Value => layer.attentionOutput(gate === undefined ? y : program.mul(y, gate));
   const attended = (q: Value, k: Value, v: Value): Value =>
-    layer.model.attend(layer.index, temperature === undefined ? q : program.mul(q, temperature), k, v, attend);
-  const query = splitQuery(layer, x, latent, rope);
+    layer.model.attend(layer.index, temperature === undefined ? q : program.mul(q, temperature), k, v, { ...attend, tables });
+  const query = splitQuery(layer, source, latent, rope);
   const { value, rotatedKey } = compress(layer, x, latent, rope);
   if (!latent.isAbsorbed) {
     const { q, k, v } = expand(layer, query, value, rotatedKey, latent);
@@ -83,15 +87,21 @@ interface SplitQuery {
   readonly rotated: Value;
 }
 
-/** `x [T, d]` to queries, through a vector of `queryRank` elements if the layer has one. */
-function splitQuery(layer: Layer, x: Value, { queryRank, keyLength, ropeLength }: LatentConfig, rope: RopeConfig | undefined): SplitQuery {
-  const { model, weights } = layer;
+/** What queries come from: `x [T, d]`, or a vector of `queryRank` elements if the layer has one. */
+function querySource(layer: Layer, x: Value, latent: LatentConfig): Value {
+  if (!hasQueryRank(layer, latent)) return x;
+  return layer.norm("attn_q_a_norm", layer.unscaledProduct("attn_q_a", x, { rows: latent.queryRank }));
+}
+
+function hasQueryRank({ weights }: Layer, { queryRank }: LatentConfig): boolean {
+  return queryRank > 0 && weights.has("attn_q_a.weight");
+}
+
+function splitQuery(layer: Layer, source: Value, latent: LatentConfig, rope: RopeConfig | undefined): SplitQuery {
+  const { keyLength, ropeLength } = latent;
+  const { model } = layer;
   const { program, T, config } = model;
-  const rows = config.heads * keyLength;
-  const hasRank = queryRank > 0 && weights.has("attn_q_a.weight");
-  const query = hasRank
-    ? layer.unscaledProduct("attn_q_b", layer.norm("attn_q_a_norm", layer.unscaledProduct("attn_q_a", x, { rows: queryRank })), { rows })
-    : layer.unscaledProduct("attn_q", x, { rows });
+  const query = layer.unscaledProduct(hasQueryRank(layer, latent) ? "attn_q_b" : "attn_q", source, { rows: config.heads * keyLength });
   const heads = program.reshape(query, { shape: [T, config.heads, keyLength] });
   const plainLength = keyLength - ropeLength;
   return { plain: last(model, heads, 0, plainLength), rotated: rotated(model, rope, last(model, heads, plainLength, ropeLength)) };

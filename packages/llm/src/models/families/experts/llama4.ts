@@ -1,4 +1,5 @@
 import { attentionTemperature } from "../../blocks/attentionTemperature.ts";
+import { chunksOf } from "../../blocks/chunks.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
@@ -23,7 +24,7 @@ export const family: Family = async (file) => {
   const config = readConfig(file);
   const rope = readRope(file, "norm", config);
   const localRope = { ...rope, base: file.positive("rope.freq_base_swa") ?? rope.base };
-  const chunks = readWindow(file, { period: 4, tokens: chunkLength });
+  const chunked = readWindow(file, { period: 4, tokens: chunkLength });
   const hasNorms = file.size("expert_count") !== maverickExperts;
   const scale = file.positive("expert_weights_scale");
   const feedForward = await openFeedForward(file, { experts: { gating: "sigmoid", scale, shared: "plain", weighted: "inputs" } });
@@ -32,14 +33,17 @@ export const family: Family = async (file) => {
     forward(m) {
       const { program } = m;
       const temperature = attentionTemperature(m, temperatureConfig);
+      const chunks = chunksOf(m, chunkLength);
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const chunk = chunks.at(layer.index);
         const isRotated = (layer.index + 1) % 4 !== 0;
-        const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", x)), isRotated ? (chunk > 0 ? localRope : rope) : undefined);
+        const { q, k, v } = layer.rope(
+          layer.qkv(layer.norm("attn_norm", x)),
+          isRotated ? (chunked.at(layer.index) > 0 ? localRope : rope) : undefined,
+        );
         const sharpened = isRotated || temperature === undefined ? q : program.mul(q, temperature);
         const heads = isRotated && hasNorms ? { q: unitNorm(m, q), k: unitNorm(m, k), v } : { q: sharpened, k, v };
-        const middle = program.add(layer.pick(x), layer.attention(heads, { chunk }));
+        const middle = program.add(layer.pick(x), layer.attention(heads, { tables: chunked.at(layer.index) > 0 ? chunks : undefined }));
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
       }
       return logits(m, outputNorm(m, x));

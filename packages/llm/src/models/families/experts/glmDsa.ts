@@ -1,0 +1,22 @@
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import { readIndexer } from "../../blocks/indexer.ts";
+import { latentTransformer } from "../../blocks/latentTransformer.ts";
+import { storedExperts } from "../../blocks/openFeedForward.ts";
+import type { Family } from "../../family.ts";
+
+/** GLM 5: DeepSeek V3's form with indexers, from 5.2 on in every fourth layer. */
+export const family: Family = (file) => {
+  const indexer = readIndexer(file, { ropeType: "norm", epsilon: 0, has: readIndexedLayers(file) });
+  return latentTransformer(file, { keepsLength: false, indexer, experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
+};
+
+/** Context of GLM 5.2, whose first files do not list their layers with an indexer. */
+const longContext = 2 ** 20;
+
+/** Which layers have an indexer: as listed by the file; all; or in GLM 5.2 the first two, and of the others each first of four. */
+function readIndexedLayers(file: MetadataReader): (layer: number) => boolean {
+  const listed = file.flags("attention.indexer.types");
+  if (typeof listed === "object") return (layer) => listed[layer] === true;
+  if (file.requiredTokens("context_length") < longContext) return () => true;
+  return (layer) => layer < 2 || (layer - 2) % 4 === 0;
+}
