@@ -1,16 +1,12 @@
 import type { Meter } from "../budget.ts";
-import { shown } from "../checks.ts";
-import { text } from "../expression/builders.ts";
 import type { Regular } from "../expression/types.ts";
 import { type Documents, type SchemaNode, schemaError } from "./documents.ts";
-import { formatOf } from "./formats.ts";
-import { all, always, any, atom, type Container, type Formula, impossible, type Kind, type Literal, not } from "./formula.ts";
+import { all, always, any, atom, type Container, type Formula, impossible, type Literal, not } from "./formula.ts";
 import { isEnforced } from "./keywords.ts";
-import { countOf, entriesOf, listOf, namesOf, numberOf, stringOf } from "./keywordValues.ts";
-import { exact, Language, unionOf } from "./language.ts";
-import { exactly, integers, multiples, nextUp, range } from "./numbers.ts";
+import { countOf, entriesOf, listOf, namesOf, stringOf } from "./keywordValues.ts";
+import { exact } from "./language.ts";
 import { patternLanguage } from "./patterns.ts";
-import { ofLength, stringText } from "./strings.ts";
+import { bounded, constants, format, isJsonValue, length, multiplesOf, strings, types } from "./scalarKeywords.ts";
 
 type Keywords = Readonly<Record<string, unknown>>;
 
@@ -103,14 +99,14 @@ export class Reader {
         this.#documents.charge(rangeCost);
         return bounded(node, schema);
       case "multipleOf":
-        return this.#multiples(node, value);
+        return multiplesOf(node, value);
       case "minLength":
       case "maxLength":
         return isFirstOf(lengths, schema, keyword) ? length(node, schema) : undefined;
       case "pattern":
         return strings(exact(this.pattern(stringOf(node, keyword, value), node, keyword)));
       case "format":
-        return this.#format(node, stringOf(node, keyword, value));
+        return format(node, stringOf(node, keyword, value), this.#documents);
       default:
         return undefined;
     }
@@ -196,38 +192,17 @@ export class Reader {
 
   /** Scalars by their texts, arrays and objects by the schemas that say the same. */
   #values(node: SchemaNode, keyword: string, values: readonly unknown[]): Formula {
+    const scalars: unknown[] = [];
     const parts: Formula[] = [];
-    const byType = new Map<Kind, unknown[]>();
     for (const value of values) {
       this.#documents.charge(valueCost);
       if (!isJsonValue(value)) throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values of JSON, got ${String(value)}`);
       // In a double complement, because the members of a constant do not count as evaluated.
       if (typeof value === "object" && value !== null)
         parts.push(not(not({ kind: "schema", node: this.#container(node, keyword, value) })));
-      else if (!isScalar(value))
-        throw schemaError("GRAMMAR_SYNTAX", node, keyword, `expected values that JSON can express, got ${shown(value)}`);
-      else {
-        const some = byType.get(kindOf(value)) ?? [];
-        byType.set(kindOf(value), some);
-        some.push(value);
-      }
+      else scalars.push(value);
     }
-    for (const [type, some] of byType) {
-      if (type === "array" || type === "object") continue;
-      const texts = [...new Set(some.map((value) => JSON.stringify(value)))];
-      const languages = [...new Set(some)].map(valueLanguage);
-      const language = new Language(
-        () => unionOf(languages.map(({ narrow }) => narrow)),
-        () => unionOf(languages.map(({ wide }) => wide)),
-      );
-      parts.push(
-        all([
-          { kind: "types", types: new Set([type]) },
-          { kind: "scalar", type, language, texts },
-        ]),
-      );
-    }
-    return any(parts);
+    return any([...parts, ...constants(scalars)]);
   }
 
   #container(node: SchemaNode, keyword: string, value: object): SchemaNode {
@@ -238,27 +213,6 @@ export class Reader {
     const properties = Object.fromEntries(Object.entries(value).map(([name, member]) => [name, { const: member }]));
     const schema = { type: "object", properties, required: Object.keys(value), additionalProperties: false };
     return this.#documents.synthetic(schema, node, [keyword]);
-  }
-
-  #multiples(node: SchemaNode, value: unknown): Formula {
-    const divisor = numberOf(node, "multipleOf", value);
-    if (divisor <= 0) throw schemaError("GRAMMAR_SYNTAX", node, "multipleOf", `expected a positive number, got ${divisor}`);
-    const language = multiples(divisor);
-    if (language !== undefined) return numbers(language);
-    const error = schemaError("GRAMMAR_UNSUPPORTED", node, "multipleOf", `${divisor} has too many significant digits to be decided`);
-    return { kind: "refused", type: "number", error };
-  }
-
-  #format(node: SchemaNode, name: string): Formula | undefined {
-    const format = formatOf(name);
-    if (format === undefined) {
-      this.#documents.warn(node, "format", `unknown format "${name}", ignored`);
-      return undefined;
-    }
-    if (format === "refused") {
-      return { kind: "refused", type: "string", error: schemaError("GRAMMAR_UNSUPPORTED", node, "format", `"${name}" is not enforced`) };
-    }
-    return strings(format);
   }
 
   #members(node: SchemaNode, schema: Keywords): Formula {
@@ -322,44 +276,9 @@ const unevaluatedKeywords: readonly (readonly [string, Container])[] = [
   ["unevaluatedProperties", "object"],
   ["unevaluatedItems", "array"],
 ];
-const kinds: ReadonlySet<string> = new Set<Kind>(["null", "boolean", "number", "string", "array", "object"]);
-
-function types(node: SchemaNode, value: unknown): Formula {
-  const names = Array.isArray(value) ? value : [value];
-  for (const name of names) {
-    if (name !== "integer" && !kinds.has(name)) {
-      throw schemaError("GRAMMAR_SYNTAX", node, "type", `expected the name of a type or a list of them, got ${shown(name)}`);
-    }
-  }
-  const set = new Set<Kind>(names.map((name) => (name === "integer" ? "number" : name)));
-  const formula: Formula = { kind: "types", types: set };
-  return set.has("number") && !names.includes("number") ? all([formula, numbers(integers)]) : formula;
-}
-
 /** Returns whether `keyword` is the first of `group` in `schema`: keywords that are read together are read there. */
 function isFirstOf(group: ReadonlySet<string>, schema: Keywords, keyword: string): boolean {
   return Object.keys(schema).find((key) => group.has(key) && schema[key] !== undefined) === keyword;
-}
-
-function bounded(node: SchemaNode, schema: Keywords): Formula {
-  const least = lowerBound(node, "minimum", "exclusiveMinimum", schema, (bound) => bound);
-  const most = -lowerBound(node, "maximum", "exclusiveMaximum", schema, (bound) => -bound);
-  return least > most ? not({ kind: "types", types: new Set(["number"]) }) : numbers(range(least, most));
-}
-
-/** Returns the least number that both keywords allow. For upper bounds, `oriented` changes the sign. */
-function lowerBound(node: SchemaNode, inclusive: string, exclusive: string, schema: Keywords, oriented: (bound: number) => number): number {
-  const { [inclusive]: bound, [exclusive]: strict } = schema;
-  const isFlag = node.draft === 4 && typeof strict === "boolean";
-  const least = bound === undefined ? -Infinity : oriented(numberOf(node, inclusive, bound));
-  if (isFlag) return strict && bound !== undefined ? nextUp(least) : least;
-  return strict === undefined ? least : Math.max(least, nextUp(oriented(numberOf(node, exclusive, strict))));
-}
-
-function length(node: SchemaNode, { minLength = 0, maxLength }: Keywords): Formula {
-  const min = countOf(node, "minLength", minLength);
-  const max = maxLength === undefined ? Infinity : countOf(node, "maxLength", maxLength);
-  return min > max ? not({ kind: "types", types: new Set(["string"]) }) : strings(exact(ofLength(min, max)));
 }
 
 function hasPrefixItems(node: SchemaNode, schema: Keywords): boolean {
@@ -374,32 +293,4 @@ function unique(node: SchemaNode, value: unknown): Formula | undefined {
 
 function size(type: Container, node: SchemaNode, min: number, max: number): Formula {
   return atom({ type, node, kind: "size", min, max });
-}
-
-function numbers(language: Language): Formula {
-  return { kind: "scalar", type: "number", language };
-}
-
-function strings(language: Language): Formula {
-  return { kind: "scalar", type: "string", language };
-}
-
-/** Returns whether JSON has `value`. It has no infinite numbers, though `JSON.parse` reads `1e400` as one. */
-function isJsonValue(value: unknown): boolean {
-  return typeof value === "number" ? Number.isFinite(value) : kinds.has(typeof value);
-}
-
-function kindOf(value: unknown): Kind {
-  if (value === null) return "null";
-  return Array.isArray(value) ? "array" : (typeof value as Kind);
-}
-
-function valueLanguage(value: unknown): Language {
-  if (typeof value === "number") return exactly(value);
-  return exact(typeof value === "string" ? stringText(value) : text(String(value)));
-}
-
-/** Whether a value that is no object is one of JSON. */
-function isScalar(value: unknown): boolean {
-  return value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
