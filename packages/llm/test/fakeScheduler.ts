@@ -1,8 +1,8 @@
-import type { Backend, Plan, Tensor } from "@centella/core";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
 import type { DeviceSampling } from "../src/sampling/deviceSampling.ts";
+import type { RunnablePlan, RunOutput } from "../src/scheduler/batch.ts";
 import type { DeferredPlans } from "../src/scheduler/deferredChoices.ts";
 import type { TokenChoice } from "../src/scheduler/request.ts";
 import { Scheduler } from "../src/scheduler/scheduler.ts";
@@ -35,7 +35,7 @@ export function setUp(
 } {
   const runs: RecordedRun[] = [];
   const read: [name: string, bytes: number][] = [];
-  const run = (plan: RecordedRun["plan"], inputs: Inputs): Record<string, Tensor> => {
+  const run = (plan: RecordedRun["plan"], inputs: Inputs): Record<string, RunOutput> => {
     let resolve: (tokens: readonly number[]) => void = () => undefined;
     let reject: (error: Error) => void = () => undefined;
     const results = new Promise<readonly number[]>((...settle) => {
@@ -56,24 +56,28 @@ export function setUp(
       end: (...tokens) => resolve(tokens),
       fail: reject,
     });
-    const outputs = {
+    return {
       logits: output("logits", () => new Float32Array(0)),
       chosen: output("chosen", (tokens) => Int32Array.from(tokens)),
     };
-    // Stand-ins with what the scheduler uses of a tensor.
-    return outputs as unknown as Record<string, Tensor>;
   };
   const sizes = { contextLength, sequences: 3, vocabSize: 10, batchSize: 8, maxRows: 8, width: 10 };
   const traits = { isEncoder: false, isRecurrent: false, output: "logits" } as const;
-  const planOf = (plan: RecordedRun["plan"]) =>
-    ({ run: (inputs: Inputs) => run(plan, inputs), dispose: () => undefined }) as unknown as Plan;
-  const plans: DeferredPlans = { model: planOf("keeping"), choose: planOf("choice"), batchSize: 4, sequences: 3 };
-  const scheduler = new Scheduler(planOf("model"), {} as Backend, {
-    ...sizes,
-    ...traits,
-    runsInFlight,
-    ...(deferred && { openDeferred: () => deferred(plans) }),
+  const planOf = (plan: RecordedRun["plan"]): RunnablePlan => ({
+    run: (inputs) => run(plan, inputs as Inputs),
+    dispose: () => undefined,
   });
+  const plans: DeferredPlans = { model: planOf("keeping"), choose: planOf("choice"), batchSize: 4, sequences: 3 };
+  const scheduler = new Scheduler(
+    planOf("model"),
+    { idle: async () => undefined },
+    {
+      ...sizes,
+      ...traits,
+      runsInFlight,
+      ...(deferred && { openDeferred: () => deferred(plans) }),
+    },
+  );
   return { scheduler, runs, read, pool: new SequencePool({ sequences: 3, blocks: contextLength / blockTokens, maxWaiting: 1 }) };
 }
 

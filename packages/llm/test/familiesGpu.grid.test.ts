@@ -19,7 +19,6 @@ const sample = ["gpt-oss", "jamba"];
 const more = ["deepseek2", "lfm2", "mamba2", "qwen35moe"];
 const onWebgpu = isWholeGrid ? decoding : isFullGrid ? [...sample, ...more] : sample;
 const onInterpreter = isWholeGrid ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
-if (!isFullGrid) test.skip.each([...more, "llama-moe as PTX"])("%s (not in the sample)", () => undefined);
 
 const software: BackendFactory = {
   name: "webgpu",

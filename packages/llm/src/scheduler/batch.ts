@@ -13,6 +13,14 @@ export interface BatchLimits {
   readonly isEncoder: boolean;
 }
 
+/** The part of a {@link Plan} that runs use. */
+export interface RunnablePlan extends Pick<Plan, "dispose"> {
+  run(...args: Parameters<Plan["run"]>): Readonly<Record<string, RunOutput>>;
+}
+
+/** The part of a {@link Tensor} that runs use. */
+export type RunOutput = Pick<Tensor, "data" | "dispose">;
+
 /** A submitted run. */
 export interface RunningBatch {
   /** Whether the model is computed, or tokens are chosen from logits that were kept. */
@@ -20,7 +28,7 @@ export interface RunningBatch {
   readonly slices: readonly Slice[];
   /** Slices whose logits the run keeps on the device, because the choice of their tokens is deferred. */
   readonly kept: readonly Slice[];
-  readonly outputs: Readonly<Record<string, Tensor>>;
+  readonly outputs: Readonly<Record<string, RunOutput>>;
 }
 
 /** Output of a run: rows of the requests that read them, and the chosen tokens of all rows if another request reads those. */
@@ -64,7 +72,7 @@ export function nextSlices(
 }
 
 /** Reserves the cache slots of a run and submits it. Runs execute in the order of these calls. */
-export function submit(plan: Plan, slices: readonly Slice[], inputs: RunInputs): RunningBatch {
+export function submit(plan: RunnablePlan, slices: readonly Slice[], inputs: RunInputs): RunningBatch {
   const { data, dims } = inputs.fill(slices);
   // A run that serves several requests is not stopped for one of them.
   const signal = slices.length === 1 ? slices[0]?.request.options.signal : undefined;

@@ -1,14 +1,13 @@
-import type { Plan } from "@centella/core";
-import type { RunningBatch } from "./batch.ts";
+import type { RunnablePlan, RunningBatch } from "./batch.ts";
 import type { Request } from "./request.ts";
 import type { RunInputs, Slice } from "./runInputs.ts";
 
 /** The plans of {@link DeferredChoices}, over the weights and the cache of the scheduler's own plan. */
 export interface DeferredPlans {
   /** The model, which keeps the logits of some rows. */
-  readonly model: Plan;
+  readonly model: RunnablePlan;
   /** Chooses tokens from kept logits. */
-  readonly choose: Plan;
+  readonly choose: RunnablePlan;
   /** Maximum number of tokens in a run of the model. */
   readonly batchSize: number;
   /** Number of rows that can be kept. */

@@ -1,6 +1,6 @@
 import { type Backend, DeviceLostError, DisposedError, OutOfMemoryError, type Plan, ProgramError, type Selection } from "@centella/core";
 import type { Sequence } from "../cache/sequence.ts";
-import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunningBatch, readRows, submit } from "./batch.ts";
+import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunnablePlan, type RunningBatch, readRows, submit } from "./batch.ts";
 import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
 import { countRecoveries, recoverDevices } from "./deviceRecovery.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
@@ -42,8 +42,8 @@ export class Scheduler {
   readonly isEncoder: boolean;
   /** Maximum number of tokens of a run. */
   readonly batchSize: number;
-  readonly #plan: Plan;
-  readonly #backend: Backend;
+  readonly #plan: RunnablePlan;
+  readonly #backend: Pick<Backend, "idle">;
   readonly #backends: readonly Backend[];
   readonly #options: SchedulerOptions;
   readonly #inputs: RunInputs;
@@ -64,7 +64,7 @@ export class Scheduler {
   #yieldedAt = 0;
   #isDisposed = false;
 
-  constructor(plan: Plan, backend: Backend, options: SchedulerOptions) {
+  constructor(plan: RunnablePlan, backend: Pick<Backend, "idle">, options: SchedulerOptions) {
     this.#plan = plan;
     this.#backend = backend;
     this.#backends = options.backends ?? [];
