@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { launchChromium } from "@centella/test-devices";
+import { isRequired, launchChromium } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isOfReceipts, reportFile } from "../src/cli/report.ts";
 import type { Receipt } from "../src/receipts/receipt.ts";
@@ -59,7 +59,7 @@ describe("in a browser", () => {
     { width: 390, colorScheme: "dark" },
   ] as const)("at $width pixels, $colorScheme, every plot is drawn and nothing sticks out", async ({ width, colorScheme }, { skip }) => {
     if (typeof browser === "string") {
-      if (process.env.REQUIRE_BACKENDS?.includes("webgpu")) throw new Error(browser);
+      if (isRequired("webgpu")) throw new Error(browser);
       return skip(browser);
     }
     const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme });

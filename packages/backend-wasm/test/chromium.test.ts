@@ -1,8 +1,6 @@
 import type { ConformanceResult } from "@centella/conformance";
-import { evaluateInChromium } from "@centella/test-devices";
+import { evaluateInChromium, isRequired } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("wasm") ?? false;
 
 /** The page's report. */
 interface Report {
@@ -48,7 +46,7 @@ const conformance = `(async () => {
 describe("wasm in Chromium", async () => {
   const report = await evaluateInChromium<Report>(conformance);
   if (typeof report === "string") {
-    if (isRequired) test("wasm in Chromium is available", () => expect.fail(report));
+    if (isRequired("wasm")) test("wasm in Chromium is available", () => expect.fail(report));
     else test.skip(`wasm in Chromium is not available: ${report}`, () => undefined);
     return;
   }

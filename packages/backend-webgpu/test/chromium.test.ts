@@ -1,8 +1,6 @@
 import type { ConformanceResult } from "@centella/conformance";
-import { evaluateInChromium } from "@centella/test-devices";
+import { evaluateInChromium, isRequired } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 
 /** What the page reports. */
 interface Report {
@@ -54,7 +52,7 @@ const conformance = `(async () => {
 describe("webgpu in Chromium", async () => {
   const report = await evaluateInChromium<Report>(conformance);
   if (typeof report === "string") {
-    if (isRequired) test("webgpu in Chromium is available", () => expect.fail(report));
+    if (isRequired("webgpu")) test("webgpu in Chromium is available", () => expect.fail(report));
     else test.skip(`webgpu in Chromium is not available: ${report}`, () => undefined);
     return;
   }

@@ -1,4 +1,5 @@
 import { UnsupportedError } from "@centella/core";
+import { isRequired } from "@centella/test-devices";
 import { describe, test } from "vitest";
 
 /**
@@ -10,7 +11,7 @@ export async function describeOpened<T>(title: string, opening: Promise<T>, test
     const opened = await opening;
     describe(title, () => tests(opened));
   } catch (error) {
-    if (!(error instanceof UnsupportedError) || process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu")) throw error;
+    if (!(error instanceof UnsupportedError) || isRequired("webgpu")) throw error;
     test.skip(`${title} (skipped: ${error.reason})`);
   }
 }

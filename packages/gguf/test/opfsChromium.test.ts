@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { evaluateInChromium } from "@centella/test-devices";
+import { evaluateInChromium, isRequired } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { sendFile, serve } from "./httpServer.ts";
 
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 const bytes = new Uint8Array(readFileSync(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url)));
 const sha256 = createHash("sha256").update(bytes).digest("hex");
 
@@ -50,7 +49,7 @@ test("in Chromium a pull that was broken off goes on in the origin private file 
   const url = new URL("tiny.gguf", server.url).href;
   const report = await evaluateInChromium<Report>(pulls(url));
   if (typeof report === "string") {
-    if (isRequired) expect.fail(report);
+    if (isRequired("webgpu")) expect.fail(report);
     return skip(`Chromium is not available: ${report}`);
   }
   expect(report.aborted).toBe("enough");

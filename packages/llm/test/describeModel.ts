@@ -1,4 +1,5 @@
 import { type BackendFactory, createRuntime, type Runtime } from "@centella/core";
+import { isRequired } from "@centella/test-devices";
 import { afterAll, describe, test } from "vitest";
 import { describeGenerating } from "./modelGenerating.ts";
 import { describeMeasures } from "./modelMeasures.ts";
@@ -13,8 +14,7 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
   describe(`models on ${name}`, async () => {
     const runtime = await openOrReason(factory);
     if (typeof runtime === "string") {
-      const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
-      if (!isRequired) test.skip(`${name} is not available: ${runtime}`, () => undefined);
+      if (!isRequired(name)) test.skip(`${name} is not available: ${runtime}`, () => undefined);
       else {
         test(`${name} is available`, () => {
           throw new Error(`${name} is required by REQUIRE_BACKENDS, but it is not available: ${runtime}`);

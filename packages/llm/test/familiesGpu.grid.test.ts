@@ -1,12 +1,10 @@
 import { cuda } from "@centella/backend-cuda";
-import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { isFullGrid, isWholeGrid, useSwiftShader } from "@centella/test-devices";
+import { isFullGrid, isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
-import { CudaBackend } from "../../backend-cuda/src/backend.ts";
-import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
 import { loadModel } from "../src/index.ts";
 import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
+import { interpreted, opens, software } from "./gpus.ts";
 import { relativeError } from "./modelFiles.ts";
 
 /** Of f32 weights and cache, with the elementary functions of a GPU. */
@@ -19,15 +17,6 @@ const sample = ["gpt-oss", "jamba"];
 const more = ["deepseek2", "lfm2", "mamba2", "qwen35moe"];
 const onWebgpu = isWholeGrid ? decoding : isFullGrid ? [...sample, ...more] : sample;
 const onInterpreter = isWholeGrid ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
-
-const software: BackendFactory = {
-  name: "webgpu",
-  open() {
-    useSwiftShader();
-    return webgpu().open();
-  },
-};
-const interpreted: BackendFactory = { name: "cuda", open: async () => new CudaBackend(new InterpretedDriver()) };
 
 test.skipIf(!(await opens(software))).each(onWebgpu)(
   "%s on WebGPU computes what llama.cpp does (skipped without a device)",
@@ -59,16 +48,6 @@ test.skipIf(!(await opens(cuda()))).each(recurrent)(
 );
 
 test("a session of mamba2 as interpreted PTX forks, is saved and goes on", () => expectSessions(interpreted, "mamba2"), 120_000);
-
-async function opens(factory: BackendFactory): Promise<boolean> {
-  try {
-    const backend = await factory.open();
-    await backend.dispose();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 async function expectGolden(factory: BackendFactory, name: string): Promise<void> {
   const golden = readFamilyGolden(name);

@@ -1,14 +1,11 @@
 import { wasm } from "@centella/backend-wasm";
-import { webgpu } from "@centella/backend-webgpu";
-import { type BackendFactory, createRuntime, type Runtime } from "@centella/core";
-import { useSwiftShader } from "@centella/test-devices";
+import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CudaBackend } from "../../backend-cuda/src/backend.ts";
-import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
 import { type GenerateOptions, type GenerationFinish, type GenerationPart, loadModel, type Model } from "../src/index.ts";
 import { namedFormats } from "../src/tools/formats/namedFormats.ts";
 import type { ToolFormat } from "../src/tools/formats/toolFormat.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
+import { interpreted, opens, software } from "./gpus.ts";
 import { tiny } from "./modelFiles.ts";
 
 const once = [0, 2817, 632, 263, 534];
@@ -181,24 +178,6 @@ test("recurrent models queue one run, because their state cannot go back", async
   expect(runtime.counters.wasm!.ops.gather ?? 0).toBe(before);
   await Promise.all([many!.dispose(), one!.dispose()]);
 });
-
-const software: BackendFactory = {
-  name: "webgpu",
-  open() {
-    useSwiftShader();
-    return webgpu().open();
-  },
-};
-const interpreted: BackendFactory = { name: "cuda", open: async () => new CudaBackend(new InterpretedDriver()) };
-
-async function opens(factory: BackendFactory): Promise<boolean> {
-  try {
-    await (await factory.open()).dispose();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const argumentsOfCalls = { type: "object", properties: { a: { enum: ["ab", "ba"] } }, required: ["a"], additionalProperties: false };
 const { prefix: _, ...pythonCalls } = namedFormats["llama-4"];

@@ -1,27 +1,17 @@
 import { wasm } from "@centella/backend-wasm";
-import { webgpu } from "@centella/backend-webgpu";
 import { expectOutputs, random, randomProgram, runAll, runOnce, sourceOf } from "@centella/conformance";
-import { ArgumentError, type Backend, type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
-import { useSwiftShader } from "@centella/test-devices";
+import { ArgumentError, type Backend, createRuntime, reference, UnsupportedError } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
+import { opens, software } from "./gpus.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
 
-const gpu: BackendFactory = {
-  name: "webgpu",
-  open() {
-    useSwiftShader();
-    return webgpu().open();
-  },
-};
-const runtime = await createRuntime({ backends: [gpu, wasm({ threads: 1 })] });
-const missing = runtime.candidates.find(({ name }) => name === "webgpu")!.unavailable;
-if (missing !== undefined && process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu")) throw new Error(`webgpu: ${missing}`);
+const runtime = await createRuntime({ backends: [software, wasm({ threads: 1 })] });
 afterAll(() => runtime.dispose());
 
 const ids = [0, 2817, 632, 263, 534];
 
-describe.skipIf(missing !== undefined)(`layers on WebGPU, the rest on WASM${missing === undefined ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(!(await opens(software)))("layers on WebGPU, the rest on WASM (skipped without a device)", () => {
   let want: Float32Array;
   beforeAll(async () => {
     await using alone = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });

@@ -1,8 +1,7 @@
-import { evaluateInChromium } from "@centella/test-devices";
+import { evaluateInChromium, isRequired } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { relativeError } from "./modelFiles.ts";
 
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 const prompt = [0, 2817, 632, 263, 534];
 const count = 12;
 
@@ -66,7 +65,7 @@ const generation = `(async () => {
 describe("models in Chromium", async () => {
   const report = await evaluateInChromium<Report>(generation);
   if (typeof report === "string") {
-    if (isRequired) test("Chromium is available", () => expect.fail(report));
+    if (isRequired("webgpu")) test("Chromium is available", () => expect.fail(report));
     else test.skip(`Chromium is not available: ${report}`, () => undefined);
     return;
   }

@@ -1,38 +1,21 @@
 import { wasm } from "@centella/backend-wasm";
-import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { isFullGrid, useSwiftShader } from "@centella/test-devices";
+import { isFullGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
+import { opens, software } from "./gpus.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
 
-const { name, open } = webgpu();
-const factory: BackendFactory = {
-  name,
-  open() {
-    useSwiftShader();
-    return open();
-  },
-};
+describeModel("webgpu", software, { isExact: false, isSample: !isFullGrid });
 
-describeModel("webgpu", factory, { isExact: false, isSample: !isFullGrid });
-
-const available = await factory.open().then(
-  async (backend) => {
-    await backend.dispose();
-    return true;
-  },
-  () => false,
-);
-
-test.skipIf(!available)(
+test.skipIf(!(await opens(software)))(
   "generates with logits within 1e-3 of WASM's at every step (skipped without a WebGPU device)",
   async () => {
     const prompt = [0, 2817, 632, 263, 534];
     const count = isFullGrid ? 12 : 3;
     const generated = await stepsOn(wasm(), prompt, count);
-    const steps = await stepsOn(factory, prompt, count, generated.ids);
+    const steps = await stepsOn(software, prompt, count, generated.ids);
     expect(steps.ids).toEqual(generated.ids);
     for (const [i, row] of steps.rows.entries()) expect(relativeError(row, generated.rows[i]!), `step ${i}`).toBeLessThan(1e-3);
   },

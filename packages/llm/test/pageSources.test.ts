@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { launchChromium, openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
+import { isRequired, launchChromium, openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
 import { afterAll, describe, expect, test } from "vitest";
 import { sendFile, serve, type TestServer } from "../../gguf/test/httpServer.ts";
 import { tiny } from "./modelFiles.ts";
 
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 const bytes = new Uint8Array(readFileSync(tiny));
 
 /** How a server answers pages of other origins. OPTIONS and HEAD are refused, as some hosts of files do. */
@@ -70,7 +69,7 @@ function load({ page }: ServedPage, source: string, options: object = {}, setUp 
 describe("models from URLs in Chromium", async () => {
   const browser = await launchChromium();
   if (typeof browser === "string") {
-    if (isRequired) test("Chromium is available", () => expect.fail(browser));
+    if (isRequired("webgpu")) test("Chromium is available", () => expect.fail(browser));
     else test.skip(`Chromium is not available: ${browser}`, () => undefined);
     return;
   }

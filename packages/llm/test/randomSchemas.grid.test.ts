@@ -1,35 +1,15 @@
 import { wasm } from "@centella/backend-wasm";
-import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { isWholeGrid, useSwiftShader } from "@centella/test-devices";
+import { isWholeGrid } from "@centella/test-devices";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { CudaBackend } from "../../backend-cuda/src/backend.ts";
-import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
 import { loadModel } from "../src/index.ts";
+import { interpreted, opens, software } from "./gpus.ts";
 import { tiny } from "./modelFiles.ts";
 import { invalidTexts, randomSchema } from "./randomSchemas.ts";
 
 /** "Once upon a time", with BOS. */
 const once = [0, 2817, 632, 263, 534];
-
-const software: BackendFactory = {
-  name: "webgpu",
-  open() {
-    useSwiftShader();
-    return webgpu().open();
-  },
-};
-const interpreted: BackendFactory = { name: "cuda", open: async () => new CudaBackend(new InterpretedDriver()) };
-
-async function opens(factory: BackendFactory): Promise<boolean> {
-  try {
-    await (await factory.open()).dispose();
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Texts on each backend. GPUs without hardware take seconds for one. */
 const cases: readonly (readonly [name: string, factory: BackendFactory, count: number])[] = [
