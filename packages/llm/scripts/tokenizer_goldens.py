@@ -89,7 +89,38 @@ def wordPiece(options):
     return keys | {f"normalizer.{key}": value for key, value in options.items()}, [WORDS]
 
 
+def escaped(data):
+    """As files of RWKV spell bytes."""
+    spelt = {0x09: "\\t", 0x0A: "\\n", 0x0D: "\\r", 0x5C: "\\\\"}
+    try:
+        return "".join(spelt.get(ord(c), c if c.isprintable() else "".join(f"\\x{b:02x}" for b in c.encode())) for c in data.decode())
+    except UnicodeDecodeError:
+        return "".join(f"\\x{b:02x}" for b in data)
+
+
+def longestMatch():
+    """The longest tokens from the start, of bytes."""
+    words = {word for text in TEXTS for word in re.findall(r" ?\w+|\s+", text)}
+    parts = sorted(word.encode()[:n] for word in words for n in range(2, len(word.encode()) + 1, 2))
+    tokens = ["<s>", *[escaped(bytes([byte])) for byte in range(256)], *dict.fromkeys(escaped(part) for part in parts)]
+    tokens = list(dict.fromkeys(tokens))
+    return {"model": "rwkv", "tokens": tokens, "token_type": Signed([3] + [1] * (len(tokens) - 1)), "bos_token_id": 0, "eos_token_id": 0}, TEXTS
+
+
+def reverseUnigram():
+    """Scores of the pieces of words, and tokens for bytes."""
+    words = {word for text in TEXTS for word in re.findall(r" ?\w+|\s+", text)}
+    pieces = sorted({word[start:end] for word in words for start in range(len(word)) for end in range(start + 1, min(len(word), start + 4) + 1)})
+    pieces = [piece for index, piece in enumerate(pieces) if index % 3 or len(piece) == 1 and index % 2]
+    tokens = ["<|plamo:unk|>", "<|plamo:bos|>", "<|plamo:eos|>", "<|plamo:pad|>", *[f"<0x{byte:02X}>" for byte in range(256)], *pieces]
+    scores = [0.0] * 260 + [-(3.0 + index * 7 % 11) / len(piece) for index, piece in enumerate(pieces)]
+    types = Signed([2, 3, 3, 3, *[6] * 256, *[1] * len(pieces)])
+    return {"model": "plamo2", "tokens": tokens, "scores": scores, "token_type": types, "add_bos_token": True}, [*TEXTS, "\ufeffthe \ufeff"]
+
+
 CASES = {
+    "rwkv": longestMatch(),
+    "plamo2": reverseUnigram(),
     "gemma4": bytePair("gpt2", "gemma4", SPACE, TEXTS),
     "granite-embed-multi-311m": bytePair("gpt2", "granite-embed-multi-311m", SPACE, TEXTS),
     "sarvam-moe": bytePair("gpt2", "sarvam-moe", SPACE, TEXTS, joins=False),

@@ -43,7 +43,7 @@ const texts = (tokenizer: Tokenizer, ids: ArrayLike<number>): string[] => Array.
 describe("errors are typed and name what is wrong", () => {
   test.each([
     [{}, /got no such key/],
-    [{ "tokenizer.ggml.model": "rwkv" }, /got "rwkv"/],
+    [{ "tokenizer.ggml.model": "tiktoken" }, /got "tiktoken"/],
     [
       { "tokenizer.ggml.model": "bert", "tokenizer.ggml.tokens": ["[CLS]"], "tokenizer.ggml.cls_token_id": 0 },
       /seperator_token_id because/,

@@ -20,8 +20,10 @@ describe.each(Object.entries(goldens))("vocabulary %s", (name, { metadata, ids, 
   test.each(ids)("ids of %j, and back", (text, wanted) => {
     const got = Array.from(tokenizer.encode(text, { addSpecial: false }));
     expect(got).toEqual(wanted);
-    // WordPiece normalises, and a character that represents a space is decoded as a space.
-    if (!name.startsWith("bert")) expect(tokenizer.decode(got)).toBe(name === "whitespace" ? text : text.replaceAll("\u2581", " "));
+    // WordPiece normalises, and in some kinds a character that represents a space is decoded as a space.
+    if (name.startsWith("bert")) return;
+    const wantedText = ["whitespace", "rwkv", "plamo2"].includes(name) ? text : text.replaceAll("\u2581", " ");
+    expect(tokenizer.decode(got)).toBe(name === "plamo2" ? wantedText.replace(/^\ufeff/, "") : wantedText);
   });
 
   test("added special tokens, also if only the code of the kind is loaded", async () => {

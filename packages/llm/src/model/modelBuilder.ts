@@ -114,9 +114,9 @@ export class ModelBuilder {
   readonly activations: ActivationMode;
   /** The keys of each sequence, in order of position. */
   readonly texts: KeyTable;
-  readonly #slots: Value;
+  /** Slots of the caches that the tokens' keys are written to `[T]`. */
+  readonly slots: Value;
   readonly #caches: ReadonlyMap<number, Value>;
-  readonly #indexCaches: ReadonlyMap<number, Value>;
   /** The newest versions of the layers' caches. */
   readonly #written = new Map<number, Value>();
   readonly #states: ReadonlyMap<string, RecurrentState>;
@@ -137,7 +137,7 @@ export class ModelBuilder {
     const nSeq = program.dim("nSeq", sizes.sequences);
     const tokens = program.input("tokens", "i32", [this.T]);
     this.positions = program.input("positions", "i32", [this.T]);
-    this.#slots = program.input("slots", "i32", [this.T]);
+    this.slots = program.input("slots", "i32", [this.T]);
     this.texts = {
       positions: this.positions,
       rows: program.input("seqOf", "i32", [this.T]),
@@ -149,7 +149,6 @@ export class ModelBuilder {
     this.#chosen = sizes.runsInFlight > 1 ? new ChosenTokens(program, sizes) : undefined;
     this.tokens = this.#chosen?.read(tokens) ?? tokens;
     this.#caches = this.#declareCaches(sizes);
-    this.#indexCaches = this.#declareIndexCaches(sizes);
     this.#states = this.#declareStates(sizes);
     this.weights = new WeightTable(program, file);
     this.adapters = adapters?.record(program);
@@ -184,7 +183,7 @@ export class ModelBuilder {
 
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions & { readonly scale: number }): Value {
-    this.#written.set(layer, this.program.kvWrite(declared(this.#caches, layer), k, v, this.#slots));
+    this.#written.set(layer, this.program.kvWrite(declared(this.#caches, layer), k, v, this.slots));
     return this.attendTo(layer, q, options);
   }
 
@@ -201,17 +200,10 @@ export class ModelBuilder {
       .reduce((sum, y) => program.add(sum, y));
   }
 
-  /** Writes an indexer's keys `[T, D]` to the layer's cache of them, whose newest version `[slots, D]` it returns. */
-  writeIndexKeys(layer: number, keys: Value): Value {
-    const { program, T } = this;
-    const cache = declared(this.#indexCaches, layer);
-    const [slots, , size] = cache.spec.shape as readonly [number, number, number];
-    // `kvWrite` stores two vectors next to each other: here, the two halves of a key.
-    const half = (start: number, end: number): Value =>
-      program.reshape(program.slice(keys, { axis: -1, start, end }), { shape: [T, 1, end - start] });
-    const middle = Math.ceil(size / 2);
-    const written = program.kvWrite(cache, half(0, middle), half(middle, size), this.#slots);
-    return program.reshape(written, { shape: [slots, size] });
+  /** Declares a tensor that is saved and restored with the tokens of its slots. */
+  declareCache(name: string, layer: number, spec: ConcreteSpec): Value {
+    this.cacheSpecs.set(name, spec);
+    return this.#declareState(name, layer, spec);
   }
 
   /** Keeps the tokens `[nOut]` that follow the output rows on the device, for the next run. */
@@ -247,25 +239,8 @@ export class ModelBuilder {
     return new Map(
       indices.map((layer) => {
         const { kvHeads, keyLength, valueLength } = headsOf(layer);
-        const spec = { dtype: cacheType, shape: [sequences * blocksOf(contextLength) * blockTokens, kvHeads, keyLength + valueLength] };
-        this.cacheSpecs.set(`cache.${layer}`, spec);
-        return [layer, this.#declareState(`cache.${layer}`, layer, spec)];
-      }),
-    );
-  }
-
-  /** Caches of the indexers' keys, in layers that have one. Blocks of a quantised cache cannot be multiplied, so these keys are f16 then. */
-  #declareIndexCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {
-    const { layers, indexer } = this.config;
-    if (indexer === undefined || indexer.topK >= contextLength) return new Map();
-    const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => indexer.keyLengthOf(layer) > 0);
-    const dtype = cacheType === "q8_0" ? "f16" : cacheType;
-    return new Map(
-      indices.map((layer) => {
-        const name = `cache.${layer}.index`;
-        const spec = { dtype, shape: [sequences * blocksOf(contextLength) * blockTokens, 1, indexer.keyLengthOf(layer)] };
-        this.cacheSpecs.set(name, spec);
-        return [layer, this.#declareState(name, layer, spec)];
+        const slots = sequences * blocksOf(contextLength) * blockTokens;
+        return [layer, this.declareCache(`cache.${layer}`, layer, { dtype: cacheType, shape: [slots, kvHeads, keyLength + valueLength] })];
       }),
     );
   }

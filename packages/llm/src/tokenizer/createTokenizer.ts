@@ -1,7 +1,9 @@
 import { check, isRecord, kind } from "@centella/quant/checks";
 import { createBytePair } from "./bytePair.ts";
 import { tokenizerKindOf } from "./loadTokenizer.ts";
+import { createLongestMatch } from "./longestMatch.ts";
 import { preTokenizerFor } from "./regexPreTokenizers.ts";
+import { createReverseUnigram } from "./reverseUnigram.ts";
 import { createSentencePiece } from "./sentencePiece.ts";
 import type { Tokenizer, TokenizerKind } from "./tokenizer.ts";
 import { createUnigram } from "./unigram.ts";
@@ -15,6 +17,8 @@ const creators: Creators = {
   gpt2: (metadata) => createBytePair(metadata, preTokenizerFor),
   bert: createWordPiece,
   t5: createUnigram,
+  rwkv: createLongestMatch,
+  plamo2: createReverseUnigram,
 };
 
 const metadataKind = kind("metadata", (value) => isRecord(value) && typeof value.optionalString === "function");

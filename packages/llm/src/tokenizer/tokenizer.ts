@@ -29,9 +29,10 @@ export interface DecodeOptions {
 
 /**
  * Kind of a tokenizer, from `tokenizer.ggml.model`: `llama` is SentencePiece BPE with byte fallback, `gpt2` byte-level BPE, `bert` WordPiece,
- * and `t5` SentencePiece unigram. The latter two normalise the text, so decoding does not restore it exactly.
+ * `t5` SentencePiece unigram, `rwkv` the longest match of bytes, and `plamo2` unigram with byte fallback. `bert` and `t5` normalise the text,
+ * so decoding does not restore it exactly.
  */
-export type TokenizerKind = "llama" | "gpt2" | "bert" | "t5";
+export type TokenizerKind = "llama" | "gpt2" | "bert" | "t5" | "rwkv" | "plamo2";
 
 /** Converts text to token ids and back, as llama.cpp does for the same file. Immutable: calls may be interleaved freely. */
 export interface Tokenizer {

@@ -1,4 +1,5 @@
 import { TokenizerError } from "../errors.ts";
+import { ByteTrie } from "./byteTrie.ts";
 import { CharsMap } from "./charsMap.ts";
 import type { TextModel } from "./textModel.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -33,10 +34,7 @@ class UnigramModel implements TextModel {
   readonly #unknownId: number;
   readonly #unknownScore: number;
   readonly #options: UnigramOptions;
-  /** Trie of the tokens' bytes: the child of `node` at `byte` by `node · 256 + byte`. */
-  readonly #children = new Map<number, number>();
-  /** Id of the token that ends at a node, or -1. */
-  readonly #idAt: number[] = [-1];
+  readonly #tokens = new ByteTrie();
 
   /** @throws {TokenizerError} if the vocabulary has no unknown token */
   constructor(vocabulary: Vocabulary, options: UnigramOptions) {
@@ -53,7 +51,7 @@ class UnigramModel implements TextModel {
       // User-defined tokens are separated from the text before. Where they are not recognised, they are ordinary text.
       if (!vocabulary.is(id, normal | unused)) continue;
       if (vocabulary.is(id, normal)) least = Math.min(least, this.#scores[id]!);
-      this.#insert(encoder.encode(text), id);
+      this.#tokens.insert(encoder.encode(text), id);
     }
     this.#unknownScore = Math.fround(least - unknownPenalty);
   }
@@ -80,15 +78,10 @@ class UnigramModel implements TextModel {
       }
       const next = Math.min(length, start + bytesOfCharacter(bytes[start]!));
       let isCovered = false;
-      let node: number | undefined = 0;
-      for (let end = start + 1; end <= length; end++) {
-        node = this.#children.get(node * 256 + bytes[end - 1]!);
-        if (node === undefined) break;
-        const id = this.#idAt[node]!;
-        if (id < 0) continue;
+      this.#tokens.forEachPrefix(bytes, start, (id, end) => {
         if (end === next) isCovered = true;
         offer(id, start, end, this.#scores[id]!);
-      }
+      });
       if (!isCovered) offer(this.#unknownId, start, next, this.#unknownScore);
       start = next;
     }
@@ -101,17 +94,6 @@ class UnigramModel implements TextModel {
 
   pieceBytes(text: string): Uint8Array {
     return encoder.encode(text.replaceAll(visibleSpace, " "));
-  }
-
-  #insert(bytes: Uint8Array, id: number): void {
-    let node = 0;
-    for (const byte of bytes) {
-      const key = node * 256 + byte;
-      const child = this.#children.get(key) ?? this.#idAt.push(-1) - 1;
-      this.#children.set(key, child);
-      node = child;
-    }
-    this.#idAt[node] = id;
   }
 
   /** Applies the map of characters and makes spaces visible. Merges runs of spaces and adds one before the text, as the options ask for. */

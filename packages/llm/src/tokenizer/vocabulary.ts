@@ -25,7 +25,8 @@ export interface VocabularyDefaults {
   readonly unknownId?: number;
   readonly separatorId?: number;
   readonly paddingId?: number;
-  readonly addBos: boolean;
+  /** undefined: the kind adds no tokens to a text, whatever the file asks for. */
+  readonly addBos: boolean | undefined;
   readonly addEos?: boolean;
   readonly addSeparator?: boolean;
 }
@@ -87,9 +88,11 @@ export class Vocabulary {
     this.endOfGenerationIds = roles.endOfGenerationIds;
     this.fillInMiddle = roles.fillInMiddle;
 
-    this.addBos = metadata.optionalBool(`${prefix}add_bos_token`) ?? defaults.addBos;
-    this.addEos = metadata.optionalBool(`${prefix}add_eos_token`) ?? defaults.addEos ?? false;
-    this.addSeparator = metadata.optionalBool(`${prefix}add_sep_token`) ?? defaults.addSeparator ?? false;
+    const adds = (name: string, fallback: boolean = false): boolean =>
+      defaults.addBos !== undefined && (metadata.optionalBool(`${prefix}add_${name}_token`) ?? fallback);
+    this.addBos = adds("bos", defaults.addBos);
+    this.addEos = adds("eos", defaults.addEos);
+    this.addSeparator = adds("sep", defaults.addSeparator);
     requireId(this.addBos, "add_bos_token", this.bosId, "bos_token_id");
     requireId(this.addEos, "add_eos_token", this.eosId, "eos_token_id");
     requireId(this.addSeparator, "add_sep_token", this.separatorId, "seperator_token_id");

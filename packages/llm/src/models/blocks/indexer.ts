@@ -1,4 +1,5 @@
 import type { Value } from "@centella/core";
+import { elementAt, entryOf } from "@centella/quant/checks";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { IndexerShape } from "../../load/modelShape.ts";
@@ -50,10 +51,11 @@ export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: In
       for (let layer = 0; layer < m.config.layers; layer++) if (!isNeeded || !has(layer)) m.weights.ignoreAll(`blk.${layer}.indexer.`);
       if (!isNeeded) return () => undefined;
       const sizes = { heads, keyLength, topK, epsilon, rope: { ...rope, type: ropeType } };
+      const caches = declareCaches(m, keyLength, has);
       const slots = slotsInOrder(m);
       let chosen: readonly KeyTable[] | undefined;
       return (layer, x, queries) => {
-        if (has(layer.index)) chosen = [highestKeys(m, scores(layer, x, queries, sizes), slots, topK)];
+        if (has(layer.index)) chosen = [highestKeys(m, scores(layer, x, queries, sizes, caches), slots, topK)];
         return chosen;
       };
     },
@@ -65,14 +67,13 @@ export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: In
  * `x [T, d], queries [T, rank] -> [T, slots]`. llama.cpp rotates queries and keys by a Hadamard matrix for quantised caches, which changes
  * no product.
  */
-function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D, epsilon, rope }: IndexerSizes): Value {
-  const { model, index, weights } = layer;
+function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D, epsilon, rope }: IndexerSizes, caches: KeyCaches): Value {
+  const { model, weights } = layer;
   const { program, T } = model;
   const norm = { weight: weights.vector("indexer.k_norm.weight", D), bias: weights.vector("indexer.k_norm.bias", D) };
   const compressed = layer.unscaledProduct("indexer.attn_k", x, { rows: D });
   const key = program.layerNorm(compressed, norm.weight, { eps: epsilon, bias: norm.bias });
-  const rotatedKey = applyRope(model, rope, program.reshape(key, { shape: [T, 1, D] }));
-  const keys = model.writeIndexKeys(index, program.reshape(rotatedKey, { shape: [T, D] })); // [slots, D]
+  const keys = writeKeys(layer, caches, applyRope(model, rope, program.reshape(key, { shape: [T, 1, D] }))); // [slots, D]
   const q = applyRope(
     model,
     rope,
@@ -88,6 +89,33 @@ function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D
   return Array.from({ length: Math.ceil(H / headsAtOnce) }, (_, group) => part(group * headsAtOnce)).reduce((sum, y) =>
     program.add(sum, y),
   );
+}
+
+/** The caches of keys, by layer, `[slots, 1, D]`. */
+type KeyCaches = ReadonlyMap<number, Value>;
+
+/** Declares the caches of keys. Blocks of a quantised cache cannot be multiplied, so these keys are f16 then. */
+function declareCaches(m: ModelBuilder, keyLength: number, has: (layer: number) => boolean): KeyCaches {
+  const layers = Array.from({ length: m.config.layers }, (_, layer) => layer).filter(has);
+  return new Map(
+    layers.map((layer) => {
+      const { dtype, shape } = entryOf(m.cacheSpecs, `cache.${layer}`);
+      const spec = { dtype: dtype === "q8_0" ? "f16" : dtype, shape: [elementAt(shape, 0), 1, keyLength] } as const;
+      return [layer, m.declareCache(`cache.${layer}.index`, layer, spec)];
+    }),
+  );
+}
+
+/** Writes keys `[T, 1, D]` to the layer's cache, whose newest version `[slots, D]` it returns. */
+function writeKeys({ model, index }: Layer, caches: KeyCaches, keys: Value): Value {
+  const { program, slots } = model;
+  const cache = entryOf(caches, index);
+  const [count, , size] = cache.spec.shape as readonly [number, number, number];
+  // `kvWrite` stores two vectors next to each other: here, the two halves of a key.
+  const half = (start: number, end: number): Value => program.slice(keys, { axis: -1, start, end });
+  const middle = Math.ceil(size / 2);
+  const written = program.kvWrite(cache, half(0, middle), half(middle, size), slots);
+  return program.reshape(written, { shape: [count, size] });
 }
 
 /** The slots of each token's text in order of position, `[T, positions]`. Those that the text does not have yet are any slots. */
