@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { servedModels } from "../src/serve/servedModels.ts";
+import { type Loading, servedModels } from "../src/serve/servedModels.ts";
 import { readHandler, readListener, readMetrics, serveOptions } from "../src/serve/serveOptions.ts";
 import { bin, centella, expectOneLine, tiny } from "./centella.ts";
 import { parse } from "./parse.ts";
@@ -121,16 +121,17 @@ test("options become those of the server", async () => {
 test("models have names", () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-"));
   for (const name of ["b.gguf", "a-00001-of-00002.gguf", "a-00002-of-00002.gguf"]) copyFileSync(tiny, join(folder, name));
-  const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, idleMs: 5, adapters: [] };
-  const models = servedModels(given, {}, undefined as never);
+  const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, adapters: [] };
+  const loading: Loading = { options: {}, openRuntime: undefined as never, idleMs: 5, everywhere: [] };
+  const models = servedModels(given, loading);
   expect(Object.entries(models).map(([name, { isLazy }]) => [name, isLazy])).toEqual([
     ["one", false],
     ["two", false],
     ["a", true],
     ["b", true],
   ]);
-  expect(Object.keys(servedModels({ ...given, files: [], folder: undefined }, {}, undefined as never))).toEqual(["fable"]);
-  expect(Object.keys(servedModels({ ...given, folder: undefined, alias: "z" }, {}, undefined as never))).toEqual(["z", "two"]);
-  expect(() => servedModels({ ...given, files: ["b.gguf"] }, {}, undefined as never)).toThrow("two of the name b; write NAME=FILE");
+  expect(Object.keys(servedModels({ ...given, files: [], folder: undefined }, loading))).toEqual(["fable"]);
+  expect(Object.keys(servedModels({ ...given, folder: undefined, alias: "z" }, loading))).toEqual(["z", "two"]);
+  expect(() => servedModels({ ...given, files: ["b.gguf"] }, loading)).toThrow("two of the name b; write NAME=FILE");
   rmSync(folder, { recursive: true });
 });

@@ -6,12 +6,13 @@ import { createRuntime } from "@centella/core";
 import { readGguf, writeGguf } from "@centella/gguf";
 import { createHandler } from "@centella/server";
 import { expect, test } from "vitest";
-import { servedModels } from "../src/serve/servedModels.ts";
+import { type Loading, servedModels } from "../src/serve/servedModels.ts";
 import { serveOptions } from "../src/serve/serveOptions.ts";
 import { tiny } from "./centella.ts";
 import { parse } from "./parse.ts";
 
-const models = { files: [`story=${tiny}`, `other=${tiny}`], folder: undefined, alias: undefined, isLazy: true, idleMs: undefined };
+const models = { files: [`story=${tiny}`, `other=${tiny}`], folder: undefined, alias: undefined, isLazy: true };
+const unopened: Loading = { options: {}, openRuntime: undefined as never, idleMs: undefined, everywhere: [] };
 
 /** Writes an adapter that changes the first layer much. */
 async function writeAdapter(path: string): Promise<void> {
@@ -43,7 +44,10 @@ test("an adapter with a name is a model next to its base", async () => {
   await writeAdapter(path);
   const runtime = await createRuntime({ backends: [wasm({ threads: 1 })] });
   const { values } = await parse(serveOptions, "--lora", `sea=${path}`, "--lora", `other:hill=${path}:0.5`);
-  const loaders = servedModels({ ...models, adapters: values.lora! }, { contextLength: 256 }, async () => runtime);
+  const loaders = servedModels(
+    { ...models, adapters: values.lora! },
+    { ...unopened, options: { contextLength: 256 }, openRuntime: async () => runtime },
+  );
   expect(Object.entries(loaders).map(([name, { isLazy, adapter }]) => [name, isLazy, adapter])).toEqual([
     ["story", true, undefined],
     ["other", true, undefined],
@@ -67,14 +71,12 @@ test("an adapter with a name is a model next to its base", async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("an adapter without a name belongs to every model, and an unknown base is refused", async () => {
+test("the base of an adapter is a model of the server", async () => {
   const { values } = await parse(serveOptions, "--lora", "a.gguf:2", "--lora", "b.gguf");
   expect(values.lora).toEqual([{ source: "a.gguf", scale: 2 }, { source: "b.gguf" }]);
-  const serve = (given: Parameters<typeof servedModels>[0]["adapters"]) =>
-    servedModels({ ...models, adapters: given }, {}, undefined as never);
-  expect(Object.keys(serve(values.lora!))).toEqual(["story", "other"]);
-  expect(() => serve([{ source: "a", name: "x", base: "y" }])).toThrow("--lora: expected the base to be one of story, other, got y");
-  expect(() =>
+  const serve = (adapters: Parameters<typeof servedModels>[0]["adapters"]) => () => servedModels({ ...models, adapters }, unopened);
+  expect(serve([{ source: "a", name: "x", base: "y" }])).toThrow("--lora: expected the base to be one of story, other, got y");
+  expect(
     serve([
       { source: "a", name: "x" },
       { source: "b", name: "x" },

@@ -60,7 +60,7 @@ export function createHandler(options: HandlerOptions): Handler {
   const events = new Events();
   const { metrics } = options;
   if (metrics !== undefined) events.subscribe((event) => metrics.record(event));
-  const models = new ModelStore(options.models, limits, events);
+  const models = new ModelStore(options.models, options.library, limits, events);
   const services: Services = {
     models,
     events,

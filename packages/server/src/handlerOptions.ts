@@ -20,6 +20,7 @@ import {
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { MetricsSource } from "./metricsSource.ts";
 import type { AdapterInfo, ModelLoader } from "./models/modelEntry.ts";
+import type { ModelLibrary } from "./models/modelLibrary.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
 import type { SlotStore } from "./slotStore.ts";
@@ -41,6 +42,8 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly defaults?: AnswerDefaults | undefined;
   /** What answers `/metrics`. Default: nothing, and `/metrics` is 501. */
   readonly metrics?: MetricsSource | undefined;
+  /** Models that requests may pull, by names that are not among {@link models}. Default: none. */
+  readonly library?: ModelLibrary | undefined;
   /** Where `/slots/{id}` saves what slots have computed. Default: nowhere, and these requests are refused. */
   readonly slotStore?: SlotStore | undefined;
 }
@@ -55,6 +58,7 @@ const kinds: Kinds<HandlerOptions> = {
   defaults: object,
   metrics: object,
   slotStore: object,
+  library: object,
   maxQueue: whole(0),
   maxQueuedTokens: within(0),
   queueTimeoutMs: within(0),

@@ -16,6 +16,7 @@ export type { AnswerDefaults, HandlerOptions } from "./handlerOptions.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { MetricsSource, ModelUsage } from "./metricsSource.ts";
 export type { AdapterInfo, LoadContext, ModelLoader } from "./models/modelEntry.ts";
+export type { ModelLibrary, PullContext } from "./models/modelLibrary.ts";
 export type { ServedModel } from "./models/modelStore.ts";
 export type { ApiKey } from "./security/keys.ts";
 export type { SlotStore } from "./slotStore.ts";

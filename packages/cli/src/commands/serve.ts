@@ -5,7 +5,8 @@ import { type Command, command } from "../command.ts";
 import { withFile } from "../modelFile.ts";
 import { loadOptions } from "../modelOptions.ts";
 import type { Output } from "../output.ts";
-import { servedModels } from "../serve/servedModels.ts";
+import { hubLibrary } from "../serve/hubLibrary.ts";
+import { type Loading, servedModels } from "../serve/servedModels.ts";
 import { readHandler, readListener, readMetrics, serveOptions } from "../serve/serveOptions.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -24,12 +25,10 @@ export const serve: Command = command({
       folder: values["models-dir"],
       alias: values.alias,
       isLazy: values.lazy === true,
-      idleMs: idle && idle * 1000,
-      adapters: lora,
+      adapters: lora.filter(({ name }) => name !== undefined),
     };
     const handlerOptions = readHandler(values, process.env.CENTELLA_API_KEYS);
     const [names, listening] = [readMetrics(values), readListener(values)];
-    const loading = { ...loadOptions(others), ...(values.sequences !== undefined && { sequences: values.sequences }) };
     // Other commands do without this code.
     const [{ createHandler }, node] = await Promise.all([import("@centella/server"), import("@centella/server/node")]);
     const { host = "127.0.0.1", "no-auth": isOpen, socket, "slot-save-path": slotFolder } = values;
@@ -37,14 +36,21 @@ export const serve: Command = command({
       throw new UsageError(`--host: expected --api-key with a host that others can reach, got ${host}; pass keys, or --no-auth`);
     // Opened by the first model: devices take longer than listening.
     let runtime: Promise<Runtime> | undefined;
-    const models = servedModels(named, loading, () => {
-      runtime ??= openRuntime(values);
-      return runtime;
-    });
+    const loading: Loading = {
+      options: { ...loadOptions(others), ...(values.sequences !== undefined && { sequences: values.sequences }) },
+      openRuntime: () => {
+        runtime ??= openRuntime(values);
+        return runtime;
+      },
+      idleMs: idle && idle * 1000,
+      everywhere: lora.filter(({ name }) => name === undefined),
+    };
+    const models = servedModels(named, loading);
     try {
       const handler = createHandler({
         ...handlerOptions,
         models,
+        ...(values["allow-pull"] && { library: hubLibrary(loading) }),
         ...(slotFolder !== undefined && { slotStore: node.slotFiles(slotFolder) }),
         ...(names !== undefined && { metrics: node.prometheusMetrics({ names }) }),
       });

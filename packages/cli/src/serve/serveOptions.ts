@@ -23,6 +23,7 @@ interface Values {
   readonly "models-dir": string;
   readonly lora: readonly ServedAdapter[];
   readonly lazy: true;
+  readonly "allow-pull": true;
   readonly "idle-timeout": number;
   readonly sequences: number;
   readonly embedding: true;
@@ -56,6 +57,7 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
   ...grouped("Models", {
     alias: text("NAME", "name of the first model (default: the file's name)", { short: "a" }),
     "models-dir": text("FOLDER", "serve every .gguf file of FOLDER, loaded when a request needs it"),
+    "allow-pull": flag("let requests download, copy and delete models, by names such as hf:owner/repo:Q4_K_M"),
     lazy: flag("load models when a request needs them"),
     "idle-timeout": seconds("unload lazy models after this time without a request (default: never)", ["--sleep-idle-seconds"]),
     sequences: number("N", "requests computed at the same time by each model (default: 4)", {

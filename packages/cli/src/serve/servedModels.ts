@@ -11,7 +11,7 @@ import { UsageError } from "../usageError.ts";
 export interface ServedAdapter extends AdapterOptions {
   /** Name of the model that it adapts. Default: the first one. */
   readonly base?: string;
-  /** Its name, if it is a model of its own. */
+  /** Its name. Without one, it belongs to every model. */
   readonly name?: string;
 }
 
@@ -23,7 +23,7 @@ export interface ModelArguments {
   /** Name of the first model. */
   readonly alias: string | undefined;
   readonly isLazy: boolean;
-  readonly idleMs: number | undefined;
+  /** Adapters that are models of their own. */
   readonly adapters: readonly ServedAdapter[];
 }
 
@@ -39,19 +39,31 @@ interface NamedModel {
 const defaultSequences = 4;
 
 /** Loaders of the models by name. Without any, the embedded model is served. @throws {UsageError} for two models of one name */
-export function servedModels(
-  given: ModelArguments,
-  options: Omit<LoadModelOptions, "runtime">,
-  openRuntime: () => Promise<Runtime>,
-): Readonly<Record<string, ModelLoader>> {
-  const { adapters, idleMs } = given;
-  const everywhere = adapters.filter(({ name }) => name === undefined);
+export function servedModels(given: ModelArguments, loading: Loading): Readonly<Record<string, ModelLoader>> {
+  const { adapters } = given;
   const models = namedModels(given);
-  const all = [...models, ...adapters.filter(({ name }) => name !== undefined).map((adapter) => adaptedModel(adapter, models))];
+  const all = [...models, ...adapters.map((adapter) => adaptedModel(adapter, models))];
   const names = all.map(({ name }) => name);
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw new UsageError(`serve: expected models of different names, got two of the name ${twice}; write NAME=FILE`);
-  const loader = ({ file, isLazy, adapter }: NamedModel): ModelLoader => ({
+  return Object.fromEntries(all.map((model) => [model.name, loaderOf(model, loading)]));
+}
+
+/** What the loaders of a server share. */
+export interface Loading {
+  readonly options: Omit<LoadModelOptions, "runtime">;
+  readonly openRuntime: () => Promise<Runtime>;
+  readonly idleMs: number | undefined;
+  /** Adapters of every model. */
+  readonly everywhere: readonly ServedAdapter[];
+}
+
+/** A loader of a model. */
+export function loaderOf(
+  { file, isLazy, adapter }: Omit<NamedModel, "name">,
+  { options, openRuntime, idleMs, everywhere }: Loading,
+): ModelLoader {
+  return {
     load: async (context) => {
       const source = file === undefined ? fable : await modelSource(file);
       const sources = [...everywhere, ...(adapter === undefined ? [] : [adapter])].map(({ source: from, scale }) => ({
@@ -65,8 +77,7 @@ export function servedModels(
     isLazy,
     ...(isLazy && { idleMs }),
     ...(adapter !== undefined && { adapter: { base: adapter.base!, scale: adapter.scale } }),
-  });
-  return Object.fromEntries(all.map((model) => [model.name, loader(model)]));
+  };
 }
 
 function namedModels({ files, folder, alias, isLazy }: ModelArguments): readonly NamedModel[] {

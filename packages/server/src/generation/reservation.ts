@@ -16,10 +16,9 @@ export class Reservation {
   /** @throws {ApiError} for an unknown model, one that cannot be loaded, and a caller with too many requests */
   static async open(call: Call, model: string | undefined): Promise<Reservation> {
     const { models, callers } = call.services;
-    const entry = models.entry(model);
     const leave = callers.enter(call.caller);
     try {
-      return new Reservation(call, await entry.use(), leave);
+      return new Reservation(call, await models.use(model), leave);
     } catch (error) {
       leave();
       throw error;

@@ -1,7 +1,15 @@
 import { apiErrorOf } from "../errors.ts";
-import type { Answer } from "../generation/answer.ts";
 import type { ApiForm } from "./apiForm.ts";
 import type { Call } from "./route.ts";
+
+/** What a stream is read from. */
+export interface StreamSource {
+  /** The reader has everything that was computed, and asks for no more. */
+  pause(): void;
+  resume(): void;
+  /** Ends the work, because the client left. */
+  close(): Promise<void>;
+}
 
 /** How a stream is written. */
 export interface StreamFormat {
@@ -28,7 +36,7 @@ export function reportFailure({ services, requestId }: Call, thrown: unknown): v
  */
 export function streamResponse(
   call: Call,
-  answer: Answer,
+  answer: StreamSource,
   chunks: AsyncGenerator<string, void, undefined>,
   format: StreamFormat,
 ): Response {

@@ -20,7 +20,7 @@ export const applyTemplate: Route = route({
     { services },
     { model: name, messages, add_generation_prompt: addGenerationPrompt = true, chat_template_kwargs: variables = {} },
   ) {
-    const lease = await services.models.entry(name).use();
+    const lease = await services.models.use(name);
     try {
       return json({ prompt: lease.model.chatTemplate.render(chatMessages(messages), { addGenerationPrompt, variables }) });
     } finally {

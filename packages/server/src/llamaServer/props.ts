@@ -8,7 +8,7 @@ export const props: Route = route({
   paths: ["/props"],
   summary: "Properties of the first model.",
   async handle({ services }) {
-    const lease = await services.models.entry().use();
+    const lease = await services.models.use();
     try {
       const { info } = lease.model;
       return json({

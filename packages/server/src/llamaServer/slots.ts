@@ -124,7 +124,7 @@ export const slotAction: Route = route({
           param: "action",
         },
       );
-    const lease = await services.models.entry(model).use();
+    const lease = await services.models.use(model);
     try {
       const slot = slotOf(lease.slots, Number(params.id), "id");
       await lease.slots.take(slot, signal);

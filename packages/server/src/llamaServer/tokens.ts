@@ -23,7 +23,7 @@ export const tokenize: Route = route({
     { services, signal },
     { model: name, content, add_special: addSpecial = false, parse_special: parseSpecial = true, with_pieces: withPieces },
   ) {
-    const lease = await services.models.entry(name).use();
+    const lease = await services.models.use(name);
     try {
       const { tokenizer } = lease.model;
       const ids = [...(await tokenizer.encodeAsync(content, { addSpecial, parseSpecial, signal }))];
@@ -52,7 +52,7 @@ export const detokenize: Route = route({
   summary: "The text of tokens.",
   fields: { used: detokenizeFields },
   async handle({ services }, { model: name, tokens }) {
-    const lease = await services.models.entry(name).use();
+    const lease = await services.models.use(name);
     try {
       return json({ content: lease.model.tokenizer.decode(tokens, { skipSpecial: false }) });
     } finally {

@@ -55,6 +55,7 @@ export class ModelEntry {
   readonly #loader: ModelLoader | undefined;
   readonly #limits: Limits;
   readonly #events: Events;
+  readonly #onFailure: ((error: unknown) => ApiError) | undefined;
   readonly #closing = new AbortController();
   #loaded: Loaded | undefined;
   #loading: Promise<Loaded> | undefined;
@@ -64,10 +65,12 @@ export class ModelEntry {
   #users = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(name: string, served: Model | ModelLoader, limits: Limits, events: Events) {
+  /** @param onFailure called if the model cannot be loaded; gives the error for clients */
+  constructor(name: string, served: Model | ModelLoader, limits: Limits, events: Events, onFailure?: (error: unknown) => ApiError) {
     this.name = name;
     this.#limits = limits;
     this.#events = events;
+    this.#onFailure = onFailure;
     this.#loader = "load" in served ? served : undefined;
     events.emit({ type: "model", name, state: "offered", parent: this.adapter?.base });
     if (!("load" in served)) {
@@ -190,6 +193,7 @@ export class ModelEntry {
     } catch (error) {
       this.#failure = error;
       this.#events.emit({ type: "model", name, state: "failed", error });
+      if (this.#onFailure !== undefined) throw this.#onFailure(error);
       throw new ApiError(503, "internal_error", `model ${name}: expected a model that can be loaded, got a failure`, { cause: error });
     }
   }

@@ -2,7 +2,8 @@ import type { Model } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
-import { ModelEntry, type ModelLoader } from "./modelEntry.ts";
+import { type Lease, ModelEntry, type ModelLoader } from "./modelEntry.ts";
+import type { ModelLibrary } from "./modelLibrary.ts";
 
 /** A loaded model, which its owner disposes of, or one that the server loads and disposes of. */
 export type ServedModel = Model | ModelLoader;
@@ -10,25 +11,114 @@ export type ServedModel = Model | ModelLoader;
 /** State of a server's models: what `/health` reports. */
 export type Health = { readonly status: "ok" } | { readonly status: "loading"; readonly progress: number } | { readonly status: "failed" };
 
-/** The models of a server by name. */
-export class ModelStore {
-  readonly #entries: ReadonlyMap<string, ModelEntry>;
+/** Most names that requests may give to models. */
+const maxCopies = 1000;
 
-  constructor(models: Readonly<Record<string, ServedModel>>, limits: Limits, events: Events) {
-    this.#entries = new Map(Object.entries(models).map(([name, served]) => [name, new ModelEntry(name, served, limits, events)]));
+/** The models of a server by name: those that it was created with, and those that requests have added from its library. */
+export class ModelStore {
+  readonly library: ModelLibrary | undefined;
+  readonly #entries = new Map<string, ModelEntry>();
+  /** Further names of entries. */
+  readonly #copies = new Map<string, ModelEntry>();
+  /** Names that requests cannot remove. */
+  readonly #fixed: ReadonlySet<string>;
+  readonly #limits: Limits;
+  readonly #events: Events;
+
+  constructor(models: Readonly<Record<string, ServedModel>>, library: ModelLibrary | undefined, limits: Limits, events: Events) {
+    this.library = library;
+    this.#limits = limits;
+    this.#events = events;
+    for (const [name, served] of Object.entries(models)) this.#entries.set(name, new ModelEntry(name, served, limits, events));
+    this.#fixed = new Set(this.#entries.keys());
   }
 
   get all(): readonly ModelEntry[] {
     return [...this.#entries.values()];
   }
 
+  /** Every name and its model. */
+  get named(): readonly (readonly [string, ModelEntry])[] {
+    return [...this.#entries, ...this.#copies];
+  }
+
   /** The model of this name, or the first one without a name. @throws {ApiError} 404 for an unknown name */
   entry(name?: string): ModelEntry {
-    const [first] = this.#entries.values();
-    const found = name === undefined ? first : this.#entries.get(name);
-    if (found !== undefined) return found;
-    const names = [...this.#entries.keys()].join(", ");
-    throw new ApiError(404, "model_not_found", `model: expected one of ${names}, got ${JSON.stringify(name)}`, { param: "model" });
+    const found = this.find(name);
+    if (found === undefined) throw this.#unknown(name!);
+    return found;
+  }
+
+  /**
+   * A model, until the lease is released. A name of the library is added to the models, until it cannot be loaded.
+   * @throws {ApiError} 404 for an unknown name; as `ModelEntry.use`
+   */
+  async use(name?: string): Promise<Lease> {
+    return (this.find(name) ?? this.#added(name!)).use();
+  }
+
+  /** The model of this name, or the first one without a name. */
+  find(name: string | undefined): ModelEntry | undefined {
+    if (name === undefined) return this.#entries.values().next().value;
+    return this.#entries.get(name) ?? this.#copies.get(name) ?? this.#entries.get(this.library?.nameOf(name) ?? name);
+  }
+
+  #added(name: string): ModelEntry {
+    const known = this.library?.nameOf(name);
+    if (known === undefined) throw this.#unknown(name);
+    const entry: ModelEntry = new ModelEntry(known, this.library!.loader(known), this.#limits, this.#events, (error) => {
+      if (this.#entries.get(known) === entry) this.#entries.delete(known);
+      return libraryError(known, error);
+    });
+    this.#entries.set(known, entry);
+    return entry;
+  }
+
+  #unknown(name: string): ApiError {
+    const names = this.named.map(([known]) => known).join(", ");
+    const [more, hint] =
+      this.library === undefined ? ["", "; this server pulls no models"] : [` or a name such as ${this.library.form}`, ""];
+    return new ApiError(404, "model_not_found", `model: expected one of ${names}${more}, got ${JSON.stringify(name)}${hint}`, {
+      param: "model",
+    });
+  }
+
+  /** Gives a model a further name. @throws {ApiError} for an unknown source, and a name that is taken */
+  copy(source: string, name: string): void {
+    const entry = this.entry(source);
+    if (this.find(name) !== undefined || this.library?.nameOf(name) !== undefined)
+      throw new ApiError(400, "invalid_value", `destination: expected a new name, got ${JSON.stringify(name)}`, { param: "destination" });
+    if (this.#copies.size >= maxCopies)
+      throw new ApiError(400, "unsupported_value", `destination: expected at most ${maxCopies} copies, got one more; delete some`);
+    this.#copies.set(name, entry);
+  }
+
+  /** Removes a further name, or a model of the library with its file. @throws {ApiError} for other models, and one in use */
+  async remove(name: string): Promise<void> {
+    if (this.#copies.delete(name)) return;
+    const entry = this.find(name);
+    const known = entry?.name ?? this.library?.nameOf(name);
+    if (known === undefined) throw this.#unknown(name);
+    if (this.#fixed.has(known))
+      throw new ApiError(
+        400,
+        "unsupported_value",
+        `model: expected one that was pulled or copied, got ${known}, with which the server was started`,
+        {
+          param: "model",
+        },
+      );
+    if (entry?.current !== undefined && !(await entry.unload()))
+      throw new ApiError(400, "unsupported_value", `model: expected a model that no request uses, got ${known}; try again later`, {
+        param: "model",
+      });
+    this.#entries.delete(known);
+    for (const [copy, of] of this.#copies) if (of === entry) this.#copies.delete(copy);
+    try {
+      await this.library!.remove(known);
+    } catch (error) {
+      throw libraryError(known, error);
+    }
   }
 
   get health(): Health {
@@ -43,4 +133,18 @@ export class ModelStore {
   async close(): Promise<void> {
     await Promise.all(this.all.map((entry) => entry.close()));
   }
+}
+
+/** What a failure of the library means for the client. */
+export function libraryError(name: string, error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const { code } = error as { readonly code?: unknown };
+  if (code === "missing")
+    return new ApiError(404, "model_not_found", `model: expected a model that exists, got ${name}`, { param: "model", cause: error });
+  const message =
+    code === "busy" ? `model ${name}: expected one that is not being changed` : `model ${name}: expected one that can be pulled and loaded`;
+  return new ApiError(503, code === "busy" ? "loading" : "internal_error", `${message}, got a failure; try again later`, {
+    retryAfter: 5,
+    cause: error,
+  });
 }

@@ -19,8 +19,8 @@ function detailsOf({ adapter, current }: ModelEntry): object {
   };
 }
 
-function modelOf(entry: ModelEntry): object {
-  const { name, created, current } = entry;
+function modelOf(name: string, entry: ModelEntry): object {
+  const { created, current } = entry;
   return {
     name,
     model: name,
@@ -36,13 +36,14 @@ export const tags: Route = route({
   method: "GET",
   paths: ["/api/tags"],
   summary: "Lists the models, as Ollama does.",
-  handle: ({ services }) => json({ models: services.models.all.map(modelOf) }),
+  handle: ({ services }) => json({ models: services.models.named.map(([name, entry]) => modelOf(name, entry)) }),
 });
 
 /** The name of a model, also as older clients send it. */
-const nameFields = { model: z.optional(modelField), name: z.optional(modelField) };
+export const nameFields = { model: z.optional(modelField), name: z.optional(modelField) };
 
-function nameOf({ model, name }: BodyOf<typeof nameFields>): string {
+/** @throws {ApiError} 400 without a name */
+export function nameOf({ model, name }: BodyOf<typeof nameFields>): string {
   const given = model ?? name;
   if (given === undefined) throw new ApiError(400, "missing_parameter", "model: expected a string, got nothing", { param: "model" });
   return modelName(given);
@@ -58,7 +59,7 @@ export const ps: Route = route({
   summary: "Lists the loaded models, as Ollama does.",
   handle({ services }) {
     const loaded = services.models.all.filter(({ current }) => current !== undefined);
-    return json({ models: loaded.map((entry) => ({ ...modelOf(entry), expires_at: never, size_vram: 0 })) });
+    return json({ models: loaded.map((entry) => ({ ...modelOf(entry.name, entry), expires_at: never, size_vram: 0 })) });
   },
 });
 
@@ -103,31 +104,3 @@ export const show: Route = route({
     }
   },
 });
-
-export const pull: Route = route({
-  api: ollamaForm,
-  method: "POST",
-  paths: ["/api/pull"],
-  summary: "Says that a model is there. Others are not downloaded.",
-  fields: { used: nameFields, ignored: { insecure: z.optional(z.boolean()), stream: z.optional(z.boolean()) } },
-  handle({ services }, body) {
-    services.models.entry(nameOf(body));
-    return new Response('{"status":"success"}\n', { headers: { "content-type": "application/x-ndjson" } });
-  },
-});
-
-/** A route that changes the stored models, which no request may. */
-function refusedRoute(method: Route["method"], path: string, summary: string): Route {
-  return route({
-    api: ollamaForm,
-    method,
-    paths: [path],
-    summary,
-    handle() {
-      throw new ApiError(501, "not_enabled", `${path}: expected a server whose models requests may change, got one that is configured`);
-    },
-  });
-}
-
-export const remove: Route = refusedRoute("DELETE", "/api/delete", "Refused: requests delete no models.");
-export const copy: Route = refusedRoute("POST", "/api/copy", "Refused: requests copy no models.");

@@ -2,10 +2,10 @@ import { json, type Route, route } from "../http/route.ts";
 import type { ModelEntry } from "../models/modelEntry.ts";
 import { openaiForm } from "./form.ts";
 
-function modelOf({ name, created, current, state, adapter }: ModelEntry): object {
+function modelOf(id: string, { name, created, current, state, adapter }: ModelEntry): object {
   const info = current?.info;
   return {
-    id: name,
+    id,
     object: "model",
     created,
     owned_by: "centella",
@@ -32,7 +32,7 @@ export const models: Route = route({
   method: "GET",
   paths: ["/v1/models", "/models"],
   summary: "Lists the models.",
-  handle: ({ services }) => json({ object: "list", data: services.models.all.map(modelOf) }),
+  handle: ({ services }) => json({ object: "list", data: services.models.named.map(([name, entry]) => modelOf(name, entry)) }),
 });
 
 export const model: Route = route({
@@ -40,5 +40,5 @@ export const model: Route = route({
   method: "GET",
   paths: ["/v1/models/{id}"],
   summary: "Describes a model.",
-  handle: ({ services, params }) => json(modelOf(services.models.entry(params.id))),
+  handle: ({ services, params }) => json(modelOf(params.id!, services.models.entry(params.id))),
 });
