@@ -58,6 +58,10 @@ export const generateOptions: NumberOptions &
     readonly steps: OptionSpec<readonly string[]>;
     readonly "logit-bias": OptionSpec<readonly (readonly [string, number])[]>;
     readonly "prompt-lookup": OptionSpec<number>;
+    readonly "diffusion-steps": OptionSpec<number>;
+    readonly "diffusion-block-length": OptionSpec<number>;
+    readonly "diffusion-eps": OptionSpec<number>;
+    readonly "diffusion-order": OptionSpec<"confidence" | "entropy" | "margin" | "random">;
     readonly overflow: OptionSpec<"stop" | "shift" | "error">;
     readonly "reasoning-budget": OptionSpec<number>;
     readonly "no-reasoning": OptionSpec<true>;
@@ -68,6 +72,13 @@ export const generateOptions: NumberOptions &
     stop: repeated("TEXT", "stop before TEXT", (given) => given, { aliases: ["--reverse-prompt"] }),
     overflow: choice(["stop", "shift", "error"], "when the context is full: end the text, forget the older half, or fail (default: stop)"),
     "prompt-lookup": number("N", "draft up to N tokens at a time from the text so far (default: 0)"),
+    "diffusion-steps": number("N", "diffusion models: compute the text at most N times (default: once for each token)"),
+    "diffusion-block-length": number("N", "diffusion models: fill in N tokens before those after them (default: 32)"),
+    "diffusion-eps": number("T", "diffusion models: fill in the whole text at once, by times that fall from 1 to T"),
+    "diffusion-order": choice(
+      ["confidence", "entropy", "margin", "random"],
+      "diffusion models: by what the tokens to fill in are chosen (default: confidence)",
+    ),
     "reasoning-budget": number("N", "end the reasoning after N tokens (default: no limit)"),
     "no-reasoning": flag("turn reasoning off: by the chat template's switch, or by an empty thought"),
     "inline-reasoning": flag("print reasoning as part of the answer"),
@@ -104,10 +115,21 @@ export function readGenerateOptions(values: GenerateValues): GenerateOptions {
     ...(values.stop !== undefined && { stop: values.stop }),
     ...(values["prompt-lookup"] !== undefined && { promptLookup: values["prompt-lookup"] }),
     ...(values.overflow !== undefined && { overflow: { generation: values.overflow } }),
+    ...diffusionOf(values),
     ...reasoningOf(values),
     ...readTools(values),
     ...(format !== undefined && { format }),
   };
+}
+
+function diffusionOf(values: GenerateValues): Pick<GenerateOptions, "diffusion"> {
+  const given = {
+    steps: values["diffusion-steps"],
+    blockLength: values["diffusion-block-length"],
+    epsilon: values["diffusion-eps"],
+    order: values["diffusion-order"],
+  };
+  return Object.values(given).every((value) => value === undefined) ? {} : { diffusion: given };
 }
 
 /** @throws {UsageError} for options that contradict each other */

@@ -83,6 +83,13 @@ describe("options of generation", () => {
     });
   });
 
+  test("diffusion", async () => {
+    expect(await read("--diffusion-steps", "9", "--diffusion-eps=0.001", "--diffusion-order", "entropy")).toEqual({
+      diffusion: { steps: 9, epsilon: 0.001, order: "entropy" },
+    });
+    expect(await read("--diffusion-block-length", "16")).toEqual({ diffusion: { blockLength: 16 } });
+  });
+
   test("formats", async () => {
     expect(await read("--schema", '{"type":"boolean"}')).toEqual({ format: { schema: { type: "boolean" } } });
     const tools = [{ name: "f", description: "Does it.", inputSchema: { type: "object" } }];

@@ -381,6 +381,12 @@ CASES += [
     Case("bailingmoe3", "bailingmoe3", {**RING3, "attention.q_lora_rank": 12, "attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}, layers=3, kv_heads=[0, 1, 0]),
     Case("minimax-01", "minimax-01", {"residual_scale": 3.5, "full_attention_interval": 2, "expert_count": 6, "expert_used_count": 2, "rope.dimension_count": 4, "attention.key_length": 8, "attention.value_length": 8}, layers=3),
 ]
+CASES += [
+    Case("dream", "dream", {"rope.freq_base": 1000.0}, [*BIASED, "/output.bias"]),
+    Case("llada", "llada", {"rope.freq_base": 1000.0, "attention.causal": False}, ["/rope_freqs.weight", "attn_output.bias", "ffn_gate.bias", "ffn_up.bias", "ffn_down.bias"], kv_heads=4),
+    Case("llada-moe", "llada-moe", EXPERTS, kv_heads=4),
+    Case("rnd1", "rnd1", EXPERTS),
+]
 ENCODER = {**WORDS, "attention.sliding_window": 5, "rope.freq_base": 1000.0, "rope.freq_base_swa": 200.0}
 CASES += [
     Case("gemma-embedding", "gemma-embedding", {**ENCODER, "attention.sliding_window_pattern": [True, False, True]}, layers=3, pooled=True),

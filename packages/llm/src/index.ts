@@ -20,6 +20,7 @@ export {
 } from "./errors.ts";
 export type { AnswerFormat } from "./format/answerFormat.ts";
 export type { FormatValue, SchemaValue, StandardSchema, ValidationIssue, ValidationResult } from "./format/schemaTypes.ts";
+export type { DiffusionOptions } from "./generate/diffusionOptions.ts";
 export type { GenerateOptions, ReasoningOptions, RunOptions } from "./generate/generateOptions.ts";
 export type {
   Commentary,

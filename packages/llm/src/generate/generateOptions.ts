@@ -26,6 +26,7 @@ import { type ResolvedSampling, resolveSampling, type SamplingOptions, samplingO
 import type { ToolFormatName } from "../tools/formats/namedFormats.ts";
 import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { ToolOptions } from "../tools/tools.ts";
+import type { DiffusionOptions } from "./diffusionOptions.ts";
 import type { OverflowPolicy, ResolvedOverflow } from "./overflow.ts";
 
 /** How reasoning is separated from the answer, and how long the model reasons. */
@@ -79,6 +80,8 @@ export interface GenerateOptions<Format extends AnswerFormat = AnswerFormat> ext
    * reasons: `{ budget: 200 }`, `{ effort: "low" }`, `{ off: true }`.
    */
   readonly reasoning?: "auto" | false | ReasoningFormat | ReasoningOptions | undefined;
+  /** How a model that fills in masked tokens generates. Its values are checked while iterating. */
+  readonly diffusion?: DiffusionOptions | undefined;
   /** Report the progress of the prompt in parts of type "prefill". Default false. */
   readonly progress?: boolean | undefined;
   /** Values for the chat template besides the messages. */
@@ -118,6 +121,7 @@ export interface ResolvedGeneration {
   readonly reasoning: "auto" | false | ReasoningFormat;
   /** How long the model reasons. */
   readonly control: ReasoningControl | undefined;
+  readonly diffusion: DiffusionOptions | undefined;
   readonly progress: boolean;
   readonly chat: ChatOptions;
   readonly format: AnswerFormat | undefined;
@@ -152,6 +156,7 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   promptLookup: whole(0),
   jumpForward: boolean,
   reasoning: anything,
+  diffusion: object,
   progress: boolean,
   chat: object,
   format: anything,
@@ -190,6 +195,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     logprobs,
     dryBreakers,
     format,
+    diffusion,
   } = options;
   checkDryBreakers(dryBreakers);
   const { onAbort = "discard", overflow = {}, promptLookup = 0, jumpForward = true, reasoning = "auto", progress = false } = options;
@@ -213,6 +219,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     jumpForward,
     reasoning: separation,
     control,
+    diffusion,
     progress,
     chat,
     format,

@@ -1,9 +1,11 @@
+import { UnsupportedError } from "@centella/core";
 import type { PartialJson } from "@centella/grammar";
 import type { Sequence } from "../cache/sequence.ts";
 import type { Answer } from "../chat/conversation.ts";
 import type { Separation } from "../chat/reasoning.ts";
 import { ContextOverflowError } from "../errors.ts";
 import type { AnswerConstraint } from "../format/answerConstraint.ts";
+import type { DiffusionShape } from "../load/modelShape.ts";
 import { deviceSampling, requireChoice } from "../sampling/deviceSampling.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -22,6 +24,8 @@ export interface GenerationContext {
   readonly tokenizer: Tokenizer;
   /** Waits for a sequence that holds a prefix of the prompt, without its last token, whose logits are needed. */
   readonly openSequence: () => Promise<Sequence>;
+  /** How the model fills in masked tokens, if it does. */
+  readonly diffusion: DiffusionShape | undefined;
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
@@ -40,6 +44,15 @@ export interface GenerationContext {
   readonly startedAt: number;
 }
 
+/** Generates the tokens of a text. */
+interface TokenSource {
+  readonly loop: TokenLoop;
+  readonly tokens: AsyncGenerator<number, void, undefined>;
+}
+
+/** The state of a loop that generates tokens. */
+type TokenLoop = Pick<DecodeLoop, "isFull" | "decodeMs" | "draftedTokens" | "acceptedTokens" | "shiftedTokens">;
+
 type Ending = Pick<GenerationFinish, "reason" | "limit" | "stop">;
 
 /** Computes the uncached part of the prompt, then one token after another. The sequence is valid at every moment. */
@@ -49,7 +62,7 @@ export class Generation {
   readonly #history: number[];
   readonly #text: TextAssembly;
   #sequence: Sequence | undefined;
-  #loop: DecodeLoop | undefined;
+  #loop: TokenLoop | undefined;
   #cachedTokens = 0;
   #prefilledTokens = 0;
   #promptMs = 0;
@@ -88,31 +101,47 @@ export class Generation {
   }
 
   async *#run(): AsyncGenerator<GenerationPart, Ending, undefined> {
-    const { scheduler, tokenizer, options, overflow, startedAt } = this.#context;
+    const { tokenizer, options, startedAt } = this.#context;
     options.signal?.throwIfAborted();
     const sequence = await this.#context.openSequence();
     this.#sequence = sequence;
-    const sampler = await this.#sampler();
-    const { maxTokens, signal } = options;
-    const drafter = await this.#drafter();
-    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, drafter, signal });
-    this.#loop = loop;
-    const first = yield* this.#timedPrefill(sequence, loop);
+    const { loop, tokens } = this.#context.diffusion === undefined ? yield* this.#decode(sequence) : await this.#fill(sequence);
     let ending: Ending | undefined;
-    for await (const id of loop.tokens(first)) {
+    for await (const id of tokens) {
       this.#timeToFirstTokenMs ||= performance.now() - startedAt;
       this.#history.push(id);
       const isEnd = !options.ignoreEos && tokenizer.isEndOfGeneration(id);
       if (!isEnd) yield* this.#text.push(id);
       ending = isEnd ? { reason: "eos" } : this.#ending(loop);
       if (ending !== undefined) break;
-      signal?.throwIfAborted();
+      options.signal?.throwIfAborted();
     }
-    return ending!;
+    return ending ?? { reason: "length", limit: "maxTokens" };
+  }
+
+  /** Computes the prompt, then one token after another. */
+  async *#decode(sequence: Sequence): AsyncGenerator<PrefillProgress, TokenSource, undefined> {
+    const { scheduler, options, overflow } = this.#context;
+    if (options.diffusion !== undefined) throw new UnsupportedError("diffusion", "the model generates one token after another");
+    const sampler = await this.#sampler();
+    const { maxTokens, signal } = options;
+    const drafter = await this.#drafter();
+    const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, drafter, signal });
+    this.#loop = loop;
+    const first = yield* this.#timedPrefill(sequence, loop);
+    return { loop, tokens: loop.tokens(first) };
+  }
+
+  /** Fills in masked tokens after the prompt. The code is loaded on demand. */
+  async #fill(sequence: Sequence): Promise<TokenSource> {
+    const { openDiffusion } = await import("./diffusionLoop.ts");
+    const loop = await openDiffusion({ ...this.#context, sequence });
+    this.#loop = loop;
+    return { loop, tokens: loop.tokens() };
   }
 
   /** Returns why the text ends with the last token, or undefined. @throws {ContextOverflowError} if a full context is an error */
-  #ending(loop: DecodeLoop): Ending | undefined {
+  #ending(loop: TokenLoop): Ending | undefined {
     const { scheduler, prompt, options, overflow } = this.#context;
     const { stopped } = this.#text;
     const count = this.#history.length - prompt.ids.length;

@@ -217,7 +217,10 @@ export class Session {
     if (tools !== undefined && messages === undefined)
       throw new UnsupportedError("tools", "the prompt is no turn of a chat; pass a string or messages, without raw");
     const reasoning = await this.#separation(options, messages !== undefined);
-    const openSequence = () => pool.acquire(this, fitted.ids.slice(0, -1), { scope: this.#scope, signal: options.signal });
+    const { diffusion } = this.#model;
+    // While a text is filled in, its earlier tokens attend to later ones, so that texts share no beginnings.
+    const shared = diffusion === undefined ? fitted.ids.slice(0, -1) : [];
+    const openSequence = () => pool.acquire(this, shared, { scope: this.#scope, signal: options.signal });
     const callable = tools?.use.callable.length === 0 ? undefined : tools;
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
@@ -227,6 +230,7 @@ export class Session {
       scheduler,
       tokenizer,
       openSequence,
+      diffusion,
       prompt: fitted,
       options,
       overflow,

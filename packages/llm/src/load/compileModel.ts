@@ -10,6 +10,7 @@ import { contextsToTry } from "./contextSize.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
 import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
+import { attendsAhead } from "./modelShape.ts";
 import { placeModel } from "./placeModel.ts";
 
 /** The context "auto" is shortened down to this many tokens so that all layers fit on a GPU. After that, layers move to the CPU. */
@@ -46,8 +47,8 @@ type CacheSizes = Pick<ModelSizes, "contextLength" | "sequences" | "cacheType">;
 export async function compileModel(source: ProgramSource, samples: ModelSamples, options: LoadModelOptions): Promise<CompiledModel> {
   const { config } = source.description;
   const { sequences = 1, memoryLimit, contextLength: wanted } = options;
-  // An encoder computes a text in a single run, so it keeps no keys and values whose size would matter.
-  const cacheType = options.cacheType ?? (config.isEncoder ? "f32" : "f16");
+  // A text that is computed in a single run keeps no keys and values whose size would matter.
+  const cacheType = options.cacheType ?? (attendsAhead(config) ? "f32" : "f16");
   const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
@@ -63,25 +64,22 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
 }
 
 function runSizes(
-  { isEncoder, vocabSize }: ModelDescription["config"],
+  config: ModelDescription["config"],
   contextLength: number,
   wantedBatch: number,
 ): Pick<ModelSizes, "batchSize" | "maxRows" | "result"> {
+  const { isEncoder, vocabSize } = config;
   if (isEncoder) return { batchSize: contextLength, maxRows: contextLength, result: "states" };
-  const batchSize = Math.min(wantedBatch, contextLength);
+  const batchSize = attendsAhead(config) ? contextLength : Math.min(wantedBatch, contextLength);
   return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
 }
 
 /**
  * Number of runs to queue at once. It is 1 for recurrent models, whose state cannot go back to before a token that is dropped, for models
- * on two backends, whose runs the host takes part in, and for encoders, which choose no tokens.
+ * on two backends, whose runs the host takes part in, and for encoders and diffusion, whose runs do not choose the next token.
  */
-function runsInFlightFor(
-  { states, isEncoder }: ModelDescription["config"],
-  { backend, split }: ModelPlace,
-  options: LoadModelOptions,
-): number {
-  if (states.length > 0 || isEncoder || split !== undefined) return 1;
+function runsInFlightFor(config: ModelDescription["config"], { backend, split }: ModelPlace, options: LoadModelOptions): number {
+  if (config.states.length > 0 || attendsAhead(config) || split !== undefined) return 1;
   return options.runsInFlight ?? backend.runsInFlight ?? 1;
 }
 

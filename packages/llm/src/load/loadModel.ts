@@ -21,6 +21,7 @@ import type { LoadModelOptions } from "./loadOptions.ts";
 import { loadKinds } from "./loadOptions.ts";
 import { locateOptions, openModelFile } from "./modelFiles.ts";
 import { ModelSamples } from "./modelSamples.ts";
+import { attendsAhead } from "./modelShape.ts";
 
 /**
  * Loads a model from a GGUF file: a path (Node) or URL, a model on a hub (`hf:owner/repo:Q4_K_M`), a Blob or File, bytes, or any
@@ -68,6 +69,7 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         contextReason: compiled.contextReason,
         sampling,
       }),
+      diffusion: description.config.diffusion,
       metadata: file.metadata,
       async identify() {
         const { fingerprint } = await import("./fingerprint.ts");
@@ -122,7 +124,7 @@ function createSchedulers(source: ProgramSource, compiled: CompiledModel): Pick<
       const own = { maxRows: sizes.batchSize, runsInFlight: 1 };
       const { program } = recordModel(description, file, { ...sizes, ...own, result: "states" }, adapters);
       const shared = await runtime.compile(program, { shareWith: plan });
-      return new Scheduler(shared, backend, { ...common, ...own, ...hiddenStates });
+      return new Scheduler(shared, backend, { ...common, ...own, ...hiddenStates, isEncoder: attendsAhead(description.config) });
     },
   };
 }

@@ -9,12 +9,27 @@ export interface ModelShape {
   readonly headsOf: (layer: number) => HeadSizes;
   /** Whether tokens attend to later ones. An encoder embeds texts, each in a single run, and has no logits. */
   readonly isEncoder: boolean;
+  /** How the model fills in the masked tokens of a text, if it does. Its tokens attend to later ones, too. */
+  readonly diffusion?: DiffusionShape | undefined;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
   /** The indexers that choose the keys that queries attend to, if the model has any. */
   readonly indexer?: IndexerShape;
   /** Recurrent states of the layers without keys and values, by the names of the tensors, f32. Empty: the model is not recurrent. */
   readonly states: readonly StateShape[];
+}
+
+/** A model that generates by filling in masked tokens, in any order (Nie et al., 2025). */
+export interface DiffusionShape {
+  /** The token that stands for one that is not known yet; undefined if the file names none. */
+  readonly maskId: number | undefined;
+  /** Whether a token's logits are those of the row before it, as in models that were trained to predict the next token first. */
+  readonly shiftsLogits: boolean;
+}
+
+/** Whether tokens attend to later ones, so that a text must be computed in a single run. */
+export function attendsAhead({ isEncoder, diffusion }: Pick<ModelShape, "isEncoder" | "diffusion">): boolean {
+  return isEncoder || diffusion !== undefined;
 }
 
 /** Heads of a layer's attention. */

@@ -88,7 +88,11 @@ export class Model implements AsyncDisposable {
       const tokens = checkIds(ids, scheduler.vocabSize);
       if (tokens.length > scheduler.contextLength)
         throw new ContextOverflowError(tokens.length, scheduler.contextLength, scheduler.contextLength);
-      return pool.useOnce(signal, (sequence) => scheduler.feed(sequence, tokens, { rows: "all", signal }));
+      return pool.useOnce(signal, async (sequence) => {
+        if (this.#context.diffusion === undefined) return scheduler.feed(sequence, tokens, { rows: "all", signal });
+        const { allLogits } = await import("../generate/diffusionLoop.ts");
+        return allLogits(scheduler, sequence, tokens, signal);
+      });
     }, signal);
   }
 

@@ -6,6 +6,7 @@ import type { RecurrentStateTransfer } from "../cache/recurrentStateTransfer.ts"
 import { SequencePool } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
+import type { DiffusionShape } from "../load/modelShape.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -23,6 +24,8 @@ export interface ModelParts {
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openEmbeddingScheduler: () => Promise<Scheduler>;
   readonly info: ModelInfo;
+  /** How the model fills in masked tokens, if it does. */
+  readonly diffusion: DiffusionShape | undefined;
   /** The file's tokenizer, or the error if the file has no usable one. */
   readonly tokenizer: Tokenizer | CentellaError;
   /** Renders the file's template, if it has one. */
@@ -45,6 +48,8 @@ export class ModelContext {
   /** The model's own defaults. */
   readonly sampling: SamplingOptions;
   readonly cacheType: CacheType;
+  /** See {@link ModelParts}. */
+  readonly diffusion: DiffusionShape | undefined;
   /** See {@link ModelParts}. */
   readonly stateTransfer: RecurrentStateTransfer | undefined;
   readonly #metadata: Metadata;
@@ -69,6 +74,7 @@ export class ModelContext {
       openCacheTransfer,
       stateTransfer,
       openEmbeddingScheduler,
+      diffusion,
       metadata,
       identify,
       tokenizer,
@@ -81,6 +87,7 @@ export class ModelContext {
     this.#openTransfer = openCacheTransfer;
     this.stateTransfer = stateTransfer;
     this.cacheType = cacheType;
+    this.diffusion = diffusion;
     this.#identify = identify;
     this.#openStates = openEmbeddingScheduler;
     this.hasChatTemplate = hasChatTemplate;

@@ -1,4 +1,4 @@
-import { ArgumentError } from "@centella/core";
+import { ArgumentError, UnsupportedError } from "@centella/core";
 import { checkValue, elementAt, whole } from "@centella/quant/checks";
 import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { PerplexityOptions } from "./measureOptions.ts";
@@ -25,6 +25,8 @@ const rowsAtOnce = 64;
  */
 export async function perplexity(model: ModelContext, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
   model.requireLogits("perplexity");
+  if (model.diffusion !== undefined)
+    throw new UnsupportedError("perplexity", "the model fills in masked tokens, and predicts no next token");
   const { scheduler, pool } = model;
   const { signal, onProgress } = options;
   const n = checkValue("contextLength", options.contextLength ?? Math.min(512, scheduler.contextLength), whole(4, scheduler.contextLength));

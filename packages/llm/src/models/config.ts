@@ -1,7 +1,7 @@
 import { UnsupportedError } from "@centella/core";
 import { ModelError } from "../errors.ts";
 import type { MetadataReader } from "../load/metadataReader.ts";
-import type { HeadSizes, ModelShape } from "../load/modelShape.ts";
+import { attendsAhead, type DiffusionShape, type HeadSizes, type ModelShape } from "../load/modelShape.ts";
 
 /** Hyperparameters of one model that its blocks share. Those of a single block are read by the block's own module. */
 export interface ModelConfig extends ModelShape, HeadSizes {
@@ -22,6 +22,8 @@ export interface ConfigOptions {
   readonly epsilonOf?: "rms" | "layer";
   /** Whether tokens see those after them, as in BERT: the model embeds texts. */
   readonly isEncoder?: boolean;
+  /** See {@link ModelShape.diffusion}. */
+  readonly diffusion?: DiffusionShape | undefined;
   /** Width of the feed-forward layers. Default: what the file says of all layers. */
   readonly feedForwardLength?: number;
   /** Heads of each layer, in families whose layers differ. By default the file's sizes hold for all. */
@@ -36,7 +38,7 @@ export interface ConfigOptions {
  * @throws {ModelError} naming every missing key at once; {UnsupportedError} for metadata that this version does not compute
  */
 export function readConfig(file: MetadataReader, options: ConfigOptions = {}): ModelConfig {
-  const { norm = "rms", isEncoder = false, isHybrid = false } = options;
+  const { norm = "rms", isEncoder = false, isHybrid = false, diffusion } = options;
   const contextLength = file.requiredTokens("context_length");
   const embeddingLength = file.requiredSize("embedding_length");
   const { layers, nextnBlocks } = readBlocks(file);
@@ -44,7 +46,7 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
   const heads = options.headsOf?.(0).heads ?? file.layerSize("attention.head_count").value ?? file.requiredSize("attention.head_count");
   const epsilon = readEpsilon(file, options.epsilonOf ?? norm);
   file.finish();
-  if (file.bool("attention.causal") === false && !isEncoder) {
+  if (file.bool("attention.causal") === false && !attendsAhead({ isEncoder, diffusion })) {
     throw new UnsupportedError(
       `${file.key("attention.causal")} = false`,
       "a model that looks ahead cannot generate text, and embeddings of this family are not computed that way",
@@ -67,6 +69,7 @@ export function readConfig(file: MetadataReader, options: ConfigOptions = {}): M
     epsilon,
     nextnBlocks,
     isEncoder,
+    diffusion,
     hasCache: has,
     states: [],
   };

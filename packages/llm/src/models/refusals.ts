@@ -1,6 +1,5 @@
 const hyperConnections = "connections of several states between layers are not computed";
 const indexer = "attention to the keys that an indexer chooses is not computed";
-const diffusion = "it fills in text in any order, which has a decoding loop of its own";
 const drafts = "it guesses tokens for another model, and generates no text by itself";
 const noText = "it neither generates nor embeds text";
 
@@ -14,20 +13,16 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     deepseek4: indexer,
     dflash: drafts,
     dots3note: indexer,
-    dream: diffusion,
     eagle3: drafts,
     "gemma4-assistant": drafts,
     gptj: "llama.cpp itself has no code for it",
     graniteswitch: "a layer that chooses adapters is not computed",
     hy_v4: hyperConnections,
     "kimi-k3": hyperConnections,
-    llada: diffusion,
-    "llada-moe": diffusion,
     "minimax-m3": indexer,
     pockettts: noText,
     qwen3tts: noText,
     qwen4exp: "its gates of attention are not computed",
-    rnd1: diffusion,
     t5: "attention of a decoder to an encoder's states is not computed",
     "wavtokenizer-dec": noText,
   }),

@@ -1,5 +1,6 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../load/metadataReader.ts";
+import type { DiffusionShape } from "../load/modelShape.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
 import { embed, logits, outputNorm, states } from "./blocks/ends.ts";
 import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
@@ -40,6 +41,8 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly logitScale?: number;
   /** Whether tokens see those after them: the model embeds texts. */
   readonly isEncoder?: boolean;
+  /** How the model fills in masked tokens, if it does. */
+  readonly diffusion?: DiffusionShape;
   /** Name of the norm after the last layer. Default "output_norm". */
   readonly outputNorm?: string;
   /** Tensors that a file may have and that take no part in the logits; `*` stands for every layer. */

@@ -1,6 +1,6 @@
 import type { Plan, Tensor } from "@centella/core";
 import { ProgramError } from "@centella/core";
-import type { Request } from "./request.ts";
+import { countRows, type Request } from "./request.ts";
 import type { RunInputs, Slice } from "./runInputs.ts";
 
 /** Limits of one run. */
@@ -57,8 +57,8 @@ export function nextSlices(
     const wanted = request.options.rows;
     const count = Math.min(left(request), tokens, wanted === "all" ? rows : tokens);
     const isLast = count === left(request);
-    const rowCount = wanted === "all" ? count : wanted === "last" && isLast ? 1 : 0;
-    const isWhole = request.options.isDraft || isEncoder || keepsLogits;
+    const rowCount = wanted === "all" ? count : isLast ? countRows(request.ids, request.options) : 0;
+    const isWhole = request.options.isDraft || isEncoder || keepsLogits || typeof wanted === "object";
     if (count === 0 || rowCount > rows || (isWhole && !isLast) || (request.isDeferred && !keepsLogits)) {
       request.skipped++;
       continue;

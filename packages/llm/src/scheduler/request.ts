@@ -1,8 +1,11 @@
 import type { Sequence } from "../cache/sequence.ts";
 import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 
-/** Which of the tokens that are fed give output rows: logits, or the hidden states that embeddings are made of. */
-export type OutputRows = "none" | "last" | "all";
+/**
+ * Which of the tokens that are fed give output rows: logits, or the hidden states that embeddings are made of. Tokens of which some are
+ * named by their indices are computed in a single run.
+ */
+export type OutputRows = "none" | "last" | "all" | readonly number[];
 
 /** How the device chooses the token that follows each row. */
 export interface TokenChoice {
@@ -107,5 +110,5 @@ export class Request implements FeedRequest {
 
 /** Number of output rows of `ids`. */
 export function countRows(ids: readonly number[], { rows }: FeedOptions): number {
-  return { none: 0, last: 1, all: ids.length }[rows];
+  return typeof rows === "object" ? rows.length : { none: 0, last: 1, all: ids.length }[rows];
 }

@@ -2,7 +2,7 @@ import type { DimValues } from "@centella/core";
 import { blocksOf } from "../cache/prefixCache.ts";
 import type { Request, TokenChoice } from "./request.ts";
 
-/** Part of a request that one run computes: its next `count` tokens, of which the last `rows` give output rows. */
+/** Part of a request that one run computes: its next `count` tokens, of which the last `rows` give output rows, unless the request names others. */
 export interface Slice {
   readonly request: Request;
   readonly count: number;
@@ -96,7 +96,8 @@ export class RunInputs {
       this.#fillTokens(data, slice, token, i);
       token += slice.count;
       const { request } = slice;
-      const { output, isDeferred, keptRow = -1 } = request;
+      const { output, isDeferred, keptRow = -1, options } = request;
+      const { rows: wanted } = options;
       for (let j = slice.rows; j > 0; j--) {
         if (output.kind === "values" && data.readRows !== undefined) data.readRows[read++] = row;
         if (data.keptTo !== undefined) data.keptTo[row] = keptRow;
@@ -108,7 +109,7 @@ export class RunInputs {
           if (data.chosenBlocks !== undefined) data.chosenBlocks[chosen] = -1;
           chosen++;
         }
-        data.outRows[row++] = token - j;
+        data.outRows[row++] = typeof wanted === "object" ? token - slice.count + wanted[slice.rows - j]! : token - j;
       }
       if (data.chosenBlocks !== undefined && slice.rows > 0 && !isDeferred && this.#mayContinue(request)) {
         data.chosenBlocks[chosen - 1] = request.sequence.blockOf(request.end);

@@ -1,4 +1,5 @@
 import type { Dim, Value } from "@centella/core";
+import { attendsAhead } from "../../load/modelShape.ts";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
 import { type FeedForwardOptions, feedForward } from "./feedForward.ts";
 import { applyRope, ignoreRopeFactors, type RopeConfig } from "./rope.ts";
@@ -86,7 +87,7 @@ export class Layer extends Section {
   attention({ q, k, v }: Heads, { gate, norm, ...options }: LayerAttention = {}): Value {
     const { config, program } = this.model;
     const scale = options.scale ?? 1 / Math.sqrt(config.headsOf(this.index).keyLength);
-    const y = this.model.attend(this.index, q, k, v, { causal: !config.isEncoder, ...options, scale });
+    const y = this.model.attend(this.index, q, k, v, { causal: !attendsAhead(config), ...options, scale });
     return this.attentionOutput(gate === undefined ? y : program.mul(y, gate), norm);
   }
 

@@ -1,4 +1,5 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { DiffusionShape } from "../../load/modelShape.ts";
 import { classifierHeads } from "../blocks/classifierHeads.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
@@ -53,6 +54,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   deepseek: (file) => ({ ropeType: "norm", experts: { scale: file.positive("expert_weights_scale"), shared: "plain" } }),
   /** dots.llm1. */
   dots1: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
+  /** Dream 7B: Qwen 2 that fills in masked tokens. llama.cpp leaves out a bias of the logits. */
+  dream: (file) => ({ ropeType: "neox", diffusion: readDiffusion(file), ignored: ["output.bias"] }),
   /** ERNIE 4.5, dense. llama.cpp leaves out the bias of the attention's output. */
   ernie4_5: () => ({ ropeType: "norm", ignored: ["blk.*.attn_output.bias"] }),
   /** ERNIE 4.5, mixtures of experts. llama.cpp leaves out the bias of the attention's output. */
@@ -110,6 +113,14 @@ export const variants: Readonly<Record<string, Traits>> = {
   }),
   /** Jais 2. */
   jais2: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "squaredRelu" } }),
+  /** LLaDA: Llama that fills in masked tokens. llama.cpp leaves out its biases and rope's factors. */
+  llada: (file) => ({
+    ropeType: "norm",
+    diffusion: readDiffusion(file),
+    ignored: ["rope_freqs.weight", ...["attn_output", "ffn_gate", "ffn_up", "ffn_down"].map((name) => `blk.*.${name}.bias`)],
+  }),
+  /** LLaDA-MoE. */
+  "llada-moe": (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedScale(file), diffusion: readDiffusion(file) }),
   /** Llama as an encoder: Llama Embed Nemotron. */
   "llama-embed": () => ({ ropeType: "norm", isEncoder: true }),
   /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
@@ -184,6 +195,13 @@ export const variants: Readonly<Record<string, Traits>> = {
   qwen3moe: () => ({ ropeType: "neox", queryKeyNorm: "head", feedForward: { scales: true }, experts: { normalize: true } }),
   /** Refact: ALiBi. */
   refact: () => ({ attention: { alibi: 8 } }),
+  /** RND1: Qwen 3 MoE that fills in masked tokens. */
+  rnd1: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    experts: { ...storedScale(file), normalize: true },
+    diffusion: readDiffusion(file),
+  }),
   /** Seed-OSS. */
   seed_oss: (file) => ({
     ropeType: "neox",
@@ -215,6 +233,18 @@ export const variants: Readonly<Record<string, Traits>> = {
 function withLocalBase(file: MetadataReader): (rope: RopeConfig) => RopeConfig {
   const base = file.positive("rope.freq_base_swa");
   return (rope) => ({ ...rope, base: base ?? rope.base });
+}
+
+function storedScale(file: MetadataReader): ExpertsOptions {
+  return { scale: file.positive("expert_weights_scale") };
+}
+
+/** How a file's model fills in masked tokens. The keys lack the architecture's name; the default is llama.cpp's. */
+function readDiffusion({ metadata }: MetadataReader): DiffusionShape {
+  return {
+    maskId: metadata.optionalNumber("tokenizer.ggml.mask_token_id"),
+    shiftsLogits: metadata.optionalBool("diffusion.shift_logits") ?? true,
+  };
 }
 
 /** Granite's multipliers. */
