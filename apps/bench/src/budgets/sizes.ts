@@ -90,10 +90,10 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
  * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
- * probabilities, prompt lookup, DRY and Mirostat, blocks that are quantized or multiplied without rounding activations, hosts that compile
- * nothing, the scalar reference, models that are refused, requests that log in, reading by ranges or from a disk, explanations of a
- * server's refusal, profiles, and weights that are read back from memory. Storing a model is a separate figure, because a model that the
- * user has chosen is not stored.
+ * probabilities, prompt lookup, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or multiplied without
+ * rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log in, reading by
+ * ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory. Storing a model is a
+ * separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
   "adapters.js",
@@ -106,6 +106,7 @@ const otherUses = [
   "cors.js",
   "credentials.js",
   "deferredChoices.js",
+  "diffusionLoop.js",
   "diskStorage.js",
   "dry.js",
   "dryBreakers.js",
