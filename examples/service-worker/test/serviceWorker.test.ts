@@ -1,12 +1,11 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { launchChromium } from "@centella/test-devices";
+import { isRequired, launchChromium } from "@centella/test-devices";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { start } from "../start.ts";
 
 const tiny = fileURLToPath(new URL("../../../packages/model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
-const isRequired = process.env.REQUIRE_BACKENDS?.split(",").includes("webgpu") ?? false;
 
 type Browser = Exclude<Awaited<ReturnType<typeof launchChromium>>, string>;
 type Page = Awaited<ReturnType<Browser["newPage"]>>;
@@ -37,7 +36,7 @@ afterAll(async () => {
 
 beforeEach(({ skip }) => {
   if (typeof browser !== "string") return;
-  if (isRequired) throw new Error(browser);
+  if (isRequired("webgpu")) throw new Error(browser);
   skip(browser);
 });
 
