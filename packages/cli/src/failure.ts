@@ -35,6 +35,7 @@ const optionNames: Readonly<Record<string, string>> = {
   layersOnGpu: "--layers-on-gpu",
   maxTokens: "--tokens",
   promptLookup: "--prompt-lookup",
+  draftTokens: "--draft-tokens",
 };
 
 /** `sampling.topK: expected …` becomes `--top-k: expected …`, and `loadModel: expected batchSize to be …` becomes `--batch: expected …`. */

@@ -27,7 +27,7 @@ export async function withModel(
   use: (loaded: Loaded) => Promise<void>,
   defaults: Partial<LoadModelOptions> = {},
 ): Promise<void> {
-  const given = loadOptions(values);
+  const given = await loadOptions(values);
   const source = file === undefined ? fable : await modelSource(file);
   const name = fileName(source);
   const runtime = await openRuntime(values);

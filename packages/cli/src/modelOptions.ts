@@ -1,7 +1,7 @@
 import type { ActivationMode, AdapterOptions, CacheType, LoadModelOptions } from "@centella/llm";
 import { backendOption, threadsOption } from "./backends.ts";
-import { fileOptions } from "./modelFile.ts";
-import { choice, grouped, number, numberOr, type OptionSpec, type OptionValues, repeated } from "./options.ts";
+import { fileOptions, modelSource } from "./modelFile.ts";
+import { choice, grouped, number, numberOr, type OptionSpec, type OptionValues, repeated, text } from "./options.ts";
 import { UsageError } from "./usageError.ts";
 
 /** Options of every command that loads a model. */
@@ -17,6 +17,9 @@ export const modelOptions: {
   readonly "cache-type": OptionSpec<CacheType>;
   readonly activations: OptionSpec<ActivationMode>;
   readonly "layers-on-gpu": OptionSpec<number | "auto">;
+  readonly draft: OptionSpec<string>;
+  readonly "draft-tokens": OptionSpec<number>;
+  readonly "draft-min-probability": OptionSpec<number>;
   readonly lora: OptionSpec<readonly AdapterOptions[]>;
 } = grouped("Loading", {
   ...fileOptions,
@@ -43,6 +46,15 @@ export const modelOptions: {
       aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
     }),
   ),
+  draft: text("FILE", "a smaller model of the same vocabulary, which drafts tokens for the model to verify", {
+    aliases: ["-md", "--model-draft", "--spec-draft-model"],
+  }),
+  "draft-tokens": number("N", "tokens to draft at a time (default: 3)", { min: 1, integer: true, aliases: ["--spec-draft-n-max"] }),
+  "draft-min-probability": number("P", "end a draft before a token that is less likely than P to the draft model (default: 0)", {
+    min: 0,
+    max: 1,
+    aliases: ["--draft-p-min", "--spec-draft-p-min"],
+  }),
   lora: repeated("FILE[:SCALE]", "add a LoRA adapter", adapter),
 });
 
@@ -59,8 +71,8 @@ export function adapter(given: string, name: string): AdapterOptions {
   return { source, scale: Number(scale) };
 }
 
-/** Returns the given options as options of `loadModel`. @throws {UsageError} for options that contradict each other */
-export function loadOptions(values: ModelValues): Omit<LoadModelOptions, "runtime"> {
+/** Returns the given options as options of `loadModel`, with the names of stored models resolved. @throws {UsageError} for options that contradict each other */
+export async function loadOptions(values: ModelValues): Promise<Omit<LoadModelOptions, "runtime">> {
   const limit = values["memory-limit"];
   if (limit !== undefined && values.context !== "auto")
     throw new UsageError(`--memory-limit: expected --context auto with it, got ${values.context ?? "no --context"}`);
@@ -72,6 +84,18 @@ export function loadOptions(values: ModelValues): Omit<LoadModelOptions, "runtim
     ...(values["cache-type"] !== undefined && { cacheType: values["cache-type"] }),
     ...(values.activations !== undefined && { activations: values.activations }),
     ...(values["layers-on-gpu"] !== undefined && { layersOnGpu: values["layers-on-gpu"] }),
+    ...(await draftOf(values)),
     ...(values.lora !== undefined && { adapters: values.lora }),
   };
+}
+
+async function draftOf({
+  draft,
+  "draft-tokens": tokens,
+  "draft-min-probability": minProbability,
+}: ModelValues): Promise<Pick<LoadModelOptions, "draft">> {
+  if (draft !== undefined) return { draft: { source: await modelSource(draft), tokens, minProbability } };
+  const given = tokens === undefined ? "--draft-min-probability" : "--draft-tokens";
+  if (tokens !== undefined || minProbability !== undefined) throw new UsageError(`${given}: expected --draft FILE with it, got none`);
+  return {};
 }

@@ -31,6 +31,9 @@ export interface RunReport {
   readonly promptTokensPerSecond: number;
   readonly decodeTokensPerSecond: number;
   readonly timeToFirstTokenMs: number;
+  /** Tokens that were drafted, and how many of them were accepted. */
+  readonly draftedTokens: number;
+  readonly acceptedTokens: number;
   /** Largest resident set of the process. */
   readonly peakMemoryBytes: number;
   /** Op calls executed, by backend. */
@@ -46,6 +49,7 @@ export function summarise(report: RunReport): readonly string[] {
     `${model} · ${quantization} · ${backend} (${backendReason})`,
     `prompt ${promptIds.length} tokens, ${rate(report.promptTokensPerSecond)} · decode ${ids.length} tokens, ${rate(report.decodeTokensPerSecond)}` +
       ` · first token after ${report.timeToFirstTokenMs.toFixed(0)} ms · peak memory ${(report.peakMemoryBytes / 2 ** 20).toFixed(0)} MiB · seed ${seed}`,
+    ...(report.draftedTokens === 0 ? [] : [`drafted ${report.draftedTokens} tokens, ${report.acceptedTokens} of them accepted`]),
     ...(report.contextReason === undefined ? [] : [`context ${report.contextLength} tokens: ${report.contextReason}`]),
     ...(report.limit === "context"
       ? [`ended because the context of ${report.contextLength} tokens is full; --context or --overflow shift`]

@@ -157,9 +157,20 @@ describe("options of loading", () => {
     ]);
   });
 
+  test("a draft model reaches loadModel, also in the spelling of llama-server", async () => {
+    const draft = { source: tiny, tokens: 4, minProbability: 0.5 };
+    expect(await load("--draft", tiny, "--draft-tokens", "4", "--draft-min-probability", "0.5")).toEqual({ draft });
+    expect(await load("-md", tiny, "--spec-draft-n-max", "4", "--spec-draft-p-min", "0.5")).toEqual({ draft });
+    expect((await load("--spec-draft-model", tiny)).draft).toMatchObject({ source: tiny });
+  });
+
   test.each([
     [["--context", "Auto"], "--context: expected a number, got Auto"],
     [["--memory-limit", "64"], /expected --context auto with it/],
+    [["--draft-tokens", "3"], "--draft-tokens: expected --draft FILE with it, got none"],
+    [["--draft-min-probability", "0"], "--draft-min-probability: expected --draft FILE with it, got none"],
+    [["--draft", "a.gguf", "--draft-tokens", "0"], "--draft-tokens: expected a whole number from 1, got 0"],
+    [["--draft", "a.gguf", "--draft-min-probability", "2"], "--draft-min-probability: expected a number from 0 to 1, got 2"],
     [["--lora", ""], "--lora: expected FILE or FILE:SCALE, got nothing"],
     [["--lora", "a.gguf:1e"], "--lora: expected a number after the last colon, got 1e"],
     [["--cache-type", "q4_0"], "--cache-type: expected one of f32, f16, q8_0, got q4_0"],
@@ -175,6 +186,12 @@ describe("run", () => {
     expect(code).toBe(0);
     return JSON.parse(stdout);
   };
+
+  test("--draft drafts tokens", async () => {
+    const { acceptedTokens, text } = await run("-n", "12", "--temperature", "0", "--draft", tiny);
+    expect(acceptedTokens).toBeGreaterThan(5);
+    expect(text).toBe((await run("-n", "12", "--temperature", "0")).text);
+  });
 
   test("--context auto says what it chose and why", async () => {
     const report = await run("-n", "1", "--context", "auto", "--memory-limit", "64");

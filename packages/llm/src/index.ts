@@ -40,7 +40,7 @@ export { type StopResult, StopStrings } from "./generate/stopStrings.ts";
 export type { AdapterOptions } from "./load/adapters.ts";
 export type { LayersOnGpu } from "./load/layersOnGpu.ts";
 export { loadModel } from "./load/loadModel.ts";
-export type { LoadModelOptions, LoadStage } from "./load/loadOptions.ts";
+export type { DraftOptions, LoadModelOptions, LoadStage } from "./load/loadOptions.ts";
 export type { EmbedInput } from "./model/embed.ts";
 export type { EmbedOptions, PerplexityOptions, PerplexityProgress } from "./model/measureOptions.ts";
 export type { Model } from "./model/model.ts";

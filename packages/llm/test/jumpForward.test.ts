@@ -145,13 +145,13 @@ function forcing(bytes: () => readonly number[]): NextTokens {
   };
 }
 
-test("drafts of forced text that are rejected become shorter and rare", () => {
+test("drafts of forced text that are rejected become shorter and rare", async () => {
   let turn = 0;
   const next = { ...forcing(() => [1, 2, turn++]), certain: () => [] };
-  const drafts = new FormatDrafts(next, { forces: true, lookup: undefined, sequences: () => 1 });
+  const drafts = new FormatDrafts(next, { forces: true, other: undefined, sequences: () => 1 });
   const lengths: number[] = [];
   for (let i = 0; i < 60; i++) {
-    const { length } = drafts.draft([0], 8);
+    const { length } = await drafts.draft([0], 8);
     lengths.push(length);
     if (length > 0) drafts.adapt(length, 0);
   }
@@ -162,38 +162,39 @@ test("drafts of forced text that are rejected become shorter and rare", () => {
   expect(tried.length).toBeLessThan(10);
 });
 
-test("certain tokens are drafted even where drafts are rejected", () => {
+test("certain tokens are drafted even where drafts are rejected", async () => {
   const next = { ...forcing(() => [1, 2, 3]), certain: () => [1, 2] };
-  const drafts = new FormatDrafts(next, { forces: true, lookup: undefined, sequences: () => 1 });
-  expect(drafts.draft([0], 8)).toEqual([1, 2, 3]);
+  const drafts = new FormatDrafts(next, { forces: true, other: undefined, sequences: () => 1 });
+  expect(await drafts.draft([0], 8)).toEqual([1, 2, 3]);
   drafts.adapt(3, 0);
-  expect(drafts.draft([0], 8)).toEqual([1, 2]);
+  expect(await drafts.draft([0], 8)).toEqual([1, 2]);
 });
 
-test("text that was forced before is drafted as the model cut it then", () => {
+test("text that was forced before is drafted as the model cut it then", async () => {
   const drafts = new FormatDrafts(
     forcing(() => [1, 2]),
-    { forces: true, lookup: undefined, sequences: () => 1 },
+    { forces: true, other: undefined, sequences: () => 1 },
   );
-  expect(drafts.draft([7], 8)).toEqual([1, 2]);
+  expect(await drafts.draft([7], 8)).toEqual([1, 2]);
   drafts.adapt(2, 1);
-  expect(drafts.draft([7, 10, 20, 8], 8)).toEqual([10, 20]);
+  expect(await drafts.draft([7, 10, 20, 8], 8)).toEqual([10, 20]);
   drafts.adapt(2, 2);
-  expect(drafts.draft([7, 10, 20, 8, 10, 20, 9, 9], 1)).toEqual([10]);
+  expect(await drafts.draft([7, 10, 20, 8, 10, 20, 9, 9], 1)).toEqual([10]);
 });
 
 test.each([
   // One token is certain.
   [false, [7, 3, 1, 1, 1, 1]],
   [true, [7, 0, 0, 0, 0, 0]],
-])("sequences that share a run draft fewer tokens, and none where tokens are computed ahead (%s)", (isAhead, expected) => {
-  const lengths = [1, 2, 3, 4, 5, 100].map((sequences) => {
+])("sequences that share a run draft fewer tokens, and none where tokens are computed ahead (%s)", async (isAhead, expected) => {
+  const lengths: number[] = [];
+  for (const sequences of [1, 2, 3, 4, 5, 100]) {
     const drafts = new FormatDrafts(
       forcing(() => [1, 2, 3, 4, 5, 6, 7, 8, 9]),
-      { forces: true, lookup: undefined, sequences: () => sequences, isAhead: () => isAhead },
+      { forces: true, other: undefined, sequences: () => sequences, isAhead: () => isAhead },
     );
-    return drafts.draft([0], 20).length;
-  });
+    lengths.push((await drafts.draft([0], 20)).length);
+  }
   expect(lengths).toEqual(expected);
 });
 

@@ -66,6 +66,16 @@ describe("a model in a worker", () => {
     expect(error).toMatchObject({ code: "GRAMMAR_UNSUPPORTED", pointer: "/properties/a", keyword: "pattern" });
   });
 
+  test("drafts tokens with another model", async () => {
+    await using drafted = await loadModel(tiny, { worker, ...sizes, draft: { source: tiny, tokens: 4 } });
+    expect(drafted.info).toEqual({ ...local.info, draft: local.info });
+    const options = { ...greedy, maxTokens: 20 };
+    const { text, usage } = await drafted.createSession().complete({ ids: once }, options);
+    expect(text).toBe((await local.createSession().complete({ ids: once }, options)).text);
+    expect(usage.acceptedTokens).toBe(usage.draftedTokens);
+    expect(usage.acceptedTokens).toBeGreaterThan(10);
+  });
+
   test("conversations continue, fork, are truncated, and are restored elsewhere", async () => {
     type Conversation = Pick<llm.Session, "complete" | "dispose" | "messages" | "reset" | "truncate"> & {
       fork(): Pick<llm.Session, "complete" | "messages">;

@@ -90,7 +90,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
  * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
- * probabilities, prompt lookup, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or multiplied without
+ * probabilities, prompt lookup, draft models, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or multiplied without
  * rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log in, reading by
  * ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory. Storing a model is a
  * separate figure, because a model that the user has chosen is not stored.
@@ -108,8 +108,8 @@ const otherUses = [
   "deferredChoices.js",
   "diffusionLoop.js",
   "diskStorage.js",
+  "draft.js",
   "dry.js",
-  "dryBreakers.js",
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
@@ -118,6 +118,8 @@ const otherUses = [
   "logprobs.js",
   "lookUp.js",
   "mirostat.js",
+  "modelDrafter.js",
+  "openChain.js",
   "openDeferred.js",
   "opfsStorage.js",
   "pathSource.js",
@@ -134,7 +136,6 @@ const otherUses = [
   "reasoningControl.js",
   "referencePlan.js",
   "refusals.js",
-  "samplingChain.js",
   "savedSession.js",
   "shortenPrompt.js",
   "splitPlan.js",

@@ -56,7 +56,7 @@ export class Project implements Disposable {
     }: { readonly node: string; readonly preloads: readonly string[]; readonly model: string; readonly server: URL },
   ): Promise<ReadonlyMap<string, string>> {
     const cwd = mkdtempSync(join(this.#project, "run-"));
-    copyFileSync(model, join(cwd, "model.gguf"));
+    for (const name of ["model.gguf", "draft.gguf"]) copyFileSync(model, join(cwd, name));
     const program = join(cwd, "program.mjs");
     const steps = snippets.map((snippet) => [
       `process.stdout.write("\\0${snippet.name}\\n");`,

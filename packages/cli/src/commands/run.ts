@@ -51,7 +51,7 @@ export const run: Command = command({
       ...(values.logprobs !== undefined && { logprobs: values.logprobs }),
     };
     // Options that contradict each other are reported before stdin is read.
-    loadOptions(values);
+    await loadOptions(values);
     const prompt = await promptText(values, file, argument);
     await withModel(file, values, context, async (loaded) => {
       const { model, runtime } = loaded;
@@ -153,6 +153,8 @@ function reportOf({ model: { info }, name }: Loaded, finish: GenerationFinish, o
     promptTokensPerSecond: finish.timings.promptTokensPerSecond,
     decodeTokensPerSecond: finish.timings.decodeTokensPerSecond,
     timeToFirstTokenMs: finish.timings.timeToFirstTokenMs,
+    draftedTokens: finish.usage.draftedTokens,
+    acceptedTokens: finish.usage.acceptedTokens,
     peakMemoryBytes: peakResidentBytes(),
     opsByBackend: ops,
     warnings: [...info.warnings, ...(finish.warnings ?? [])],

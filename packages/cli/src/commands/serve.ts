@@ -37,7 +37,7 @@ export const serve: Command = command({
     // Opened by the first model: devices take longer than listening.
     let runtime: Promise<Runtime> | undefined;
     const loading: Loading = {
-      options: { ...loadOptions(others), ...(values.sequences !== undefined && { sequences: values.sequences }) },
+      options: { ...(await loadOptions(others)), ...(values.sequences !== undefined && { sequences: values.sequences }) },
       openRuntime: () => {
         runtime ??= openRuntime(values);
         return runtime;

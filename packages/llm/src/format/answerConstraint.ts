@@ -2,7 +2,8 @@ import { ArgumentError, UnsupportedError } from "@centella/core";
 import { combine, compile, type Grammar, GrammarError, type Matcher, sequence } from "@centella/grammar";
 import { describe } from "@centella/quant/checks";
 import { promptEndOf, type ReasoningFormat } from "../chat/reasoning.ts";
-import type { Drafter } from "../generate/promptLookup.ts";
+import type { Drafter } from "../generate/drafter.ts";
+import { exclude } from "../sampling/candidates.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { TurnTools } from "../tools/turnTools.ts";
 import { type AnswerFormat, checkFormat } from "./answerFormat.ts";
@@ -105,8 +106,7 @@ export class AnswerConstraint implements NextTokens {
     const allowed = this.mask();
     if (this.#masked.length !== logits.length) this.#masked = new Float32Array(logits.length);
     this.#masked.set(logits);
-    for (let id = 0; id < logits.length; id++)
-      if (((allowed[id >> 5]! >>> (id & 31)) & 1) === 0) this.#masked[id] = Number.NEGATIVE_INFINITY;
+    exclude(this.#masked, allowed);
     return this.#masked;
   }
 
@@ -174,6 +174,12 @@ export class AnswerConstraint implements NextTokens {
     return masks;
   }
 
+  /** Bits of the tokens that may follow the text and then a draft; undefined if no token may. They are overwritten by the next call. */
+  maskAfter(draft: readonly number[]): Uint32Array | undefined {
+    const matcher = this.#matcher.fork();
+    return draft.every((id) => matcher.accept(id)) && matcher.mask(this.#allowed) ? this.#allowed : undefined;
+  }
+
   forced(): Uint8Array {
     return this.#spaced === undefined ? this.#matcher.forced() : new Uint8Array(0);
   }
@@ -205,7 +211,7 @@ export class AnswerConstraint implements NextTokens {
     return ids;
   }
 
-  /** Drafts the tokens that the format forces, and those of `lookup` that it allows. */
+  /** Drafts the tokens that the format forces, and those of another drafter that it allows. */
   drafter(sources: DraftSources): Drafter {
     return new FormatDrafts(this, sources);
   }

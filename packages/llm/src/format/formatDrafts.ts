@@ -1,11 +1,12 @@
 import { lastOf } from "@centella/quant/checks";
-import type { Drafter } from "../generate/promptLookup.ts";
+import type { Drafter } from "../generate/drafter.ts";
 
 /** Where drafts under a format come from. */
 export interface DraftSources {
   /** Whether to draft the tokens of forced text. */
   readonly forces: boolean;
-  readonly lookup: Drafter | undefined;
+  /** Drafts where nothing is forced. */
+  readonly other: Drafter | undefined;
   /** Number of sequences that share a run. */
   readonly sequences: () => number;
   /** Whether tokens under masks are computed ahead. A draft ends the queue of runs for all sequences that share them. Default: they are not. */
@@ -34,7 +35,7 @@ const cheapRows = 8;
 const longestPause = 63;
 
 /**
- * Drafts the tokens of text that a format forces, else those of prompt lookup that the format allows. Which text comes next is certain, but a
+ * Drafts the tokens of text that a format forces, else those of another drafter that the format allows. Which text comes next is certain, but a
  * model may cut it into other tokens than the tokenizer. What was forced before is cut as it was then. A model that rejects drafts all the same
  * is asked less and less often.
  */
@@ -42,7 +43,7 @@ export class FormatDrafts implements Drafter {
   readonly #next: NextTokens;
   readonly #sources: DraftSources;
   /** What the last draft was made of. */
-  #kind: "forced" | "certain" | "lookup" = "lookup";
+  #kind: "forced" | "certain" | "other" = "other";
   /** Most tokens of a draft: more after drafts that were accepted, fewer after those that were not. */
   #length = firstLength;
   /** Drafts to pass over after the next rejection, and now. */
@@ -56,15 +57,15 @@ export class FormatDrafts implements Drafter {
     this.#sources = sources;
   }
 
-  draft(history: readonly number[], room: number): readonly number[] {
+  async draft(history: readonly number[], room: number): Promise<readonly number[]> {
     const forced = this.#forced(history, room);
     if (forced.length > 0) return forced;
-    this.#kind = "lookup";
-    return this.#next.allowed(this.#sources.lookup?.draft(history, room) ?? []);
+    this.#kind = "other";
+    return this.#next.allowed((await this.#sources.other?.draft(history, room)) ?? []);
   }
 
   adapt(drafted: number, accepted: number): void {
-    if (this.#kind === "lookup") this.#sources.lookup?.adapt(drafted, accepted);
+    if (this.#kind === "other") this.#sources.other?.adapt(drafted, accepted);
     if (this.#kind !== "forced") return;
     this.#length = accepted === drafted ? Math.max(this.#length, 2 * drafted) : accepted + 1;
     if (accepted === drafted) this.#pause = 0;

@@ -2,8 +2,8 @@ import type { Sequence } from "../cache/sequence.ts";
 import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 import type { FeedOptions } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { Drafter } from "./drafter.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
-import type { Drafter } from "./promptLookup.ts";
 
 /** Returns the token that follows an output row. `history` must hold all tokens before it. */
 export type RowSampler = (row: number) => number;
@@ -92,7 +92,7 @@ export class DecodeLoop {
     for (;;) {
       const start = performance.now();
       if (this.isFull) await this.#shift();
-      const draft = this.#draft();
+      const draft = await this.#draft();
       if (draft.length > 0) {
         for await (const next of this.#verify(id, draft, start)) {
           id = next;
@@ -110,7 +110,7 @@ export class DecodeLoop {
   }
 
   /** Tokens that may follow `history`, as many as fit into one run, into the context and into the text. */
-  #draft(): readonly number[] {
+  async #draft(): Promise<readonly number[]> {
     const { scheduler, history, drafter, maxTokens } = this.#context;
     if (drafter === undefined) return [];
     const room = Math.min(scheduler.contextLength - this.#length, maxTokens - this.#count) - 1;

@@ -70,6 +70,11 @@ export interface GenerateOptions<Format extends AnswerFormat = AnswerFormat> ext
    */
   readonly promptLookup?: number | undefined;
   /**
+   * Maximum number of tokens that the model's draft model drafts at a time. 0 turns it off. Default: as the model was loaded. Where prompt
+   * lookup finds a draft, the draft model is not asked.
+   */
+  readonly draftTokens?: number | undefined;
+  /**
    * Draft the tokens of texts that the format or a call of a tool forces, such as the names of properties, and verify them in one run. Gives
    * the same tokens in fewer runs. Default true.
    */
@@ -117,6 +122,7 @@ export interface ResolvedGeneration {
   readonly raw: boolean | undefined;
   readonly overflow: OverflowPolicy;
   readonly promptLookup: number;
+  readonly draftTokens: number | undefined;
   readonly jumpForward: boolean;
   readonly reasoning: "auto" | false | ReasoningFormat;
   /** How long the model reasons. */
@@ -154,6 +160,7 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   raw: boolean,
   overflow: object,
   promptLookup: whole(0),
+  draftTokens: whole(0),
   jumpForward: boolean,
   reasoning: anything,
   diffusion: object,
@@ -216,6 +223,7 @@ export function resolveGeneration(options: GenerateOptions, sampling: SamplingOp
     raw,
     overflow,
     promptLookup,
+    draftTokens: options.draftTokens,
     jumpForward,
     reasoning: separation,
     control,

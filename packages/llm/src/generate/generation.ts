@@ -11,10 +11,11 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { CallCollector } from "../tools/callCollector.ts";
 import { DecodeLoop, type RowSampler, type TokenSampler } from "./decodeLoop.ts";
+import type { Drafter } from "./drafter.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { GenerationFinish, GenerationPart, PrefillProgress } from "./generationParts.ts";
+import type { DraftOwner } from "./modelDrafter.ts";
 import type { FittedPrompt, ResolvedOverflow } from "./overflow.ts";
-import type { Drafter } from "./promptLookup.ts";
 import type { ReasoningBudget } from "./reasoningBudget.ts";
 import { TextAssembly } from "./textAssembly.ts";
 
@@ -32,6 +33,8 @@ export interface GenerationContext {
   readonly reasoning: Separation | undefined;
   /** Excludes tokens with which the answer would not match the format. */
   readonly constraint: AnswerConstraint | undefined;
+  /** The model that drafts tokens, if there is one, and the owner of what it caches. */
+  readonly draft: DraftOwner | undefined;
   /** Finds calls of tools in the answer. */
   readonly calls: CallCollector | undefined;
   /** Reads the value of the beginning of an answer, if parts report it. */
@@ -125,7 +128,7 @@ export class Generation {
     if (options.diffusion !== undefined) throw new UnsupportedError("diffusion", "the model generates one token after another");
     const sampler = await this.#sampler();
     const { maxTokens, signal } = options;
-    const drafter = await this.#drafter();
+    const drafter = await this.#drafter(sequence);
     const loop = new DecodeLoop({ scheduler, sequence, history: this.#history, sampler, overflow, maxTokens, drafter, signal });
     this.#loop = loop;
     const first = yield* this.#timedPrefill(sequence, loop);
@@ -152,18 +155,24 @@ export class Generation {
     throw new ContextOverflowError(prompt.ids.length, scheduler.contextLength, scheduler.contextLength - 1, count);
   }
 
-  /** Drafts tokens that the format forces, or that the text repeats. */
-  async #drafter(): Promise<Drafter | undefined> {
-    const { options, constraint, scheduler } = this.#context;
-    const { promptLookup, jumpForward } = options;
+  /** Drafts tokens that the format forces, that the text repeats, or that another model expects. */
+  async #drafter(sequence: Sequence): Promise<Drafter | undefined> {
+    const { options, constraint, scheduler, draft } = this.#context;
+    const { promptLookup, draftTokens, jumpForward } = options;
     const lookup = promptLookup > 0 ? new (await import("./promptLookup.ts")).PromptLookup(promptLookup) : undefined;
-    if (constraint === undefined) return lookup;
+    const other = draft === undefined || draftTokens === 0 ? lookup : await this.#modelDrafter(draft, sequence, lookup);
+    if (constraint === undefined) return other;
     return constraint.drafter({
       forces: jumpForward,
-      lookup,
+      other,
       sequences: () => scheduler.sequencesInRun,
       isAhead: () => scheduler.defersChoices,
     });
+  }
+
+  async #modelDrafter(draft: DraftOwner, target: Sequence, lookup: Drafter | undefined): Promise<Drafter> {
+    const { openModelDrafter } = await import("./modelDrafter.ts");
+    return openModelDrafter({ ...this.#context, ...draft, target }, lookup);
   }
 
   /** Tokens are chosen on the device, unless an option needs their logits. */
@@ -192,11 +201,8 @@ export class Generation {
   async #hostSampler(settle: (choose: () => number) => number): Promise<(logits: Float32Array) => number> {
     const { tokenizer, options, constraint } = this.#context;
     const { logprobs, dryBreakers } = options;
-    const { loadAlgorithms, SamplingChain } = await import("../sampling/samplingChain.ts");
-    const usesDry = options.sampling.dryMultiplier !== 0;
-    const breakers = usesDry ? (await import("../sampling/dryBreakers.ts")).breakerSequences(tokenizer, dryBreakers) : [];
-    const sampling = { ...options.sampling, dryBreakers: breakers };
-    const chain = new SamplingChain(sampling, await loadAlgorithms(sampling));
+    const { openChain } = await import("../sampling/openChain.ts");
+    const chain = await openChain(options.sampling, dryBreakers, tokenizer);
     const place = { history: this.#history };
     const sample = (logits: Float32Array): number => settle(() => chain.sample(constraint?.masked(logits) ?? logits, place));
     if (logprobs === undefined) return sample;

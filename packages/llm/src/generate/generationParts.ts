@@ -110,7 +110,7 @@ export interface Usage {
   readonly truncatedTokens: number;
   /** Messages that the {@link OverflowPolicy} dropped. */
   readonly droppedMessages: number;
-  /** Tokens that were drafted because a format forces them or `promptLookup` found them, and how many of them were accepted. */
+  /** Tokens that a format forces, that `promptLookup` found or that a draft model proposed, and how many of them were accepted. */
   readonly draftedTokens: number;
   readonly acceptedTokens: number;
 }

@@ -1,16 +1,10 @@
+import type { Drafter } from "./drafter.ts";
+
 /** Longest and shortest end of the text to search for. Shorter ends repeat by chance. */
 const longestMatch = 4;
 const shortestMatch = 2;
 
 const firstDraft = 4;
-
-/** Proposes tokens that may follow a text, to be verified in one run. */
-export interface Drafter {
-  /** Up to `room` tokens that may follow `history`; often none. */
-  draft(history: readonly number[], room: number): readonly number[];
-  /** Takes note of how many tokens of the last draft were accepted. */
-  adapt(drafted: number, accepted: number): void;
-}
 
 /**
  * Drafts tokens from the text itself (Saxena, "Prompt lookup decoding", 2023): if the last tokens occurred before, the tokens that

@@ -160,7 +160,7 @@ export class Session {
   /** Ends the session and frees its part of the cache. @throws {BusyError} in the middle of a turn */
   dispose(): void {
     this.#turns.close();
-    this.#model.pool.free(this);
+    this.#model.free(this);
   }
 
   [Symbol.dispose](): void {
@@ -206,7 +206,9 @@ export class Session {
 
   async *#answer(prompt: Prompt, options: ResolvedGeneration, startedAt: number): AsyncGenerator<GenerationPart, void, undefined> {
     this.#model.requireLogits("generate");
-    const { scheduler, tokenizer, pool } = this.#model;
+    const { scheduler, tokenizer, pool, draft } = this.#model;
+    if (draft === undefined && (options.draftTokens ?? 0) > 0)
+      throw new UnsupportedError("draftTokens", "the model has no draft model; load it with the option draft");
     const overflow = resolveOverflow(options, scheduler.contextLength);
     const tools = await this.#tools(options);
     const { fitted, messages, begun, warnings } = await preparePrompt(this.#model, prompt, options, {
@@ -236,6 +238,7 @@ export class Session {
       overflow,
       reasoning,
       constraint,
+      draft: draft && { model: draft, owner: this },
       calls,
       partial,
       begun,

@@ -25,6 +25,8 @@ export interface ContextRequest {
   readonly weightBytes: number;
   /** Maximum bytes of weights and cache together; undefined if only the platform knows. */
   readonly memoryLimit: number | undefined;
+  /** Bytes of a draft model, by its context length. */
+  readonly reserved?: ((contextLength: number) => number) | undefined;
 }
 
 interface AutoContextRequest extends ContextRequest {
@@ -49,9 +51,18 @@ export function autoContexts(request: AutoContextRequest): readonly ChosenContex
   return contexts;
 }
 
-function longestThatFits({ config, sequences, cacheType, weightBytes, memoryLimit, maxLength }: AutoContextRequest): ChosenContext {
+function longestThatFits({
+  config,
+  sequences,
+  cacheType,
+  weightBytes,
+  memoryLimit,
+  reserved,
+  maxLength,
+}: AutoContextRequest): ChosenContext {
   const { usable, source } = memoryLimit === undefined ? usableMemory() : { usable: memoryLimit, source: "memoryLimit" };
-  const requiredBytes = (length: number): number => weightBytes + cacheBytes(config, cacheType, length, sequences);
+  const requiredBytes = (length: number): number =>
+    weightBytes + cacheBytes(config, cacheType, length, sequences) + (reserved?.(length) ?? 0);
   let [low, high] = [0, maxLength];
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);

@@ -7,6 +7,7 @@ import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
 import type { Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
+import type { ReservedMemory } from "./draft.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
 import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
@@ -24,6 +25,8 @@ export interface ProgramSource {
   readonly file: GgufFile;
   readonly description: ModelDescription;
   readonly adapters: Adapters | undefined;
+  /** Memory that is kept free, for a draft model. */
+  readonly reserved?: ReservedMemory | undefined;
 }
 
 /** A compiled model whose weights are loaded. */
@@ -50,7 +53,15 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
   // A text that is computed in a single run keeps no keys and values whose size would matter.
   const cacheType = options.cacheType ?? (attendsAhead(config) ? "f32" : "f16");
   const weightBytes = source.file.tensors.reduce((sum, { bytes }) => sum + bytes, 0);
-  const contexts = await contextsToTry({ wanted, config, sequences, cacheType, weightBytes, memoryLimit });
+  const contexts = await contextsToTry({
+    wanted,
+    config,
+    sequences,
+    cacheType,
+    weightBytes,
+    memoryLimit,
+    reserved: source.reserved?.bytesFor,
+  });
   for (const [i, { contextLength, reason }] of contexts.entries()) {
     const mayShorten = (contexts[i + 1]?.contextLength ?? 0) >= minWholeContext;
     try {
@@ -85,7 +96,7 @@ function runsInFlightFor(config: ModelDescription["config"], { backend, split }:
 
 /** Compiles and loads a model. Undefined if a shorter context should be tried first, because some layers do not fit on the GPU. */
 async function compileWith(
-  { runtime, file, description, adapters }: ProgramSource,
+  { runtime, file, description, adapters, reserved }: ProgramSource,
   cacheSizes: CacheSizes,
   samples: ModelSamples,
   options: LoadModelOptions,
@@ -103,7 +114,7 @@ async function compileWith(
   // The program decides which backend is selected, and the backend how many tokens a run has.
   const draftSizes = sizesFor("f32", defaultBatchSize, 1);
   const draft = record(draftSizes);
-  const place = await placeModel(options, draft, config.layers);
+  const place = await placeModel(options, draft, config.layers, reserved?.isShared ? reserved.bytesFor(cacheSizes.contextLength) : 0);
   if (mayShorten && place.split !== undefined && (options.layersOnGpu ?? "auto") === "auto") return undefined;
   const runsInFlight = runsInFlightFor(config, place, options);
   const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize, runsInFlight);

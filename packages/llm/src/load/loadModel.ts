@@ -16,6 +16,7 @@ import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Adapters } from "./adapters.ts";
 import { type CompiledModel, compileModel, type ProgramSource } from "./compileModel.ts";
+import type { LoadFile } from "./draft.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
 import { loadKinds } from "./loadOptions.ts";
@@ -33,32 +34,43 @@ import { attendsAhead } from "./modelShape.ts";
  * @throws {GgufError | ModelError | UnsupportedArchitectureError | UnsupportedError | ArgumentError | OutOfMemoryError}
  */
 export async function loadModel(source: GgufInput | readonly GgufInput[], options: LoadModelOptions): Promise<Model> {
-  const { runtime, signal } = checkOptions("loadModel", options, loadKinds);
+  const { runtime } = checkOptions("loadModel", options, loadKinds);
   checkValue("loadModel", runtime, loadKinds.runtime, "pass await createRuntime(…)");
-  const maxWaiting = maxWaitingOf(options.queue);
   const locate = locateOptions(options);
-  const { file, close: closeFile } = await openModelFile(source, locate);
+  const opened = await openModelFile(source, locate);
+  const { draft } = options;
+  if (draft === undefined) return new Model(await loadFile(opened, options));
+  const { loadWithDraft } = await import("./draft.ts");
+  return new Model(await loadWithDraft(opened, { ...options, draft }, locate, loadFile));
+}
+
+/** Loads an opened file, and closes it if that fails. `reserved` is kept free for another model. */
+const loadFile: LoadFile = async (opened, options, reserved) => {
+  const { file } = opened;
+  const { runtime, signal } = options;
+  const locate = locateOptions(options);
   let adapters: Adapters | undefined;
   let compiled: CompiledModel | undefined;
   const close = async (): Promise<void> => {
     await adapters?.close();
-    await closeFile();
+    await opened.close();
   };
   try {
+    const maxWaiting = maxWaitingOf(options.queue);
     const description = await describeArchitecture(file);
     adapters = await openAdaptersOf(file, options, locate);
     const files = [file, ...(adapters?.files ?? [])];
     const samples = new ModelSamples(files);
-    const programSource = { runtime, file, description, adapters };
+    const programSource = { runtime, file, description, adapters, reserved };
     compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
     const schedulers = createSchedulers(programSource, compiled);
     const { sampling, warnings } = await samplingOf(file.metadata);
-    return new Model({
+    return {
       ...schedulers,
       ...(await openTransfers(programSource, compiled)),
       ChatTemplate: await chatTemplateOf(file.metadata),
-      tokenizer: await tryTokenizer(file.metadata),
+      tokenizer: opened.tokenizer ?? (await tryTokenizer(file.metadata)),
       info: describeModel({
         file,
         config: description.config,
@@ -76,14 +88,15 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
         return fingerprint(files, samples);
       },
       close,
+      draft: undefined,
       maxWaiting,
-    });
+    };
   } catch (error) {
     compiled?.plan.dispose();
     await close();
     throw error;
   }
-}
+};
 
 /** Opens the adapters that the options name. Few models are loaded with adapters, so their code is loaded on demand. */
 async function openAdaptersOf(

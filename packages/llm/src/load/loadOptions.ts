@@ -1,10 +1,25 @@
 import type { Runtime } from "@centella/core";
-import type { LocateOptions } from "@centella/gguf";
+import type { GgufInput, LocateOptions } from "@centella/gguf";
 import { abortSignal, boolean, callback, either, isRecord, type Kinds, kind, list, object, oneOf, whole } from "@centella/quant/checks";
 import type { ActivationMode, CacheType } from "../model/modelBuilder.ts";
 import type { QueueOptions } from "../scheduler/queueOptions.ts";
 import type { AdapterOptions } from "./adapters.ts";
 import type { LayersOnGpu } from "./layersOnGpu.ts";
+
+/** A draft model: a smaller model with the same vocabulary, which drafts tokens for the model to verify. */
+export interface DraftOptions {
+  /** The file, as for `loadModel`. */
+  readonly source: GgufInput | readonly GgufInput[];
+  /** Maximum number of tokens to draft at a time. Drafts are shorter after rejected tokens. Default 3. */
+  readonly tokens?: number | undefined;
+  /**
+   * End a draft before a token that the draft model finds less likely than this, from 0 to 1. Saves runs that verify drafts in vain, but the
+   * host then reads the draft model's logits. Default 0.
+   */
+  readonly minProbability?: number | undefined;
+  /** The runtime that computes the draft model. Default: the model's. */
+  readonly runtime?: Runtime | undefined;
+}
 
 /** Options of `loadModel`. */
 export interface LoadModelOptions {
@@ -49,6 +64,12 @@ export interface LoadModelOptions {
   readonly layersOnGpu?: LayersOnGpu | undefined;
   /** LoRA adapters. All of them are applied at run time; the model's weights stay unchanged. */
   readonly adapters?: readonly AdapterOptions[] | undefined;
+  /**
+   * A model that drafts tokens, which this model verifies several at a time. Texts are the same as without, but for the rounding of a backend
+   * that computes several tokens at once in another order. It has the same number of sequences, a cache of the same type, and the same
+   * context, or as much of it as it was trained on. The context "auto" leaves room for it.
+   */
+  readonly draft?: DraftOptions | undefined;
   /** Queue of the requests that exceed `sequences`. */
   readonly queue?: QueueOptions | undefined;
   /**
@@ -81,6 +102,7 @@ export const loadKinds: Kinds<LoadModelOptions> = {
   activations: oneOf("ggml", "half", "f32"),
   layersOnGpu: either(either(whole(0), oneOf("auto")), object),
   adapters: list,
+  draft: object,
   cache: either(boolean, object),
   queue: object,
   signal: abortSignal,

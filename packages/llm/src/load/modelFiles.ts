@@ -1,4 +1,5 @@
 import { type ByteSource, type GgufFile, type GgufInput, hasFileSystem, type LocateOptions, openSource, readGguf } from "@centella/gguf";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
 
 /** An open model file. */
@@ -6,6 +7,8 @@ export interface OpenedFile {
   readonly file: GgufFile;
   /** Closes what was opened here. A source that was handed in stays its owner's to close. */
   readonly close: () => Promise<void>;
+  /** The file's tokenizer, if it was needed before. */
+  readonly tokenizer?: Tokenizer;
 }
 
 /** How files that are not on this machine are opened. Pages store what they download. */

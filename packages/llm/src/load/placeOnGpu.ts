@@ -14,9 +14,9 @@ const usableShare = 0.85;
 const gpuBatchSize = 2048;
 
 /** Keeps as many of the last layers on a GPU as its memory can hold, then the output, then the embeddings. The rest goes to the CPU. */
-export function fitLayers(runtime: Runtime, gpu: Backend, recorded: RecordedModel, layers: number): ModelPlace {
+export function fitLayers(runtime: Runtime, gpu: Backend, recorded: RecordedModel, layers: number, reservedBytes: number): ModelPlace {
   const { free, largestTensor = Number.POSITIVE_INFINITY } = gpu.deviceMemory?.() ?? {};
-  const usable = free === undefined ? Number.POSITIVE_INFINITY : free * usableShare;
+  const usable = free === undefined ? Number.POSITIVE_INFINITY : free * usableShare - reservedBytes;
   const sizes = partSizes(runtime, gpu, recorded);
   const order: readonly ModelPart[] = [...Array.from({ length: layers }, (_, i) => layers - 1 - i), "output", "input"];
   let used = sizes.get("shared")?.bytes ?? 0;

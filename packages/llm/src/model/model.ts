@@ -19,14 +19,14 @@ import type { Perplexity } from "./perplexity.ts";
 /** A loaded model: weights and cache on one backend. Dispose of it, or declare it with `await using`. */
 export class Model implements AsyncDisposable {
   readonly info: ModelInfo;
-  readonly #parts: ModelParts;
+  readonly #metadata: Metadata;
   readonly #context: ModelContext;
   #disposal: Promise<void> | undefined;
 
   /** Use `loadModel`. */
   constructor(parts: ModelParts) {
     const { info } = parts;
-    this.#parts = parts;
+    this.#metadata = parts.metadata;
     this.#context = new ModelContext(parts, info);
     const problem = this.#context.tokenizerProblem;
     this.info = problem === undefined ? info : { ...info, warnings: [...info.warnings, problem] };
@@ -34,7 +34,7 @@ export class Model implements AsyncDisposable {
 
   /** The file's metadata. */
   get metadata(): Metadata {
-    return this.#parts.metadata;
+    return this.#metadata;
   }
 
   /** @throws {TokenizerError} if the file has no tokenizer that can be used */
@@ -119,7 +119,7 @@ export class Model implements AsyncDisposable {
    * `metadata`, `tokenizer` and `chatTemplate` stay usable.
    */
   async dispose(): Promise<void> {
-    this.#disposal ??= this.#dispose();
+    this.#disposal ??= this.#context.dispose();
     await this.#disposal;
   }
 
@@ -130,11 +130,5 @@ export class Model implements AsyncDisposable {
   async #toolFormat(): Promise<ToolFormat> {
     const { findFormat } = await import("../tools/toolCalls.ts");
     return findFormat(this.chatTemplate);
-  }
-
-  async #dispose(): Promise<void> {
-    await this.#context.dispose();
-    await this.#parts.scheduler.dispose();
-    await this.#parts.close();
   }
 }

@@ -14,6 +14,15 @@ import type { CacheType } from "./modelBuilder.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import { type Pooling, poolingTypes } from "./pooling.ts";
 
+/** A smaller model of the same vocabulary that drafts tokens of another model's texts. It is that model's to dispose of. */
+export interface DraftModel {
+  readonly context: ModelContext;
+  /** Maximum number of tokens of a draft. */
+  readonly tokens: number;
+  /** Least probability of a drafted token. */
+  readonly minProbability: number;
+}
+
 /** The parts of a model, which `loadModel` creates. */
 export interface ModelParts {
   readonly scheduler: Scheduler;
@@ -34,6 +43,7 @@ export interface ModelParts {
   /** Computes a digest that identifies the model. */
   readonly identify: () => Promise<string>;
   readonly close: () => Promise<void>;
+  readonly draft: DraftModel | undefined;
   /** Maximum number of requests that wait for a sequence, and of turns that wait within a session. */
   readonly maxWaiting: number;
 }
@@ -52,6 +62,8 @@ export class ModelContext {
   readonly diffusion: DiffusionShape | undefined;
   /** See {@link ModelParts}. */
   readonly stateTransfer: RecurrentStateTransfer | undefined;
+  /** See {@link ModelParts}. */
+  readonly draft: DraftModel | undefined;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
   readonly #ChatTemplate: typeof ChatTemplate | undefined;
@@ -66,6 +78,7 @@ export class ModelContext {
   readonly #openStates: () => Promise<Scheduler>;
   #states: Promise<Scheduler> | undefined;
 
+  readonly #close: () => Promise<void>;
   #isDisposed = false;
 
   constructor(
@@ -79,6 +92,8 @@ export class ModelContext {
       identify,
       tokenizer,
       ChatTemplate,
+      close,
+      draft,
       maxWaiting,
     }: ModelParts,
     { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
@@ -88,6 +103,8 @@ export class ModelContext {
     this.stateTransfer = stateTransfer;
     this.cacheType = cacheType;
     this.diffusion = diffusion;
+    this.draft = draft;
+    this.#close = close;
     this.#identify = identify;
     this.#openStates = openEmbeddingScheduler;
     this.hasChatTemplate = hasChatTemplate;
@@ -162,7 +179,13 @@ export class ModelContext {
     return type === undefined ? undefined : poolingTypes[type];
   }
 
-  /** Refuses further calls, rejects waiting ones, and frees all plans except the scheduler's. */
+  /** Frees what a session has cached, as {@link SequencePool.free} does. */
+  free(owner: object): void {
+    this.pool.free(owner);
+    this.draft?.context.free(owner);
+  }
+
+  /** Refuses further calls, rejects waiting ones, and frees all plans, the draft model and the file. */
   async dispose(): Promise<void> {
     this.#isDisposed = true;
     this.pool.dispose();
@@ -170,6 +193,9 @@ export class ModelContext {
     await this.stateTransfer?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
+    await this.draft?.context.dispose();
+    await this.scheduler.dispose();
+    await this.#close();
   }
 
   /** Digest that identifies the model; see `fingerprint`. */

@@ -55,6 +55,8 @@ export interface ModelInfo {
   /** Messages for the user, such as an unverified architecture or weights that the backend had to dequantise. */
   readonly warnings: readonly string[];
   readonly memory: ModelMemory;
+  /** The draft model, if there is one. Its memory is not part of {@link memory}. */
+  readonly draft?: ModelInfo;
 }
 
 /** The parts that {@link ModelInfo} describes. */

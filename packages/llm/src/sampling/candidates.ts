@@ -67,6 +67,22 @@ export function probabilities(candidates: Candidates): Float64Array {
   return out.map((weight) => weight / sum);
 }
 
+/** The logarithm of the sum of `exp(logit)`: subtracted from a logit, it gives the logarithm of a probability. */
+export function logSumExp(logits: Float32Array): number {
+  const max = greatestLogit(logits);
+  let sum = 0;
+  for (const logit of logits) sum += Math.exp(logit - max);
+  return max + Math.log(sum);
+}
+
+/** Sets the logits of the tokens to minus infinity that `allowed` has no bit for. */
+export function exclude(logits: Float32Array, allowed: Uint32Array): void {
+  for (let id = 0; id < logits.length; id++) {
+    const word = allowed[id >> 5] ?? 0;
+    if (((word >>> (id & 31)) & 1) === 0) logits[id] = Number.NEGATIVE_INFINITY;
+  }
+}
+
 /** The greatest logit. There must be at least one, and all must be finite. */
 export function greatestLogit(logits: Float32Array): number {
   let max = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 import { check, elementAt, floatArray, whole } from "@centella/quant/checks";
 import { largest } from "./candidateHeap.ts";
-import { greatestLogit } from "./candidates.ts";
+import { logSumExp } from "./candidates.ts";
 
 /** A token and the natural logarithm of its probability according to the model, before any sampling step. */
 export interface TokenLogprob {
@@ -18,10 +18,7 @@ export function logprobsOf(logits: Float32Array, id: number, top: number): Chose
   check("logprobsOf", "logits", logits, floatArray);
   check("logprobsOf", "id", id, whole(0, logits.length - 1));
   check("logprobsOf", "top", top, whole(0));
-  const max = greatestLogit(logits);
-  let sum = 0;
-  for (const logit of logits) sum += Math.exp(logit - max);
-  const shift = max + Math.log(sum);
+  const shift = logSumExp(logits);
   const logprobOf = (token: number): TokenLogprob => ({ id: token, logprob: elementAt(logits, token) - shift });
   const best = largest({ ids: Int32Array.from(logits.keys()), logits: logits.slice(), sorted: false }, top);
   return { ...logprobOf(id), top: Array.from(best.ids, logprobOf) };

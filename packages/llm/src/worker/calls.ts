@@ -6,7 +6,7 @@ import type { GenerationPart } from "../generate/generationParts.ts";
 import type { Prompt } from "../generate/promptInput.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { AdapterOptions } from "../load/adapters.ts";
-import type { LoadModelOptions } from "../load/loadOptions.ts";
+import type { DraftOptions, LoadModelOptions } from "../load/loadOptions.ts";
 import type { EmbedInput } from "../model/embed.ts";
 import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
@@ -19,9 +19,13 @@ import type { PackedSource } from "./packedSource.ts";
 type Cloneable<O> = Omit<O, "signal" | "onProgress">;
 
 /** Options of loading a model, as they are sent to the worker. */
-export interface PackedLoadOptions extends Cloneable<Omit<LoadModelOptions, "runtime" | "adapters">> {
+export interface PackedLoadOptions extends Cloneable<Omit<LoadModelOptions, "runtime" | "adapters" | "draft">> {
   readonly adapters?: readonly (Omit<AdapterOptions, "source"> & { readonly source: PackedSource })[] | undefined;
+  readonly draft?: (Omit<DraftOptions, "source" | "runtime"> & { readonly source: PackedSources }) | undefined;
 }
+
+/** A source, or the parts of a split model. */
+export type PackedSources = PackedSource | readonly PackedSource[];
 
 /** A part of a generation. The last part also has the session's messages after the turn. */
 export interface StreamedPart {
@@ -32,7 +36,7 @@ export interface StreamedPart {
 /** Calls to the worker that holds a model. The caller numbers the sessions. */
 export interface ModelCalls {
   /** Reports the arguments of `onProgress`. */
-  load(source: PackedSource | readonly PackedSource[], options: PackedLoadOptions): ModelInfo;
+  load(source: PackedSources, options: PackedLoadOptions): ModelInfo;
   encode(text: string, options: EncodeOptions): Int32Array;
   decode(ids: ArrayLike<number>, options: DecodeOptions): string;
   logits(ids: ArrayLike<number>): Float32Array;

@@ -3,7 +3,7 @@ import type { GgufInput } from "@centella/gguf";
 import type { Session } from "../generate/session.ts";
 import { loadModel } from "../load/loadModel.ts";
 import type { Model } from "../model/model.ts";
-import type { ModelCalls, StreamedPart } from "./calls.ts";
+import type { ModelCalls, PackedSources, StreamedPart } from "./calls.ts";
 import { type Handlers, serveCalls } from "./channel.ts";
 import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";
 import { type PackedSource, unpackSource } from "./packedSource.ts";
@@ -43,6 +43,11 @@ class OpenSources {
     return input;
   }
 
+  /** A source, or the parts of a split model. */
+  openAll(source: PackedSources): GgufInput | readonly GgufInput[] {
+    return "type" in source ? this.open(source) : source.map((part) => this.open(part));
+  }
+
   close(): void {
     for (const close of this.#closers.splice(0)) close();
   }
@@ -63,10 +68,11 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     return found;
   };
   return {
-    async load({ signal, report }, source, { adapters, ...options }) {
+    async load({ signal, report }, source, { adapters, draft, ...options }) {
       try {
-        loaded = await loadModel("type" in source ? sources.open(source) : source.map((part) => sources.open(part)), {
+        loaded = await loadModel(sources.openAll(source), {
           ...options,
+          ...(draft && { draft: { ...draft, source: sources.openAll(draft.source) } }),
           ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: sources.open(adapter.source) })) }),
           runtime: await openRuntime(),
           signal,

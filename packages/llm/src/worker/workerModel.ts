@@ -3,7 +3,7 @@ import { boolean, checkOptions, checkValue, isRecord, type Kinds, kind } from "@
 import type { CacheUsage } from "../cache/cacheUsage.ts";
 import type { RestoreOptions } from "../cache/saveOptions.ts";
 import type { SessionOptions } from "../generate/sessionOptions.ts";
-import type { LoadModelOptions } from "../load/loadOptions.ts";
+import type { DraftOptions, LoadModelOptions } from "../load/loadOptions.ts";
 import { loadKinds } from "../load/loadOptions.ts";
 import type { EmbedInput } from "../model/embed.ts";
 import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts";
@@ -14,18 +14,20 @@ import type { Perplexity } from "../model/perplexity.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
 import type { ToolFormat } from "../tools/formats/toolFormat.ts";
-import type { ModelCalls } from "./calls.ts";
+import type { ModelCalls, PackedSources } from "./calls.ts";
 import { Caller } from "./channel.ts";
 import { connect, type ModelWorker } from "./endpoint.ts";
 import { type PackedSource, packSource } from "./packedSource.ts";
 import { type WorkerModelState, WorkerSession } from "./workerSession.ts";
 
 /** Options of loading a model in a worker: those of `loadModel`, except for the runtime, which is the worker's. */
-export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime" | "cache"> {
+export interface WorkerLoadOptions extends Omit<LoadModelOptions, "runtime" | "cache" | "draft"> {
   /** A worker whose script calls `serveModels`. It can hold several models. */
   readonly worker: ModelWorker;
   /** As in `loadModel`, but with the default storage only. */
   readonly cache?: boolean | undefined;
+  /** As in `loadModel`, on the worker's runtime. */
+  readonly draft?: Omit<DraftOptions, "runtime"> | undefined;
 }
 
 /** The tokenizer of a model in a worker. */
@@ -111,14 +113,16 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   checkValue("loadModel", options?.worker, workerKind, "pass new Worker(…) whose script calls serveModels");
   const { runtime: _, ...shared } = loadKinds;
   const kinds: Kinds<WorkerLoadOptions> = { ...shared, cache: boolean, worker: workerKind };
-  const { worker, signal, onProgress, adapters, ...rest } = checkOptions("loadModel", options, kinds);
+  const { worker, signal, onProgress, adapters, draft, ...rest } = checkOptions("loadModel", options, kinds);
   const maxWaiting = maxWaitingOf(options.queue);
   signal?.throwIfAborted();
   const transfer: (ArrayBuffer | MessagePort)[] = [];
   const pack = (input: GgufInput): PackedSource => packSource(input, transfer);
-  const packed = isList(source) ? source.map(pack) : pack(source);
+  const packAll = (sources: GgufInput | readonly GgufInput[]): PackedSources => (isList(sources) ? sources.map(pack) : pack(sources));
+  const packed = packAll(source);
   const plain = {
     ...rest,
+    ...(draft && { draft: { ...draft, source: packAll(draft.source) } }),
     ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: pack(adapter.source) })) }),
   };
   // Only a page can ask the browser to keep the worker's files. Not awaited, because the answer changes nothing here.
