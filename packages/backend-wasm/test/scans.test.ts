@@ -33,7 +33,7 @@ describe.each(cases)("a scan fused with the write of its state, relaxed: $relaxe
   });
 });
 
-/** Runs both programs over sequences that go on and begin anew, with the inputs of T tokens, and expects the same results and states. */
+/** Runs both programs over sequences that go on and begin again, with the inputs of T tokens, and expects the same results and states. */
 async function expectSameRuns(
   backend: Backend,
   [together, apart]: readonly [ProgramGraph, ProgramGraph],

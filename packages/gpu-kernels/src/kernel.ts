@@ -18,7 +18,7 @@ export interface GpuScratch {
   readonly kind: "scratch";
   readonly dtype: "f32" | "i32" | "u32";
   readonly elements: Shape;
-  /** Scratch that is in use at the same time, so that this lies behind it. */
+  /** Scratch that is in use at the same time: this one is stored after it. */
   readonly after?: GpuScratch;
 }
 

@@ -62,8 +62,8 @@ export class WarpgroupWriter extends MatrixWriter {
   }
 
   /**
-   * The address that the warp's first lane has. Compilers keep it in a register that the lanes share, as descriptors of operands are. All lanes
-   * of the warp must take part.
+   * The address that the warp's first lane has. Compilers keep it in a register that the lanes share, as descriptors of operands are. Every
+   * lane of the warp must take part.
    */
   uniform(address: Shared<"u32">): Shared<"u32"> {
     const to: string = this.reg("u32");

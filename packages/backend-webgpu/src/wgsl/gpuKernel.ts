@@ -236,7 +236,7 @@ function resourceOf(argument: GpuArgument): Resource {
   }
 }
 
-/** Number of scratch tensors that lie before this one. */
+/** Number of scratch tensors before this one. */
 function slotOf({ after }: GpuScratch): number {
   return after === undefined ? 0 : 1 + slotOf(after);
 }

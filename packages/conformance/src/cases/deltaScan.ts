@@ -12,7 +12,7 @@ export interface DeltaSizes {
   /** Elements of values. */
   readonly channels: number;
   readonly states: number;
-  /** Of each head: `size` or 1. */
+  /** Decays per head: `size` or 1. */
   readonly decays: number;
 }
 

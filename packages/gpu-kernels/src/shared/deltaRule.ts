@@ -30,14 +30,14 @@ interface Sizes {
   /** Elements of a key. */
   readonly size: number;
   readonly state: TensorSpec;
-  /** Vectors of a token and head that lie together. */
+  /** Vectors of a token and head, in the order in which they are stored together. */
   readonly vectors: readonly ("decay" | "a" | "b" | "k" | "q")[];
 }
 
 /**
- * A group of lanes per row of a head's state, which it keeps while it walks the tokens. The vectors of a token and head come to lie
- * together first: on their own they would be more arguments than every device can bind. Outputs of a row outside the state are those of
- * an empty state; without queries the state after the last token of each sequence is stored, in place.
+ * A group of lanes per row of a head's state, which it keeps while it walks the tokens. The vectors of a token and head are
+ * first stored together: apart, they would be more arguments than every device can bind. A row outside the state has the outputs of an empty
+ * state. Without queries, the state after the last token of each sequence is stored in place.
  */
 export function deltaSteps(call: GpuCall, places: DeltaPlaces): readonly GpuStep[] {
   const specOf = (name: keyof DeltaPlaces): TensorSpec => call.inputs[named(places, name) as number] as TensorSpec;

@@ -43,9 +43,9 @@ const space = 0x20;
 export class AnswerConstraint implements NextTokens {
   readonly #tokenizer: Tokenizer;
   readonly #format: AnswerFormat | undefined;
-  /** Of the answer alone, if it has a format. */
+  /** Matcher of the answer alone, if it has a format. */
   readonly #answer: Matcher | undefined;
-  /** Of the generated text, with the reasoning and tags. */
+  /** Matcher of the generated text, with the reasoning and tags. */
   #matcher: Matcher;
   /** At a place where a text loses its first space: the matcher of texts that begin with one. */
   #spaced: Matcher | undefined;

@@ -58,7 +58,7 @@ export class Request implements FeedRequest {
   readonly output: RowOutput;
   /** Number of tokens. */
   readonly length: number;
-  /** The tokens. Of a request made ahead, none until the run is over that chooses its only token. Until then, the device alone knows it. */
+  /** The tokens. A request made ahead has none until the run that chooses its only token is over: until then, only the device knows it. */
   ids: readonly number[];
   options: FeedOptions;
   /** Number of tokens that may follow; see {@link FeedOptions}. */

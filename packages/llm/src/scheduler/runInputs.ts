@@ -63,8 +63,9 @@ type Inputs = Partial<ChoiceInputs> & {
   /** With more than one run in flight: entries of chosen tokens that the tokens come from, and that the rows' tokens go to. */
   readonly tokenBlocks?: Int32Array;
   readonly chosenBlocks?: Int32Array;
-  /** In a program that keeps logits: the output rows whose tokens it chooses, and where it keeps each output row, -1 for nowhere. */
+  /** Output rows whose tokens the run chooses. Only with `keptTo`. */
   readonly chosenRows?: Int32Array;
+  /** For each output row, the row of the kept logits that it is copied to, -1 for none. Only in programs that keep logits. */
   readonly keptTo?: Int32Array;
 };
 

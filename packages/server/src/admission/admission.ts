@@ -58,8 +58,8 @@ export class Permit {
 }
 
 /**
- * The queue of a model. As many requests run as the model has sequences, apart from stalled ones. Of those that wait, the next is one of the
- * lowest priority number, of the caller that was served longest ago, in the order of arrival.
+ * The queue of a model. As many requests run as the model has sequences, apart from stalled ones. The next to run has the
+ * lowest priority number of those that wait, then the caller that was served longest ago, then the earliest arrival.
  */
 export class Admission {
   readonly #slots: number;

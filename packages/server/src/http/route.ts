@@ -10,7 +10,7 @@ export interface Call {
   readonly route: string;
   /** Parts of the path in braces, by name. */
   readonly params: Readonly<Record<string, string>>;
-  /** Parameters of the query, by name. Of several with one name, the last. */
+  /** Parameters of the query, by name. If several have one name, the last. */
   readonly query: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly services: Services;

@@ -18,9 +18,9 @@ const maxAhead = 256;
 
 /** The slots of a tile of 16 positions. */
 interface TileSlot {
-  /** Of the keys that the lane reads. */
+  /** Slots of the keys that the lane reads. */
   readonly keys: readonly U32[];
-  /** Of the values that the lane reads; their positions are those of its scores. */
+  /** Slots of the values that the lane reads. Their positions are those of its scores. */
   readonly values: readonly U32[];
   isStored(column: number): Bool;
 }

@@ -123,7 +123,7 @@ function argumentOf(argument: GpuArgument, bucket: DimValues): Argument {
   return { kind: "scratch", bytes: 4 * mostElements(elements, bucket), dtype, ...(after && { offset: endOf(after, bucket) }) };
 }
 
-/** Where scratch may begin that lies behind this one: bytes from the first, a multiple of 256. */
+/** Offset in bytes at which scratch after this one may begin: a multiple of 256. */
 function endOf({ elements, after }: GpuScratch, bucket: DimValues): number {
   const offset = after === undefined ? 0 : endOf(after, bucket);
   return offset + alignedBytes(4 * mostElements(elements, bucket));

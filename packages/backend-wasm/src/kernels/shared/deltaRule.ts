@@ -167,8 +167,8 @@ const rowAt = (base: Local<"i32">, head: Local<"i32">, length: Local<"i32">): Ex
 const masked = (x: V128, mask: Local<"v128"> | undefined): V128 => (mask === undefined ? x : v128.and(x, mask));
 
 /**
- * Visits the rows four elements at a time, and the rest with a mask of the elements that exist. Advances `pointers`. What lies after a
- * row in the scratch memory is 0, and stays so.
+ * Visits the rows four elements at a time, and the rest with a mask of the elements that exist. Advances `pointers`. Scratch
+ * memory after a row is 0, and stays so.
  */
 function forEachVectorOfRows(
   f: FunctionBuilder,

@@ -23,8 +23,8 @@ const maxStages = 4;
 const reservedBytes = 1024;
 
 /**
- * Multiplies activations in panels with columns' weights in panels, on devices without products of warpgroups. Each block takes every n-th tile
- * of all results; its threads copy panels to a ring of stages, ahead of the one that they multiply.
+ * Multiplies activations in panels with columns' weights in panels, on devices without products of warpgroups. Each block computes every
+ * n-th tile of the results. Its threads copy panels to a ring of stages, ahead of the stage that they multiply.
  */
 export function multiplyByWarps(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
   const blocks = call.gpu.multiprocessors;
@@ -160,7 +160,8 @@ class WarpPart {
       const registers = Array.from({ length: (own * columns.products) / 2 }, () => k.variable("f32", 0));
       return { columns: own, first, registers, get: (index) => elementAt(registers, index).get() };
     });
-    // Matrices of the left operand: rows 0 to 7 and 8 to 15, then those of the second piece. Of the right one: both pieces of rows 0 to 7, then of 8 to 15.
+    // Matrices of the left operand: rows 0 to 7 and 8 to 15, then those of the second piece. Matrices of the right operand: both pieces of
+    // rows 0 to 7, then both of rows 8 to 15.
     const [inMatrix, matrix] = [k.and(lane, 7), k.shiftRight(lane, 3)];
     const [low, high] = [k.and(matrix, 1), k.shiftRight(matrix, 1)];
     const rowOf = (from: U32, half: U32): U32 => k.mul(k.add(from, k.mad(half, 8, inMatrix)), panelRowBytes);

@@ -32,7 +32,7 @@ export function halfDecoder(k: PtxBuilder, format: UnitFormat, loaded: LoadedUni
 function groupDecoder(k: PtxBuilder, format: UnitFormat, loaded: LoadedUnit, power: F32): (group: number) => CodesOfRow {
   const { steps } = loaded;
   const { low, high } = codeOffsets(format);
-  // Of two levels, the zero may be halfway between the codes.
+  // The zero of two levels may be halfway between the codes.
   const fraction = low - Math.floor(low);
   const offsets = both((which) => k.constantPair(fraction - (which === 0 ? low : high)));
   if (steps === undefined)

@@ -59,7 +59,7 @@ function compute(layer: Layer, x: Value, attention: GemmaAttention): Value {
   return program.add(layer.norm("post_ffw_norm", fed), middle);
 }
 
-/** Of each row of the gate only what exceeds the threshold of {@link deviations} stays, less that threshold. */
+/** Keeps the part of each row of the gate that exceeds the threshold of {@link deviations}, less that threshold. */
 function sparseGelu(m: ModelBuilder, gate: Value, up: Value): Value {
   const { program } = m;
   const mean = program.mean(gate, { axis: -1, keepDims: true });
