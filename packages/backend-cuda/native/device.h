@@ -18,7 +18,7 @@ bool Check(Napi::Env env, const Api& api, Status status, const char* call) {
 }
 
 // Throws an Error with the field `unavailable`.
-std::shared_ptr<Session> Unavailable(Napi::Env env, const std::string& reason) {
+SessionPointer Unavailable(Napi::Env env, const std::string& reason) {
   Napi::Error error = Napi::Error::New(env, reason);
   error.Value().Set("unavailable", Napi::String::New(env, reason));
   error.ThrowAsJavaScriptException();
@@ -26,7 +26,7 @@ std::shared_ptr<Session> Unavailable(Napi::Env env, const std::string& reason) {
 }
 
 // Opens device `ordinal`. Returns null with an exception pending if that fails.
-std::shared_ptr<Session> OpenSession(Napi::Env env, int ordinal) {
+SessionPointer OpenSession(Napi::Env env, int ordinal) {
   std::string reason;
   std::shared_ptr<const Api> api = LoadApi(&reason);
   if (api == nullptr) return Unavailable(env, reason);
@@ -56,7 +56,9 @@ std::shared_ptr<Session> OpenSession(Napi::Env env, int ordinal) {
 }
 
 // The properties of an open device, or undefined with an exception pending.
-Napi::Value Describe(Napi::Env env, const Session& session) {
+Napi::Value Properties(const SessionPointer& s, const Napi::CallbackInfo& info) {
+  Napi::Env env = info.Env();
+  const Session& session = *s;
   char name[256] = {0};
   int major = 0, minor = 0, multiprocessors = 0, version = 0;
   size_t total = 0;

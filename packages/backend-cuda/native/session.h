@@ -56,10 +56,12 @@ struct Session {
   }
 };
 
+using SessionPointer = std::shared_ptr<Session>;
+
 // Work on a pool thread. The context is made current there first.
 class Job : public Napi::AsyncWorker {
  public:
-  Job(Napi::Env env, std::shared_ptr<Session> session, const char* call)
+  Job(Napi::Env env, SessionPointer session, const char* call)
       : Napi::AsyncWorker(env), session_(std::move(session)), call_(call), deferred_(Napi::Promise::Deferred::New(env)) {}
 
   Napi::Promise Promise() const { return deferred_.Promise(); }
@@ -85,15 +87,22 @@ class Job : public Napi::AsyncWorker {
   std::string log_;
 
  private:
-  std::shared_ptr<Session> session_;
+  SessionPointer session_;
   const char* call_;
   Napi::Promise::Deferred deferred_;
   Status status_ = kSuccess;
 };
 
+// Queues a job, which frees itself.
+Napi::Promise Start(Job* job) {
+  Napi::Promise promise = job->Promise();
+  job->Queue();
+  return promise;
+}
+
 class WaitJob : public Job {
  public:
-  WaitJob(Napi::Env env, std::shared_ptr<Session> session, Event event)
+  WaitJob(Napi::Env env, SessionPointer session, Event event)
       : Job(env, std::move(session), "cuEventSynchronize"), event_(event) {}
 
  protected:
@@ -143,7 +152,7 @@ Status CompileText(const Api& api, const std::string& text, std::vector<uint8_t>
 
 class CompileJob : public Job {
  public:
-  CompileJob(Napi::Env env, std::shared_ptr<Session> session, std::string text)
+  CompileJob(Napi::Env env, SessionPointer session, std::string text)
       : Job(env, std::move(session), "cuLinkComplete"), text_(std::move(text)) {}
 
  protected:
@@ -158,7 +167,7 @@ class CompileJob : public Job {
 
 class ModuleJob : public Job {
  public:
-  ModuleJob(Napi::Env env, std::shared_ptr<Session> session, std::string image)
+  ModuleJob(Napi::Env env, SessionPointer session, std::string image)
       : Job(env, std::move(session), "cuModuleLoadDataEx"), image_(std::move(image)) {}
 
  protected:
