@@ -24,6 +24,8 @@ class Case:
     inner: int = 48
     vocab: int = 40
     pooled: bool = False
+    """A query and documents, of models that rank."""
+    ranked: dict = None
     """Whether to take every optional tensor that the library knows for the family."""
     full: bool = False
     """Endings of names that it must not be offered."""
@@ -216,6 +218,31 @@ CASES = [
     Case("nomic-bert", "nomic-bert", {**WORDS, "rope.freq_base": 1000.0}, norm="layer", kv_heads=4, pooled=True),
 ]
 
+RANK_WORDS = {**WORDS, "/tokenizer.ggml.bos_token_id": 2}
+PAIRS = {"query": "w3 w17", "documents": ["w1 w2", "w3 w9 w17 w30 w31 w12", "", "w17", "w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w3"]}
+HEAD = ["/cls.weight", "/cls.bias"]
+LABELS = {"pooling_type": 4, "classifier.output_labels": ["LABEL_0"]}
+"""Texts of the letters a to z, with the markup of a chat."""
+LETTERS = ["<|im_start|>", "<|im_end|>", "<think>", "</think>", *[chr(97 + i) for i in range(26)], "\u0120", "\u010a", ":", "<", ">", "|", "_", "ab", "\u0120a", "\u0120ab"]
+JUDGE = {
+    "/tokenizer.ggml.model": "gpt2",
+    "/tokenizer.ggml.pre": "qwen2",
+    "/tokenizer.ggml.tokens": [*LETTERS, *[f"[unused{i}]" for i in range(42 - len(LETTERS))]],
+    "/tokenizer.ggml.token_type": Signed([3, 3, 4, 4] + [1] * (len(LETTERS) - 4) + [5] * (42 - len(LETTERS))),
+    "/tokenizer.ggml.merges": ["a b", "\u0120 a", "\u0120a b"],
+    "/tokenizer.ggml.bos_token_id": 1,
+    "/tokenizer.ggml.eos_token_id": 1,
+    "/tokenizer.chat_template.rerank": "<|im_start|>user\nquery: {query}\ndocument: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    "pooling_type": 4,
+    "classifier.output_labels": ["yes", "no"],
+}
+CASES += [
+    Case("bert-rank", "bert", {**RANK_WORDS, **LABELS}, [*HEAD, "/cls.output.weight", "/cls.output.bias"], norm="layer", kv_heads=4, ranked=PAIRS),
+    Case("bert-rank-dense", "bert", {**RANK_WORDS, "pooling_type": 4}, HEAD, norm="layer", kv_heads=4, ranked=PAIRS),
+    Case("bert-rank-output", "bert", {**RANK_WORDS, **LABELS, "classifier.output_labels": ["LABEL_0", "LABEL_1", "LABEL_2"]}, ["/cls.output.weight"], norm="layer", kv_heads=4, ranked=PAIRS),
+    Case("qwen3-rank", "qwen3", {**JUDGE, "context_length": 128}, ["/cls.output.weight"], vocab=42, ranked={"query": "a quick red fox", "documents": ["a fox ran", "the owl", "cab", "about a cab and a fox: it ran"]}),
+]
+
 EXPERT_FAMILIES = ["qwen2moe", "qwen3moe", "olmoe", "deepseek2", "hunyuan-moe", "ernie4_5-moe", "granite-moe", "llama-moe", "gpt-oss"]
 PLAIN = "glm4 exaone4 internlm2 falcon command-r nemotron ernie4_5 seed_oss hunyuan-dense gptneox bloom baichuan-7b xverse minicpm".split()
 named = {case.name: case for case in CASES}
@@ -403,4 +430,8 @@ INDEXED = {**LATENT, **INDEXED, "attention.key_length": 24, "attention.value_len
 CASES += [
     Case("deepseek32", "deepseek32", {**INDEXED, **YARN}, ["/blk.1.exp_probs_b.bias"], kv_heads=1, layers=2),
     Case("glm-dsa", "glm-dsa", {**INDEXED, "attention.indexer.types": [1, 0, 1]}, [f"/blk.{layer}.indexer.{name}" for layer in (0, 2) for name in ("k_norm.weight", "k_norm.bias", "proj.weight", "attn_k.weight", "attn_q_b.weight")], kv_heads=1, layers=3),
+]
+CASES += [
+    Case("modern-bert-rank", "modern-bert", {**ENCODER, **RANK_WORDS, **LABELS}, ["/cls.weight", "/cls.norm.weight", "/cls.output.weight", "/cls.output.bias"], norm="layer", kv_heads=4, layers=3, ranked=PAIRS),
+    Case("jina-bert-v2-rank", "jina-bert-v2", {**RANK_WORDS, "pooling_type": 4}, HEAD, norm="layer", kv_heads=4, ranked=PAIRS),
 ]

@@ -25,6 +25,8 @@ OUT = pathlib.Path(__file__).parent.parent / "test/fixtures/families"
 BINS = os.environ.get("LLAMA_BINS", "")
 SUFFIX = ".v0.5.0.so"
 TOKENS = 24
+"""LLAMA_POOLING_TYPE_RANK."""
+RANK = 4
 
 
 class ModelParams(C.Structure):
@@ -113,6 +115,11 @@ class Library:
         self.logits = declare(llama, "llama_get_logits_ith", C.POINTER(C.c_float), pointer, C.c_int32)
         self.embeddings = declare(llama, "llama_get_embeddings_ith", C.POINTER(C.c_float), pointer, C.c_int32)
         self.pooled = declare(llama, "llama_get_embeddings_seq", C.POINTER(C.c_float), pointer, C.c_int32)
+        self.labels = declare(llama, "llama_model_n_cls_out", C.c_uint32, pointer)
+        self.template = declare(llama, "llama_model_chat_template", text, pointer, text)
+        self.tokenize = declare(llama, "llama_tokenize", C.c_int32, pointer, text, C.c_int32, C.POINTER(C.c_int32), C.c_int32, C.c_bool, C.c_bool)
+        self.special = {name: declare(llama, f"llama_vocab_{name}", C.c_int32, pointer) for name in ("bos", "eos", "sep")}
+        self.adds = {name: declare(llama, f"llama_vocab_get_add_{name}", C.c_bool, pointer) for name in ("bos", "eos", "sep")}
 
     def metadata(self, entries):
         gguf = self.gguf["empty"]()
@@ -202,10 +209,27 @@ class Library:
         if pooling is None:
             width = self.vocab_size(self.vocab(model))
             return np.array([self.logits(context, i)[:width] for i in range(n)], dtype=np.float32)
-        width = self.width(model)
+        width = self.labels(model) if pooling == RANK else self.width(model)
         if pooling == 0:
             return np.array([self.embeddings(context, i)[:width] for i in range(n)], dtype=np.float32)
         return np.array(self.pooled(context, 0)[:width], dtype=np.float32)
+
+    def encode(self, model, text, parse_special):
+        ids = (C.c_int32 * 256)()
+        count = self.tokenize(self.vocab(model), text.encode(), len(text.encode()), ids, len(ids), False, parse_special)
+        return ids[:count]
+
+    def pair(self, model, query, document):
+        """Ids of a query and a document, as format_prompt_rerank of llama-server builds them."""
+        template = self.template(model, b"rerank")
+        if template is not None:
+            return self.encode(model, template.decode().replace("{query}", query).replace("{document}", document), True)
+        vocab = self.vocab(model)
+        eos = self.special["eos"](vocab)
+        end = {"bos": self.special["bos"](vocab), "eos": self.special["sep"](vocab) if eos == -1 else eos, "sep": self.special["sep"](vocab)}
+        added = {name: [end[name]] if add(vocab) else [] for name, add in self.adds.items()}
+        texts = [self.encode(model, text, False) for text in (query, document)]
+        return [*added["bos"], *texts[0], *added["eos"], *added["sep"], *texts[1], *added["eos"]]
 
 
 def uniform(name, count):
@@ -260,7 +284,8 @@ def write(case):
     entries = case.metadata()
     model, shapes = library.full(entries, case.optional, case.candidates)
     ids = [(i * 7 + 3) % case.vocab for i in range(TOKENS)]
-    outputs = {"logits": None} if not case.pooled else {"tokens": 0, "mean": 1, "cls": 2, "last": 3}
+    outputs = {"tokens": 0, "mean": 1, "cls": 2, "last": 3} if case.pooled else {} if case.ranked else {"logits": None}
+    pairs = [library.pair(model, case.ranked["query"], document) for document in case.ranked["documents"]] if case.ranked else []
     golden = {
         "oracle": f"llama.cpp {library.version}, as shipped by node-llama-cpp 3.22.1",
         **({"tolerance": case.tolerance} if case.tolerance else {}),
@@ -268,6 +293,7 @@ def write(case):
         "tensors": compact(shapes, case.layers),
         "ids": ids,
         **{name: encode(library.run(model, ids, pooling)) for name, pooling in outputs.items()},
+        **({"ranked": {**case.ranked, "ids": pairs, "scores": [float(library.run(model, pair, RANK)[0]) for pair in pairs]}} if case.ranked else {}),
     }
     lines = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in golden.items())
     OUT.mkdir(exist_ok=True)

@@ -77,19 +77,19 @@ export function maxCountedTokens(contextLength: number): number {
   return 4 * contextLength;
 }
 
-/** A prompt that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was truncated. */
+/** A prompt or another text that leaves no room in the context, or with the policy "error" a text that fills it. Nothing was truncated. */
 export class ContextOverflowError extends LlmError {
   override name = "ContextOverflowError";
   /** Tokens of the prompt. Counting stops beyond four contexts. */
   readonly promptTokens: number;
   readonly contextLength: number;
-  constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0) {
+  constructor(promptTokens: number, contextLength: number, limit: number, generatedTokens: number = 0, subject: string = "prompt") {
     const counted = maxCountedTokens(contextLength);
     const prompt = promptTokens > counted ? `more than ${counted}` : `${promptTokens}`;
     const got = generatedTokens === 0 ? prompt : `${prompt} and ${generatedTokens} generated ones`;
     super(
       "contextOverflow",
-      `prompt: expected at most ${limit} tokens in a context of ${contextLength}, got ${got}; shorten it, choose an overflow policy, or load the model with a larger contextLength`,
+      `${subject}: expected at most ${limit} tokens in a context of ${contextLength}, got ${got}; shorten it, choose an overflow policy, or load the model with a larger contextLength`,
     );
     this.promptTokens = promptTokens;
     this.contextLength = contextLength;

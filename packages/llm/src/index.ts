@@ -42,7 +42,14 @@ export type { LayersOnGpu } from "./load/layersOnGpu.ts";
 export { loadModel } from "./load/loadModel.ts";
 export type { DraftOptions, LoadModelOptions, LoadStage } from "./load/loadOptions.ts";
 export type { EmbedInput } from "./model/embed.ts";
-export type { EmbedOptions, PerplexityOptions, PerplexityProgress } from "./model/measureOptions.ts";
+export type {
+  EmbedOptions,
+  PerplexityOptions,
+  PerplexityProgress,
+  RankedDocument,
+  Ranking,
+  RerankOptions,
+} from "./model/measureOptions.ts";
 export type { Model } from "./model/model.ts";
 export type { ActivationMode, CacheType } from "./model/modelBuilder.ts";
 export type { ModelInfo, ModelMemory } from "./model/modelInfo.ts";

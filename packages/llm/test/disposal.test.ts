@@ -24,6 +24,7 @@ const sessionCalls: Calls<Session> = {
 };
 
 const modelCalls: Calls<Model> = {
+  cacheUsage: (model) => model.cacheUsage(),
   createSession: (model) => model.createSession(),
   embed: (model) => model.embed(["A fox."]),
   logits: (model) => model.logits(once),
@@ -32,6 +33,7 @@ const modelCalls: Calls<Model> = {
       Array.from({ length: 16 }, (_, i) => i),
       { contextLength: 8 },
     ),
+  rerank: (model) => model.rerank("Who ran?", ["A fox."]),
   restoreSession: (model) => model.restoreSession(new Uint8Array(64)),
 };
 
@@ -103,9 +105,10 @@ describe.each(factories.map((factory, i) => [`${factory.name} ${i}`, factory] as
     const session = model.createSession();
     await session.complete({ ids: once }, { ...greedy, maxTokens: 2 });
     await runtime.dispose();
-    const { createSession: _, restoreSession: __, ...computing } = modelCalls;
+    // This model is no reranker, and says so first.
+    const { cacheUsage: _, createSession: __, restoreSession: ___, rerank: ____, ...computing } = modelCalls;
     await expectDisposed(computing, model, /used after dispose/);
-    const { fork: ___, reset: ____, truncate: _____, ...ofSession } = sessionCalls;
+    const { fork: _____, reset: ______, truncate: _______, ...ofSession } = sessionCalls;
     await expectDisposed(ofSession, session, /used after dispose/);
     await expect(loadModel(tiny, { runtime })).rejects.toThrow(/runtime: used after dispose/);
     await model.dispose();

@@ -11,6 +11,7 @@ import { relativeError } from "./modelFiles.ts";
 const gpuError = 1e-3;
 
 const decoding = familyGoldens.filter((name) => readFamilyGolden(name).logits !== undefined);
+const rankers = familyGoldens.filter((name) => readFamilyGolden(name).ranked !== undefined);
 /** Experts, recurrent states with a cache. */
 const sample = ["gpt-oss", "jamba"];
 /** A latent cache, and more kinds of recurrent states and routings. */
@@ -31,6 +32,24 @@ test.skipIf(!(await opens(cuda()))).each(decoding)(
 );
 
 test.each(onInterpreter)("%s as interpreted PTX computes what llama.cpp does", (name) => expectGolden(interpreted, name), 120_000);
+
+test.skipIf(!(await opens(software))).each(isFullGrid ? rankers : [])(
+  "%s on WebGPU scores as llama.cpp does (skipped without a device)",
+  (name) => expectScores(software, name),
+  120_000,
+);
+
+test.skipIf(!(await opens(cuda()))).each(rankers)(
+  "%s on CUDA scores as llama.cpp does (skipped without a device)",
+  (name) => expectScores(cuda(), name),
+  120_000,
+);
+
+test.each(isFullGrid ? rankers : ["bert-rank"])(
+  "%s as interpreted PTX scores as llama.cpp does",
+  (name) => expectScores(interpreted, name),
+  120_000,
+);
 
 /** Layers with states alone, and with a cache besides. */
 const recurrent = ["mamba2", "jamba"];
@@ -54,6 +73,15 @@ async function expectGolden(factory: BackendFactory, name: string): Promise<void
   await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32", batchSize: Math.ceil(golden.ids.length / 2) });
   expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(golden.tolerance ?? gpuError);
+}
+
+async function expectScores(factory: BackendFactory, name: string): Promise<void> {
+  const golden = readFamilyGolden(name);
+  const { query, documents, scores } = golden.ranked!;
+  await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
+  await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32" });
+  const { results } = await model.rerank(query, documents.slice(0, 2));
+  for (const { index, score } of results) expect(Math.abs(score - scores[index]!), documents[index]).toBeLessThan(gpuError);
 }
 
 async function expectSessions(factory: BackendFactory, name: string): Promise<void> {

@@ -18,6 +18,13 @@ export interface FamilyGolden {
   readonly mean?: string;
   readonly cls?: string;
   readonly last?: string;
+  /** Scores of documents, and the ids of each pair with the query, if the model ranks. */
+  readonly ranked?: {
+    readonly query: string;
+    readonly documents: readonly string[];
+    readonly ids: readonly (readonly number[])[];
+    readonly scores: readonly number[];
+  };
 }
 
 type Entry = FamilyGolden["metadata"][number];

@@ -46,6 +46,25 @@ export function describeMeasures({ runtime }: SuiteContext): void {
       expect((await model.embed([{ ids }]))[0]).toEqual(c);
     });
 
+    test("are cut to their first dimensions and scaled to length 1 again", async () => {
+      const [whole] = await model.embed(["A fox."], { normalize: false });
+      const [cut] = await model.embed(["A fox."], { dimensions: 64 });
+      const length = Math.hypot(...whole!.subarray(0, 64));
+      expect(cut).toEqual(whole!.slice(0, 64).map((value) => value / length));
+      expect((await model.embed(["A fox."], { dimensions: 64, normalize: false }))[0]).toEqual(whole!.slice(0, 64));
+      expect((await model.embed(["A fox."], { dimensions: 256 }))[0]).toHaveLength(256);
+      await expect(model.embed(["A fox."], { dimensions: 257 })).rejects.toThrow(/dimensions to be at most 256, .*, got 257/);
+      await expect(model.embed(["A fox."], { dimensions: 0 })).rejects.toThrow(/dimensions to be a whole number from 1/);
+    });
+
+    test("of many texts are those of each text", async () => {
+      const texts = Array.from({ length: 30 }, (_, i) => ({ ids: once.slice(0, 1 + (i % 5)) }));
+      for (const pooling of ["mean", "last", "cls"] as const) {
+        const all = await model.embed(texts, { pooling });
+        for (const i of [0, 13, 29]) expect(all[i], `${pooling} ${i}`).toEqual((await model.embed([texts[i]!], { pooling }))[0]);
+      }
+    });
+
     test("are pooled as the file specifies", async () => {
       const last = await withMetadata(tiny, [{ key: "llama.pooling_type", type: "u32", value: 3 }]);
       await using other = await loadModel(last, { runtime, contextLength: 512, cacheType: "f32", activations: "f32" });

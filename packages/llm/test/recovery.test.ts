@@ -138,6 +138,19 @@ test("all sessions that were generating go on", async () => {
   expect(losing.recoveries).toBe(3);
 });
 
+test("embeddings of texts that share runs are the same after a loss, next to sessions", async () => {
+  const losing = new Losing();
+  const model = await load(losing.factory, "baichuan-7b");
+  const texts = Array.from({ length: 9 }, (_, i) => ({ ids: [...prompt, ...prompt, ...prompt].slice(0, 4 + 2 * (i % 7)) }));
+  const [vectors, expected] = [await model.embed(texts), await complete(model)];
+  for (const runs of [1, 3, 6]) {
+    losing.runsLeft = runs;
+    const both = Promise.all([model.embed(texts), complete(model), complete(model), complete(model), model.embed(texts)]);
+    expect(await both, `lost in run ${runs}`).toEqual([vectors, expected, expected, expected, vectors]);
+  }
+  expect(losing.recoveries).toBe(3);
+});
+
 test("what was computed before is not taken for cached, also if others recovered the device", async () => {
   const losing = new Losing();
   const model = await load(losing.factory, "baichuan-7b");

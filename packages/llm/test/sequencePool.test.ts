@@ -33,6 +33,53 @@ function newPool(sequences: number, blocks: number, maxWaiting = 100): SequenceP
 }
 
 describe("SequencePool", () => {
+  test("texts of one request share a place and the blocks of one sequence", async () => {
+    const pool = newPool(1, 3);
+    const group = await pool.acquireTogether(a, [[], [], []]);
+    const slots = group.flatMap((sequence) => [...extend(sequence, numbers(blockTokens))]);
+    expect(new Set(slots).size).toBe(3 * blockTokens);
+    let isServed = false;
+    const waiting = pool.acquire(b).then((sequence) => {
+      isServed = true;
+      return sequence;
+    });
+    pool.release(group[0]!);
+    pool.release(group[1]!);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    expect(isServed).toBe(false);
+    pool.release(group[2]!);
+    pool.release(await waiting);
+    expect((await pool.acquireTogether(a, [numbers(blockTokens + 1)]))[0]!.ids).toEqual(numbers(blockTokens));
+  });
+
+  test("texts of one request that lose their place come back together", async () => {
+    let recoveries = 0;
+    const pool = new SequencePool({ sequences: 1, blocks: 2, maxWaiting: 1 }, undefined, () => recoveries);
+    const group = await pool.acquireTogether(a, [[], []]);
+    for (const sequence of group) extend(sequence, numbers(5));
+    recoveries++;
+    group[0]!.checkCache();
+    expect(group.map(({ isParked }) => isParked)).toEqual([true, true]);
+    const other = await pool.acquire(b);
+    const back = Promise.all(group.map((sequence) => sequence.unpark(undefined)));
+    pool.release(other);
+    expect(await back).toEqual([numbers(5), numbers(5)]);
+    for (const sequence of group) pool.release(sequence);
+    pool.release(await pool.acquire(b));
+  });
+
+  test("a group that gives up waiting leaves no place taken", async () => {
+    const pool = newPool(1, 2);
+    const first = await pool.acquire(a);
+    const leave = new AbortController();
+    const group = pool.acquireTogether(b, [[], []], { signal: leave.signal });
+    leave.abort(new Error("enough"));
+    await expect(group).rejects.toThrow("enough");
+    pool.release(first);
+    for (const sequence of await pool.acquireTogether(b, [[], []])) pool.release(sequence);
+    pool.release(await pool.acquire(a));
+  });
+
   test("every token gets a slot of its own", async () => {
     const pool = newPool(2, 3);
     const [first, second] = [await pool.acquire(a), await pool.acquire(b)];

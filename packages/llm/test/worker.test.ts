@@ -10,6 +10,7 @@ import type { GenerationPart, Model } from "../src/index.ts";
 import * as llm from "../src/index.ts";
 import { loadModel, type WorkerModel } from "../src/worker/index.ts";
 import { serveModels } from "../src/worker/serve.ts";
+import { familyModel, readFamilyGolden } from "./familyFixture.ts";
 import { tiny } from "./modelFiles.ts";
 
 const greedy = { temperature: 0 } as const;
@@ -118,6 +119,16 @@ describe("a model in a worker", () => {
     expect(told).toHaveLength(3);
     expect(await model.tokenizer.encode(text)).toEqual(local.tokenizer.encode(text));
     expect(await model.tokenizer.decode(once, { skipSpecial: false })).toBe(local.tokenizer.decode(once, { skipSpecial: false }));
+  });
+
+  test("a reranker ranks as without a worker", async () => {
+    const golden = readFamilyGolden("bert-rank");
+    const { query, documents } = golden.ranked!;
+    await using here = await llm.loadModel(familyModel(golden), { runtime });
+    await using there = await loadModel(familyModel(golden), { worker });
+    expect(await there.rerank(query, documents, { topN: 3 })).toEqual(await here.rerank(query, documents, { topN: 3 }));
+    await expect(model.rerank("a", ["b"])).rejects.toBeInstanceOf(core.UnsupportedError);
+    await expect(there.rerank(query, ["w1 ".repeat(99)])).rejects.toBeInstanceOf(llm.ContextOverflowError);
   });
 
   test("two sessions generate at the same time", async () => {
@@ -325,6 +336,7 @@ describe("a model in a worker", () => {
       () => session.save(),
       () => other.logits(once),
       () => other.embed(["x"]),
+      () => other.rerank("x", ["y"]),
       () => other.perplexity("x"),
       () => other.restoreSession(new Uint8Array(64)),
     ])

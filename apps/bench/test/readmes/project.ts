@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { fileName, javascriptModule, moduleName, type Snippet, typescriptModules } from "./snippets.ts";
@@ -51,12 +51,18 @@ export class Project implements Disposable {
     {
       node,
       preloads,
-      model,
+      models,
       server,
-    }: { readonly node: string; readonly preloads: readonly string[]; readonly model: string; readonly server: URL },
+    }: {
+      readonly node: string;
+      readonly preloads: readonly string[];
+      /** Files that snippets open, by name. */
+      readonly models: Readonly<Record<string, Uint8Array>>;
+      readonly server: URL;
+    },
   ): Promise<ReadonlyMap<string, string>> {
     const cwd = mkdtempSync(join(this.#project, "run-"));
-    for (const name of ["model.gguf", "draft.gguf"]) copyFileSync(model, join(cwd, name));
+    for (const [name, bytes] of Object.entries(models)) writeFileSync(join(cwd, name), bytes);
     const program = join(cwd, "program.mjs");
     const steps = snippets.map((snippet) => [
       `process.stdout.write("\\0${snippet.name}\\n");`,

@@ -7,6 +7,7 @@ import * as bench from "@centella/llm/bench";
 import * as workers from "@centella/llm/worker";
 import * as serving from "@centella/llm/worker/serve";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { familyModel, readFamilyGolden } from "../../../../packages/llm/test/familyFixture.ts";
 import { callExports, callMethods, complaintsOf, excused, sampled } from "./harness.ts";
 import { whole } from "./values.ts";
 
@@ -131,10 +132,12 @@ test("llm: wrong arguments are typed errors", async () => {
 test("a model: wrong arguments are typed errors", async () => {
   const saved = await model.createSession().save();
   await callMethods("model", model, {
+    cacheUsage: excused("takes nothing"),
     createSession: [{ messages: [message] }],
     restoreSession: sampled(60, whole(saved), { signal, key: undefined }),
     logits: sampled(120, [0, 2817], { signal }),
-    embed: sampled(150, ["a story", { ids: [0, 2817] }], { pooling: "mean", normalize: true, signal }),
+    embed: sampled(150, ["a story", { ids: [0, 2817] }], { pooling: "mean", normalize: true, dimensions: 8, signal }),
+    rerank: excused("the model is no reranker: see below"),
     perplexity: sampled(120, [0, 1, 2, 3, 4, 5, 6, 7], { contextLength: 4, chunks: 1, signal, onProgress: noop }),
     dispose: excused("takes nothing"),
   });
@@ -154,6 +157,12 @@ test("a model: wrong arguments are typed errors", async () => {
     encode: [whole(model.tokenizer), [message], { addGenerationPrompt: true }],
     prepare: [[message], { addGenerationPrompt: true }],
   });
+});
+
+test("a reranker: wrong arguments are typed errors", async () => {
+  await using reranker = await llm.loadModel(familyModel(readFamilyGolden("bert-rank")), { runtime });
+  const rerank = (args: readonly unknown[]): unknown => reranker.rerank(...(args as Parameters<llm.Model["rerank"]>));
+  expect(await complaintsOf("rerank", rerank, sampled(150, "w1", ["w2", "w3"], { topN: 1, signal }))).toEqual([]);
 });
 
 test("a session: wrong arguments are typed errors", async () => {
@@ -198,10 +207,12 @@ test("a worker: wrong arguments are typed errors", async () => {
     await callExports("serving", serving, { serveModels: [noop] });
     const remote = await workers.loadModel(bytes, { worker, contextLength: 64 });
     await callMethods("remote", remote, {
+      cacheUsage: excused("takes nothing"),
       createSession: [{ messages: [message] }],
       restoreSession: sampled(30, new Uint8Array(3), { signal }),
       logits: sampled(60, [0, 2817], { signal }),
       embed: sampled(60, ["a story"], { pooling: "mean", normalize: true, signal }),
+      rerank: sampled(30, "a story", ["a fox"], { topN: 1, signal }),
       perplexity: sampled(60, [0, 1, 2, 3, 4, 5, 6, 7], { contextLength: 4, chunks: 1, signal, onProgress: noop }),
       dispose: excused("takes nothing"),
     });

@@ -1,8 +1,9 @@
 import { DisposedError } from "@centella/core";
+import { elementAt } from "@centella/quant/checks";
 import { BusyError, type Load } from "../errors.ts";
 import { Semaphore } from "../scheduler/semaphore.ts";
 import type { CacheUsage } from "./cacheUsage.ts";
-import { PrefixCache } from "./prefixCache.ts";
+import { blocksOf, PrefixCache } from "./prefixCache.ts";
 import { RecurrentStatePool, type StateCopier, stateRowsPerSequence } from "./recurrentStatePool.ts";
 import { Sequence, type SequenceCache } from "./sequence.ts";
 
@@ -23,7 +24,17 @@ export interface PoolSizes {
 export interface AcquireOptions {
   /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */
   readonly scope?: object | undefined;
+  /** Whether the request already had a sequence. It waits like others, but is never refused. Default false. */
+  readonly isAdmitted?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Maximum number of short texts that {@link SequencePool.acquireTogether} computes in the blocks of one sequence. */
+const maxTogether = 64;
+
+/** Number of texts that can share the blocks of one sequence. Each needs a block, and in recurrent models a state of its own. */
+export function textsTogether(contextLength: number, isRecurrent: boolean): number {
+  return isRecurrent ? 1 : Math.min(blocksOf(contextLength), maxTogether);
 }
 
 /**
@@ -33,11 +44,11 @@ export interface AcquireOptions {
  * An unread stream blocks no other request: while requests wait, its sequence is parked, and it waits in the queue when it is read again.
  */
 export class SequencePool {
-  readonly #cache: SequenceCache;
+  readonly #cache: Omit<SequenceCache, "readmit">;
   readonly #permits: Semaphore;
   /** Sequences whose streams are not being read, oldest first, with the time of the last read (`performance.now()`). */
   readonly #paused = new Map<Sequence, number>();
-  readonly #inUse = new Set<Sequence>();
+  readonly #inUse = new Map<Sequence, Place>();
   readonly #recoveries: () => number;
   /** {@link #recoveries} when the cache was empty last because of them. */
   #recovered = 0;
@@ -53,7 +64,6 @@ export class SequencePool {
       prefixCache: new PrefixCache(sequences * blocks),
       recurrentStates,
       check: () => this.#check(),
-      readmit: (signal) => this.#enter(signal, true),
     };
     this.#recoveries = recoveries;
     this.#recovered = recoveries();
@@ -68,13 +78,32 @@ export class SequencePool {
    * Waits for a sequence and claims as much of `prefix` as is cached. Call {@link release} when done.
    * @throws {BusyError} if the queue is full; {DisposedError}; the signal's reason
    */
-  async acquire(owner: object, prefix: readonly number[] = [], { scope, signal }: AcquireOptions = {}): Promise<Sequence> {
-    await this.#enter(signal);
+  async acquire(owner: object, prefix: readonly number[] = [], options: AcquireOptions = {}): Promise<Sequence> {
+    return elementAt(await this.acquireTogether(owner, [prefix], options), 0);
+  }
+
+  /**
+   * Like {@link acquire}, with a sequence for each prefix. Together they count as one, and their texts must fit into the blocks of one:
+   * see {@link textsTogether}.
+   */
+  async acquireTogether(
+    owner: object,
+    prefixes: readonly (readonly number[])[],
+    { scope, isAdmitted, signal }: AcquireOptions = {},
+  ): Promise<readonly Sequence[]> {
+    const place = new Place(
+      (...request) => this.#enter(...request),
+      () => this.#permits.release(),
+    );
+    await Promise.all(prefixes.map(() => place.enter(signal, isAdmitted)));
     this.#check();
-    const sequence = new Sequence(this.#cache, owner, scope);
-    sequence.restart(prefix);
-    this.#inUse.add(sequence);
-    return sequence;
+    const cache: SequenceCache = { ...this.#cache, readmit: (again) => place.enter(again, true) };
+    return prefixes.map((prefix) => {
+      const sequence = new Sequence(cache, owner, scope);
+      sequence.restart(prefix);
+      this.#inUse.set(sequence, place);
+      return sequence;
+    });
   }
 
   /** Runs `work` with a sequence whose texts are not kept in the cache. @throws the errors of {@link acquire} and `work` */
@@ -91,11 +120,12 @@ export class SequencePool {
 
   /** Gives a sequence back. Its tokens stay cached. */
   release(sequence: Sequence): void {
+    const place = this.#inUse.get(sequence);
     this.#paused.delete(sequence);
     this.#inUse.delete(sequence);
     if (sequence.isParked) return;
     sequence.release();
-    this.#permits.release();
+    place?.leave();
   }
 
   /** Marks the stream of a sequence as not being read, until {@link resume}. */
@@ -128,7 +158,7 @@ export class SequencePool {
     const recoveries = this.#recoveries();
     if (recoveries === this.#recovered) return;
     this.#recovered = recoveries;
-    for (const sequence of this.#inUse) if (!sequence.isParked) this.#park(sequence);
+    for (const sequence of this.#inUse.keys()) if (!sequence.isParked) this.#park(sequence);
     this.#cache.prefixCache.clear();
     this.#cache.recurrentStates?.clear();
   }
@@ -157,7 +187,39 @@ export class SequencePool {
   #park(sequence: Sequence): void {
     this.#paused.delete(sequence);
     sequence.park();
-    this.#permits.release();
+    this.#inUse.get(sequence)?.leave();
+  }
+}
+
+/** A permit that the sequences of one request share. It is returned while all of them are parked or released. */
+class Place {
+  readonly #acquire: (signal: AbortSignal | undefined, isAdmitted: boolean) => Promise<void>;
+  readonly #release: () => void;
+  #active = 0;
+  #entering: Promise<void> | undefined;
+
+  constructor(acquire: (signal: AbortSignal | undefined, isAdmitted: boolean) => Promise<void>, release: () => void) {
+    this.#acquire = acquire;
+    this.#release = release;
+  }
+
+  /** Counts one more active sequence. The first one waits for the permit, and the rest with it. @throws as `acquire` */
+  async enter(signal: AbortSignal | undefined, isAdmitted = false): Promise<void> {
+    this.#active++;
+    this.#entering ??= this.#acquire(signal, isAdmitted);
+    try {
+      await this.#entering;
+    } catch (error) {
+      if (--this.#active === 0) this.#entering = undefined;
+      throw error;
+    }
+  }
+
+  /** Counts one active sequence less. */
+  leave(): void {
+    if (--this.#active > 0) return;
+    this.#entering = undefined;
+    this.#release();
   }
 }
 

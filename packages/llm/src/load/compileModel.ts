@@ -1,5 +1,6 @@
 import { OutOfMemoryError, type Runtime } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
+import { textsTogether } from "../cache/sequencePool.ts";
 import { ModelError } from "../errors.ts";
 import type { ActivationMode, ModelDescription, ModelSizes } from "../model/modelBuilder.ts";
 import { type RecordedModel, recordModel } from "../model/recordModel.ts";
@@ -76,11 +77,14 @@ export async function compileModel(source: ProgramSource, samples: ModelSamples,
 
 function runSizes(
   config: ModelDescription["config"],
-  contextLength: number,
+  { contextLength, sequences }: CacheSizes,
   wantedBatch: number,
-): Pick<ModelSizes, "batchSize" | "maxRows" | "result"> {
+): Pick<ModelSizes, "batchSize" | "maxRows" | "sequencesPerRun" | "result"> {
   const { isEncoder, vocabSize } = config;
-  if (isEncoder) return { batchSize: contextLength, maxRows: contextLength, result: "states" };
+  if (isEncoder) {
+    const sequencesPerRun = sequences * textsTogether(contextLength, false);
+    return { batchSize: contextLength, maxRows: contextLength, sequencesPerRun, result: "states" };
+  }
   const batchSize = attendsAhead(config) ? contextLength : Math.min(wantedBatch, contextLength);
   return { batchSize, maxRows: Math.max(1, Math.min(batchSize, Math.floor(maxLogitBytes / (2 * 4 * vocabSize)))) };
 }
@@ -105,7 +109,7 @@ async function compileWith(
   const { config } = description;
   const sizesFor = (activations: ActivationMode, batchSize: number, runsInFlight: number): ModelSizes => ({
     ...cacheSizes,
-    ...runSizes(config, cacheSizes.contextLength, options.batchSize ?? batchSize),
+    ...runSizes(config, cacheSizes, options.batchSize ?? batchSize),
     activations,
     runsInFlight,
     isGeluRounded: activations !== "half" && options.activations !== "f32",

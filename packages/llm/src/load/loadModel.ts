@@ -2,6 +2,7 @@ import { CentellaError, type Selection } from "@centella/core";
 import type { GgufFile, GgufInput, LocateOptions, Metadata } from "@centella/gguf";
 import { checkOptions, checkValue } from "@centella/quant/checks";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
+import { textsTogether } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { chatTemplateKey } from "../errors.ts";
 import { Model } from "../model/model.ts";
@@ -64,11 +65,13 @@ const loadFile: LoadFile = async (opened, options, reserved) => {
     const programSource = { runtime, file, description, adapters, reserved };
     compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
+    const loaded = compiled;
     const schedulers = createSchedulers(programSource, compiled);
     const { sampling, warnings } = await samplingOf(file.metadata);
     return {
       ...schedulers,
       ...(await openTransfers(programSource, compiled)),
+      openRankHead: async () => (await import("./openRankHead.ts")).openRankHead(programSource, loaded),
       ChatTemplate: await chatTemplateOf(file.metadata),
       tokenizer: opened.tokenizer ?? (await tryTokenizer(file.metadata)),
       info: describeModel({
@@ -134,7 +137,8 @@ function createSchedulers(source: ProgramSource, compiled: CompiledModel): Pick<
     scheduler,
     async openEmbeddingScheduler() {
       if (isEncoder) return scheduler;
-      const own = { maxRows: sizes.batchSize, runsInFlight: 1 };
+      const sequencesPerRun = sizes.sequences * textsTogether(sizes.contextLength, common.isRecurrent);
+      const own = { maxRows: sizes.batchSize, runsInFlight: 1, sequencesPerRun };
       const { program } = recordModel(description, file, { ...sizes, ...own, result: "states" }, adapters);
       const shared = await runtime.compile(program, { shareWith: plan });
       return new Scheduler(shared, backend, { ...common, ...own, ...hiddenStates, isEncoder: attendsAhead(description.config) });

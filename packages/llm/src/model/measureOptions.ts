@@ -7,7 +7,35 @@ export interface EmbedOptions {
   readonly pooling?: Pooling | undefined;
   /** Scale the vectors to length 1. Default true. */
   readonly normalize?: boolean | undefined;
+  /**
+   * Keep this many of the first elements of each vector, and scale what is kept to length 1. For models whose training made the first
+   * elements most important (Matryoshka representations). Default: all.
+   */
+  readonly dimensions?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `model.rerank`. */
+export interface RerankOptions {
+  /** Maximum number of results. Default: all documents. */
+  readonly topN?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A document of `model.rerank`. */
+export interface RankedDocument {
+  /** Its place in the list of documents. */
+  readonly index: number;
+  /** How well it answers the query: higher is better. The scale is the model's. */
+  readonly score: number;
+}
+
+/** Result of `model.rerank`. */
+export interface Ranking {
+  /** By descending score. */
+  readonly results: readonly RankedDocument[];
+  /** Tokens of all pairs of the query and a document. */
+  readonly usage: { readonly promptTokens: number };
 }
 
 /** Options of `model.perplexity`. */
@@ -30,7 +58,13 @@ export interface PerplexityProgress {
 
 /** Kinds of the options of a model's calls, here and in a worker. */
 export const signalKinds: Kinds<{ readonly signal?: AbortSignal | undefined }> = { signal: abortSignal };
-export const embedKinds: Kinds<EmbedOptions> = { pooling: oneOf("mean", "cls", "last"), normalize: boolean, signal: abortSignal };
+export const embedKinds: Kinds<EmbedOptions> = {
+  pooling: oneOf("mean", "cls", "last"),
+  normalize: boolean,
+  dimensions: whole(1),
+  signal: abortSignal,
+};
+export const rerankKinds: Kinds<RerankOptions> = { topN: whole(1), signal: abortSignal };
 export const perplexityKinds: Kinds<PerplexityOptions> = {
   contextLength: whole(4),
   chunks: whole(1),

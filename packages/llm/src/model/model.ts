@@ -10,8 +10,8 @@ import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { EmbedInput } from "./embed.ts";
-import type { EmbedOptions, PerplexityOptions } from "./measureOptions.ts";
-import { embedKinds, perplexityKinds, signalKinds } from "./measureOptions.ts";
+import type { EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "./measureOptions.ts";
+import { embedKinds, perplexityKinds, rerankKinds, signalKinds } from "./measureOptions.ts";
 import { ModelContext, type ModelParts } from "./modelContext.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import type { Perplexity } from "./perplexity.ts";
@@ -61,8 +61,12 @@ export class Model implements AsyncDisposable {
     return new Session(this.#context, options);
   }
 
-  /** How much of the key-value cache is in use at this moment. */
+  /**
+   * How much of the key-value cache is in use at this moment.
+   * @throws {DisposedError}
+   */
   async cacheUsage(): Promise<CacheUsage> {
+    this.#context.requireAlive();
     return this.#context.pool.cacheUsage;
   }
 
@@ -97,12 +101,28 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * Returns a vector `[embeddingLength]` for each text: the pooled states of its tokens before the output layer.
-   * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError | TokenizerError}
+   * Returns a vector `[embeddingLength]` or `[dimensions]` for each text: the pooled states of its tokens before the output layer. Short
+   * texts share runs. Models that expect an instruction before a text, such as "query: ", get it from the caller: files do not state it.
+   * @throws {UnsupportedError} if the file is a reranker, unless a pooling is named; {ContextOverflowError | ArgumentError | BusyError |
+   *   DisposedError | TokenizerError}
    */
   async embed(texts: readonly EmbedInput[], options: EmbedOptions = {}): Promise<Float32Array[]> {
     const { signal } = checkOptions("embed", options, embedKinds);
     return this.#context.use(async () => (await import("./embed.ts")).embed(this.#context, texts, options), signal);
+  }
+
+  /**
+   * Scores documents by how well they answer a query, for files of rerankers: encoders with a classification head, and Qwen3-Reranker. Short
+   * documents share runs.
+   * @throws {UnsupportedError} if the file is no reranker; {ContextOverflowError} if a document with the query is longer than the context;
+   *   {ArgumentError} without documents; {ModelError | BusyError | DisposedError | TokenizerError}
+   * @example
+   * const { results } = await model.rerank("Where do owls sleep?", ["Foxes hunt at night.", "Owls rest in trees by day."], { topN: 1 });
+   * console.log(results[0].index, results[0].score);
+   */
+  async rerank(query: string, documents: readonly string[], options: RerankOptions = {}): Promise<Ranking> {
+    const { signal } = checkOptions("rerank", options, rerankKinds);
+    return this.#context.use(async () => (await import("./rerank.ts")).rerank(this.#context, query, documents, options), signal);
   }
 
   /**

@@ -33,6 +33,8 @@ export interface ModelSizes {
   readonly isGeluRounded: boolean;
   /** Maximum number of runs that are queued at once. With more than one, tokens may come from the run before, on the device. */
   readonly runsInFlight: number;
+  /** Maximum number of sequences in a run. Default: `sequences`. */
+  readonly sequencesPerRun?: number;
   /** The program's result: logits, or the states that the output layer reads. Default "logits". */
   readonly result?: "logits" | "states";
 }
@@ -134,7 +136,7 @@ export class ModelBuilder {
     this.result = sizes.result ?? "logits";
     this.activations = sizes.activations;
     this.T = program.dim("T", sizes.batchSize);
-    const nSeq = program.dim("nSeq", sizes.sequences);
+    const nSeq = program.dim("nSeq", sizes.sequencesPerRun ?? sizes.sequences);
     const tokens = program.input("tokens", "i32", [this.T]);
     this.positions = program.input("positions", "i32", [this.T]);
     this.slots = program.input("slots", "i32", [this.T]);

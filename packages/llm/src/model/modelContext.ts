@@ -12,7 +12,8 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { CacheType } from "./modelBuilder.ts";
 import type { ModelInfo } from "./modelInfo.ts";
-import { type Pooling, poolingTypes } from "./pooling.ts";
+import { filePooling, type Pooling } from "./pooling.ts";
+import type { RankHead } from "./rankHead.ts";
 
 /** A smaller model of the same vocabulary that drafts tokens of another model's texts. It is that model's to dispose of. */
 export interface DraftModel {
@@ -32,6 +33,8 @@ export interface ModelParts {
   readonly stateTransfer: RecurrentStateTransfer | undefined;
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
   readonly openEmbeddingScheduler: () => Promise<Scheduler>;
+  /** Compiles the file's classification head. */
+  readonly openRankHead: () => Promise<RankHead>;
   readonly info: ModelInfo;
   /** How the model fills in masked tokens, if it does. */
   readonly diffusion: DiffusionShape | undefined;
@@ -78,6 +81,9 @@ export class ModelContext {
   readonly #openStates: () => Promise<Scheduler>;
   #states: Promise<Scheduler> | undefined;
 
+  readonly #openHead: () => Promise<RankHead>;
+  #head: Promise<RankHead> | undefined;
+
   readonly #close: () => Promise<void>;
   #isDisposed = false;
 
@@ -88,6 +94,7 @@ export class ModelContext {
       stateTransfer,
       openEmbeddingScheduler,
       diffusion,
+      openRankHead,
       metadata,
       identify,
       tokenizer,
@@ -107,6 +114,7 @@ export class ModelContext {
     this.#close = close;
     this.#identify = identify;
     this.#openStates = openEmbeddingScheduler;
+    this.#openHead = openRankHead;
     this.hasChatTemplate = hasChatTemplate;
     this.sampling = sampling;
     this.#metadata = metadata;
@@ -173,10 +181,21 @@ export class ModelContext {
     return this.#states;
   }
 
+  /** Scores texts by the file's classification head. @throws {UnsupportedError} if it has none */
+  get rankHead(): Promise<RankHead> {
+    this.requireAlive();
+    this.#head ??= this.#openHead();
+    return this.#head;
+  }
+
   /** How the file says that a text's states become one vector, if it does. */
-  get pooling(): Pooling | undefined {
-    const type = this.#metadata.optionalNumber(`${this.#metadata.string("general.architecture")}.pooling_type`);
-    return type === undefined ? undefined : poolingTypes[type];
+  get pooling(): Pooling | "rank" | undefined {
+    return filePooling(this.#metadata);
+  }
+
+  /** The file's text around a query and a document, if it states one. */
+  get rankTemplate(): string | undefined {
+    return this.#metadata.optionalString(`${chatTemplateKey}.rerank`);
   }
 
   /** Frees what a session has cached, as {@link SequencePool.free} does. */
@@ -193,6 +212,7 @@ export class ModelContext {
     await this.stateTransfer?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
+    (await this.#head?.catch(() => undefined))?.dispose();
     await this.draft?.context.dispose();
     await this.scheduler.dispose();
     await this.#close();

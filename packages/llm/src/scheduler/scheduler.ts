@@ -138,6 +138,16 @@ export class Scheduler {
     await this.#add({ sequence, ids, options: { rows: "none", signal }, output: { kind: "values", values: new Float32Array(0) } });
   }
 
+  /** Elements of an output row. */
+  get width(): number {
+    return this.#options.width;
+  }
+
+  /** Announces requests that the caller is about to make, so that they share runs. */
+  expect(count: number): void {
+    this.#returning = Math.max(this.#returning, count);
+  }
+
   /** Number of sequences that shared the last run. */
   get sequencesInRun(): number {
     return this.#sequencesInRun;

@@ -88,6 +88,7 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     decode: (_, ids, options) => model().tokenizer.decode(ids, options),
     logits: ({ signal }, ids) => model().logits(ids, { signal }),
     embed: ({ signal }, texts, options) => model().embed(texts, { ...options, signal }),
+    rerank: ({ signal }, query, documents, options) => model().rerank(query, documents, { ...options, signal }),
     perplexity: ({ signal, report }, text, options) => model().perplexity(text, { ...options, signal, onProgress: report }),
     toolFormat: () => model().toolFormat,
     cacheUsage: () => model().cacheUsage(),

@@ -6,8 +6,8 @@ import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { DraftOptions, LoadModelOptions } from "../load/loadOptions.ts";
 import { loadKinds } from "../load/loadOptions.ts";
 import type { EmbedInput } from "../model/embed.ts";
-import type { EmbedOptions, PerplexityOptions } from "../model/measureOptions.ts";
-import { embedKinds, perplexityKinds, signalKinds } from "../model/measureOptions.ts";
+import type { EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "../model/measureOptions.ts";
+import { embedKinds, perplexityKinds, rerankKinds, signalKinds } from "../model/measureOptions.ts";
 import type { Model } from "../model/model.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
@@ -40,7 +40,7 @@ export interface WorkerTokenizer {
 
 /** A `Model` in a worker, with the same calls and errors. The file's metadata and chat template stay in the worker. */
 export class WorkerModel
-  implements Pick<Model, "info" | "toolFormat" | "cacheUsage" | "logits" | "embed" | "perplexity" | "dispose">, AsyncDisposable
+  implements Pick<Model, "info" | "toolFormat" | "cacheUsage" | "logits" | "embed" | "rerank" | "perplexity" | "dispose">, AsyncDisposable
 {
   readonly info: ModelInfo;
   readonly tokenizer: WorkerTokenizer;
@@ -84,6 +84,11 @@ export class WorkerModel
   async embed(texts: readonly EmbedInput[], allOptions: EmbedOptions = {}): Promise<Float32Array[]> {
     const { signal, ...options } = checkOptions("embed", allOptions, embedKinds);
     return this.#state.caller.call("embed", [texts, options], { signal });
+  }
+
+  async rerank(query: string, documents: readonly string[], allOptions: RerankOptions = {}): Promise<Ranking> {
+    const { signal, ...options } = checkOptions("rerank", allOptions, rerankKinds);
+    return this.#state.caller.call("rerank", [query, documents, options], { signal });
   }
 
   async perplexity(text: string | ArrayLike<number>, allOptions: PerplexityOptions = {}): Promise<Perplexity> {

@@ -13,7 +13,11 @@ export function activated(m: ModelBuilder, activation: Activation, gate: Value |
   return gate === undefined ? activate(m, activation, up) : m.program.mul(activate(m, activation, gate), up);
 }
 
-function activate(m: ModelBuilder, activation: Exclude<Activation, GatedActivation>, x: Value): Value {
+/** What the rounding of activations depends on. */
+export type ActivationContext = Pick<ModelBuilder, "program" | "isGeluRounded">;
+
+/** `activation(x)`, elementwise. */
+export function activate(m: ActivationContext, activation: Exclude<Activation, GatedActivation>, x: Value): Value {
   const { program } = m;
   switch (activation) {
     case "silu":
@@ -33,7 +37,7 @@ function activate(m: ModelBuilder, activation: Exclude<Activation, GatedActivati
  * `x` rounded to the 11 significant bits of an f16 (Veltkamp's splitting): the product with `2^13 + 1` loses the 13 lowest bits of
  * `x`, and the differences leave the upper ones.
  */
-function halfRounded({ program }: ModelBuilder, x: Value): Value {
+function halfRounded({ program }: ActivationContext, x: Value): Value {
   const product = program.scale(x, { by: 2 ** 13 + 1 });
   return program.sub(product, program.sub(product, x));
 }
