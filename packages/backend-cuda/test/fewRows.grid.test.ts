@@ -1,57 +1,33 @@
-import { contentsOf, uniform } from "@centella/conformance";
-import { createProgram, type DType, type Plan, type Value } from "@centella/core";
-import { layoutOf } from "@centella/core/backend";
-import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
+import { createProgram, type Value } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
-import { unitFormat } from "../src/weights/unitFormat.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { expectProducts, productsOf } from "./productBounds.ts";
-import { sourceOf } from "./sources.ts";
+import { expectProducts } from "./productBounds.ts";
+import { depthOf, expectGated, expectUnitProducts, half, unitTypes } from "./unitProducts.ts";
 
-const half = { transposeB: true, activations: "half" } as const;
-
-type Products = ReturnType<typeof productsOf>;
-
-async function compiled(program: ReturnType<typeof createProgram>): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
-  // Without products of warpgroups, which multiply more than eight rows.
-  const backend = new CudaBackend(new InterpretedDriver([10, 0]));
-  return { backend, plan: await backend.compile(program) };
+/** Without products of warpgroups, which multiply more than eight rows. */
+function open(): CudaBackend {
+  return new CudaBackend(new InterpretedDriver([10, 0]));
 }
-
-const types = Object.keys(ggmlTypes)
-  .filter(isGgmlType)
-  .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
 
 // Numbers of rows that make 1, 2, 4, 8 and 16 columns, not all of them whole, and several groups of 16.
 const rowCounts = [1, 2, 3, 8, 17, 29];
 
+/** Types whose kernels differ most. The whole grid takes minutes. */
 const sample = ["f16", "q8_0", "q4_K", "iq2_xs"] as const;
-const skipped = types.filter((dtype) => !sample.some((one) => one === dtype));
-// The full grid runs them.
-if (!isWholeGrid) test.skip.each(skipped)("few rows by a %s weight (not in the sample)", () => undefined);
 
-describe.each(isWholeGrid ? types : sample)("few rows by a %s weight", (dtype) => {
+describe.each(isWholeGrid ? unitTypes : sample)("few rows by a %s weight", (dtype) => {
   // 3 multiprocessors: one has two tiles. The second shape has parts of tiles and of units, the third fewer units than a block has warps, and more items.
   test.each([
     [64, 2304],
-    [19, layoutOf(dtype).elements > 32 ? 256 : 288],
+    [19, depthOf(dtype, 288)],
     [144, 768],
   ])("%i x %i", { timeout: 60_000 }, async (columns, depth) => {
-    const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
-    const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 32), depth]);
-    program.output("y", program.matmul(x, program.persistent("w", spec), half));
-    const { plan, backend } = await compiled(program);
-    await plan.load("w", sourceOf(stored));
-    for (const rows of depth > 1000 ? rowCounts.slice(0, 5) : rowCounts.slice(columns > 100 ? 3 : 0)) {
-      const values = uniform(rows, rows * depth);
-      const y = await plan.run({ x: values }).y!.data();
-      expectProducts(y, values, decoded, depth, dtype);
-    }
-    await backend.dispose();
+    const counts = depth > 1000 ? rowCounts.slice(0, 5) : rowCounts.slice(columns > 100 ? 3 : 0);
+    await expectUnitProducts(open(), { dtype, columns, depth, most: 32, rowCounts: counts });
   });
 });
 
@@ -76,7 +52,8 @@ describe("products of one tensor", () => {
     program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
     program.output("h", program.mul(program.silu(gate), up));
     expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["matmulFew_q4_K_q8_0_q6_K", "matmulFew_q5_K_q4_K"]);
-    const { plan, backend } = await compiled(program);
+    const backend = open();
+    const plan = await backend.compile(program);
     for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
     for (const rows of [1, 3]) {
       const values = uniform(rows, rows * depth);
@@ -87,15 +64,8 @@ describe("products of one tensor", () => {
       const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
       for (const { name, decoded, spec } of contents.slice(0, 3))
         expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
-      const [g, u] = contents.slice(3).map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [Products, Products];
-      for (const [i, y] of h.entries()) {
-        const { value: a, magnitude: wide } = g[i]!;
-        const { value: b, magnitude } = u[i]!;
-        const silu = a / (1 + Math.exp(-a));
-        expect(Math.abs(y - silu * b)).toBeLessThanOrEqual(
-          2 ** -10 * (1.1 * wide * Math.abs(b) + Math.abs(silu) * magnitude + wide * magnitude * 2 ** -9),
-        );
-      }
+      const [gates, ups] = contents.slice(3).map(({ decoded }) => decoded) as [Float32Array, Float32Array];
+      expectGated(h, values, gates, ups, depth);
     }
     await backend.dispose();
   });
@@ -106,7 +76,8 @@ test.each([1e-12, 1, 3e6, 1e30])("rows of magnitude %d keep their precision", as
   const { stored, decoded, spec } = contentsOf({ dtype: "q8_0", shape: [16, depth] }, 5);
   const program = createProgram();
   program.output("y", program.matmul(program.input("x", "f32", [program.dim("T", 2), depth]), program.persistent("w", spec), half));
-  const { plan, backend } = await compiled(program);
+  const backend = open();
+  const plan = await backend.compile(program);
   await plan.load("w", sourceOf(stored));
   for (const rows of [1, 2]) {
     // The rows of a run have different magnitudes.

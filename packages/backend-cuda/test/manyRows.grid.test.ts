@@ -1,18 +1,13 @@
-import { contentsOf, uniform } from "@centella/conformance";
-import { type ConcreteSpec, createProgram, type DType, type Plan, type Value } from "@centella/core";
-import { layoutOf } from "@centella/core/backend";
-import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
+import { type ConcreteSpec, createProgram, type Value } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
-import { unitFormat } from "../src/weights/unitFormat.ts";
-import { extremeTypes, extremeWeights } from "./extremeWeights.ts";
+import { extremeTypes } from "./extremeWeights.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { expectProducts, productsOf } from "./productBounds.ts";
-import { sourceOf } from "./sources.ts";
-
-const half = { transposeB: true, activations: "half" } as const;
+import { expectProducts } from "./productBounds.ts";
+import { depthOf, expectExtremeProducts, expectGated, expectUnitProducts, half, unitTypes } from "./unitProducts.ts";
 
 /** With products of warpgroups, and with those of warps. */
 const capabilities = [
@@ -20,72 +15,43 @@ const capabilities = [
   [8, 0],
 ] as const;
 
-async function compiled(
-  program: ReturnType<typeof createProgram>,
-  capability: (typeof capabilities)[number] = [9, 0],
-): Promise<{ readonly plan: Plan; readonly backend: CudaBackend }> {
-  const backend = new CudaBackend(new InterpretedDriver(capability));
-  return { backend, plan: await backend.compile(program) };
+function open(capability: (typeof capabilities)[number] = [9, 0]): CudaBackend {
+  return new CudaBackend(new InterpretedDriver(capability));
 }
 
 // 3 multiprocessors, whose warpgroups have several tiles of the larger shape, each deeper than the ring. The smaller one has parts of tiles, of panels and of units.
 const larger = { columns: 300, depth: 512, rowCounts: [513] };
 const smaller = { columns: 19, depth: 288, rowCounts: [514] };
-const types = Object.keys(ggmlTypes)
-  .filter(isGgmlType)
-  .filter((type): type is BlockType | "f16" | "bf16" => unitFormat(type as DType) !== undefined);
-const grid = types.flatMap((dtype) =>
+const grid = unitTypes.flatMap((dtype) =>
   [larger, smaller].flatMap(({ columns, depth, rowCounts }) =>
     capabilities.map((capability) => ({
       dtype,
       capability,
       columns,
-      depth: layoutOf(dtype).elements > 32 ? 256 * Math.ceil(depth / 512) : depth,
+      depth: depthOf(dtype, depth),
+      most: 1024,
       // Products of warps take the interpreter longer.
       rowCounts: capability[0] === 8 ? rowCounts.slice(0, 1).map((count) => Math.min(count, 130)) : rowCounts,
     })),
   ),
 );
+/** Types and shapes whose kernels differ most. The whole grid takes minutes. */
 const sample: typeof grid = [
-  { dtype: "f16", capability: [9, 0], columns: 140, depth: 512, rowCounts: [513] },
-  { dtype: "q4_K", capability: [9, 0], columns: 19, depth: 256, rowCounts: [513] },
-  { dtype: "bf16", capability: [8, 0], columns: 20, depth: 320, rowCounts: [130] },
-  { dtype: "q6_K", capability: [8, 0], columns: 35, depth: 256, rowCounts: [9, 65] },
+  { dtype: "f16", capability: [9, 0], columns: 140, depth: 512, most: 1024, rowCounts: [513] },
+  { dtype: "q4_K", capability: [9, 0], columns: 19, depth: 256, most: 1024, rowCounts: [513] },
+  { dtype: "bf16", capability: [8, 0], columns: 20, depth: 320, most: 1024, rowCounts: [130] },
+  { dtype: "q6_K", capability: [8, 0], columns: 35, depth: 256, most: 1024, rowCounts: [9, 65] },
 ];
-// The full grid runs them.
-if (!isWholeGrid) test.skip("many rows by weights of other types (not in the sample)", () => undefined);
 
 test.each(isWholeGrid ? grid : sample)(
   "$rowCounts rows by a $dtype weight of $columns x $depth, capability $capability",
   { timeout: 180_000 },
-  async ({ dtype, capability, columns, depth, rowCounts }) => {
-    const { stored, decoded, spec } = contentsOf({ dtype, shape: [columns, depth] }, 3);
-    const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 1024), depth]);
-    program.output("y", program.matmul(x, program.persistent("w", spec), half));
-    const { plan, backend } = await compiled(program, capability);
-    await plan.load("w", sourceOf(stored));
-    for (const rows of rowCounts) {
-      const values = uniform(rows, rows * depth);
-      expectProducts(await plan.run({ x: values }).y!.data(), values, decoded, depth, dtype);
-    }
-    await backend.dispose();
-  },
+  ({ capability, ...product }) => expectUnitProducts(open(capability), product),
 );
 
-test.each(extremeTypes)("weights of %s may be as large and as small as the type holds", async (dtype) => {
-  const [columns, depth, rows] = [35, 256, 33];
-  const { spec, stored, decoded } = extremeWeights(dtype, [columns, depth]);
-  const program = createProgram();
-  const x = program.input("x", "f32", [program.dim("T", 64), depth]);
-  program.output("y", program.matmul(x, program.persistent("w", spec), half));
-  const { plan, backend } = await compiled(program, [8, 0]);
-  await plan.load("w", sourceOf(stored));
-  // The results of most rows are one product each: errors do not cancel.
-  const values = uniform(rows, rows * depth).map((value, i) => (i < depth || i % depth === 7 * Math.floor(i / depth) ? value : 0));
-  expectProducts(await plan.run({ x: values }).y!.data(), values, decoded as Float32Array, depth, dtype);
-  await backend.dispose();
-});
+test.each(extremeTypes)("weights of %s may be as large and as small as the type holds", (dtype) =>
+  expectExtremeProducts(open([8, 0]), dtype),
+);
 
 test("products of one tensor are multiplied together, with their epilogues", async () => {
   const depth = 256;
@@ -101,7 +67,8 @@ test("products of one tensor are multiplied together, with their epilogues", asy
   program.output("k", program.add(k, program.input("bias", "f32", [19])));
   program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
   expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["roundRows_f16", "decodeUnits_q4_K_q8_0_q6_K", "matmulMany_f16"]);
-  const { plan, backend } = await compiled(program);
+  const backend = open();
+  const plan = await backend.compile(program);
   for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
   const values = uniform(rows, rows * depth);
   const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
@@ -130,21 +97,12 @@ test.each(capabilities)("gate and up are multiplied together, capability %i.%i",
   const x = program.input("x", "f32", [program.dim("T", 64), depth]);
   const product = (name: string, spec: ConcreteSpec): Value => program.matmul(x, program.persistent(name, spec), half);
   program.output("h", program.mul(program.silu(product("gate", gate.spec)), product("up", up.spec)));
-  const { plan, backend } = await compiled(program, capability);
+  const backend = open(capability);
+  const plan = await backend.compile(program);
   await plan.load("gate", sourceOf(gate.stored));
   await plan.load("up", sourceOf(up.stored));
   const values = uniform(rows, rows * depth);
   const h = await plan.run({ x: values }).h!.data();
-  const [g, u] = [gate, up].map(({ decoded }) => productsOf(values, decoded as Float32Array, depth)) as [
-    ReturnType<typeof productsOf>,
-    ReturnType<typeof productsOf>,
-  ];
-  for (const [i, y] of h.entries()) {
-    const { value: a, magnitude: wide } = g[i]!;
-    const { value: b, magnitude } = u[i]!;
-    const silu = a / (1 + Math.exp(-a));
-    const bound = 2 ** -10 * (1.1 * wide * Math.abs(b) + Math.abs(silu) * magnitude + wide * magnitude * 2 ** -9);
-    if (!(Math.abs(y - silu * b) <= bound)) expect.fail(`element ${i}: ${y}, expected ${silu * b}`);
-  }
+  expectGated(h, values, gate.decoded, up.decoded, depth);
   await backend.dispose();
 });

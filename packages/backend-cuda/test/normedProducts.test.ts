@@ -1,9 +1,8 @@
-import { contentsOf, uniform } from "@centella/conformance";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Activations, createProgram, type DType, type TypedArray } from "@centella/core";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { sourceOf } from "./sources.ts";
 
 interface Form {
   readonly depth: number;

@@ -1,9 +1,8 @@
-import { contentsOf, uniform } from "@centella/conformance";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, type ParamsOf, type TypedArray } from "@centella/core";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { sourceOf } from "./sources.ts";
 
 interface Form {
   readonly weights: readonly [queries: DType, keys: DType, values: DType];

@@ -1,4 +1,4 @@
-import { contentsOf } from "@centella/conformance";
+import { contentsOf, sourceOf } from "@centella/conformance";
 import { createProgram, type DType } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
@@ -7,7 +7,6 @@ import { CudaBackend } from "../src/backend.ts";
 import { bytesOf } from "../src/device/deviceTensor.ts";
 import { placeOf, unitFormat, unitMatrix, unitRows } from "../src/weights/unitFormat.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { sourceOf } from "./sources.ts";
 
 const types = Object.keys(ggmlTypes)
   .filter(isGgmlType)
