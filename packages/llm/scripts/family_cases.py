@@ -435,3 +435,7 @@ CASES += [
     Case("modern-bert-rank", "modern-bert", {**ENCODER, **RANK_WORDS, **LABELS}, ["/cls.weight", "/cls.norm.weight", "/cls.output.weight", "/cls.output.bias"], norm="layer", kv_heads=4, layers=3, ranked=PAIRS),
     Case("jina-bert-v2-rank", "jina-bert-v2", {**RANK_WORDS, "pooling_type": 4}, HEAD, norm="layer", kv_heads=4, ranked=PAIRS),
 ]
+DOTS3 = {**INDEXED, "attention.head_count": [4, 8, 4], "attention.kv_lora_rank_swa": 24, "attention.key_length_swa": 32, "attention.value_length_swa": 24, "attention.key_length_mla_swa": 18, "attention.value_length_mla_swa": 14}
+CASES += [
+    Case("dots3note", "dots3note", {**DOTS3, **WINDOW, "attention.indexer.types": [0, 1, 0], "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, kv_heads=1, layers=3),
+]

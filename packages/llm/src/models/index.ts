@@ -41,6 +41,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   deepseek32: () => import("./families/experts/deepseek32.ts"),
   dots1: variant("dots1"),
   dream: variant("dream"),
+  dots3note: () => import("./families/experts/dots3note.ts"),
   ernie4_5: variant("ernie4_5"),
   "ernie4_5-moe": variant("ernie4_5-moe"),
   eurobert: variant("eurobert"),

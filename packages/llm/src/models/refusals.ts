@@ -12,7 +12,6 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     "deepseek2-ocr": "pictures are not read",
     deepseek4: indexer,
     dflash: drafts,
-    dots3note: indexer,
     eagle3: drafts,
     "gemma4-assistant": drafts,
     gptj: "llama.cpp itself has no code for it",

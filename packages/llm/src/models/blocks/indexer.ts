@@ -1,6 +1,5 @@
 import type { Value } from "@centella/core";
 import { elementAt, entryOf } from "@centella/quant/checks";
-import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { IndexerShape } from "../../load/modelShape.ts";
 import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
@@ -43,7 +42,6 @@ export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: In
   const keyLength = file.requiredSize("attention.indexer.key_length");
   const topK = file.requiredTokens("attention.indexer.top_k");
   file.finish();
-  if (!has(0)) throw new ModelError(`metadata: expected an indexer in the first layer, got none; convert the model again`);
   return {
     shape: { topK, keyLengthOf: (layer) => (has(layer) ? keyLength : 0) },
     open(m, rope) {

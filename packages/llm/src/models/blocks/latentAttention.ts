@@ -70,7 +70,7 @@ export function latentAttention(layer: Layer, x: Value, latent: LatentConfig, op
     return output(attended(q, k, v));
   }
   // Each head's key and value matrices as experts: head h of every token takes matrix h.
-  const { heads: H } = layer.model.config;
+  const { heads: H } = layer.model.config.headsOf(layer.index);
   const { rank, keyLength, ropeLength, valueLength } = latent;
   const everyHead = everyIndex(layer.model, H);
   const keys = layer.weights.matrix("attn_k_b.weight", [H, rank, keyLength - ropeLength]);
@@ -101,8 +101,9 @@ function splitQuery(layer: Layer, source: Value, latent: LatentConfig, rope: Rop
   const { keyLength, ropeLength } = latent;
   const { model } = layer;
   const { program, T, config } = model;
-  const query = layer.unscaledProduct(hasQueryRank(layer, latent) ? "attn_q_b" : "attn_q", source, { rows: config.heads * keyLength });
-  const heads = program.reshape(query, { shape: [T, config.heads, keyLength] });
+  const { heads: H } = config.headsOf(layer.index);
+  const query = layer.unscaledProduct(hasQueryRank(layer, latent) ? "attn_q_b" : "attn_q", source, { rows: H * keyLength });
+  const heads = program.reshape(query, { shape: [T, H, keyLength] });
   const plainLength = keyLength - ropeLength;
   return { plain: last(model, heads, 0, plainLength), rotated: rotated(model, rope, last(model, heads, plainLength, ropeLength)) };
 }
@@ -118,8 +119,9 @@ function compress(
   const of = rank + ropeLength;
   const compressed = layer.unscaledProduct("attn_kv_a_mqa", x, { rows: rank, of });
   const shared = layer.unscaledProduct("attn_kv_a_mqa", x, { rows: ropeLength, from: rank, of });
-  const rotatedKey = rotated(layer.model, rope, program.reshape(shared, { shape: [T, 1, ropeLength] }));
-  return { value: layer.norm("attn_kv_a_norm", compressed), rotatedKey };
+  const key = program.reshape(shared, { shape: [T, 1, ropeLength] });
+  const normedKey = layer.weights.has("attn_k_norm.weight") ? layer.norm("attn_k_norm", key) : key;
+  return { value: layer.norm("attn_kv_a_norm", compressed), rotatedKey: rotated(layer.model, rope, normedKey) };
 }
 
 /** Queries, keys and values of each head. */
@@ -132,7 +134,7 @@ function expand(
 ): Heads {
   const { model } = layer;
   const { program, T, config } = model;
-  const { heads: H } = config;
+  const { heads: H } = config.headsOf(layer.index);
   const plainLength = keyLength - ropeLength;
   const both = layer.unscaledProduct("attn_kv_b", value, { rows: H * (plainLength + valueLength) });
   const perHead = program.reshape(both, { shape: [T, H, plainLength + valueLength] });

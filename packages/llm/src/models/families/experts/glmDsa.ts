@@ -1,3 +1,4 @@
+import { ModelError } from "../../../errors.ts";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import { readIndexer } from "../../blocks/indexer.ts";
 import { latentTransformer } from "../../blocks/latentTransformer.ts";
@@ -6,7 +7,12 @@ import type { Family } from "../../family.ts";
 
 /** GLM 5: DeepSeek V3's form with indexers, from 5.2 on in every fourth layer. */
 export const family: Family = (file) => {
-  const indexer = readIndexer(file, { ropeType: "norm", epsilon: 0, has: readIndexedLayers(file) });
+  const has = readIndexedLayers(file);
+  if (!has(0))
+    throw new ModelError(
+      `metadata: expected an indexer in the first layer in ${file.key("attention.indexer.types")}, got none; convert the model again`,
+    );
+  const indexer = readIndexer(file, { ropeType: "norm", epsilon: 0, has });
   return latentTransformer(file, { keepsLength: false, indexer, experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
 };
 
