@@ -32,6 +32,8 @@ class Case:
     without: tuple = ()
     """Relative error of logits that rounding explains, where the tests' own is too small."""
     tolerance: float = 0.0
+    """Whether llama.cpp computes its fused attention, without which it leaves out some kinds of sparse attention."""
+    fused: bool = False
 
     @property
     def optional(self):
@@ -438,4 +440,11 @@ CASES += [
 DOTS3 = {**INDEXED, "attention.head_count": [4, 8, 4], "attention.kv_lora_rank_swa": 24, "attention.key_length_swa": 32, "attention.value_length_swa": 24, "attention.key_length_mla_swa": 18, "attention.value_length_mla_swa": 14}
 CASES += [
     Case("dots3note", "dots3note", {**DOTS3, **WINDOW, "attention.indexer.types": [0, 1, 0], "rope.freq_base": 500.0, "rope.freq_base_swa": 100.0}, kv_heads=1, layers=3),
+]
+SPARSE_BLOCKS = {**MIXED, "expert_gating_func": 2, "rope.dimension_count": 4, "attention.indexer.head_count": 2, "attention.indexer.key_length": 16}
+SPARSE_BLOCKS |= {"attention.indexer.block_size": 4, "attention.indexer.local_blocks": 1}
+# llama.cpp rounds keys of fused attention to f16 in dense layers.
+CASES += [
+    Case("minimax-m3", "minimax-m3", {**SPARSE_BLOCKS, "attention.indexer.top_k": 3, "leading_dense_block_count": 0}, layers=2, fused=True),
+    Case("minimax-m3-dense", "minimax-m3", {**SPARSE_BLOCKS, "attention.indexer.top_k": 40}, layers=3),
 ]

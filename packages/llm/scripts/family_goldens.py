@@ -186,12 +186,12 @@ class Library:
         counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
         return model, shapes, counts and int(counts[2]) - int(counts[1])
 
-    def run(self, model, ids, pooling):
+    def run(self, model, ids, pooling, fused=False):
         n = len(ids)
         params = self.context_params()
         struct.pack_into("<III", params.bytes, 0, 256, 256, 256)
         struct.pack_into("<ii", params.bytes, 28, 1, 1)
-        struct.pack_into("<i", params.bytes, 52, 0)  # no flash attention
+        struct.pack_into("<i", params.bytes, 52, int(fused))  # flash attention
         struct.pack_into("<ii", params.bytes, 104, 0, 0)  # f32 cache
         if pooling is not None:
             struct.pack_into("<i", params.bytes, 44, pooling)
@@ -292,7 +292,7 @@ def write(case):
         "metadata": entries,
         "tensors": compact(shapes, case.layers),
         "ids": ids,
-        **{name: encode(library.run(model, ids, pooling)) for name, pooling in outputs.items()},
+        **{name: encode(library.run(model, ids, pooling, case.fused)) for name, pooling in outputs.items()},
         **({"ranked": {**case.ranked, "ids": pairs, "scores": [float(library.run(model, pair, RANK)[0]) for pair in pairs]}} if case.ranked else {}),
     }
     lines = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in golden.items())

@@ -5,9 +5,12 @@ import { loadModel, type Model } from "../src/index.ts";
 import { familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
-describe.each(["reference", "wasm"] as const)("keys that an indexer chooses on %s", (backend) => {
-  /** Its indexers choose 5 keys. */
-  const golden = readFamilyGolden("deepseek32");
+describe.each([
+  ["reference", "deepseek32", 5],
+  ["wasm", "deepseek32", 5],
+  ["wasm", "minimax-m3", 12],
+] as const)("on %s, the keys that the indexers of %s choose, %i for each token,", (backend, family, chosen) => {
+  const golden = readFamilyGolden(family);
   const greedy = { temperature: 0, maxTokens: 6, logitBias: { 2: Number.NEGATIVE_INFINITY } } as const;
   const prompt = [5, 9, 31, 17, 8, 22, 35, 14, 27];
   let runtime: Runtime;
@@ -23,8 +26,8 @@ describe.each(["reference", "wasm"] as const)("keys that an indexer chooses on %
   }
 
   test("are all keys of a context that is no longer than their number", async () => {
-    await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32", contextLength: 5 });
-    const logits = await model.logits(golden.ids.slice(0, 5));
+    await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32", contextLength: chosen });
+    const logits = await model.logits(golden.ids.slice(0, chosen));
     expect(relativeError(logits, floats(golden.logits!).slice(0, logits.length))).toBeLessThan(1e-4);
   });
 

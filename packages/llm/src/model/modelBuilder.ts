@@ -185,8 +185,15 @@ export class ModelBuilder {
 
   /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache and attends with `q [T, H, dK]`: `[T, H, dV]`. */
   attend(layer: number, q: Value, k: Value, v: Value, options: AttendOptions & { readonly scale: number }): Value {
-    this.#written.set(layer, this.program.kvWrite(declared(this.#caches, layer), k, v, this.slots));
+    this.writeCache(layer, k, v);
     return this.attendTo(layer, q, options);
+  }
+
+  /** Writes `k [T, Hkv, dK]` and `v [T, Hkv, dV]` to a layer's cache: its newest version `[slots, Hkv, dK + dV]`. */
+  writeCache(layer: number, k: Value, v: Value): Value {
+    const cache = this.program.kvWrite(declared(this.#caches, layer), k, v, this.slots);
+    this.#written.set(layer, cache);
+    return cache;
   }
 
   /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */

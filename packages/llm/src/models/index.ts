@@ -98,6 +98,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   minicpm3: () => import("./families/minicpm3.ts"),
   "minimax-01": () => import("./families/recurrent/minimax01.ts"),
   "minimax-m2": variant("minimax-m2"),
+  "minimax-m3": () => import("./families/experts/minimaxM3.ts"),
   mistral3: () => import("./families/mistral3.ts"),
   mistral4: () => import("./families/experts/mistral4.ts"),
   "modern-bert": () => import("./families/encoders/modernBert.ts"),

@@ -18,7 +18,6 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     graniteswitch: "a layer that chooses adapters is not computed",
     hy_v4: hyperConnections,
     "kimi-k3": hyperConnections,
-    "minimax-m3": indexer,
     pockettts: noText,
     qwen3tts: noText,
     qwen4exp: "its gates of attention are not computed",

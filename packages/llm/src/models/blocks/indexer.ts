@@ -49,7 +49,7 @@ export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: In
       for (let layer = 0; layer < m.config.layers; layer++) if (!isNeeded || !has(layer)) m.weights.ignoreAll(`blk.${layer}.indexer.`);
       if (!isNeeded) return () => undefined;
       const sizes = { heads, keyLength, topK, epsilon, rope: { ...rope, type: ropeType } };
-      const caches = declareCaches(m, keyLength, has);
+      const caches = declareKeyCaches(m, keyLength, has);
       const slots = slotsInOrder(m);
       let chosen: readonly KeyTable[] | undefined;
       return (layer, x, queries) => {
@@ -90,10 +90,10 @@ function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D
 }
 
 /** The caches of keys, by layer, `[slots, 1, D]`. */
-type KeyCaches = ReadonlyMap<number, Value>;
+export type KeyCaches = ReadonlyMap<number, Value>;
 
 /** Declares the caches of keys. Blocks of a quantised cache cannot be multiplied, so these keys are f16 then. */
-function declareCaches(m: ModelBuilder, keyLength: number, has: (layer: number) => boolean): KeyCaches {
+export function declareKeyCaches(m: ModelBuilder, keyLength: number, has: (layer: number) => boolean): KeyCaches {
   const layers = Array.from({ length: m.config.layers }, (_, layer) => layer).filter(has);
   return new Map(
     layers.map((layer) => {
@@ -105,7 +105,7 @@ function declareCaches(m: ModelBuilder, keyLength: number, has: (layer: number) 
 }
 
 /** Writes keys `[T, 1, D]` to the layer's cache, whose newest version `[slots, D]` it returns. */
-function writeKeys({ model, index }: Layer, caches: KeyCaches, keys: Value): Value {
+export function writeKeys({ model, index }: Layer, caches: KeyCaches, keys: Value): Value {
   const { program, slots } = model;
   const cache = entryOf(caches, index);
   const [count, , size] = cache.spec.shape as readonly [number, number, number];
@@ -117,7 +117,7 @@ function writeKeys({ model, index }: Layer, caches: KeyCaches, keys: Value): Val
 }
 
 /** The slots of each token's text in order of position, `[T, positions]`. Those that the text does not have yet are any slots. */
-function slotsInOrder({ program, T, texts }: ModelBuilder): Value {
+export function slotsInOrder({ program, T, texts }: ModelBuilder): Value {
   const { blocks, rows, blockSize } = texts;
   const count = Number(blocks.spec.shape[1]);
   const first = program.mul(program.gather(blocks, rows, { axis: 0 }), program.constant(Int32Array.of(blockSize), "i32", [1]));
