@@ -1,5 +1,4 @@
 const hyperConnections = "connections of several states between layers are not computed";
-const indexer = "attention to the keys that an indexer chooses is not computed";
 const drafts = "it guesses tokens for another model, and generates no text by itself";
 const noText = "it neither generates nor embeds text";
 
@@ -10,7 +9,7 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     clip: noText,
     cogvlm: "weights for pictures beside those for text are not computed",
     "deepseek2-ocr": "pictures are not read",
-    deepseek4: indexer,
+    deepseek4: hyperConnections,
     dflash: drafts,
     eagle3: drafts,
     "gemma4-assistant": drafts,
@@ -20,7 +19,7 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     "kimi-k3": hyperConnections,
     pockettts: noText,
     qwen3tts: noText,
-    qwen4exp: "its gates of attention are not computed",
+    qwen4exp: hyperConnections,
     t5: "attention of a decoder to an encoder's states is not computed",
     "wavtokenizer-dec": noText,
   }),

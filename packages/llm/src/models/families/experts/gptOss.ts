@@ -1,4 +1,4 @@
-import { clippedSwiglu } from "../../blocks/clippedSwiglu.ts";
+import { clippedSwiglu } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";

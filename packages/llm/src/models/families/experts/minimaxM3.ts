@@ -1,5 +1,5 @@
 import { readBlockIndexer } from "../../blocks/blockIndexer.ts";
-import { clippedSwiglu } from "../../blocks/clippedSwiglu.ts";
+import { clippedSwiglu } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";

@@ -1,7 +1,7 @@
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { type FirstValues, readHeadSize, timeMix, withRwkvStates } from "../../blocks/rwkv7.ts";
-import { readAttentionFreeConfig } from "../../blocks/ssm.ts";
+import { type FirstValues, readHeadSize, timeMix, withRwkvStates } from "../../blocks/recurrent/rwkv7.ts";
+import { readAttentionFreeConfig } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 
 /** ARWKV-7: Qwen 2.5 with RWKV-7's time mixing in place of attention. */

@@ -1,7 +1,7 @@
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
-import { mambaBlock, readMamba, withStates } from "../../blocks/ssm.ts";
+import { mambaBlock, readMamba, withStates } from "../../blocks/recurrent/ssm.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,9 +1,9 @@
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { kimiDeltaBlock, readKimiDelta, withKimiDelta } from "../../blocks/kimiDelta.ts";
 import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
+import { kimiDeltaBlock, readKimiDelta, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -2,7 +2,7 @@ import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../../model/modelBuilder.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
-import { mambaBlock, readAttentionFree, readMamba } from "../../blocks/ssm.ts";
+import { mambaBlock, readAttentionFree, readMamba } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 
 /** Mamba and Falcon Mamba. */

@@ -1,4 +1,4 @@
-import { mamba2Block, readAttentionFree, readMamba2 } from "../../blocks/ssm.ts";
+import { mamba2Block, readAttentionFree, readMamba2 } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 import { attentionFree } from "./mamba.ts";
 

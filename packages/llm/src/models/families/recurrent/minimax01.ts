@@ -3,8 +3,8 @@ import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readRecurrentLayers } from "../../blocks/layerSizes.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
+import { scan, stateName } from "../../blocks/recurrent/ssm.ts";
 import { readRope } from "../../blocks/rope.ts";
-import { scan, stateName } from "../../blocks/ssm.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -2,7 +2,7 @@ import { UnsupportedError } from "@centella/core";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { mamba2Block, readMamba2, withStates } from "../../blocks/ssm.ts";
+import { mamba2Block, readMamba2, withStates } from "../../blocks/recurrent/ssm.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

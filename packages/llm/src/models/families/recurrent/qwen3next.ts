@@ -1,11 +1,11 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelDescription } from "../../../model/modelBuilder.ts";
-import { deltaNetBlock, type KeySharing, readDeltaNet, withDeltaNets } from "../../blocks/deltaNet.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { gatedQueries } from "../../blocks/gatedQueries.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
+import { deltaNetBlock, type KeySharing, readDeltaNet, withDeltaNets } from "../../blocks/recurrent/deltaNet.ts";
 import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";

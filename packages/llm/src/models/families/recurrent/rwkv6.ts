@@ -1,9 +1,9 @@
-import { channelMix } from "../../blocks/channelMix.ts";
 import { embed, embeddingNorm, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { timeMix6 } from "../../blocks/rwkv6.ts";
-import { readHeadSize, withRwkvStates } from "../../blocks/rwkv7.ts";
-import { readAttentionFreeConfig } from "../../blocks/ssm.ts";
+import { channelMix } from "../../blocks/recurrent/channelMix.ts";
+import { timeMix6 } from "../../blocks/recurrent/rwkv6.ts";
+import { readHeadSize, withRwkvStates } from "../../blocks/recurrent/rwkv7.ts";
+import { readAttentionFreeConfig } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 
 /** RWKV-6. */

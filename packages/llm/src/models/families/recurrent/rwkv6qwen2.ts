@@ -1,9 +1,9 @@
 import { ModelError } from "../../../errors.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { timeMix6 } from "../../blocks/rwkv6.ts";
-import { readHeadSize, withRwkvStates } from "../../blocks/rwkv7.ts";
-import { readAttentionFreeConfig } from "../../blocks/ssm.ts";
+import { timeMix6 } from "../../blocks/recurrent/rwkv6.ts";
+import { readHeadSize, withRwkvStates } from "../../blocks/recurrent/rwkv7.ts";
+import { readAttentionFreeConfig } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 
 /** QRWKV-6: Qwen 2.5 with RWKV-6's time mixing in place of attention. */

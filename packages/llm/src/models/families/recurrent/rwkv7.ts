@@ -1,8 +1,8 @@
-import { channelMix } from "../../blocks/channelMix.ts";
 import { embed, embeddingNorm, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { type FirstValues, readHeadSize, timeMix, withRwkvStates } from "../../blocks/rwkv7.ts";
-import { readAttentionFreeConfig } from "../../blocks/ssm.ts";
+import { channelMix } from "../../blocks/recurrent/channelMix.ts";
+import { type FirstValues, readHeadSize, timeMix, withRwkvStates } from "../../blocks/recurrent/rwkv7.ts";
+import { readAttentionFreeConfig } from "../../blocks/recurrent/ssm.ts";
 import type { Family } from "../../family.ts";
 
 /** RWKV-7. */

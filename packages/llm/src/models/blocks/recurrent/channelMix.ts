@@ -1,5 +1,5 @@
 import type { Value } from "@centella/core";
-import type { Layer } from "./layer.ts";
+import type { Layer } from "../layer.ts";
 import { tokenBefore } from "./rwkv7.ts";
 
 /** RWKV's feed-forward part, which sees the token before; RWKV-6's also has a gate. `x [T, d] -> [n, d]` */

@@ -1,11 +1,11 @@
 import type { Value } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { StateShape } from "../../load/modelShape.ts";
-import type { ModelConfig } from "../config.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { StateShape } from "../../../load/modelShape.ts";
+import type { ModelConfig } from "../../config.ts";
+import type { Layer } from "../layer.ts";
+import { lastExtent } from "../section.ts";
 import { deltaScan } from "./deltaNet.ts";
-import type { Layer } from "./layer.ts";
-import { lastExtent } from "./section.ts";
 import { stateName } from "./ssm.ts";
 
 /** Elements of a head's key and value. @throws {ModelError} if they do not divide the model's width */

@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
+import { everyIndex, expertProduct } from "../experts.ts";
+import type { Layer } from "../layer.ts";
+import { lastExtent } from "../section.ts";
 import { deltaScan } from "./deltaNet.ts";
-import { everyIndex, expertProduct } from "./experts.ts";
-import type { Layer } from "./layer.ts";
 import { headNorm, tokenBefore } from "./rwkv7.ts";
-import { lastExtent } from "./section.ts";
 
 /** Parts of a token that RWKV-6's time mixing reads, in the order of the tensors. */
 const parts = ["w", "k", "v", "r", "g"] as const;

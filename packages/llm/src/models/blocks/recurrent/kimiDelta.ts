@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { StateShape } from "../../load/modelShape.ts";
-import type { ModelConfig } from "../config.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { StateShape } from "../../../load/modelShape.ts";
+import type { ModelConfig } from "../../config.ts";
+import type { Layer } from "../layer.ts";
 import { deltaScan, unit } from "./deltaNet.ts";
-import type { Layer } from "./layer.ts";
 import { convolve, stateName } from "./ssm.ts";
 
 /** Sizes of Kimi Delta Attention. */

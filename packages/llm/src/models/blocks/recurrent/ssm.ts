@@ -1,11 +1,11 @@
 import type { Value } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { HeadSizes, StateShape } from "../../load/modelShape.ts";
-import type { ModelBuilder } from "../../model/modelBuilder.ts";
-import { type ModelConfig, readEpsilon, readVocabSize } from "../config.ts";
-import type { Layer } from "./layer.ts";
-import { ones } from "./section.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { HeadSizes, StateShape } from "../../../load/modelShape.ts";
+import type { ModelBuilder } from "../../../model/modelBuilder.ts";
+import { type ModelConfig, readEpsilon, readVocabSize } from "../../config.ts";
+import type { Layer } from "../layer.ts";
+import { ones } from "../section.ts";
 
 /** Sizes of layers with a selective state space or a short convolution. */
 export interface SsmConfig {

@@ -1,10 +1,10 @@
 import type { Dim, Value } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ModelConfig } from "../config.ts";
-import type { Layer } from "./layer.ts";
-import { readRecurrentLayers } from "./layerSizes.ts";
-import { ones } from "./section.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ModelConfig } from "../../config.ts";
+import type { Layer } from "../layer.ts";
+import { readRecurrentLayers } from "../layerSizes.ts";
+import { ones } from "../section.ts";
 import { convolve, readMamba2, type SsmConfig, stateName, withStates } from "./ssm.ts";
 
 /** How heads of values share heads of keys: neighbours have one key, or every n-th has. */
