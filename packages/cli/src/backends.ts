@@ -5,10 +5,20 @@ import { type BackendFactory, createRuntime, type Runtime, reference } from "@ce
 import { choice, number, type OptionSpec } from "./options.ts";
 
 /** In order of preference. The selection skips backends that are missing, lack a kernel, or are slower for the work. */
-export const factories: readonly BackendFactory[] = factoriesWith(undefined);
+export const factories: readonly BackendFactory[] = factoriesWith({});
 
-function factoriesWith(threads: number | undefined): readonly BackendFactory[] {
-  return [cuda(), webgpu(), wasm(threads === undefined ? {} : { threads }), reference()];
+/** Where and how a runtime computes. */
+export interface RuntimeOptions {
+  /** Name of the only backend. Default: every backend. */
+  readonly backend?: string | undefined;
+  readonly threads?: number | undefined;
+  /** Number of the CUDA device. Backends whose devices have no numbers are then left out, except for the CPU. Default: any device. */
+  readonly device?: number | undefined;
+}
+
+function factoriesWith({ threads, device }: RuntimeOptions): readonly BackendFactory[] {
+  const cpu = [wasm(threads === undefined ? {} : { threads }), reference()];
+  return device === undefined ? [cuda(), webgpu(), ...cpu] : [cuda({ device }), ...cpu];
 }
 
 const backendNames: readonly string[] = factories.map(({ name }) => name);
@@ -26,8 +36,9 @@ export const threadsOption: OptionSpec<number> = number("N", "threads on the CPU
 });
 
 /** A runtime over every backend, or over one alone. @throws {ArgumentError} for an unknown name in the environment */
-export async function openRuntime({ backend, threads }: { readonly backend?: string; readonly threads?: number } = {}): Promise<Runtime> {
-  return createRuntime({ backends: factoriesWith(threads), policy: backend === undefined ? {} : { force: backend } });
+export async function openRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  const { backend } = options;
+  return createRuntime({ backends: factoriesWith(options), policy: backend === undefined ? {} : { force: backend } });
 }
 
 /** Op calls executed so far, by backend; backends without any are left out. */

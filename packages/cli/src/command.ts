@@ -19,6 +19,8 @@ export interface Command<S extends OptionSpecs = OptionSpecs> {
   /** Text after the summary in the command's own help. */
   readonly details?: string;
   readonly options: S;
+  /** Options of other tools without a counterpart here, and what to do instead. */
+  readonly refused?: Readonly<Record<string, string>>;
   /** Writes the result to the output. Throws on every failure. */
   run(values: OptionValues<S>, positionals: readonly string[], context: Context): Promise<void>;
 }

@@ -105,8 +105,15 @@ export function grouped<S extends OptionSpecs>(group: string, specs: S): S {
   return Object.fromEntries(Object.entries(specs).map(([name, spec]) => [name, { ...spec, group }])) as unknown as S;
 }
 
-/** Replaces the spellings of other tools by the option's name, up to `--`. Values of options are not changed. */
-export function canonicalArguments(specs: OptionSpecs, args: readonly string[]): readonly string[] {
+/**
+ * Replaces the spellings of other tools by the option's name, up to `--`. Values of options are not changed.
+ * @throws {UsageError} for an option in `refused`
+ */
+export function canonicalArguments(
+  specs: OptionSpecs,
+  args: readonly string[],
+  refused: Readonly<Record<string, string>> = {},
+): readonly string[] {
   const names = new Map<string, string>();
   /** Options whose value is the next argument. */
   const valued = new Set<string>();
@@ -127,6 +134,8 @@ export function canonicalArguments(specs: OptionSpecs, args: readonly string[]):
     if (arg === "--") return [...out, ...args.slice(i)];
     const equals = arg.startsWith("-") ? arg.indexOf("=") : -1;
     const spelling = equals < 0 ? arg : arg.slice(0, equals);
+    if (Object.hasOwn(refused, spelling))
+      throw new UsageError(`${spelling}: expected an option with a counterpart here, got one without; ${refused[spelling]}`);
     const name = names.get(spelling) ?? spelling;
     out.push(equals < 0 ? name : name + arg.slice(equals));
     isValue = equals < 0 && valued.has(name);

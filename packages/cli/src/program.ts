@@ -56,7 +56,7 @@ function ownSpelling(commands: readonly Command[], args: readonly string[]): rea
     return commandOf(commands, topic) === undefined ? [topic] : [topic, "--help"];
   if (first === "-v") return ["--version"];
   const command = commandOf(commands, first);
-  return command === undefined ? args : [command.name, ...canonicalArguments(optionsOf(command), rest)];
+  return command === undefined ? args : [command.name, ...canonicalArguments(optionsOf(command), rest, command.refused)];
 }
 
 /** The command of this name or alias. */

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
+import { loadModel } from "@centella/llm";
 import { createHandler } from "@centella/server";
 import { afterEach, expect, test, vi } from "vitest";
 import { serveHub } from "../../gguf/test/faultyHub.ts";
@@ -38,7 +39,12 @@ test("a model of the hub is loaded by the first request that names it, and remov
   vi.stubEnv("HF_ENDPOINT", hub.url.href);
   vi.stubEnv("XDG_CACHE_HOME", folder);
   const runtime = await createRuntime({ backends: [wasm({ threads: 1 })] });
-  const loading: Loading = { options: { contextLength: 128 }, openRuntime: async () => runtime, idleMs: undefined, everywhere: [] };
+  const loading: Loading = {
+    options: { contextLength: 128 },
+    load: (source, options, context) => loadModel(source, { ...options, ...context, runtime }),
+    idleMs: undefined,
+    everywhere: [],
+  };
   const models = servedModels({ files: [tiny], folder: undefined, alias: "fable", isLazy: true, adapters: [] }, loading);
   const handler = createHandler({ models, library: hubLibrary(loading) });
   const post = (path: string, body: object, method = "POST"): Promise<Response> =>

@@ -4,6 +4,10 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { serve } from "../src/commands/serve.ts";
+import { canonicalArguments } from "../src/options.ts";
+import { optionsOf } from "../src/program.ts";
+import { openDevices } from "../src/serve/devices.ts";
 import { type Loading, servedModels } from "../src/serve/servedModels.ts";
 import { readHandler, readListener, readMetrics, serveOptions } from "../src/serve/serveOptions.ts";
 import { bin, centella, expectOneLine, tiny } from "./centella.ts";
@@ -122,7 +126,7 @@ test("models have names", () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-"));
   for (const name of ["b.gguf", "a-00001-of-00002.gguf", "a-00002-of-00002.gguf"]) copyFileSync(tiny, join(folder, name));
   const given = { files: ["x/one.gguf", "two=y.gguf"], folder, alias: undefined, isLazy: false, adapters: [] };
-  const loading: Loading = { options: {}, openRuntime: undefined as never, idleMs: 5, everywhere: [] };
+  const loading: Loading = { options: {}, load: undefined as never, idleMs: 5, everywhere: [] };
   const models = servedModels(given, loading);
   expect(Object.entries(models).map(([name, { isLazy }]) => [name, isLazy])).toEqual([
     ["one", false],
@@ -134,4 +138,65 @@ test("models have names", () => {
   expect(Object.keys(servedModels({ ...given, folder: undefined, alias: "z" }, loading))).toEqual(["z", "two"]);
   expect(() => servedModels({ ...given, files: ["b.gguf"] }, loading)).toThrow("two of the name b; write NAME=FILE");
   rmSync(folder, { recursive: true });
+});
+
+test("models of several devices are computed by engines in workers", async () => {
+  const server = await start([tiny, "--alias", "story", "--devices", "0,1", "--sequences", "1", "--temp", "0", "-c", "256", "--metrics"]);
+  const ask = (content: string): Promise<Response> =>
+    server.post("/v1/chat/completions", { messages: [{ role: "user", content }], ignore_eos: true, max_tokens: 20, logprobs: true });
+  const answers = await Promise.all(["Hello", "Hello", "The fox"].map(async (content) => (await ask(content)).json()));
+  const [first, second] = answers as { choices: object[] }[];
+  expect(second!.choices).toEqual(first!.choices);
+  expect(await (await fetch(`${server.url}/props`)).json()).toMatchObject({ total_slots: 2, chat_template: expect.stringContaining("{%") });
+  const tokens = { content: "The fox" };
+  const { tokens: ids } = (await (await server.post("/tokenize", tokens)).json()) as { tokens: number[] };
+  expect(await (await server.post("/detokenize", { tokens: ids })).json()).toEqual({ content: "The fox" });
+  // Two engines of 8 blocks.
+  expect(await (await fetch(`${server.url}/metrics`)).text()).toContain('num_gpu_blocks="16"} 1');
+  const stream = await server.post("/v1/chat/completions", { ...chat, max_tokens: 100, stream: true });
+  server.child.kill("SIGTERM");
+  expect(await stream.text()).toMatch(/"finish_reason":"length".*\[DONE\]/s);
+  expect(await server.ended).toBe(0);
+});
+
+test.each([
+  ["--devices a", /--devices: expected numbers such as 0,1, got a/],
+  ["--devices 0,0", /--devices: expected different devices, got 0,0/],
+  ["--devices 0 --backend webgpu", /--devices: expected cuda, or a backend on the CPU, got webgpu/],
+])("%s is refused", async (line, message) => {
+  const { values } = await parse(serveOptions, ...line.split(" ")).catch((error: Error) => ({ values: error }));
+  expect(() => {
+    if (values instanceof Error) throw values;
+    openDevices(values);
+  }).toThrow(message);
+});
+
+test("llama-server's common options are accepted, and those without a counterpart refused by name", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "centella-")), "keys");
+  writeFileSync(file, "first\nme:second\n");
+  const line =
+    `--ctx-size 64 --parallel 2 --n-predict 5 --alias a --embedding --reranking --pooling cls --lora x.gguf --seed 1 --temp 0 --slots ` +
+    `--slot-save-path s --api-key k --api-key-file ${file}`;
+  const { values } = await parse(serveOptions, ...line.split(" "));
+  expect(values).toMatchObject({ context: 64, sequences: 2, tokens: 5, alias: "a", lora: [{ source: "x.gguf" }], "slot-save-path": "s" });
+  expect(readHandler(values, undefined)).toEqual({
+    keys: [{ key: "k" }, { key: "first" }, { name: "me", key: "second" }],
+    pooling: "cls",
+    defaults: { temperature: 0, seed: 1, maxTokens: 5 },
+  });
+  expect(readHandler({ pooling: "rank" }, undefined)).not.toHaveProperty("pooling");
+  rmSync(file);
+  const refused =
+    (...args: string[]) =>
+    () =>
+      canonicalArguments(optionsOf(serve), args, serve.refused);
+  expect(refused("--alias", "--mlock")).not.toThrow();
+  expect(refused("a.gguf", "--mlock")).toThrow("--mlock: expected an option with a counterpart here, got one without; leave it out");
+  expect(refused("-ctk", "q8_0")).toThrow(/^-ctk: .* use --cache-type$/);
+  expect(refused("--ssl-key-file=x")).toThrow(/^--ssl-key-file: .* use a reverse proxy for TLS$/);
+  const options = optionsOf(serve);
+  const known = Object.entries(options).flatMap(([name, { short, aliases = [] }]) => [`--${name}`, `-${short}`, ...aliases]);
+  expect(Object.keys(serve.refused!).filter((name) => known.includes(name))).toEqual([]);
+  const named = Object.values(serve.refused!).flatMap((instead) => [...instead.matchAll(/--[a-z][a-z-]+/g)].map(([name]) => name));
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
 });

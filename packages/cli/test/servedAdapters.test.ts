@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
 import { readGguf, writeGguf } from "@centella/gguf";
+import { loadModel } from "@centella/llm";
 import { createHandler } from "@centella/server";
 import { expect, test } from "vitest";
 import { type Loading, servedModels } from "../src/serve/servedModels.ts";
@@ -12,7 +13,7 @@ import { tiny } from "./centella.ts";
 import { parse } from "./parse.ts";
 
 const models = { files: [`story=${tiny}`, `other=${tiny}`], folder: undefined, alias: undefined, isLazy: true };
-const unopened: Loading = { options: {}, openRuntime: undefined as never, idleMs: undefined, everywhere: [] };
+const unopened: Loading = { options: {}, load: undefined as never, idleMs: undefined, everywhere: [] };
 
 /** Writes an adapter that changes the first layer much. */
 async function writeAdapter(path: string): Promise<void> {
@@ -46,7 +47,11 @@ test("an adapter with a name is a model next to its base", async () => {
   const { values } = await parse(serveOptions, "--lora", `sea=${path}`, "--lora", `other:hill=${path}:0.5`);
   const loaders = servedModels(
     { ...models, adapters: values.lora! },
-    { ...unopened, options: { contextLength: 256 }, openRuntime: async () => runtime },
+    {
+      ...unopened,
+      options: { contextLength: 256 },
+      load: (source, options, context) => loadModel(source, { ...options, ...context, runtime }),
+    },
   );
   expect(Object.entries(loaders).map(([name, { isLazy, adapter }]) => [name, isLazy, adapter])).toEqual([
     ["story", true, undefined],

@@ -66,6 +66,7 @@ export function createHandler(options: HandlerOptions): Handler {
     events,
     limits,
     metrics,
+    pooling: options.pooling,
     slotStore: options.slotStore,
     callers: new CallerLoad(),
     open: new OpenRequests(),

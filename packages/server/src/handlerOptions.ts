@@ -1,4 +1,4 @@
-import type { GenerateOptions, SamplingOptions } from "@centella/llm";
+import type { GenerateOptions, Pooling, SamplingOptions } from "@centella/llm";
 import { ArgumentError } from "@centella/quant";
 import {
   boolean,
@@ -13,6 +13,7 @@ import {
   listOf,
   nonEmptyString,
   object,
+  oneOf,
   printable,
   whole,
   within,
@@ -40,6 +41,8 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly corsOrigins?: readonly string[] | undefined;
   /** Sampling options and the length of texts, for requests that give none. Default: the model's. */
   readonly defaults?: AnswerDefaults | undefined;
+  /** How vectors of texts are made of the states of their tokens. Default: as the model's file says. */
+  readonly pooling?: Pooling | undefined;
   /** What answers `/metrics`. Default: nothing, and `/metrics` is 501. */
   readonly metrics?: MetricsSource | undefined;
   /** Models that requests may pull, by names that are not among {@link models}. Default: none. */
@@ -56,6 +59,7 @@ const kinds: Kinds<HandlerOptions> = {
   hosts: listOf("host names", nonEmptyString),
   corsOrigins: listOf("origins", nonEmptyString),
   defaults: object,
+  pooling: oneOf("mean", "cls", "last"),
   metrics: object,
   slotStore: object,
   library: object,

@@ -15,6 +15,8 @@ export { type CloseOptions, type Connection, createHandler, type Handler } from 
 export type { AnswerDefaults, HandlerOptions } from "./handlerOptions.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { MetricsSource, ModelUsage } from "./metricsSource.ts";
+export type { Engine, EngineSession } from "./models/engine.ts";
+export { type GroupedEngine, type GroupParts, groupEngines } from "./models/engineGroup.ts";
 export type { AdapterInfo, LoadContext, ModelLoader } from "./models/modelEntry.ts";
 export type { ModelLibrary, PullContext } from "./models/modelLibrary.ts";
 export type { ServedModel } from "./models/modelStore.ts";

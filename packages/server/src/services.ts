@@ -1,3 +1,4 @@
+import type { Pooling } from "@centella/llm";
 import type { CallerLoad } from "./admission/callerLoad.ts";
 import type { Events } from "./events.ts";
 import type { OpenRequests } from "./generation/openRequests.ts";
@@ -15,6 +16,7 @@ export interface Services {
   readonly callers: CallerLoad;
   readonly open: OpenRequests;
   readonly defaults: AnswerDefaults;
+  readonly pooling: Pooling | undefined;
   readonly metrics: MetricsSource | undefined;
   readonly slotStore: SlotStore | undefined;
   /** Whether the server shuts down. */

@@ -74,6 +74,12 @@ test("vectors have llama-server's form", async () => {
   expect(await answerTo("/embedding", { content: "a fox" })).toEqual([{ index: 0, embedding: [[...fox!]] }]);
 });
 
+test("vectors are pooled as the server's option says", async () => {
+  const [fox] = await served.model.embed(["a fox"], { pooling: "last" });
+  const last = served.handler({ pooling: "last" });
+  expect(await (await post(last, "/embedding", { content: "a fox" })).json()).toEqual([{ index: 0, embedding: [[...fox!]] }]);
+});
+
 test("models are loaded and unloaded", async () => {
   let disposals = 0;
   const model = new Proxy(served.model, {

@@ -1,11 +1,11 @@
-import type { Runtime } from "@centella/core";
 import type { Handler, ModelLoader, ServerEvent } from "@centella/server";
-import { openRuntime } from "../backends.ts";
 import { type Command, command } from "../command.ts";
 import { withFile } from "../modelFile.ts";
 import { loadOptions } from "../modelOptions.ts";
 import type { Output } from "../output.ts";
+import { openDevices } from "../serve/devices.ts";
 import { hubLibrary } from "../serve/hubLibrary.ts";
+import { refusedOptions } from "../serve/refusedOptions.ts";
 import { type Loading, servedModels } from "../serve/servedModels.ts";
 import { readHandler, readListener, readMetrics, serveOptions } from "../serve/serveOptions.ts";
 import { UsageError } from "../usageError.ts";
@@ -18,6 +18,7 @@ export const serve: Command = command({
   details:
     "MODEL is a FILE or NAME=FILE; requests name the model. Prints the URL and listens before models are loaded: /health says when they are.",
   options: serveOptions,
+  refused: refusedOptions,
   async run(values, positionals, { signal, output }) {
     const { "idle-timeout": idle, lora = [], ...others } = values;
     const named = {
@@ -34,14 +35,10 @@ export const serve: Command = command({
     const { host = "127.0.0.1", "no-auth": isOpen, socket, "slot-save-path": slotFolder } = values;
     if (socket === undefined && !node.isLoopback(host) && handlerOptions.keys === undefined && !isOpen)
       throw new UsageError(`--host: expected --api-key with a host that others can reach, got ${host}; pass keys, or --no-auth`);
-    // Opened by the first model: devices take longer than listening.
-    let runtime: Promise<Runtime> | undefined;
+    const devices = openDevices(values);
     const loading: Loading = {
       options: { ...(await loadOptions(others)), ...(values.sequences !== undefined && { sequences: values.sequences }) },
-      openRuntime: () => {
-        runtime ??= openRuntime(values);
-        return runtime;
-      },
+      load: devices.load,
       idleMs: idle && idle * 1000,
       everywhere: lora.filter(({ name }) => name === undefined),
     };
@@ -67,7 +64,7 @@ export const serve: Command = command({
         await listener.close({ drainMs: drain * 1000 });
       }
     } finally {
-      await (await runtime?.catch(() => undefined))?.dispose();
+      await devices.close();
     }
   },
 });

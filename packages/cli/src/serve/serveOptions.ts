@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
+import type { Pooling } from "@centella/llm";
 import type { ApiKey, HandlerOptions } from "@centella/server";
 import type { ListenOptions, MetricNames } from "@centella/server/node";
 import { adapter, modelOptions } from "../modelOptions.ts";
-import { flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
+import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 import { defaultOptions, readDefaults } from "./defaultOptions.ts";
 import type { ServedAdapter } from "./servedModels.ts";
@@ -10,6 +12,9 @@ const list = (value: string, help: string, aliases: readonly string[] = []): Opt
   repeated(value, help, (given) => given.split(",").filter((each) => each !== ""), { aliases });
 
 const seconds = (help: string, aliases: readonly string[] = []): OptionSpec<number> => number("SECONDS", help, { min: 0, aliases });
+
+/** llama-server's values of `--pooling`, but for `none`. */
+type ServedPooling = Pooling | "rank";
 
 /** The values of the options that only this command has. Lists are joined by the caller. */
 interface Values {
@@ -26,7 +31,10 @@ interface Values {
   readonly "allow-pull": true;
   readonly "idle-timeout": number;
   readonly sequences: number;
+  readonly devices: readonly (readonly number[])[];
   readonly embedding: true;
+  readonly reranking: true;
+  readonly pooling: ServedPooling;
   readonly slots: true;
   readonly "slot-save-path": string;
   readonly "max-queue": number;
@@ -35,6 +43,7 @@ interface Values {
   readonly "request-timeout": number;
   readonly "max-body": number;
   readonly "api-key": readonly (readonly string[])[];
+  readonly "api-key-file": string;
   readonly "no-auth": true;
   readonly "allowed-hosts": readonly (readonly string[])[];
   readonly "cors-origins": readonly (readonly string[])[];
@@ -65,7 +74,10 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
       integer: true,
       aliases: ["--parallel", "-np"],
     }),
+    devices: repeated("N,…", "numbers of CUDA devices, with an engine of each model on every one; on the CPU, an engine each", devices),
     embedding: flag("accepted, because every model computes embeddings", { aliases: ["--embeddings"] }),
+    reranking: flag("accepted, because rerankers always rerank", { aliases: ["--rerank"] }),
+    pooling: choice(["mean", "cls", "last", "rank"], "how token states become one vector (default: as the file says, else mean)"),
     slots: flag("accepted, because /slots is always there"),
     "slot-save-path": text("FOLDER", "let requests save, restore and erase slots, in FOLDER"),
   }),
@@ -78,6 +90,7 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
   }),
   ...grouped("Security", {
     "api-key": list("[NAME:]KEY,…", "keys, of which requests need one (also: CENTELLA_API_KEYS)"),
+    "api-key-file": text("PATH", "a file with a key, as [NAME:]KEY, in each line"),
     "no-auth": flag("listen on other hosts without keys"),
     "allowed-hosts": list("NAME,…", "names that requests may have in Host (default: those of this machine)"),
     "cors-origins": list("ORIGIN,…", "origins of pages that may read responses"),
@@ -112,11 +125,15 @@ export function readMetrics({ metrics, "metrics-names": names }: ServeValues): r
 /** Options of the handler that do not need a model. @throws {UsageError} */
 export function readHandler(values: ServeValues, environment: string | undefined): Omit<HandlerOptions, "models" | "metrics"> {
   const milliseconds = (given: number | undefined): number | undefined => given && given * 1000;
-  const keys = [...(values["api-key"]?.flat() ?? []), ...(environment ?? "").split(",").filter((key) => key !== "")].map(readKey);
+  const { "api-key": given = [], "api-key-file": file, pooling } = values;
+  const inFile = file === undefined ? [] : readFileSync(file, "utf8").split(/\r?\n/);
+  const keys = [...given.flat(), ...inFile, ...(environment ?? "").split(",")].filter((key) => key !== "").map(readKey);
   return {
     defaults: readDefaults(values),
     ...defined({
       keys: keys.length > 0 ? keys : undefined,
+      // Rerankers have no vectors.
+      pooling: pooling === "rank" ? undefined : pooling,
       corsOrigins: values["cors-origins"]?.flat(),
       maxQueue: values["max-queue"],
       maxQueuedTokens: values["max-queued-tokens"],
@@ -136,6 +153,13 @@ export function readListener(values: ServeValues): ListenOptions {
     hosts: values["allowed-hosts"]?.flat(),
     isOpen: values["no-auth"],
   });
+}
+
+/** Parses N,N. */
+function devices(given: string, option: string): readonly number[] {
+  const numbers = given.split(",");
+  if (!numbers.every((each) => /^\d{1,3}$/.test(each))) throw new UsageError(`--${option}: expected numbers such as 0,1, got ${given}`);
+  return numbers.map(Number);
 }
 
 /** Parses [[BASE:]NAME=]FILE[:SCALE]. */

@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Runtime } from "@centella/core";
-import { type AdapterOptions, type LoadModelOptions, loadModel } from "@centella/llm";
+import type { GgufInput } from "@centella/gguf";
+import type { AdapterOptions, LoadModelOptions } from "@centella/llm";
 import { fable } from "@centella/model-fable";
-import type { ModelLoader } from "@centella/server";
+import type { Engine, LoadContext, ModelLoader } from "@centella/server";
 import { fileName, modelSource } from "../modelFile.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -52,17 +52,15 @@ export function servedModels(given: ModelArguments, loading: Loading): Readonly<
 /** What the loaders of a server share. */
 export interface Loading {
   readonly options: Omit<LoadModelOptions, "runtime">;
-  readonly openRuntime: () => Promise<Runtime>;
+  /** Loads a file on the server's devices. */
+  readonly load: (source: GgufInput, options: Omit<LoadModelOptions, "runtime" | "cache">, context: LoadContext) => Promise<Engine>;
   readonly idleMs: number | undefined;
   /** Adapters of every model. */
   readonly everywhere: readonly ServedAdapter[];
 }
 
 /** A loader of a model. */
-export function loaderOf(
-  { file, isLazy, adapter }: Omit<NamedModel, "name">,
-  { options, openRuntime, idleMs, everywhere }: Loading,
-): ModelLoader {
+export function loaderOf({ file, isLazy, adapter }: Omit<NamedModel, "name">, { options, load, idleMs, everywhere }: Loading): ModelLoader {
   return {
     load: async (context) => {
       const source = file === undefined ? fable : await modelSource(file);
@@ -70,9 +68,8 @@ export function loaderOf(
         source: from,
         scale,
       }));
-      const runtime = await openRuntime();
       const added = sources.length > 0 ? { adapters: sources } : {};
-      return loadModel(source, { runtime, sequences: defaultSequences, ...options, ...added, cache: true, ...context });
+      return load(source, { sequences: defaultSequences, ...options, ...added }, context);
     },
     isLazy,
     ...(isLazy && { idleMs }),

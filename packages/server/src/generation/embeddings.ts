@@ -34,7 +34,7 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
     await reservation.permit({ tokens, priority });
     const vectors = await model.embed(
       texts.map((ids) => ({ ids })),
-      { signal },
+      { signal, pooling: call.services.pooling },
     );
     return { name, tokens, vectors: dimensions === undefined ? vectors : vectors.map((vector) => shortened(vector, dimensions)) };
   } catch (error) {

@@ -1,10 +1,15 @@
-import type { Model, Session } from "@centella/llm";
+import type { GenerateOptions, GenerationPart, Model, Prompt, RestoreOptions, SaveOptions } from "@centella/llm";
 
 /** What the server needs of a session. */
-export type EngineSession = Pick<Session, "generate" | "save" | "reset" | "dispose">;
+export interface EngineSession {
+  generate(prompt: Prompt, options: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined>;
+  save(options?: SaveOptions): Promise<Uint8Array>;
+  reset(): void;
+  dispose(): void;
+}
 
-/** What the server needs of a model. `Model` of `@centella/llm` is one. */
+/** What the server needs of a model. `Model` of `@centella/llm` is one, and so is what `groupEngines` returns. */
 export interface Engine extends Pick<Model, "info" | "tokenizer" | "chatTemplate" | "cacheUsage" | "embed" | "dispose"> {
   createSession(): EngineSession;
-  restoreSession(bytes: Uint8Array, options?: Parameters<Model["restoreSession"]>[1]): Promise<EngineSession>;
+  restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession>;
 }

@@ -1,8 +1,8 @@
-import type { Model } from "@centella/llm";
 import { Admission } from "../admission/admission.ts";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
+import type { Engine } from "./engine.ts";
 import { Slots } from "./slots.ts";
 
 /** What a loader gets. */
@@ -23,7 +23,7 @@ export interface AdapterInfo {
 
 /** A model that the server loads. */
 export interface ModelLoader {
-  load(context: LoadContext): Promise<Model>;
+  load(context: LoadContext): Promise<Engine>;
   /** Load the model when the first request needs it, not at the start. Default false. */
   readonly isLazy?: boolean | undefined;
   /** Milliseconds without a request after which the model is disposed of. The next request loads it again. Default: never. */
@@ -35,14 +35,14 @@ export interface ModelLoader {
 /** A model in use. It is not unloaded before its release. */
 export interface Lease {
   readonly name: string;
-  readonly model: Model;
+  readonly model: Engine;
   readonly admission: Admission;
   readonly slots: Slots;
   release(): void;
 }
 
 interface Loaded {
-  readonly model: Model;
+  readonly model: Engine;
   readonly admission: Admission;
   readonly slots: Slots;
 }
@@ -66,7 +66,7 @@ export class ModelEntry {
   #idle: ReturnType<typeof setTimeout> | undefined;
 
   /** @param onFailure called if the model cannot be loaded; gives the error for clients */
-  constructor(name: string, served: Model | ModelLoader, limits: Limits, events: Events, onFailure?: (error: unknown) => ApiError) {
+  constructor(name: string, served: Engine | ModelLoader, limits: Limits, events: Events, onFailure?: (error: unknown) => ApiError) {
     this.name = name;
     this.#limits = limits;
     this.#events = events;
@@ -101,7 +101,7 @@ export class ModelEntry {
   }
 
   /** The model, if it is loaded. */
-  get current(): Model | undefined {
+  get current(): Engine | undefined {
     return this.#loaded?.model;
   }
 
@@ -157,7 +157,7 @@ export class ModelEntry {
     await this.#unload();
   }
 
-  #opened(model: Model): Loaded {
+  #opened(model: Engine): Loaded {
     return { model, admission: new Admission(model.info.sequences, this.#limits), slots: new Slots(model) };
   }
 

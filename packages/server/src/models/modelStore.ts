@@ -1,12 +1,12 @@
-import type { Model } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
+import type { Engine } from "./engine.ts";
 import { type Lease, ModelEntry, type ModelLoader } from "./modelEntry.ts";
 import type { ModelLibrary } from "./modelLibrary.ts";
 
 /** A loaded model, which its owner disposes of, or one that the server loads and disposes of. */
-export type ServedModel = Model | ModelLoader;
+export type ServedModel = Engine | ModelLoader;
 
 /** State of a server's models: what `/health` reports. */
 export type Health = { readonly status: "ok" } | { readonly status: "loading"; readonly progress: number } | { readonly status: "failed" };

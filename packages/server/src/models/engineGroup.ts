@@ -1,0 +1,137 @@
+import type { CacheUsage, GenerateOptions, GenerationPart, Model, ModelInfo, Prompt, RestoreOptions, SaveOptions } from "@centella/llm";
+import { Dispatcher, textOf } from "./dispatcher.ts";
+import type { Engine, EngineSession } from "./engine.ts";
+
+/** An engine of a group, such as a `WorkerModel` of `@centella/llm/worker`. */
+export type GroupedEngine = Omit<Engine, "tokenizer" | "chatTemplate">;
+
+/** What the engines of a group share, in this thread. */
+export interface GroupParts extends Pick<Model, "tokenizer" | "chatTemplate"> {
+  /** Called once the engines are disposed of. */
+  close?(): Promise<void>;
+}
+
+/**
+ * Engines that hold the same model on several devices, as one: each text is computed by the engine that has computed its beginning, or else by
+ * the one with the least load.
+ */
+export function groupEngines(engines: readonly GroupedEngine[], parts: GroupParts): Engine {
+  return new EngineGroup(engines, parts);
+}
+
+class EngineGroup implements Engine {
+  readonly info: ModelInfo;
+  readonly #engines: readonly GroupedEngine[];
+  readonly #parts: GroupParts;
+  readonly #dispatcher: Dispatcher;
+
+  constructor(engines: readonly GroupedEngine[], parts: GroupParts) {
+    this.#engines = engines;
+    this.#parts = parts;
+    const infos = engines.map(({ info }) => info);
+    this.#dispatcher = new Dispatcher(infos.map(({ sequences }) => sequences));
+    const sum = (of: (info: ModelInfo) => number): number => infos.reduce((total, info) => total + of(info), 0);
+    this.info = {
+      ...infos[0]!,
+      sequences: sum(({ sequences }) => sequences),
+      device: infos.map(({ device }) => device).join(" + "),
+      memory: { weights: sum(({ memory }) => memory.weights), cache: sum(({ memory }) => memory.cache) },
+      warnings: [...new Set(infos.flatMap(({ warnings }) => warnings))],
+    };
+  }
+
+  get tokenizer(): Model["tokenizer"] {
+    return this.#parts.tokenizer;
+  }
+
+  get chatTemplate(): Model["chatTemplate"] {
+    return this.#parts.chatTemplate;
+  }
+
+  createSession(): EngineSession {
+    return new GroupSession(this.#engines, this.#dispatcher);
+  }
+
+  async restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession> {
+    const lane = this.#dispatcher.enter("");
+    try {
+      const session = await this.#engines[lane]!.restoreSession(bytes, options);
+      return new GroupSession(this.#engines, this.#dispatcher, { lane, session });
+    } finally {
+      this.#dispatcher.leave(lane);
+    }
+  }
+
+  async embed(...args: Parameters<Model["embed"]>): Promise<Float32Array[]> {
+    const lane = this.#dispatcher.enter("");
+    try {
+      return await this.#engines[lane]!.embed(...args);
+    } finally {
+      this.#dispatcher.leave(lane);
+    }
+  }
+
+  async cacheUsage(): Promise<CacheUsage> {
+    const usages = await Promise.all(this.#engines.map((engine) => engine.cacheUsage()));
+    const sum = (of: (usage: CacheUsage) => number): number => usages.reduce((total, usage) => total + of(usage), 0);
+    return { blockTokens: usages[0]!.blockTokens, blocks: sum(({ blocks }) => blocks), usedBlocks: sum(({ usedBlocks }) => usedBlocks) };
+  }
+
+  async dispose(): Promise<void> {
+    await Promise.all(this.#engines.map((engine) => engine.dispose()));
+    await this.#parts.close?.();
+  }
+}
+
+interface Place {
+  readonly lane: number;
+  readonly session: EngineSession;
+}
+
+/** A session of one of the engines, which its first text chooses. */
+class GroupSession implements EngineSession {
+  readonly #engines: readonly GroupedEngine[];
+  readonly #dispatcher: Dispatcher;
+  #place: Place | undefined;
+
+  constructor(engines: readonly GroupedEngine[], dispatcher: Dispatcher, place?: Place) {
+    this.#engines = engines;
+    this.#dispatcher = dispatcher;
+    this.#place = place;
+  }
+
+  generate(prompt: Prompt, options: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined> {
+    return this.#generate(prompt, options);
+  }
+
+  save(options?: SaveOptions): Promise<Uint8Array> {
+    this.#place ??= { lane: 0, session: this.#engines[0]!.createSession() };
+    return this.#place.session.save(options);
+  }
+
+  reset(): void {
+    this.#place?.session.reset();
+  }
+
+  dispose(): void {
+    this.#place?.session.dispose();
+  }
+
+  async *#generate(prompt: Prompt, options: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined> {
+    const { lane, session } = this.#enter(prompt);
+    try {
+      yield* session.generate(prompt, options);
+    } finally {
+      this.#dispatcher.leave(lane);
+    }
+  }
+
+  #enter(prompt: Prompt): Place {
+    if (this.#place !== undefined) this.#dispatcher.enterLane(this.#place.lane);
+    else {
+      const lane = this.#dispatcher.enter(textOf(prompt));
+      this.#place = { lane, session: this.#engines[lane]!.createSession() };
+    }
+    return this.#place;
+  }
+}
