@@ -1,3 +1,3 @@
 export { answerRequests } from "./answerRequests.ts";
 export { type ForwardOptions, forwardRequests } from "./forwardRequests.ts";
-export { offerWorker } from "./offerWorker.ts";
+export { type MessageTarget, offerWorker } from "./offerWorker.ts";
