@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { type BatchRequest, readRequest } from "../src/batch/batchRequest.ts";
 import { linesOf } from "../src/batch/lines.ts";
-import { RequestWindow } from "../src/batch/requestWindow.ts";
+import { RequestWindow, windowsOf } from "../src/batch/requestWindow.ts";
 import { type BatchResult, openResults } from "../src/batch/resultFile.ts";
 import { batch } from "../src/commands/batch.ts";
 import { Output } from "../src/output.ts";
@@ -99,6 +99,20 @@ test("requests with equal beginnings follow the first of them, once its beginnin
   first.end();
   expect([take(), take()].map((turn) => turn?.request.line)).toEqual([4, undefined]);
   expect(window.isEmpty).toBe(false);
+});
+
+test("no more of a large file is read ahead than a window holds", async () => {
+  let read = 0;
+  async function* requests(length: number): AsyncGenerator<BatchRequest> {
+    for (;;) yield request(++read, "x".repeat(length));
+  }
+  for await (const window of windowsOf(requests(1))) {
+    if (read === 2048) break;
+    expect([read, window.isEmpty]).toEqual([1024, false]);
+  }
+  read = 0;
+  for await (const _ of windowsOf(requests(2 ** 20))) break;
+  expect(read).toBe(16);
 });
 
 test("results are continued after a line that was cut off, and only those of the same input", async () => {
@@ -200,8 +214,8 @@ test("a batch that was interrupted goes on, with shared beginnings computed once
   expect(texts(resumed)).toEqual(texts(all));
 });
 
-test("requests come from stdin, and results go to stdout", async () => {
-  const { code, stdout } = await centella(["batch", "-i", "-", "-o", "-", tiny, "--backend", "wasm"], {
+test("requests come from stdin, are computed on two devices, and results go to stdout", async () => {
+  const { code, stdout } = await centella(["batch", "-i", "-", "-o", "-", tiny, "--backend", "wasm", "--devices", "0,1", "-c", "128"], {
     input: completion("one", "The fox"),
   });
   expect(code).toBe(0);

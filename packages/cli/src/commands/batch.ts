@@ -1,16 +1,20 @@
 import { open } from "node:fs/promises";
+import { fable } from "@centella/model-fable";
+import type { Engine } from "@centella/server";
 import { BatchProgress, type BatchSummary } from "../batch/batchProgress.ts";
 import { type BatchRequest, readRequest } from "../batch/batchRequest.ts";
 import { linesOf } from "../batch/lines.ts";
 import { openResults, type Results } from "../batch/resultFile.ts";
 import { runBatch } from "../batch/runBatch.ts";
-import { type Command, command } from "../command.ts";
+import { type Command, type Context, command } from "../command.ts";
 import { withModel } from "../loading.ts";
-import { withFile } from "../modelFile.ts";
-import { modelOptions } from "../modelOptions.ts";
+import { modelSource, withFile } from "../modelFile.ts";
+import { loadOptions, type ModelValues, modelOptions } from "../modelOptions.ts";
 import { flag, grouped, number, text } from "../options.ts";
 import type { Output } from "../output.ts";
+import { ProgressBar } from "../progress.ts";
 import { defaultOptions, readDefaults } from "../serve/defaultOptions.ts";
+import { type DeviceValues, devicesOption, openDevices } from "../serve/devices.ts";
 import { nameOf } from "../serve/servedModels.ts";
 import { UsageError } from "../usageError.ts";
 
@@ -47,6 +51,7 @@ export const batch: Command = command({
         integer: true,
         aliases: ["--parallel", "-np"],
       }),
+      devices: devicesOption,
       alias: text("NAME", "name of the model in requests that have one (default: the file's name)", {
         short: "a",
         aliases: ["--served-model-name"],
@@ -70,28 +75,22 @@ export const batch: Command = command({
     const written = await openResults(results, values.resume === true, output);
     let summary: BatchSummary | undefined;
     try {
-      await withModel(
-        file,
-        values,
-        context,
-        async ({ model }) => {
-          const handler = createHandler({ models: { [alias]: model }, defaults: readDefaults(values), ...unbounded });
-          const progress = new BatchProgress(output);
-          const name = input === "-" ? "stdin" : input;
-          await runBatch(requestsIn({ name, bytes }, written, progress, output), {
-            handler,
-            // The next requests wait in the handler's queue, so that no sequence is idle between two of them.
-            inFlight: 2 * sequences,
-            signal,
-            async take(result) {
-              await written.append(result);
-              progress.answer(result);
-            },
-          }).finally(() => handler.close());
-          summary = progress.end();
-        },
-        { sequences },
-      );
+      await withEngine(file, { ...values, sequences }, context, async (engine) => {
+        const handler = createHandler({ models: { [alias]: engine }, defaults: readDefaults(values), ...unbounded });
+        const progress = new BatchProgress(output);
+        const name = input === "-" ? "stdin" : input;
+        await runBatch(requestsIn({ name, bytes }, written, progress, output), {
+          handler,
+          // The next requests wait in the handler's queue, so that no sequence is idle between two of them.
+          inFlight: 2 * engine.info.sequences,
+          signal,
+          async take(result) {
+            await written.append(result);
+            progress.answer(result);
+          },
+        }).finally(() => handler.close());
+        summary = progress.end();
+      });
     } finally {
       await written.close();
     }
@@ -100,6 +99,27 @@ export const batch: Command = command({
     if (failed + badLines > 0) throw new Error(`batch: expected an answer to every line, got ${failed} errors and ${badLines} bad lines`);
   },
 });
+
+/** Loads the model, in this thread or on several devices, calls `use`, and frees everything. */
+async function withEngine(
+  file: string | undefined,
+  values: ModelValues & DeviceValues & { readonly sequences: number },
+  context: Context,
+  use: (engine: Engine) => Promise<void>,
+): Promise<void> {
+  const { sequences } = values;
+  if (values.devices === undefined) return withModel(file, values, context, ({ model }) => use(model), { sequences });
+  const devices = openDevices(values);
+  try {
+    const bar = new ProgressBar("loading", context.output);
+    const source = file === undefined ? fable : await modelSource(file);
+    const loading = { signal: context.signal, onProgress: (done: number, total: number) => bar.update(done, total) };
+    const engine = await devices.load(source, { sequences, ...(await loadOptions(values)) }, loading).finally(() => bar.end());
+    await use(engine).finally(() => engine.dispose());
+  } finally {
+    await devices.close();
+  }
+}
 
 interface Input {
   readonly name: string;

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import type { Runtime } from "@centella/core";
 import { loadModel } from "@centella/llm";
 import { openRuntime } from "../backends.ts";
+import { type OptionSpec, repeated } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 import type { Loading } from "./servedModels.ts";
 
@@ -10,6 +11,17 @@ export interface Devices {
   readonly load: Loading["load"];
   close(): Promise<void>;
 }
+
+/** Numbers of devices. Lists are joined. */
+export const devicesOption: OptionSpec<readonly (readonly number[])[]> = repeated(
+  "N,…",
+  "numbers of CUDA devices, with an engine of each model on every one; on the CPU, an engine each",
+  (given, option) => {
+    const numbers = given.split(",");
+    if (!numbers.every((each) => /^\d{1,3}$/.test(each))) throw new UsageError(`--${option}: expected numbers such as 0,1, got ${given}`);
+    return numbers.map(Number);
+  },
+);
 
 /** Options that choose the devices. */
 export interface DeviceValues {

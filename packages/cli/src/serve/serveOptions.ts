@@ -6,6 +6,7 @@ import { adapter, modelOptions } from "../modelOptions.ts";
 import { choice, flag, grouped, number, type OptionSpec, type OptionValues, repeated, text } from "../options.ts";
 import { UsageError } from "../usageError.ts";
 import { defaultOptions, readDefaults } from "./defaultOptions.ts";
+import { devicesOption } from "./devices.ts";
 import type { ServedAdapter } from "./servedModels.ts";
 
 const list = (value: string, help: string, aliases: readonly string[] = []): OptionSpec<readonly (readonly string[])[]> =>
@@ -74,7 +75,7 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
       integer: true,
       aliases: ["--parallel", "-np"],
     }),
-    devices: repeated("N,…", "numbers of CUDA devices, with an engine of each model on every one; on the CPU, an engine each", devices),
+    devices: devicesOption,
     embedding: flag("accepted, because every model computes embeddings", { aliases: ["--embeddings"] }),
     reranking: flag("accepted, because rerankers always rerank", { aliases: ["--rerank"] }),
     pooling: choice(["mean", "cls", "last", "rank"], "how token states become one vector (default: as the file says, else mean)"),
@@ -153,13 +154,6 @@ export function readListener(values: ServeValues): ListenOptions {
     hosts: values["allowed-hosts"]?.flat(),
     isOpen: values["no-auth"],
   });
-}
-
-/** Parses N,N. */
-function devices(given: string, option: string): readonly number[] {
-  const numbers = given.split(",");
-  if (!numbers.every((each) => /^\d{1,3}$/.test(each))) throw new UsageError(`--${option}: expected numbers such as 0,1, got ${given}`);
-  return numbers.map(Number);
 }
 
 /** Parses [[BASE:]NAME=]FILE[:SCALE]. */
