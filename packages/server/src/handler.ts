@@ -9,6 +9,7 @@ import { OpenRequests } from "./generation/openRequests.ts";
 import { type HandlerOptions, limitsOf } from "./handlerOptions.ts";
 import { bodyOf } from "./http/requestBody.ts";
 import type { Route } from "./http/route.ts";
+import { reportFailure } from "./http/streamResponse.ts";
 import { ModelStore } from "./models/modelStore.ts";
 import { routes } from "./routes.ts";
 import { checkHost, isAllowedOrigin } from "./security/hosts.ts";
@@ -165,7 +166,7 @@ function failed(c: RequestContext, thrown: unknown, events?: Events): Response {
   const error = apiErrorOf(thrown);
   const requestId = c.get("requestId");
   c.set("error", error);
-  if (error.status >= 500 && error.status !== 503) events?.emit({ type: "failure", requestId, error: error.cause ?? error });
+  if (events !== undefined) reportFailure(events, requestId, error);
   const headers = error.retryAfter === undefined ? {} : { "retry-after": String(error.retryAfter) };
   return Response.json(formOf(c.req.path).error(error, requestId), { status: error.status, headers });
 }

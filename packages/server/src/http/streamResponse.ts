@@ -1,4 +1,5 @@
 import { apiErrorOf } from "../errors.ts";
+import type { Events } from "../events.ts";
 import type { ApiForm } from "./apiForm.ts";
 import type { Call } from "./route.ts";
 
@@ -24,10 +25,10 @@ export function serverSentEvents(api: ApiForm): StreamFormat {
   return { api, contentType: "text/event-stream", ping: ": ping\n\n" };
 }
 
-/** Emits an event for a failure of the server. */
-export function reportFailure({ services, requestId }: Call, thrown: unknown): void {
+/** Emits an event if what was thrown is a failure of the server. */
+export function reportFailure(events: Events, requestId: string, thrown: unknown): void {
   const error = apiErrorOf(thrown);
-  if (error.status >= 500 && error.status !== 503) services.events.emit({ type: "failure", requestId, error: error.cause ?? error });
+  if (error.status >= 500 && error.status !== 503) events.emit({ type: "failure", requestId, error: error.cause ?? error });
 }
 
 /**
@@ -77,7 +78,7 @@ export function streamResponse(
       return value ?? undefined;
     } catch (thrown) {
       hasFailed = true;
-      reportFailure(call, thrown);
+      reportFailure(call.services.events, call.requestId, thrown);
       return format.api.errorChunk(apiErrorOf(thrown), call.requestId);
     }
   }

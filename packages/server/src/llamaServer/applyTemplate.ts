@@ -20,11 +20,8 @@ export const applyTemplate: Route = route({
     { services },
     { model: name, messages, add_generation_prompt: addGenerationPrompt = true, chat_template_kwargs: variables = {} },
   ) {
-    const lease = await services.models.use(name);
-    try {
-      return json({ prompt: lease.model.chatTemplate.render(chatMessages(messages), { addGenerationPrompt, variables }) });
-    } finally {
-      lease.release();
-    }
+    const options = { addGenerationPrompt, variables };
+    const prompt = await services.models.with(name, ({ model }) => model.chatTemplate.render(chatMessages(messages), options));
+    return json({ prompt });
   },
 });

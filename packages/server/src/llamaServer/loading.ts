@@ -12,8 +12,7 @@ export const loadRoute: Route = route({
   summary: "Loads a model before the first request needs it.",
   fields: { used },
   async handle({ services }, { model }) {
-    const lease = await services.models.use(model);
-    lease.release();
+    await services.models.with(model, () => undefined);
     return json({ success: true });
   },
 });

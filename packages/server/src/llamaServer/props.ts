@@ -8,8 +8,7 @@ export const props: Route = route({
   paths: ["/props"],
   summary: "Properties of the first model.",
   async handle({ services }) {
-    const lease = await services.models.use();
-    try {
+    return services.models.with(undefined, (lease) => {
       const { info } = lease.model;
       return json({
         default_generation_settings: { n_ctx: info.contextLength, params: info.sampling },
@@ -19,8 +18,6 @@ export const props: Route = route({
         modalities: { vision: false, audio: false },
         build_info: fingerprintOf(lease),
       });
-    } finally {
-      lease.release();
-    }
+    });
   },
 });

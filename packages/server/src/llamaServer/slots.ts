@@ -124,8 +124,7 @@ export const slotAction: Route = route({
           param: "action",
         },
       );
-    const lease = await services.models.use(model);
-    try {
+    return services.models.with(model, async (lease) => {
       const slot = slotOf(lease.slots, Number(params.id), "id");
       await lease.slots.take(slot, signal);
       try {
@@ -133,8 +132,6 @@ export const slotAction: Route = route({
       } finally {
         lease.slots.release(slot);
       }
-    } finally {
-      lease.release();
-    }
+    });
   },
 });

@@ -23,14 +23,11 @@ export const tokenize: Route = route({
     { services, signal },
     { model: name, content, add_special: addSpecial = false, parse_special: parseSpecial = true, with_pieces: withPieces },
   ) {
-    const lease = await services.models.use(name);
-    try {
-      const { tokenizer } = lease.model;
+    const tokens = await services.models.with(name, async ({ model: { tokenizer } }) => {
       const ids = [...(await tokenizer.encodeAsync(content, { addSpecial, parseSpecial, signal }))];
-      return json({ tokens: withPieces ? ids.map((id) => ({ id, piece: pieceOf(tokenizer.tokenBytes(id)) })) : ids });
-    } finally {
-      lease.release();
-    }
+      return withPieces ? ids.map((id) => ({ id, piece: pieceOf(tokenizer.tokenBytes(id)) })) : ids;
+    });
+    return json({ tokens });
   },
 });
 
@@ -52,11 +49,7 @@ export const detokenize: Route = route({
   summary: "The text of tokens.",
   fields: { used: detokenizeFields },
   async handle({ services }, { model: name, tokens }) {
-    const lease = await services.models.use(name);
-    try {
-      return json({ content: lease.model.tokenizer.decode(tokens, { skipSpecial: false }) });
-    } finally {
-      lease.release();
-    }
+    const content = await services.models.with(name, ({ model }) => model.tokenizer.decode(tokens, { skipSpecial: false }));
+    return json({ content });
   },
 });

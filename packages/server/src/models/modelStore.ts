@@ -57,6 +57,16 @@ export class ModelStore {
     return (this.find(name) ?? this.#added(name!)).use();
   }
 
+  /** Returns the result of `work` with a model, which stays loaded meanwhile. @throws as {@link use} */
+  async with<T>(name: string | undefined, work: (lease: Lease) => T | Promise<T>): Promise<T> {
+    const lease = await this.use(name);
+    try {
+      return await work(lease);
+    } finally {
+      lease.release();
+    }
+  }
+
   /** The model of this name, or the first one without a name. */
   find(name: string | undefined): ModelEntry | undefined {
     if (name === undefined) return this.#entries.values().next().value;

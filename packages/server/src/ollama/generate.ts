@@ -75,7 +75,7 @@ export const generate: Route = route({
     const model = modelName(body.model);
     // A request without a prompt loads the model.
     if (body.prompt === undefined || body.prompt === "") {
-      (await call.services.models.use(model)).release();
+      await call.services.models.with(model, () => undefined);
       return json({ model, created_at: new Date().toISOString(), response: "", done: true, done_reason: "load" });
     }
     const options = { ...generationOptions(body), ...(raw && { raw }) };

@@ -36,14 +36,16 @@ export const generationFields = {
   ...samplingFields,
 };
 
-/** Fields of both that have no effect: prefixes are always shared. */
-export const ignoredFields: Shape = {
+/** Fields about the client, which have no effect. */
+export const clientFields: Shape = {
   user: z.optional(z.string()),
   metadata: z.optional(z.record(z.string(), z.unknown())),
   service_tier: z.optional(z.string()),
   safety_identifier: z.optional(z.string()),
-  cache_prompt: z.optional(z.boolean()),
 };
+
+/** Fields of both that have no effect: prefixes are always shared. */
+export const ignoredFields: Shape = { ...clientFields, cache_prompt: z.optional(z.boolean()) };
 
 type GenerationBody = BodyOf<typeof generationFields>;
 

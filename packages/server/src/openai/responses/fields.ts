@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { anyObject, schemaField, schemaFormat } from "../../generation/format.ts";
 import { toolOf } from "../../generation/tools.ts";
 import type { BodyOf, FieldTable, Shape } from "../../http/fields.ts";
+import { clientFields } from "../generationFields.ts";
 import { inputField } from "./input.ts";
 
 const used = {
@@ -58,10 +59,7 @@ const used = {
 };
 
 const ignored: Shape = {
-  user: z.optional(z.string()),
-  metadata: z.optional(z.record(z.string(), z.unknown())),
-  service_tier: z.optional(z.string()),
-  safety_identifier: z.optional(z.string()),
+  ...clientFields,
   prompt_cache_key: z.optional(z.string()),
   prompt_cache_retention: z.optional(z.string()),
   include: z.optional(z.array(z.string())),

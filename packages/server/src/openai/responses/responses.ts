@@ -22,7 +22,7 @@ export const responses: Route = route({
       priority,
     });
     if (!body.stream) return json(await wholeResponse(answer, body));
-    const events = sentEvents(answer, body, (error) => reportFailure(call, error));
+    const events = sentEvents(answer, body, (error) => reportFailure(call.services.events, call.requestId, error));
     return streamResponse(call, answer, events, serverSentEvents(openaiForm));
   },
 });
