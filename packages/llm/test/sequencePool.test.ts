@@ -114,6 +114,17 @@ describe("SequencePool", () => {
     expect(await use(pool, a, ids)).toEqual({ cached: ids.length, slots });
   });
 
+  test("a text is found whole where another one computed its beginning at the same time", async () => {
+    const pool = newPool(2, 4);
+    const ids = numbers(3 * blockTokens);
+    const [one, two] = [await pool.acquire(a, ids), await pool.acquire(b, ids)];
+    extend(one, ids.slice(0, blockTokens));
+    extend(two, ids);
+    pool.release(one);
+    pool.release(two);
+    expect(await cachedOf(pool, c, [...ids, 7])).toBe(ids.length);
+  });
+
   test("a shared prefix stays unchanged while sequences continue it", async () => {
     const pool = newPool(2, 2);
     const ids = numbers(blockTokens);

@@ -59,28 +59,27 @@ export class PrefixCache {
    * matches only in part is claimed by its owner alone, and only while it is idle: it is cut to the matching part and its children are dropped.
    */
   claim(ids: readonly number[], owner: object, scope?: object): Block[] {
-    const path: Block[] = [];
-    let node: Node = this.#root;
-    let length = 0;
-    while (length < ids.length) {
-      let next: Block | undefined;
-      let shared = 0;
-      for (const child of node.children) {
+    // Blocks with the same tokens, computed side by side, may have different children: all of them are followed.
+    let level: readonly Node[] = [this.#root];
+    let part: Block | undefined;
+    let shared = 0;
+    for (let length = 0; ; length += blockTokens) {
+      const full: Block[] = [];
+      for (const child of level.flatMap(({ children }) => [...children])) {
         if (!isOpenTo(child, scope)) continue;
         const common = commonPrefixAt(child.ids, ids, length);
-        const isFull = common === blockTokens;
-        if (common > shared && (isFull || (child.owner === owner && child.users === 0))) [next, shared] = [child, common];
+        if (common === blockTokens) full.push(child);
+        else if (common > shared && child.owner === owner && child.users === 0) [part, shared] = [child, common];
       }
-      if (next === undefined) break;
-      if (shared < blockTokens) {
-        for (const child of next.children) this.#drop(child);
-        next.ids.length = shared;
-      }
-      next.users++;
-      path.push(next);
-      node = next;
-      length += shared;
+      if (full.length === 0) break;
+      [level, part, shared] = [full, undefined, 0];
     }
+    if (part !== undefined) {
+      for (const child of part.children) this.#drop(child);
+      part.ids.length = shared;
+    }
+    const path = this.#pathTo(part ?? level[0]!);
+    for (const block of path) block.users++;
     return path;
   }
 
@@ -130,6 +129,13 @@ export class PrefixCache {
   /** Forgets all blocks. They must be unused. */
   clear(): void {
     for (const block of this.#root.children) this.#drop(block);
+  }
+
+  /** The blocks from the first one to a node. */
+  #pathTo(node: Node): Block[] {
+    const path: Block[] = [];
+    for (let at = node; at !== this.#root; at = (at as Block).parent) path.push(at as Block);
+    return path.reverse();
   }
 
   /** Takes a free place in the cache: `preferred`, which follows the parent's, if it is free. */
