@@ -27,6 +27,7 @@ import {
   persistentBytes,
   type RowsAtOnce,
   sharedPlan,
+  splitRows,
   withPersistents,
 } from "@centella/core/backend";
 import type { KernelTable } from "@centella/gpu-kernels";
@@ -133,7 +134,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     signal?.throwIfAborted();
     this.requireAlive();
     const shared = sharedPlan(this.plans, shareWith);
-    const lowered = lower(program, this.name, (...call) => this.unsupported(...call), this);
+    const lowered = lower(splitRows(program, this.rowsAtOnce), this.name, (...call) => this.unsupported(...call), this);
     const parts = await this.#queue.guard(
       withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
         compileProgram(this.#queue, this.#kernels, lowered, persistents, background),

@@ -193,7 +193,7 @@ export interface Backend {
   readonly fusion?: FusionLimits;
   /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */
   readonly memoryModel?: "addressSpace" | "buffers";
-  /** How many rows of a matrix of weights a kernel can read at once: `lower` splits products and lookups. Undefined where kernels read any weight. */
+  /** How many rows of a matrix of weights a kernel can read at once: `splitRows` splits products and lookups. Undefined where kernels read any weight. */
   readonly rowsAtOnce?: RowsAtOnce;
   /**
    * The mode of `activations` in which products with weights of a type are fastest here. Models are computed in it unless they are told

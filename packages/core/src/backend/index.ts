@@ -38,7 +38,7 @@ export {
   specAt,
 } from "../compiler/passes/groupResults.ts";
 export { type NormedProducts, normedProducts } from "../compiler/passes/normedProducts.ts";
-export type { RowsAtOnce } from "../compiler/passes/splitRows.ts";
+export { type RowsAtOnce, splitRows } from "../compiler/passes/splitRows.ts";
 export { decodedArrayOf, isInteger, isQuantized, layoutOf, typedArrayOf } from "../dtype.ts";
 export { compileOptions } from "../kinds.ts";
 export { alibiSlope } from "../ops/attention.ts";

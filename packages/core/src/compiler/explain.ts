@@ -10,6 +10,7 @@ import { planArena, planSlots } from "./arena.ts";
 import { lower } from "./lower.ts";
 import type { Lowered, Step, Storage } from "./lowered.ts";
 import { type FusedParams, isFused, writtenInput } from "./passes/fused.ts";
+import { splitRows } from "./passes/splitRows.ts";
 import { resultsOfNode, valueNames } from "./valueNames.ts";
 
 /** The properties of a backend that decide how it computes a program. */
@@ -44,8 +45,9 @@ export function explain(recorded: ProgramGraph, on: ExplainedBackend | Placed = 
   check("explain", "backend", on, explainedKind, "pass a backend, or { placement, backends }");
   if ("placement" in on) return explainPlaced(recorded, on);
   const { name, fusion, memoryModel = "addressSpace", rowsAtOnce } = on;
-  const options = { memoryModel, ...(fusion && { fusion }), ...(rowsAtOnce && { rowsAtOnce }) };
-  const lowered = lower(recorded, name, (...call) => on.unsupported(...call), options);
+  const options = { memoryModel, ...(fusion && { fusion }) };
+  const split = rowsAtOnce === undefined ? recorded : splitRows(recorded, rowsAtOnce);
+  const lowered = lower(split, name, (...call) => on.unsupported(...call), options);
   const { program, steps, refused } = lowered;
   const memory = placesOf(lowered, memoryModel);
   const placeOf = ({ op, inputs, params, output: { storage }, extraOutputs = [] }: Step): string => {

@@ -9,15 +9,12 @@ import { type FusedParams, fused, isFused, writtenInput } from "./passes/fused.t
 import type { FusionLimits } from "./passes/grouping.ts";
 import { inPlace } from "./passes/inPlace.ts";
 import { simplify } from "./passes/simplify.ts";
-import { type RowsAtOnce, splitRows } from "./passes/splitRows.ts";
 
 export interface LowerOptions {
   /** Limits of one fused group. */
   readonly fusion?: FusionLimits;
   /** In one address space (the default), elementwise calls write in place where they can. With buffers, no step reads and writes the same memory. */
   readonly memoryModel?: "addressSpace" | "buffers";
-  /** How many rows of a matrix of weights a kernel can read at once. By default all of them. */
-  readonly rowsAtOnce?: RowsAtOnce;
   /** False only removes dead code: a baseline that optimised programs are compared with. */
   readonly optimize?: boolean;
 }
@@ -39,10 +36,9 @@ export function lower(
   recorded: ProgramGraph,
   backendName: string,
   unsupported: Unsupported,
-  { fusion, memoryModel = "addressSpace", rowsAtOnce, optimize = true }: LowerOptions = {},
+  { fusion, memoryModel = "addressSpace", optimize = true }: LowerOptions = {},
 ): Lowered {
-  const whole = optimize ? simplify(recorded) : deadCode(recorded);
-  const simple = rowsAtOnce === undefined ? whole : splitRows(whole, rowsAtOnce);
+  const simple = optimize ? simplify(recorded) : deadCode(recorded);
   const missing = firstUnsupported(simple, unsupported);
   if (missing !== undefined) throw new UnsupportedError(`${backendName}: ${missing.op}`, missing.reason);
   const refuses = (inputs: readonly TensorSpec[], params: FusedParams, output: TensorSpec) => unsupported(fused, inputs, params, output);
