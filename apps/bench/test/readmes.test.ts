@@ -23,6 +23,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "README 1": /^[A-Z].{80}/s,
   "README 2": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
   "README 3": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
+  "ai-sdk 1": /^40 true\n$/,
   // Without an NVIDIA GPU the reference computes.
   "backend-cuda 1": /^(cuda|reference) Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
   "backend-wasm 1": /^Float32Array\(4\) \[ 1\.5, 1\.5, 1\.5, 1\.5 \]\n$/,

@@ -38,6 +38,11 @@ export function sizeFigures(): readonly Figure[] {
       measure: async () => exactly((await handlerBytes()) / 1024),
     },
     {
+      name: "JavaScript of a provider of the AI SDK, minified and gzipped",
+      unit: "KiB",
+      measure: async () => exactly((await bundledBytes('export { createCentella } from "@centella/ai-sdk";', withoutEngine)) / 1024),
+    },
+    {
       name: "JavaScript of a service worker that forwards requests, minified and gzipped",
       unit: "KiB",
       measure: async () => exactly((await bundledBytes('export { forwardRequests } from "@centella/server/service-worker";')) / 1024),
@@ -243,8 +248,16 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
 
 /** Size of a handler. The description of its paths is left out, because it is loaded on demand. */
 async function handlerBytes(): Promise<number> {
-  return bundledBytes('export { createHandler } from "@centella/server";', leaveOut(new Set(["jsonSchema.js"]), new Set()));
+  return bundledBytes('export { createHandler } from "@centella/server";', withoutEngine, leaveOut(new Set(["jsonSchema.js"]), new Set()));
 }
+
+/** Leaves out the engine and the AI SDK, which a page or process that uses the module has anyway. */
+const withoutEngine: Plugin = {
+  name: "without the engine",
+  setup({ onResolve }) {
+    onResolve({ filter: /^(@centella\/(core|llm|quant)|@ai-sdk\/provider)/ }, ({ path }) => ({ path, external: true }));
+  },
+};
 
 /** Size of the download of a page with this module: the files that esbuild writes, each compressed. */
 async function bundledBytes(contents: string, ...plugins: readonly Plugin[]): Promise<number> {

@@ -1,0 +1,15 @@
+import type { Model } from "@centella/llm";
+import type { WorkerModel } from "@centella/llm/worker";
+import type { GenerationDefaults } from "./centellaOptions.ts";
+
+/** A loaded model, in this thread or in a worker. */
+export type EngineModel = Model | WorkerModel;
+
+/** A model that is loaded when it is first needed. */
+export interface ModelHandle {
+  readonly id: string;
+  /** Options of generations whose calls give none. */
+  readonly defaults: GenerationDefaults;
+  /** The model, which the first call loads. @throws the errors of loading it */
+  open(): Promise<EngineModel>;
+}

@@ -1,0 +1,27 @@
+import type { RerankingModelV4, RerankingModelV4CallOptions, RerankingModelV4Result } from "@ai-sdk/provider";
+import type { ModelHandle } from "./engineModel.ts";
+import { withSdkErrors } from "./errors.ts";
+import { provider } from "./language/languageModel.ts";
+
+/** A model that ranks documents by their relevance for a query. */
+export class CentellaRerankingModel implements RerankingModelV4 {
+  readonly specificationVersion = "v4";
+  readonly provider = provider;
+  readonly modelId: string;
+  readonly #handle: ModelHandle;
+
+  constructor(handle: ModelHandle) {
+    this.modelId = handle.id;
+    this.#handle = handle;
+  }
+
+  /** Documents that are objects are ranked by their JSON. */
+  async doRerank({ documents, query, topN, abortSignal: signal }: RerankingModelV4CallOptions): Promise<RerankingModelV4Result> {
+    return withSdkErrors(async () => {
+      const texts = documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
+      const model = await this.#handle.open();
+      const { results } = await model.rerank(query, texts, { topN, signal });
+      return { ranking: results.map(({ index, score }) => ({ index, relevanceScore: score })) };
+    });
+  }
+}
