@@ -448,3 +448,7 @@ CASES += [
     Case("minimax-m3", "minimax-m3", {**SPARSE_BLOCKS, "attention.indexer.top_k": 3, "leading_dense_block_count": 0}, layers=2, fused=True),
     Case("minimax-m3-dense", "minimax-m3", {**SPARSE_BLOCKS, "attention.indexer.top_k": 40}, layers=3),
 ]
+CASES += [
+    Case("cogvlm", "cogvlm", kv_heads=4),
+    Case("deepseek2-ocr", "deepseek2-ocr", {**MIXED, "expert_gating_func": 1}, ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"], layers=3, kv_heads=4),
+]

@@ -7,8 +7,6 @@ export const refusals: ReadonlyMap<string, string> = new Map(
   Object.entries({
     chameleon: "ids of pictures among those of text are not told apart",
     clip: noText,
-    cogvlm: "weights for pictures beside those for text are not computed",
-    "deepseek2-ocr": "pictures are not read",
     deepseek4: hyperConnections,
     dflash: drafts,
     eagle3: drafts,

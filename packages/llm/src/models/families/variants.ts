@@ -42,6 +42,11 @@ export const variants: Readonly<Record<string, Traits>> = {
   chatglm: () => ({ ropeType: "norm", feedForward: { kind: "fusedGate" } }),
   /** CodeShell. */
   codeshell: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
+  /** CogVLM, text alone: further weights are for pictures. */
+  cogvlm: () => ({
+    ropeType: "neox",
+    ignored: ["attn_qkv", "attn_output", "gate", "up", "down"].map((name) => `blk.*.vis_${name}.weight`),
+  }),
   /** Command R, and R+, which normalises queries and keys. */
   "command-r": (file) => ({
     norm: "layer",
@@ -52,6 +57,8 @@ export const variants: Readonly<Record<string, Traits>> = {
   }),
   /** DeepSeek 1 MoE: a shared expert, the first layer without experts. */
   deepseek: (file) => ({ ropeType: "norm", experts: { scale: file.positive("expert_weights_scale"), shared: "plain" } }),
+  /** DeepSeek OCR, text alone: a shared expert, the first layers without experts. */
+  "deepseek2-ocr": (file) => ({ ropeType: "neox", experts: { ...storedExperts(file), shared: "plain" } }),
   /** dots.llm1. */
   dots1: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedExperts(file) }),
   /** Dream 7B: Qwen 2 that fills in masked tokens. llama.cpp leaves out a bias of the logits. */
