@@ -6,6 +6,7 @@ import type { Lease } from "../models/modelEntry.ts";
 import { type Slot, slotOf } from "../models/slots.ts";
 import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
 import { mergeChoices } from "./choices.ts";
+import type { Prefill } from "./prefills.ts";
 import { Reservation } from "./reservation.ts";
 
 /** Texts to generate. */
@@ -127,10 +128,12 @@ export class Answer {
     let finish: AnswerFinish | undefined;
     let hasFailed = false;
     let slot: Slot | undefined;
+    let prefill: Prefill | undefined;
     try {
       const named = prompt + choice === 0 ? this.#slot : undefined;
       slot = await lease.slots.take(named, signal);
       if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
+      prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal);
       const session = lease.slots.open(slot, named !== undefined);
       // Ends this text alone.
       const full = new AbortController();
@@ -138,12 +141,14 @@ export class Answer {
       const parts = session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: ending });
       for await (const part of this.#limited(parts, () => full.abort())) {
         if (part.type === "finish") finish = part;
+        prefill.record(part);
         yield part;
       }
     } catch (error) {
       hasFailed = !signal.aborted;
       throw error;
     } finally {
+      if (prefill !== undefined) lease.prefills.end(prefill);
       if (slot !== undefined) lease.slots.release(slot, finish?.usage);
       this.#reservation.end(permit);
       const { requestId, route, services } = this.#call;

@@ -1,6 +1,7 @@
 import { Admission } from "../admission/admission.ts";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
+import { Prefills } from "../generation/prefills.ts";
 import type { Limits } from "../limits.ts";
 import type { Engine } from "./engine.ts";
 import { Slots } from "./slots.ts";
@@ -37,6 +38,7 @@ export interface Lease {
   readonly name: string;
   readonly model: Engine;
   readonly admission: Admission;
+  readonly prefills: Prefills;
   readonly slots: Slots;
   release(): void;
 }
@@ -44,6 +46,7 @@ export interface Lease {
 interface Loaded {
   readonly model: Engine;
   readonly admission: Admission;
+  readonly prefills: Prefills;
   readonly slots: Slots;
 }
 
@@ -158,7 +161,7 @@ export class ModelEntry {
   }
 
   #opened(model: Engine): Loaded {
-    return { model, admission: new Admission(model.info.sequences, this.#limits), slots: new Slots(model) };
+    return { model, admission: new Admission(model.info.sequences, this.#limits), slots: new Slots(model), prefills: new Prefills() };
   }
 
   async #start(): Promise<void> {
