@@ -64,6 +64,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "model-fable 1": anyText,
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,
+  "server 3": /^true\n$/,
   "quant 1": /^0\.8414\d* 0\.8424\d*\n$/,
 };
 
