@@ -141,7 +141,9 @@ test("models have names", () => {
 });
 
 test("models of several devices are computed by engines in workers", async () => {
-  const server = await start([tiny, "--alias", "story", "--devices", "0,1", "--sequences", "1", "--temp", "0", "-c", "256", "--metrics"]);
+  const folder = mkdtempSync(join(tmpdir(), "centella-"));
+  const sizes = ["--devices", "0,1", "--sequences", "1", "-c", "256"];
+  const server = await start([tiny, "--alias", "story", ...sizes, "--temp", "0", "--metrics", "--slot-save-path", folder]);
   const ask = (content: string): Promise<Response> =>
     server.post("/v1/chat/completions", { messages: [{ role: "user", content }], ignore_eos: true, max_tokens: 20, logprobs: true });
   const answers = await Promise.all(["Hello", "Hello", "The fox"].map(async (content) => (await ask(content)).json()));
@@ -151,12 +153,17 @@ test("models of several devices are computed by engines in workers", async () =>
   const tokens = { content: "The fox" };
   const { tokens: ids } = (await (await server.post("/tokenize", tokens)).json()) as { tokens: number[] };
   expect(await (await server.post("/detokenize", { tokens: ids })).json()).toEqual({ content: "The fox" });
+  expect((await server.post("/completion", { prompt: "The fox", n_predict: 4, id_slot: 1 })).status).toBe(200);
+  const saved = (await (await server.post("/slots/1?action=save", { filename: "fox" })).json()) as { n_saved: number };
+  expect(await (await server.post("/slots/0?action=restore", { filename: "fox" })).json()).toMatchObject({ n_restored: saved.n_saved });
+  expect(saved.n_saved).toBeGreaterThan(4);
   // Two engines of 8 blocks.
   expect(await (await fetch(`${server.url}/metrics`)).text()).toContain('num_gpu_blocks="16"} 1');
   const stream = await server.post("/v1/chat/completions", { ...chat, max_tokens: 100, stream: true });
   server.child.kill("SIGTERM");
   expect(await stream.text()).toMatch(/"finish_reason":"length".*\[DONE\]/s);
   expect(await server.ended).toBe(0);
+  rmSync(folder, { recursive: true });
 });
 
 test.each([

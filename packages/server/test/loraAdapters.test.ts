@@ -47,6 +47,10 @@ test("adapters are models with a parent, and have llama-server's list", async ()
   expect(await answerTo(handler, "/lora-adapters", [{ id: 2, scale: 1 }])).toEqual(
     refused("expected the id of an adapter, got 2", "adapters[0].id"),
   );
+  const lora = [{ id: 0, scale: 1 }];
+  expect(await answerTo(handler, "/completion", { prompt: "a", lora })).toEqual(
+    refused("lora: unsupported: the adapter is chosen by its", "lora"),
+  );
   await handler.close();
 });
 

@@ -42,6 +42,8 @@ const ignored: Shape = {
   timings_per_token: z.optional(z.boolean()),
 };
 
+const refused = { lora: "the adapter is chosen by its model's name" };
+
 const completionFields = { ...commonFields, prompt: z.union([z.string(), ids]) };
 const infillFields = { ...commonFields, input_prefix: z.string(), input_suffix: z.string() };
 
@@ -109,7 +111,7 @@ export const completion: Route = route({
   method: "POST",
   paths: ["/completion", "/completions"],
   summary: "Continues a text, as llama-server does.",
-  fields: { used: completionFields, ignored },
+  fields: { used: completionFields, ignored, refused },
   handle: (call, body) => respond(call, body, typeof body.prompt === "string" ? body.prompt : { ids: body.prompt }),
 });
 
@@ -118,6 +120,10 @@ export const infill: Route = route({
   method: "POST",
   paths: ["/infill"],
   summary: "Fills the gap in a text, as llama-server does.",
-  fields: { used: infillFields, ignored: { ...ignored, prompt: z.optional(z.literal("")), input_extra: z.optional(z.array(z.never())) } },
+  fields: {
+    used: infillFields,
+    ignored: { ...ignored, prompt: z.optional(z.literal("")), input_extra: z.optional(z.array(z.never())) },
+    refused,
+  },
   handle: (call, body) => respond(call, body, { prefix: body.input_prefix, suffix: body.input_suffix }),
 });
