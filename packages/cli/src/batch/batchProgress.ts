@@ -61,7 +61,7 @@ export class BatchProgress {
     this.#counts.promptTokens += usage.prompt_tokens ?? usage.input_tokens ?? 0;
     this.#counts.cachedTokens += usage.prompt_tokens_details?.cached_tokens ?? 0;
     this.#counts.generatedTokens += usage.completion_tokens ?? usage.output_tokens ?? 0;
-    this.#output.status(lineOf(this.#summary));
+    if (this.#output.showsStatus) this.#output.status(lineOf(this.#summary));
   }
 
   /** Writes the last line. */
