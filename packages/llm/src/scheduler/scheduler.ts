@@ -1,10 +1,11 @@
-import { type Backend, DeviceLostError, DisposedError, OutOfMemoryError, type Plan, ProgramError, type Selection } from "@centella/core";
+import { type Backend, DeviceLostError, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
 import type { Sequence } from "../cache/sequence.ts";
 import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunnablePlan, type RunningBatch, readRows, submit } from "./batch.ts";
 import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
 import { countRecoveries, recoverDevices } from "./deviceRecovery.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
+import { openDeferred } from "./openDeferred.ts";
 import { countRows, type FeedOptions, type FeedRequest, Request, type TokenChoice } from "./request.ts";
 import { type InputLayout, RunInputs, type Slice } from "./runInputs.ts";
 
@@ -112,15 +113,9 @@ export class Scheduler {
     return this.#opening;
   }
 
-  async #open(openDeferred: () => Promise<DeferredPlans>): Promise<void> {
-    try {
-      const [plans, { DeferredChoices }] = await Promise.all([openDeferred(), import("./deferredChoices.ts")]);
-      this.#deferred = new DeferredChoices(plans, new RunInputs({ ...this.#options, keepsLogits: true }), this.#inputs);
-      this.#lookahead.canDefer = true;
-    } catch (error) {
-      // Without memory for them, texts are the same, but the device waits for the host.
-      if (!(error instanceof OutOfMemoryError)) throw error;
-    }
+  async #open(openPlans: () => Promise<DeferredPlans>): Promise<void> {
+    this.#deferred = await openDeferred(openPlans, this.#options, this.#inputs);
+    this.#lookahead.canDefer = this.#deferred !== undefined;
   }
 
   /** Number of times that a lost device was opened again. The cache from before is gone. */
