@@ -47,6 +47,7 @@ test("it serves with llama-server's options, and SIGTERM lets streams finish", a
     "--n-predict",
     "3",
     "--embedding",
+    "--rerank",
     "--metrics",
     "--log",
   ];

@@ -19,13 +19,13 @@ export interface ResponseEvent {
   readonly durationMs: number;
 }
 
-/** A generation or embedding entered the queue of its model. */
+/** A generation, embedding or ranking entered the queue of its model. */
 export interface QueuedEvent {
   readonly type: "queued";
   readonly model: string;
 }
 
-/** A generation or embedding left the queue: it runs, or it gave up waiting. */
+/** A generation, embedding or ranking left the queue: it runs, or it gave up waiting. */
 export interface DequeuedEvent {
   readonly type: "dequeued";
   readonly model: string;
@@ -33,7 +33,7 @@ export interface DequeuedEvent {
   readonly isAdmitted: boolean;
 }
 
-/** A generation or embedding has ended, and its sequence is free. */
+/** A generation, embedding or ranking has ended, and its sequence is free. */
 export interface ReleasedEvent {
   readonly type: "released";
   readonly model: string;

@@ -9,6 +9,7 @@ import { loadRoute, unloadRoute } from "./llamaServer/loading.ts";
 import { loraAdapters, setLoraAdapters } from "./llamaServer/loraAdapters.ts";
 import { metrics } from "./llamaServer/metrics.ts";
 import { props } from "./llamaServer/props.ts";
+import { rerank } from "./llamaServer/rerank.ts";
 import { slotAction, slots } from "./llamaServer/slots.ts";
 import { detokenize, tokenize } from "./llamaServer/tokens.ts";
 import { embed, embeddings as oldEmbeddings } from "./ollama/embed.ts";
@@ -26,7 +27,7 @@ export const routes: readonly Route[] = [
   ...[chat, chatInputTokens, responses, responseInputTokens, completions, embeddings, models, model],
   ...[createMessage, countMessageTokens],
   ...[ollama.chat, ollama.generate, embed, oldEmbeddings, tags, ps, version, show, pull, remove, copy],
-  ...[completion, infill, embedding, loadRoute, unloadRoute, loraAdapters, setLoraAdapters],
+  ...[completion, infill, embedding, rerank, loadRoute, unloadRoute, loraAdapters, setLoraAdapters],
   ...[health, metrics, props, slots, slotAction, tokenize, detokenize, applyTemplate],
   openapiRoute(() => routes),
 ];

@@ -39,6 +39,11 @@ class Counted implements GroupedEngine {
     return this.#model.embed(...args);
   }
 
+  rerank(...args: Parameters<Engine["rerank"]>) {
+    this.texts++;
+    return this.#model.rerank(...args);
+  }
+
   async dispose() {
     this.disposals++;
   }
@@ -86,6 +91,9 @@ test("texts are computed by both engines, and those with equal beginnings by the
   expect(engines.map(({ texts }) => texts)).toEqual([3, 1]);
   expect((await complete(handler, "The owl")).content).toBe(other.content);
   expect((await post(handler, "/v1/embeddings", { input: "a fox" })).status).toBe(200);
+  // An engine is asked, whose model does not rank.
+  expect((await post(handler, "/rerank", { query: "a fox", documents: ["a", "b"] })).status).toBe(400);
+  expect(engines.reduce((sum, { texts }) => sum + texts, 0)).toBe(7);
   const { blocks } = await first.model.cacheUsage();
   expect(await group.cacheUsage()).toEqual({ blockTokens: 32, blocks: 2 * blocks, usedBlocks: 0 });
   await group.dispose();

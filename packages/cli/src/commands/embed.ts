@@ -1,10 +1,10 @@
-import { text as readAll } from "node:stream/consumers";
 import type { Pooling } from "@centella/llm";
 import { type Command, command } from "../command.ts";
 import { withModel } from "../loading.ts";
 import { withFile } from "../modelFile.ts";
 import { modelOptions } from "../modelOptions.ts";
-import { choice, flag, repeated } from "../options.ts";
+import { choice, flag, number, repeated } from "../options.ts";
+import { linesOfInput } from "../stdinLines.ts";
 import { UsageError } from "../usageError.ts";
 
 /** `centella embed FILE [TEXT…]`: vectors of texts. */
@@ -17,6 +17,10 @@ export const embed: Command = command({
   options: {
     prompt: repeated("TEXT", "a text, like the argument TEXT", (given) => given, { short: "p" }),
     pooling: choice<Pooling>(["mean", "cls", "last"], "how token states become one vector (default: as the file says, else mean)"),
+    dimensions: number("N", "keep the first N elements of each vector, for models that were trained for it (default: all)", {
+      min: 1,
+      integer: true,
+    }),
     "no-normalize": flag("do not scale the vectors to length 1"),
     json: flag("print one JSON object"),
     ...modelOptions,
@@ -25,12 +29,11 @@ export const embed: Command = command({
     const [file, ...rest] = withFile(values, positionals);
     if (file === undefined) throw new UsageError("embed: expected a FILE, got none");
     const texts = [...(values.prompt ?? []), ...rest];
-    if (texts.length === 0 && process.stdin.isTTY)
-      throw new UsageError("embed: expected texts, got none; give them after FILE or on stdin");
-    const inputs = texts.length > 0 ? texts : (await readAll(process.stdin)).split(/\r?\n/).filter((line) => line !== "");
+    const inputs = texts.length > 0 ? texts : await linesOfInput("embed", "texts", "after FILE");
     await withModel(file, values, context, async ({ model, name }) => {
       const { signal, output } = context;
-      const vectors = await model.embed(inputs, { signal, pooling: values.pooling, normalize: values["no-normalize"] !== true });
+      const { pooling, dimensions } = values;
+      const vectors = await model.embed(inputs, { signal, pooling, dimensions, normalize: values["no-normalize"] !== true });
       if (values.json) output.print(JSON.stringify({ model: name, vectors: vectors.map((vector) => [...vector]) }));
       else for (const vector of vectors) output.print(JSON.stringify([...vector]));
     });

@@ -14,6 +14,7 @@ import { perplexity } from "./perplexity.ts";
 import { ps } from "./ps.ts";
 import { pull } from "./pull.ts";
 import { quantize } from "./quantize.ts";
+import { rerank } from "./rerank.ts";
 import { rm } from "./rm.ts";
 import { run } from "./run.ts";
 import { serve } from "./serve.ts";
@@ -28,6 +29,7 @@ export const commands: readonly Command[] = [
   serve,
   batch,
   embed,
+  rerank,
   bench,
   inspect,
   pull,

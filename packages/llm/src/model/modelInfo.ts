@@ -28,6 +28,8 @@ export interface ModelInfo {
   /** Total number of weights. */
   readonly parameters: number;
   readonly vocabSize: number;
+  /** Number of elements of a vector of `embed`. */
+  readonly embeddingLength: number;
   /** Whether a string prompt is a turn of a chat by default. */
   readonly hasChatTemplate: boolean;
   /** Sampling options that the file recommends (`general.sampling.*`): defaults of every generation. */
@@ -83,6 +85,7 @@ export function describeModel({ file, config, sizes, weights, chosen, warnings, 
     quantization: quantization(file),
     parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
     vocabSize: config.vocabSize,
+    embeddingLength: config.embeddingLength,
     hasChatTemplate: file.metadata.has(chatTemplateKey),
     sampling,
     contextLength: sizes.contextLength,

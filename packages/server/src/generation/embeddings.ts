@@ -27,6 +27,7 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
   const { lease, signal } = reservation;
   const { model, name } = lease;
   try {
+    checkDimensions(dimensions, model.info.embeddingLength);
     const texts = await Promise.all(
       inputs.map(async (input) => (typeof input === "string" ? model.tokenizer.encodeAsync(input, { signal }) : input)),
     );
@@ -34,9 +35,9 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
     await reservation.permit({ tokens, priority });
     const vectors = await model.embed(
       texts.map((ids) => ({ ids })),
-      { signal, pooling: call.services.pooling },
+      { dimensions, signal, pooling: call.services.pooling },
     );
-    return { name, tokens, vectors: dimensions === undefined ? vectors : vectors.map((vector) => shortened(vector, dimensions)) };
+    return { name, tokens, vectors };
   } catch (error) {
     throw reservation.failure(error);
   } finally {
@@ -44,11 +45,8 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
   }
 }
 
-/** The first elements, scaled to length 1 again. */
-function shortened(vector: Float32Array, dimensions: number): Float32Array {
-  if (dimensions > vector.length)
-    throw new ApiError(400, "invalid_value", `dimensions: expected at most ${vector.length}, got ${dimensions}`, { param: "dimensions" });
-  const part = vector.slice(0, dimensions);
-  const length = Math.hypot(...part);
-  return length > 0 ? part.map((value) => value / length) : part;
+/** @throws {ApiError} 400 for more elements than a vector has */
+function checkDimensions(dimensions: number | undefined, most: number): void {
+  if (dimensions === undefined || dimensions <= most) return;
+  throw new ApiError(400, "invalid_value", `dimensions: expected at most ${most}, got ${dimensions}`, { param: "dimensions" });
 }

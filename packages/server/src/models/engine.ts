@@ -9,7 +9,7 @@ export interface EngineSession {
 }
 
 /** What the server needs of a model. `Model` of `@centella/llm` is one, and so is what `groupEngines` returns. */
-export interface Engine extends Pick<Model, "info" | "tokenizer" | "chatTemplate" | "cacheUsage" | "embed" | "dispose"> {
+export interface Engine extends Pick<Model, "info" | "tokenizer" | "chatTemplate" | "cacheUsage" | "embed" | "rerank" | "dispose"> {
   createSession(): EngineSession;
   restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession>;
 }

@@ -1,4 +1,14 @@
-import type { CacheUsage, GenerateOptions, GenerationPart, Model, ModelInfo, Prompt, RestoreOptions, SaveOptions } from "@centella/llm";
+import type {
+  CacheUsage,
+  GenerateOptions,
+  GenerationPart,
+  Model,
+  ModelInfo,
+  Prompt,
+  Ranking,
+  RestoreOptions,
+  SaveOptions,
+} from "@centella/llm";
 import { Dispatcher, textOf } from "./dispatcher.ts";
 import type { Engine, EngineSession } from "./engine.ts";
 
@@ -53,22 +63,18 @@ class EngineGroup implements Engine {
   }
 
   async restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession> {
-    const lane = this.#dispatcher.enter("");
-    try {
-      const session = await this.#engines[lane]!.restoreSession(bytes, options);
+    return this.#call(async (engine, lane) => {
+      const session = await engine.restoreSession(bytes, options);
       return new GroupSession(this.#engines, this.#dispatcher, { lane, session });
-    } finally {
-      this.#dispatcher.leave(lane);
-    }
+    });
   }
 
-  async embed(...args: Parameters<Model["embed"]>): Promise<Float32Array[]> {
-    const lane = this.#dispatcher.enter("");
-    try {
-      return await this.#engines[lane]!.embed(...args);
-    } finally {
-      this.#dispatcher.leave(lane);
-    }
+  embed(...args: Parameters<Model["embed"]>): Promise<Float32Array[]> {
+    return this.#call((engine) => engine.embed(...args));
+  }
+
+  rerank(...args: Parameters<Model["rerank"]>): Promise<Ranking> {
+    return this.#call((engine) => engine.rerank(...args));
   }
 
   async cacheUsage(): Promise<CacheUsage> {
@@ -80,6 +86,16 @@ class EngineGroup implements Engine {
   async dispose(): Promise<void> {
     await Promise.all(this.#engines.map((engine) => engine.dispose()));
     await this.#parts.close?.();
+  }
+
+  /** Calls the engine with the least load. */
+  async #call<T>(work: (engine: GroupedEngine, lane: number) => Promise<T>): Promise<T> {
+    const lane = this.#dispatcher.enter("");
+    try {
+      return await work(this.#engines[lane]!, lane);
+    } finally {
+      this.#dispatcher.leave(lane);
+    }
   }
 }
 
