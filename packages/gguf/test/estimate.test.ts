@@ -20,6 +20,11 @@ const open = (...changed: readonly Entry[]): Promise<GgufFile> =>
     }),
   );
 
+test("layers that run several times have a cache for each time", async () => {
+  const file = await open(["llama.num_loops", "u32", 3]);
+  expect(estimateMemory(file).cacheBytes).toBe(3 * estimateMemory(await open()).cacheBytes);
+});
+
 describe("hostile counts", () => {
   test("the file without them has an estimate", async () => {
     expect(estimateMemory(await open()).cacheBytes).toBe(128 * 2 * 64 * 2);

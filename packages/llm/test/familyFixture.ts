@@ -75,7 +75,7 @@ export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<F
 }
 
 /** Kinds of vocabularies, as `tokenizer.ggml.model` names them. */
-export const vocabularyKinds = ["llama", "gpt2", "bert", "t5"] as const;
+export const vocabularyKinds = ["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"] as const;
 const vocabularyLength = 40;
 
 /** The model with a vocabulary, so that it generates. */
@@ -111,6 +111,8 @@ const words: Readonly<Record<(typeof vocabularyKinds)[number], () => readonly st
   gpt2: () => [...letters, "\u0120", "ab", "\u0120a", "\u0120ab", "!", "?", ".", ",", "0", "1", "\u010a"],
   bert: () => [...letters.map((letter) => `\u2581${letter}`), "a", "b", "c", "\u2581ab", "!", "?", ".", ",", "0", "1", "2"],
   t5: () => [...letters, "\u2581", "\u2581a", "\u2581ab", "ab", "!", "?", ".", ",", "0", "1", "2"],
+  rwkv: () => [...letters, " a", " ab", "ab", "!", "?", ".", ",", "\\n", "\\x80", "\\\\", "2"],
+  plamo2: () => [...letters, " ", " a", " ab", "ab", "!", "?", ".", ",", "0", "1", "2"],
 };
 
 /** Tensors by name, with an entry for each layer instead of `*`. */

@@ -64,7 +64,9 @@ export function estimateMemory(file: GgufFile, options: EstimateOptions = {}): M
   const valueLength = metadata.optionalCount(key("attention.value_length")) || ofHead();
   const elements = kvHeads.total * (keyLength + valueLength);
   const { blockElements, blockBytes } = blockLayout(cacheType);
-  const cacheBytes = sequences * contextLength * Math.ceil(elements / blockElements) * blockBytes;
+  // Layers that run several times have a cache for each time.
+  const runs = metadata.optionalCount(key("num_loops")) || 1;
+  const cacheBytes = runs * sequences * contextLength * Math.ceil(elements / blockElements) * blockBytes;
   const { weightBytes: bytesOf = ({ bytes }: TensorInfo) => bytes } = options;
   const weightBytes = file.tensors.reduce((sum, tensor) => sum + bytesOf(tensor), 0);
   const totalBytes = weightBytes + cacheBytes;
