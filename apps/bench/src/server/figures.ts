@@ -1,0 +1,175 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { median } from "../stats/bootstrap.ts";
+import { InProcess } from "./inProcess.ts";
+import { chat, isBusy, type Streamed, streamChat } from "./requests.ts";
+import { listeningMs, RunningServer, type ServerOptions, type ServerSubject } from "./servers.ts";
+
+/** A measured value. */
+export interface Reading {
+  readonly figure: string;
+  readonly value: string;
+}
+
+/** What a figure is measured on. */
+export interface Setting {
+  readonly subject: ServerSubject;
+  /** A model with a context of 8,192 tokens. */
+  readonly model: string;
+  readonly threads: number;
+  /** How often each side of a comparison is measured, in turns. */
+  readonly rounds: number;
+}
+
+const story = (i: number): string => `Tell me story number ${i} about a fox and an owl.`;
+
+const optionsOf = ({ model, threads }: Setting, context: number, sequences: number): ServerOptions => ({
+  model,
+  threads,
+  context,
+  sequences,
+});
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN;
+}
+
+const ms = (value: number): string => `${value.toFixed(1)} ms`;
+const percentiles = (values: readonly number[]): string => `p50 ${ms(median(values))}, p99 ${ms(quantile(values, 0.99))}`;
+
+/** Time to the first token and CPU time of each token, over those without a server, where the model can be opened in this process. */
+export async function overhead(setting: Setting): Promise<readonly Reading[]> {
+  const options = optionsOf(setting, 1024, 1);
+  const [requests, tokens] = [40, 40];
+  await using server = await RunningServer.start(setting.subject, options);
+  await using own = await InProcess.open(options);
+  const first: { readonly served: number[]; readonly own: number[] } = { served: [], own: [] };
+  const cpu: { readonly served: number[]; readonly own: number[] } = { served: [], own: [] };
+  for (let round = 0; round <= setting.rounds; round++) {
+    const from = server.cpuMs;
+    const served = [];
+    for (let i = 0; i < requests; i++) served.push((await streamChat(server, story(round * requests + i), tokens)).firstMs);
+    const servedCpu = server.cpuMs - from;
+    const before = process.cpuUsage();
+    const alone = [];
+    for (let i = 0; i < requests; i++) alone.push((await own.generate(story(round * requests + i), tokens)).firstMs);
+    const { user, system } = process.cpuUsage(before);
+    // The first round warms up.
+    if (round === 0) continue;
+    first.served.push(...served);
+    first.own.push(...alone);
+    cpu.served.push((1000 * servedCpu) / (requests * tokens));
+    cpu.own.push((user + system) / (requests * tokens));
+  }
+  const above = (share: number): string => ms(quantile(first.served, share) - quantile(first.own, share));
+  return [
+    { figure: "time to first token, 1 client", value: percentiles(first.served) },
+    { figure: "time to first token above in-process", value: `p50 ${above(0.5)}, p99 ${above(0.99)}` },
+    { figure: "CPU time per token above in-process", value: `${(median(cpu.served) - median(cpu.own)).toFixed(0)} µs` },
+  ];
+}
+
+/** Tokens per second of 8 streams, and their ratio to those without a server. */
+export async function throughput(setting: Setting): Promise<readonly Reading[]> {
+  const options = optionsOf(setting, 1024, 8);
+  const [streams, tokens] = [8, 100];
+  await using server = await RunningServer.start(setting.subject, options);
+  await using own = await InProcess.open(options);
+  const rate = async (generate: (prompt: string) => Promise<unknown>): Promise<number> => {
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: streams }, (_, i) => generate(story(i))));
+    return (1000 * streams * tokens) / (performance.now() - startedAt);
+  };
+  const [served, alone]: [number[], number[]] = [[], []];
+  for (let round = 0; round <= setting.rounds; round++) {
+    const pair = [
+      await rate((prompt) => streamChat(server, prompt, tokens)),
+      await rate((prompt) => own.generate(prompt, tokens)),
+    ] as const;
+    if (round === 0) continue;
+    served.push(pair[0]);
+    alone.push(pair[1]);
+  }
+  const ratio = median(served.map((value, i) => value / alone[i]!));
+  return [
+    { figure: "8 streams", value: `${median(served).toFixed(0)} tokens/s` },
+    { figure: "8 streams over Centella in-process", value: ratio.toFixed(2) },
+  ];
+}
+
+/** Latency of `/health` while a prompt of 4,096 tokens is computed. */
+export async function health(setting: Setting): Promise<readonly Reading[]> {
+  await using server = await RunningServer.start(setting.subject, optionsOf(setting, 8192, 1));
+  const latencies: number[] = [];
+  for (let round = 0; round < Math.ceil(setting.rounds / 2); round++) {
+    let isDone = false;
+    const prompt = `${round} ${"Once upon a time a fox met an owl. ".repeat(450)}`.slice(0, 4096 * 4);
+    const streamed = streamChat(server, prompt, 1).finally(() => {
+      isDone = true;
+    });
+    while (!isDone) {
+      const startedAt = performance.now();
+      await (await fetch(`${server.url}/health`)).text();
+      latencies.push(performance.now() - startedAt);
+      await wait(5);
+    }
+    const { counts } = await streamed;
+    if (counts.prompt < 4000) throw new Error(`health: expected a prompt of 4,000 tokens, got ${counts.prompt}`);
+  }
+  return [{ figure: "/health while a prompt of 4,096 tokens is computed", value: percentiles(latencies) }];
+}
+
+/** Time from a client's disconnect in mid-stream until its slot is free, and the time of a step. */
+export async function disconnects(setting: Setting): Promise<readonly Reading[]> {
+  await using server = await RunningServer.start(setting.subject, optionsOf(setting, 1024, 4));
+  const { totalMs, firstMs } = await streamChat(server, story(0), 200);
+  const step = (totalMs - firstMs) / 199;
+  const times: number[] = [];
+  for (let i = 0; i < 20 * setting.rounds; i++) {
+    const controller = new AbortController();
+    const response = await chat(server, story(i), 800, controller.signal);
+    await response.body!.getReader().read();
+    const startedAt = performance.now();
+    controller.abort();
+    while (await isBusy(server));
+    times.push(performance.now() - startedAt);
+  }
+  return [{ figure: "disconnect until the slot is free", value: `${percentiles(times)} (a step is ${ms(step)})` }];
+}
+
+/** Memory of 1,000 streams that wait in the queue, above the idle server. */
+export async function queued(setting: Setting): Promise<readonly Reading[]> {
+  await using server = await RunningServer.start(setting.subject, optionsOf(setting, 8192, 1));
+  // Warms up.
+  await Promise.all(Array.from({ length: 20 }, (_, i) => streamChat(server, story(i), 20)));
+  const controller = new AbortController();
+  const running = streamChat(server, story(0), 8000).catch(() => undefined);
+  await wait(500);
+  const idle = server.residentBytes;
+  const waiting = Array.from({ length: 1000 }, (_, i) => chat(server, story(i), 10, controller.signal).catch(() => undefined));
+  await wait(3000);
+  const used = server.residentBytes - idle;
+  controller.abort();
+  await Promise.all(waiting);
+  await Promise.race([running, wait(0)]);
+  return [{ figure: "memory of 1,000 queued streams", value: `${(used / 2 ** 20).toFixed(0)} MiB` }];
+}
+
+/** Prompt tokens that 32 clients with a common beginning of 2,000 tokens cause to be computed. */
+export async function sharedPrefix(setting: Setting): Promise<readonly Reading[]> {
+  await using server = await RunningServer.start(setting.subject, optionsOf(setting, 4096, 8));
+  const prefix = "Once upon a time a fox met an owl. ".repeat(225);
+  const answers: readonly Streamed[] = await Promise.all(
+    Array.from({ length: 32 }, (_, i) => streamChat(server, `${prefix}${story(i)}`, 8)),
+  );
+  const total = answers.reduce((sum, { counts }) => sum + counts.prompt, 0);
+  const computed = answers.reduce((sum, { counts }) => sum + counts.prompt - counts.cached, 0);
+  return [{ figure: "32 prompts with 2,000 tokens in common: tokens computed", value: `${computed} of ${total}` }];
+}
+
+/** Time from the start of the process until it listens. */
+export async function listening(setting: Setting): Promise<readonly Reading[]> {
+  const times: number[] = [];
+  for (let i = 0; i < 2 * setting.rounds; i++) times.push(await listeningMs(optionsOf(setting, 1024, 1)));
+  return [{ figure: "start to listening, without the model", value: `median ${ms(median(times))}` }];
+}

@@ -1,0 +1,75 @@
+import { modelName, type RunningServer } from "./servers.ts";
+
+/** Token counts of an answer. */
+export interface Counts {
+  readonly prompt: number;
+  /** Prompt tokens that were in the cache. */
+  readonly cached: number;
+  readonly generated: number;
+}
+
+/** A streamed answer. */
+export interface Streamed {
+  /** From the request to the first text, in milliseconds. */
+  readonly firstMs: number;
+  readonly totalMs: number;
+  readonly counts: Counts;
+}
+
+interface Chunk {
+  readonly choices: readonly { readonly delta: { readonly content?: string | null } }[];
+  readonly usage?: {
+    readonly prompt_tokens: number;
+    readonly completion_tokens: number;
+    readonly prompt_tokens_details?: { readonly cached_tokens: number };
+  } | null;
+}
+
+/** Begins a chat of exactly `maxTokens` tokens. */
+export function chat({ url }: RunningServer, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<Response> {
+  const messages = [{ role: "user", content: prompt }];
+  const options = { max_tokens: maxTokens, ignore_eos: true, temperature: 0, stream: true, stream_options: { include_usage: true } };
+  return fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ model: modelName, messages, ...options }),
+    ...(signal && { signal }),
+  });
+}
+
+/** Reads a chat to its end. */
+export async function streamChat(server: RunningServer, prompt: string, maxTokens: number): Promise<Streamed> {
+  const startedAt = performance.now();
+  const response = await chat(server, prompt, maxTokens);
+  if (!response.ok) throw new Error(`server: expected status 200, got ${response.status} ${await response.text()}`);
+  let firstMs = Number.NaN;
+  let counts: Counts = { prompt: 0, cached: 0, generated: 0 };
+  for await (const data of eventsOf(response)) {
+    const { choices, usage } = JSON.parse(data) as Chunk;
+    if (Number.isNaN(firstMs) && choices[0]?.delta.content) firstMs = performance.now() - startedAt;
+    if (usage)
+      counts = {
+        prompt: usage.prompt_tokens,
+        cached: usage.prompt_tokens_details?.cached_tokens ?? 0,
+        generated: usage.completion_tokens,
+      };
+  }
+  return { firstMs, totalMs: performance.now() - startedAt, counts };
+}
+
+/** The data of server-sent events, as they come. */
+async function* eventsOf({ body }: Response): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const bytes of body!) {
+    const events = (text + decoder.decode(bytes, { stream: true })).split("\n\n");
+    text = events.pop()!;
+    for (const event of events) if (event.startsWith("data: {")) yield event.slice("data: ".length);
+  }
+}
+
+/** Whether any slot computes. */
+export async function isBusy({ url }: RunningServer): Promise<boolean> {
+  const slots = (await (await fetch(`${url}/slots`)).json()) as readonly { readonly is_processing: boolean }[];
+  return slots.some((slot) => slot.is_processing);
+}
