@@ -95,10 +95,14 @@ describe.each(Object.entries(providers))("%s", (_, modelOf) => {
   });
 });
 
-test("reasoning, whole and streamed, and its tokens", async () => {
+test.each([
+  ["@ai-sdk/openai-compatible", (given: Handler) => compatible(given)("fable")],
+  ["@ai-sdk/openai, responses", (given: Handler) => openai(given).responses("fable")],
+] as const)("%s: reasoning, whole and streamed, and its tokens", async (_, modelOf) => {
   const answer = { reasoning: "Foxes are sly.", text: "A fox ran." };
   const reasoning = createHandler({ models: { fable: scripted(served, [answer, answer]).model } });
-  const options = { model: compatible(reasoning)("fable"), prompt, maxRetries: 0 };
+  const providerOptions = { openai: { forceReasoning: true, reasoningSummary: "auto", store: false } };
+  const options = { model: modelOf(reasoning), prompt, maxRetries: 0, providerOptions };
   const whole = await generateText(options);
   expect([whole.reasoningText, whole.text]).toEqual([answer.reasoning, answer.text]);
   expect(whole.usage).toMatchObject({ inputTokenDetails: { cacheReadTokens: 3 }, outputTokenDetails: { reasoningTokens: 1 } });

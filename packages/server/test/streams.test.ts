@@ -94,6 +94,24 @@ test("reasoning of a response is an item before the message", async () => {
   ]);
 });
 
+test("reasoning of a response is its summary, if one is asked for, and may be given back", async () => {
+  const { openai } = answering(thought, thought);
+  const request = { model: "fable", input: "Tell me a story.", reasoning: { summary: "auto" as const } };
+  const types: string[] = [];
+  const stream = openai.responses.stream(request);
+  for await (const { type } of stream) types.push(type.replace("response.", ""));
+  expect(types.slice(2, 8)).toEqual([
+    ...["output_item.added", "reasoning_summary_part.added", "reasoning_summary_text.delta"],
+    ...["reasoning_summary_text.done", "reasoning_summary_part.done", "output_item.done"],
+  ]);
+  const { output } = await stream.finalResponse();
+  expect(output[0]).toMatchObject({ type: "reasoning", summary: [{ type: "summary_text", text: thought.reasoning }], content: [] });
+  const { model, prompts } = scripted(served, [thought]);
+  const again = createHandler({ models: { fable: model } });
+  await post(again, "/v1/responses", { input: [{ role: "user", content: "Hello" }, ...output, { role: "user", content: "Go on." }] });
+  expect(prompts[0]).toMatchObject([{}, { role: "assistant", content: thought.text, reasoning_content: thought.reasoning }, {}]);
+});
+
 test("reasoning of a message is a block of its own", async () => {
   const { anthropic } = answering(thought);
   const types: string[] = [];

@@ -1,5 +1,6 @@
 import type { GenerationPart, Prompt } from "@centella/llm";
 import { type Permit, stallMs } from "../admission/admission.ts";
+import { textOf } from "../models/dispatcher.ts";
 
 /** Characters that two prompts must have in common: about 250 tokens. Less is computed faster than waited for. */
 const minCommon = 1000;
@@ -50,7 +51,7 @@ export class Prefills {
 
   /** Waits for a common beginning. Call {@link end} when the text has ended. @throws the signal's reason */
   async begin(prompt: Prompt, permit: Permit, signal: AbortSignal): Promise<Prefill> {
-    const prefill = new Prefill(typeof prompt === "string" ? prompt : JSON.stringify(prompt), permit);
+    const prefill = new Prefill(textOf(prompt), permit);
     const [earlier, length] = this.#closest(prefill);
     this.#running.add(prefill);
     try {

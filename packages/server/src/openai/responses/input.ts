@@ -12,6 +12,8 @@ const inputText = z.strictObject({
   text: z.string(),
   annotations: z.optional(z.array(z.unknown())),
   logprobs: z.optional(z.array(z.unknown())),
+  // The official client adds it to what it has parsed. It has no effect.
+  parsed: z.optional(z.unknown()),
 });
 const content = z.union([z.string(), z.array(inputText)]);
 const [id, status] = [z.nullish(z.string()), z.nullish(z.string())];
@@ -28,6 +30,7 @@ const call = z.strictObject({
   call_id: z.string(),
   name: z.string(),
   arguments: z.string(),
+  parsed_arguments: z.optional(z.unknown()),
   ...{ id, status },
 });
 const result = z.strictObject({ type: z.literal("function_call_output"), call_id: z.string(), output: content, ...{ id, status } });
@@ -95,7 +98,7 @@ export function chatMessages(input: string | readonly Item[], instructions: stri
 }
 
 function addTo(turn: Turn, each: Exclude<Item, { readonly type: "function_call_output" }>): void {
-  if (each.type === "reasoning") turn.reasoning += textOf(each.content ?? each.summary ?? []);
+  if (each.type === "reasoning") turn.reasoning += textOf(each.content?.length ? each.content : (each.summary ?? []));
   else if (each.type === "function_call")
     turn.calls.push({ id: each.call_id, type: "function", function: { name: each.name, arguments: each.arguments } });
   else turn.content += textOf(each.content);

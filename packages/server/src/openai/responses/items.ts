@@ -25,7 +25,13 @@ interface OpenItem {
 export class ResponseItems {
   /** The finished items. */
   readonly output: object[] = [];
+  readonly #isSummarized: boolean;
   #open: OpenItem | undefined;
+
+  /** @param isSummarized whether reasoning is written as its summary, where some clients look for it */
+  constructor(isSummarized: boolean) {
+    this.#isSummarized = isSummarized;
+  }
 
   /** Adds text or reasoning. */
   *add(kind: "reasoning" | "message", delta: string, logprobs: readonly TokenLogprob[] = []): Generator<ItemEvent, void, undefined> {
@@ -33,8 +39,8 @@ export class ResponseItems {
     const open = this.#open!;
     open.text += delta;
     open.logprobs.push(...logprobs);
-    const type = kind === "message" ? "response.output_text.delta" : "response.reasoning_text.delta";
-    yield { type, ...this.#place(), content_index: 0, delta, ...(kind === "message" && { logprobs }) };
+    const { text, index } = this.#namesOf(kind);
+    yield { type: `${text}.delta`, ...this.#place(), ...index, delta, ...(kind === "message" && { logprobs }) };
   }
 
   /** Adds a piece of a call. */
@@ -53,11 +59,11 @@ export class ResponseItems {
     const place = this.#place();
     if (kind === "function_call") yield { type: "response.function_call_arguments.done", ...place, name: call!.name, arguments: text };
     else {
-      const done = kind === "message" ? "response.output_text.done" : "response.reasoning_text.done";
-      yield { type: done, ...place, content_index: 0, text, ...(kind === "message" && { logprobs }) };
-      yield { type: "response.content_part.done", ...place, content_index: 0, part: partOf(open) };
+      const names = this.#namesOf(kind);
+      yield { type: `${names.text}.done`, ...place, ...names.index, text, ...(kind === "message" && { logprobs }) };
+      yield { type: `${names.part}.done`, ...place, ...names.index, part: this.#partOf(open) };
     }
-    const item = itemOf(open, status);
+    const item = this.#itemOf(open, status);
     yield { type: "response.output_item.done", output_index: this.output.length, item };
     this.output.push(item);
     this.#open = undefined;
@@ -67,10 +73,35 @@ export class ResponseItems {
     yield* this.end("completed");
     const open: OpenItem = { kind, id: idOf(prefixes[kind]), call, text: "", logprobs: [] };
     this.#open = open;
-    const empty = itemOf(open, "in_progress");
-    const item = kind === "function_call" ? empty : { ...empty, content: [] };
+    const empty = this.#itemOf(open, "in_progress");
+    const item = kind === "function_call" ? empty : { ...empty, content: [], ...(kind === "reasoning" && { summary: [] }) };
     yield { type: "response.output_item.added", output_index: this.output.length, item };
-    if (kind !== "function_call") yield { type: "response.content_part.added", ...this.#place(), content_index: 0, part: partOf(open) };
+    if (kind === "function_call") return;
+    const { part, index } = this.#namesOf(kind);
+    yield { type: `${part}.added`, ...this.#place(), ...index, part: this.#partOf(open) };
+  }
+
+  /** Names of the events of a text and of its part, and the part's index. */
+  #namesOf(kind: "reasoning" | "message"): { readonly text: string; readonly part: string; readonly index: object } {
+    if (kind === "reasoning" && this.#isSummarized)
+      return { text: "response.reasoning_summary_text", part: "response.reasoning_summary_part", index: { summary_index: 0 } };
+    const text = kind === "message" ? "response.output_text" : "response.reasoning_text";
+    return { text, part: "response.content_part", index: { content_index: 0 } };
+  }
+
+  #partOf({ kind, text, logprobs }: OpenItem): object {
+    if (kind === "reasoning") return { type: this.#isSummarized ? "summary_text" : "reasoning_text", text };
+    return { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
+  }
+
+  #itemOf(open: OpenItem, status: "in_progress" | "completed" | "incomplete"): object {
+    const { kind, id, call, text } = open;
+    if (kind === "function_call") return { type: kind, id, call_id: call!.id, name: call!.name, arguments: text, status };
+    const parts = [this.#partOf(open)];
+    if (kind === "message") return { type: kind, id, status, role: "assistant", content: parts };
+    return this.#isSummarized
+      ? { type: kind, id, summary: parts, content: [], status }
+      : { type: kind, id, summary: [], content: parts, status };
   }
 
   #place(): object {
@@ -81,15 +112,4 @@ export class ResponseItems {
 /** A new id. */
 export function idOf(prefix: string): string {
   return `${prefix}_${crypto.randomUUID().replaceAll("-", "")}`;
-}
-
-function partOf({ kind, text, logprobs }: OpenItem): object {
-  return kind === "reasoning" ? { type: "reasoning_text", text } : { type: "output_text", text, annotations: [], logprobs: [...logprobs] };
-}
-
-function itemOf(open: OpenItem, status: "in_progress" | "completed" | "incomplete"): object {
-  const { kind, id, call, text } = open;
-  if (kind === "reasoning") return { type: kind, id, summary: [], content: [partOf(open)], status };
-  if (kind === "message") return { type: kind, id, status, role: "assistant", content: [partOf(open)] };
-  return { type: kind, id, call_id: call!.id, name: call!.name, arguments: text, status };
 }

@@ -20,7 +20,7 @@ function headOf({ lease }: Answer, body: ResponseBody): object {
     metadata: {},
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
-    reasoning: { effort: body.reasoning?.effort ?? null, summary: null },
+    reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },
     store: false,
     temperature: body.temperature ?? null,
     text: { format: body.text?.format ?? { type: "text" } },
@@ -43,8 +43,8 @@ function usageOf({ usage, reasoningTokens }: AnswerFinish): object {
 }
 
 /** The events of a response. The last one has the whole response; a failure is thrown. */
-async function* responseEvents(answer: Answer, head: object): AsyncGenerator<ItemEvent, void, undefined> {
-  const items = new ResponseItems();
+async function* responseEvents(answer: Answer, head: object, { reasoning }: ResponseBody): AsyncGenerator<ItemEvent, void, undefined> {
+  const items = new ResponseItems((reasoning?.summary ?? reasoning?.generate_summary) != null);
   const begun = { ...head, status: "in_progress", output: [], usage: null };
   yield { type: "response.created", response: begun };
   yield { type: "response.in_progress", response: begun };
@@ -83,7 +83,7 @@ function* eventsOf(part: Exclude<AnswerPart, AnswerFinish>, items: ResponseItems
 /** The whole response. @throws {ApiError} if the generation fails */
 export async function wholeResponse(answer: Answer, body: ResponseBody): Promise<object> {
   let response: unknown;
-  for await (const event of responseEvents(answer, headOf(answer, body))) response = event.response ?? response;
+  for await (const event of responseEvents(answer, headOf(answer, body), body)) response = event.response ?? response;
   return response as object;
 }
 
@@ -97,7 +97,7 @@ export async function* sentEvents(
   const sent = (event: ItemEvent): string => serverSentEvent({ ...event, sequence_number: number++ }, event.type);
   const head = headOf(answer, body);
   try {
-    for await (const event of responseEvents(answer, head)) yield sent(event);
+    for await (const event of responseEvents(answer, head, body)) yield sent(event);
   } catch (thrown) {
     report(thrown);
     const { code, message } = apiErrorOf(thrown);
