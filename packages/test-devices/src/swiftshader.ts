@@ -28,7 +28,22 @@ export function useSwiftShader(): string | undefined {
     renameSync(partial, driver);
   }
   process.env.VK_DRIVER_FILES = driver;
+  slowPolling();
   return undefined;
+}
+
+const { setImmediate: immediately, setTimeout: later } = globalThis;
+
+/**
+ * Lets Dawn look for finished work every millisecond. Dawn calls the global `setImmediate` with a native function as long as anything is
+ * pending, which keeps a core busy while SwiftShader needs it to compile.
+ */
+function slowPolling(): void {
+  if (globalThis.setImmediate !== immediately) return;
+  const isNative = (callback: unknown): boolean => Function.prototype.toString.call(callback).endsWith("{ [native code] }");
+  const schedule = (callback: (...args: unknown[]) => void, ...args: unknown[]): unknown =>
+    isNative(callback) ? later(callback, 1, ...args) : immediately(callback, ...args);
+  globalThis.setImmediate = Object.assign(schedule, immediately) as typeof setImmediate;
 }
 
 /** The headless Chromium of the package, and the environment that it needs. */
