@@ -1,6 +1,10 @@
-import { describeBackend } from "@centella/conformance";
-import { isFullGrid } from "@centella/test-devices";
+import { conformanceSample, describeBackend } from "@centella/conformance";
+import { isFullGrid, isWholeGrid } from "@centella/test-devices";
 import { CudaBackend } from "../src/backend.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
-describeBackend("cuda on the PTX interpreter", async () => new CudaBackend(new InterpretedDriver()), { isSample: !isFullGrid });
+const sample = conformanceSample(isFullGrid ? "large" : "small");
+
+describeBackend("cuda on the PTX interpreter", async () => new CudaBackend(new InterpretedDriver()), {
+  filter: (id) => isWholeGrid || sample.has(id),
+});

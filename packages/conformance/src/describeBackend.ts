@@ -1,14 +1,14 @@
 import { type Backend, UnsupportedError } from "@centella/core";
 import { afterAll, describe, test } from "vitest";
-import { conformanceSample, conformanceTests } from "./conformance.ts";
+import { conformanceTests } from "./conformance.ts";
 import { NotApplicable } from "./conformanceTest.ts";
 import { disposeWhileBusy } from "./programs/disposal.ts";
 
 export interface DescribeBackendOptions {
   /** Known failures by test id, with the reason or an issue. An entry whose test passes or does not exist is a failure. */
   readonly known?: Readonly<Record<string, string>>;
-  /** Whether to run only {@link conformanceSample}, for backends that take minutes. Default: false. */
-  readonly isSample?: boolean;
+  /** Selects tests by id, such as those of {@link conformanceSample} for a backend that takes minutes. Default: all. */
+  readonly filter?: (id: string) => boolean;
   /** Environment with `REQUIRE_BACKENDS`, a comma-separated list of backends whose absence is a failure. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -20,7 +20,7 @@ export interface DescribeBackendOptions {
  * ```
  */
 export function describeBackend(name: string, open: () => Promise<Backend>, options: DescribeBackendOptions = {}): void {
-  const { known = {}, isSample = false, environment = processEnvironment() } = options;
+  const { known = {}, filter = () => true, environment = processEnvironment() } = options;
   const isRequired = environment.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
   describe(`backend ${name}`, async () => {
     const backend = await openOrReason(open);
@@ -34,12 +34,11 @@ export function describeBackend(name: string, open: () => Promise<Backend>, opti
     }
     afterAll(() => backend.dispose());
     const stale = new Set(Object.keys(known));
-    const sample = isSample ? conformanceSample() : undefined;
     for (const { id, unsupported, run } of conformanceTests()) {
       stale.delete(id);
       const reason = unsupported(backend);
       if (reason !== undefined) test.skip(`${id} (unsupported: ${reason})`, () => undefined);
-      else if (sample?.has(id) === false) test.skip(`${id} (not in the sample)`, () => undefined);
+      else if (!filter(id)) test.skip(`${id} (not in the sample)`, () => undefined);
       else if (known[id] !== undefined) test.fails(`${id} (known: ${known[id]})`, () => run(backend));
       else {
         test(id, async ({ skip }) => {
