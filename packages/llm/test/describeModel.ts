@@ -10,7 +10,7 @@ import { describeTurns } from "./modelTurns.ts";
 import type { ModelSuiteOptions } from "./suiteContext.ts";
 
 /** The one suite of models that every backend runs, against llama.cpp's own outputs. */
-export function describeModel(name: string, factory: BackendFactory, { isExact, scope, isSample = false }: ModelSuiteOptions): void {
+export function describeModel(name: string, factory: BackendFactory, { isExact, scope, size = "all" }: ModelSuiteOptions): void {
   describe(`models on ${name}`, async () => {
     const runtime = await openOrReason(factory);
     if (typeof runtime === "string") {
@@ -24,16 +24,16 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     }
     afterAll(() => runtime.dispose());
     const isSoftware = runtime.backends[0]?.device.kind === "software-gpu";
-    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), isSample };
+    const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), size };
     describeLogits(context);
     describeGreedy(context);
     if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
-    else if (isSample) test.skip("sessions, turns and saving (not in the sample)", () => undefined);
+    else if (size === "sample") test.skip("sessions, turns and saving (not in the sample)", () => undefined);
     else {
       describeSessions(context);
       describeTurns(context);
     }
-    if (context.scope !== "smoke" && !isSample) describeSaving(context);
+    if (context.scope !== "smoke" && size !== "sample") describeSaving(context);
     if (context.scope === "all") {
       describeGenerating(context);
       describeMeasures(context);

@@ -1,4 +1,5 @@
 import { createRuntime, reference, UnsupportedError } from "@centella/core";
+import type { GridSize } from "@centella/test-devices";
 import { describe, expect, type TestContext, test } from "vitest";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
 import {
@@ -88,16 +89,21 @@ const arithmetics = ["ggml", "f32"] as const;
 
 /** Families that also run on a software GPU: one for each kind of attention and norms. */
 const softwareArchitectures = ["llama-dense", "qwen2-dense", "qwen3-dense", "phi3-dense", "gemma2-dense"];
-/** The family of a sample: the one that differs most from the plainest, whose quantised models are in it too. */
-const fewArchitectures: readonly string[] = ["gemma2-dense"];
+/** The families of a sample and of CI on a software GPU: the plainest, and the one that differs most from it. */
+const fewArchitectures: Readonly<Record<GridSize, readonly string[]>> = {
+  sample: ["gemma2-dense"],
+  full: ["llama-dense", "gemma2-dense"],
+  all: softwareArchitectures,
+};
 
-export function describeLogits({ runtime, isExact, scope, isSample }: SuiteContext): void {
+export function describeLogits({ runtime, isExact, scope, size }: SuiteContext): void {
+  const isSample = size === "sample";
   const load = (path: string, options: Partial<LoadModelOptions> = {}): Promise<Model> =>
     loadModel(path, { runtime, ...exactCache, activations: "ggml", ...options });
 
   describeShared(`logits equal llama.cpp's${skipped}`, () => {
     const chosen = scope === "smoke" ? softwareArchitectures : architectures;
-    const isIn = (name: string): boolean => !(isSample && scope === "smoke") || fewArchitectures.includes(name);
+    const isIn = (name: string): boolean => scope !== "smoke" || fewArchitectures[size].includes(name);
     test.skip.each(chosen.filter((name) => !isIn(name)))("f32 weights of %s (not in the sample)", () => undefined);
     test.each(chosen.filter(isIn))(
       "f32 weights of %s, 12 and 200 ids, whole and in three parts",
@@ -123,8 +129,8 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
       ["fable-q4_k_m", "ggml", roundedError(isExact)],
       ["fable-q4_k_m", "f32", activationError],
     ] as const;
-    const few = isSample ? 1 : 3;
-    // The full grid runs them.
+    const few = { sample: 1, full: scope === "smoke" ? 2 : 3, all: 3 }[size];
+    // The whole grid runs them.
     test.skip.each(fables.slice(few, scope === "smoke" ? 3 : few))("%s, activations %s (not in the sample)", () => undefined);
     test.each(fables.slice(0, scope === "smoke" ? few : fables.length))("%s, activations %s", async (name, activations, limit) => {
       await using model = await load(shared(`models/${name}.gguf`), { activations });
@@ -143,10 +149,10 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
       expect(relativeError(rows, readFloats(`data/rope/${name}.logits.f32`))).toBeLessThan(f16Error);
     });
 
-    const step = scope === "smoke" ? 4 : 2;
+    const step = { sample: scope === "smoke" ? 4 : 2, full: scope === "smoke" ? 2 : 1, all: 1 }[size];
     const pairs = quantTypes
       .filter((type) => scope !== "smoke" || /^Q(4_0|8_0|4_K_M|6_K)$/.test(type))
-      .flatMap((type, i) => arithmetics.map((activations, j) => ({ type, activations, isIn: !isSample || (i + j) % step === 0 })));
+      .flatMap((type, i) => arithmetics.map((activations, j) => ({ type, activations, isIn: (i + j) % step === 0 })));
     test.skip.for(pairs.filter(({ isIn }) => !isIn))("$type, activations $activations (not in the sample)", () => undefined);
     test.for(pairs.filter(({ isIn }) => isIn))("$type, activations $activations", async ({ type, activations }, context) => {
       await using model = await loadOrSkip(context, () => load(shared(`data/quants/llama-dense-${type}.gguf`), { activations }));
@@ -183,7 +189,7 @@ export function describeLogits({ runtime, isExact, scope, isSample }: SuiteConte
   });
 }
 
-export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void {
+export function describeGreedy({ runtime, scope, size }: SuiteContext): void {
   describeShared(`greedy decoding equals llama.cpp's${skipped}`, () => {
     const stories = greedyRuns("data/stories260K/greedy.jsonl").map((run) => ({ ...run, path: shared("data/stories260K", run.model) }));
     const fables = greedyRuns("models/greedy.jsonl").map((run) => ({ ...run, path: shared("models", run.model) }));
@@ -203,7 +209,7 @@ export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void
     });
 
     const quantised = [...stories, ...fables].filter((run) => covers(run) && !isPlain(run));
-    test.skipIf(isSample && scope === "smoke").for(quantised.map((run) => [title(run), run] as const))(
+    test.skipIf(size === "sample" && scope === "smoke").for(quantised.map((run) => [title(run), run] as const))(
       "given its ids, 98 of 100 choices agree: %s",
       async ([, run], context) => {
         await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "ggml" }));
@@ -212,7 +218,7 @@ export function describeGreedy({ runtime, scope, isSample }: SuiteContext): void
     );
 
     // Exact arithmetic against 8-bit activations: more of the close choices fall the other way.
-    test.skipIf(isSample).for(quantised.map((run) => [title(run), run] as const))(
+    test.skipIf(size === "sample" || (size === "full" && scope === "smoke")).for(quantised.map((run) => [title(run), run] as const))(
       "given its ids, exact arithmetic, 95 of 100 choices agree: %s",
       async ([, run], context) => {
         await using model = await loadOrSkip(context, () => loadModel(run.path, { runtime, ...exactCache, activations: "f32" }));

@@ -1,12 +1,12 @@
 import { createRuntime, reference } from "@centella/core";
-import { isFullGrid } from "@centella/test-devices";
+import { gridSize } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
 import { hasShared, readFloats, relativeError } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 
-describeModel("reference", reference(), { isExact: true, scope: "small", isSample: !isFullGrid });
+describeModel("reference", reference(), { isExact: true, scope: "small", size: gridSize });
 
 /** The reference also stores sums of activations as ggml does, so that nothing is left but the order of f32 additions. */
 describe.skipIf(!hasShared)("the reference's ggml arithmetic is ggml's (skipped without outside test data at CENTELLA_SHARED)", () => {

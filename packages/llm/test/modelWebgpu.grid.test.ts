@@ -1,13 +1,13 @@
 import { wasm } from "@centella/backend-wasm";
 import { type BackendFactory, createRuntime } from "@centella/core";
-import { isFullGrid } from "@centella/test-devices";
+import { gridSize, isFullGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
 import { opens, software } from "./gpus.ts";
 import { relativeError, tiny } from "./modelFiles.ts";
 
-describeModel("webgpu", software, { isExact: false, isSample: !isFullGrid });
+describeModel("webgpu", software, { isExact: false, size: gridSize });
 
 test.skipIf(!(await opens(software)))(
   "generates with logits within 1e-3 of WASM's at every step (skipped without a WebGPU device)",

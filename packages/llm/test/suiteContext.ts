@@ -1,4 +1,5 @@
 import type { Runtime } from "@centella/core";
+import type { GridSize } from "@centella/test-devices";
 
 /** What a backend is held to. */
 export interface ModelSuiteOptions {
@@ -6,8 +7,11 @@ export interface ModelSuiteOptions {
   readonly isExact: boolean;
   /** "small" leaves the larger files out, "smoke" nearly everything. Default: "smoke" for software GPUs, else "all". */
   readonly scope?: "all" | "small" | "smoke";
-  /** Whether each family runs with one batch size, each type in one arithmetic, and no session; the other cases are skipped. Default: false. */
-  readonly isSample?: boolean;
+  /**
+   * "sample" runs each family with one batch size, each type in one arithmetic, and no session. "full" has fewer families and types on
+   * software GPUs only. The other cases are skipped. Default: "all".
+   */
+  readonly size?: GridSize;
 }
 
 /** One backend's runtime and what it is held to. */

@@ -1,5 +1,5 @@
 /**
- * True where slow test files run all their cases: with `CENTELLA_GRID=full`, as in `.ci/run`. Otherwise they run a sample that has every op,
+ * True where slow test files run nearly all their cases: with `CENTELLA_GRID=full`, as in `.ci/run`. Otherwise they run a sample that has every op,
  * type and family, and skip the other cases by name. These files are called `*.grid.test.ts`.
  */
 export const isFullGrid: boolean = ["full", "all"].includes(process.env.CENTELLA_GRID ?? "");
@@ -9,6 +9,12 @@ export const isFullGrid: boolean = ["full", "all"].includes(process.env.CENTELLA
  * from a case of the full grid in a type, a shape or a feature alone.
  */
 export const isWholeGrid: boolean = process.env.CENTELLA_GRID === "all";
+
+/** Which cases of a slow suite run. */
+export type GridSize = "sample" | "full" | "all";
+
+/** The size that {@link isFullGrid} and {@link isWholeGrid} ask about. */
+export const gridSize: GridSize = isWholeGrid ? "all" : isFullGrid ? "full" : "sample";
 
 /** Returns whether a case runs: each in the full grid, else the first with its key. Keys are asked for once and in order. */
 export function firstOfEach(): (key: string) => boolean {
