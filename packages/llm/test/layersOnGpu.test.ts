@@ -10,12 +10,14 @@ const runtime = await createRuntime({ backends: [software, wasm({ threads: 1 })]
 afterAll(() => runtime.dispose());
 
 const ids = [0, 2817, 632, 263, 534];
+/** SwiftShader compiles kernels of many rows for seconds each. */
+const sizes = { contextLength: 64, batchSize: 3 } as const;
 
 describe.skipIf(!(await opens(software)))("layers on WebGPU, the rest on WASM (skipped without a device)", () => {
   let want: Float32Array;
   beforeAll(async () => {
     await using alone = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
-    await using model = await loadModel(tiny, { runtime: alone, activations: "f32", contextLength: 64 });
+    await using model = await loadModel(tiny, { runtime: alone, activations: "f32", ...sizes });
     want = await model.logits(ids);
   });
 
@@ -28,7 +30,7 @@ describe.skipIf(!(await opens(software)))("layers on WebGPU, the rest on WASM (s
     await using model = await loadModel(tiny, {
       runtime,
       activations: "f32",
-      contextLength: 64,
+      ...sizes,
       layersOnGpu: { count, backend: "webgpu" },
     });
     expect(model.info.backend).toBe("webgpu + wasm");
@@ -40,7 +42,7 @@ describe.skipIf(!(await opens(software)))("layers on WebGPU, the rest on WASM (s
   });
 
   test("a session is saved from both halves of the cache and restored into both", async () => {
-    const options = { runtime, activations: "f32", contextLength: 64, cacheType: "f32" } as const;
+    const options = { runtime, activations: "f32", ...sizes, cacheType: "f32" } as const;
     const greedy = { maxTokens: 4, temperature: 0 } as const;
     await using split = await loadModel(tiny, { ...options, layersOnGpu: { count: 2, backend: "webgpu" } });
     await using alone = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
