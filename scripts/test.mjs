@@ -7,5 +7,5 @@ build();
 process.exitCode = run(["vitest", "run", ...process.argv.slice(2)]);
 if (process.env.CENTELLA_GRID === undefined) {
   console.log("Skipped tests: what this machine has no device or data for, and cases outside of the samples of slow files.");
-  console.log("Nearly all cases of these files, about ten minutes: CENTELLA_GRID=full npm test -- .grid.test");
+  console.log("Nearly all cases of these files, about five minutes on four cores: CENTELLA_GRID=full npm test -- .grid.test");
 }
