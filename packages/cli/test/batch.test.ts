@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,7 +10,7 @@ import { RequestWindow, windowsOf } from "../src/batch/requestWindow.ts";
 import { type BatchResult, openResults } from "../src/batch/resultFile.ts";
 import { batch } from "../src/commands/batch.ts";
 import { Output } from "../src/output.ts";
-import { centella, tiny } from "./centella.ts";
+import { bin, centella, tiny } from "./centella.ts";
 import { parse } from "./parse.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "centella-"));
@@ -212,6 +214,19 @@ test("a batch that was interrupted goes on, with shared beginnings computed once
   const resumed = answersIn(results);
   expect(resumed.slice(0, before.length)).toEqual(before);
   expect(texts(resumed)).toEqual(texts(all));
+});
+
+test("an input that does not end is left when the command is interrupted", async () => {
+  const results = join(folder, "endless-results.jsonl");
+  const child = spawn(process.execPath, [bin, "batch", "-i", "-", "-o", results, tiny, "--backend", "wasm"], {
+    stdio: ["pipe", "ignore", "pipe"],
+  });
+  child.stderr.on("data", (text) => {
+    if (String(text).includes("stdin:1: expected JSON")) child.kill("SIGINT");
+  });
+  child.stdin.write("{broken\n");
+  expect(await once(child, "close")).toEqual([130, null]);
+  expect(readFileSync(results, "utf8")).toBe("");
 });
 
 test("requests come from stdin, are computed on two devices, and results go to stdout", async () => {

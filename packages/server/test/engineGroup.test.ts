@@ -101,6 +101,24 @@ test("texts are computed by both engines, and those with equal beginnings by the
   await handler.close();
 });
 
+test("an engine that has lost its device gets no more texts", async () => {
+  const { engines, handler } = grouped();
+  const lost = Object.assign(new Error("the device is lost"), { code: "deviceLost" });
+  engines[0].createSession = () => {
+    engines[0].texts++;
+    return {
+      ...engines[1].createSession(),
+      generate() {
+        throw lost;
+      },
+    };
+  };
+  expect(await complete(handler, `${beginning}A`)).toMatchObject({ error: { code: "device_lost" } });
+  for (const end of ["A", "B"]) expect((await complete(handler, beginning + end)).content).not.toBe("");
+  expect(engines[0].texts).toBe(1);
+  await handler.close();
+});
+
 test("a slot stays on its engine, and is restored on one of them", async () => {
   const { engines, group, handler } = grouped();
   const session = group.createSession();

@@ -1,5 +1,5 @@
 import { Ollama } from "ollama";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createHandler, type Handler, type ModelLibrary } from "../src/index.ts";
 import { fetchFrom, get, post, TestModel } from "./serving.ts";
 
@@ -63,6 +63,17 @@ test("a model is pulled with progress, used by its name, and deleted", async () 
   await client.delete({ model: "hub:fox" });
   expect([hub.stored.size, await namesOf(handler)]).toEqual([0, ["fable"]]);
   await expect(client.delete({ model: "hub:fox" })).rejects.toThrow("expected a model that exists, got hub:fox");
+  await handler.close();
+});
+
+test("a model that is being loaded or used is not deleted", async () => {
+  const { hub, handler, client } = start();
+  const answer = post(handler, "/v1/completions", { ...base, model: "hub:fox" });
+  await vi.waitFor(() => expect(hub.stored.size).toBe(1));
+  await expect(client.delete({ model: "hub:fox" })).rejects.toThrow("expected a model that no request uses, got hub:fox");
+  expect((await answer).status).toBe(200);
+  expect(await namesOf(handler)).toEqual(["fable", "hub:fox"]);
+  await client.delete({ model: "hub:fox" });
   await handler.close();
 });
 

@@ -1,4 +1,5 @@
 import { open } from "node:fs/promises";
+import { addAbortSignal } from "node:stream";
 import { fable } from "@centella/model-fable";
 import type { Engine } from "@centella/server";
 import { BatchProgress, type BatchSummary } from "../batch/batchProgress.ts";
@@ -71,7 +72,7 @@ export const batch: Command = command({
     if (rest.length > 0) throw new UsageError(`batch: expected one MODEL, got ${rest.length + 1}`);
     const { sequences = defaultSequences, alias = file === undefined ? "fable" : nameOf(file) } = values;
     const { createHandler } = await import("@centella/server");
-    const bytes = input === "-" ? process.stdin : (await open(input)).createReadStream();
+    const bytes = addAbortSignal(signal, input === "-" ? process.stdin : (await open(input)).createReadStream());
     const written = await openResults(results, values.resume === true, output);
     let summary: BatchSummary | undefined;
     try {

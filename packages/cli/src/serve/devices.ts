@@ -65,7 +65,7 @@ function inWorkers(
       return (await models).load(source, options, context);
     },
     async close() {
-      await (await models)?.close();
+      await (await models?.catch(() => undefined))?.close();
     },
   };
 }

@@ -13,6 +13,8 @@ interface Lane {
   readonly sequences: number;
   /** Texts that it computes and that wait for it. */
   load: number;
+  /** Whether its device is lost, so that it computes nothing any more. */
+  isLost: boolean;
   /** Hashes of the beginnings of its texts, the latest last. */
   readonly beginnings: Set<number>;
 }
@@ -23,7 +25,7 @@ export class Dispatcher {
 
   /** @param sequences texts that each engine computes at the same time */
   constructor(sequences: readonly number[]) {
-    this.#lanes = sequences.map((count) => ({ sequences: count, load: 0, beginnings: new Set() }));
+    this.#lanes = sequences.map((count) => ({ sequences: count, load: 0, isLost: false, beginnings: new Set() }));
   }
 
   /** Number of the engine for a text. Call {@link leave} after it. */
@@ -46,7 +48,13 @@ export class Dispatcher {
     this.#lanes[lane]!.load--;
   }
 
+  /** Records a failure of an engine. One that has lost its device gets no texts while another is left. */
+  fail(lane: number, error: unknown): void {
+    if ((error as { readonly code?: unknown } | null)?.code === "deviceLost") this.#lanes[lane]!.isLost = true;
+  }
+
   #isBetter(a: Lane, sharedA: number, b: Lane, sharedB: number): boolean {
+    if (a.isLost !== b.isLost) return b.isLost;
     const [roomA, roomB] = [a.load < a.sequences, b.load < b.sequences];
     if (roomA !== roomB) return roomA;
     if (roomA && sharedA !== sharedB) return sharedA > sharedB;

@@ -137,6 +137,9 @@ class GroupSession implements EngineSession {
     const { lane, session } = this.#enter(prompt);
     try {
       yield* session.generate(prompt, options);
+    } catch (error) {
+      this.#dispatcher.fail(lane, error);
+      throw error;
     } finally {
       this.#dispatcher.leave(lane);
     }

@@ -114,15 +114,15 @@ export class ModelStore {
         400,
         "unsupported_value",
         `model: expected one that was pulled or copied, got ${known}, with which the server was started`,
-        {
-          param: "model",
-        },
+        { param: "model" },
       );
-    if (entry?.current !== undefined && !(await entry.unload()))
+    this.#entries.delete(known);
+    if (entry !== undefined && entry.state !== "unloaded" && !(await entry.unload())) {
+      this.#entries.set(known, entry);
       throw new ApiError(400, "unsupported_value", `model: expected a model that no request uses, got ${known}; try again later`, {
         param: "model",
       });
-    this.#entries.delete(known);
+    }
     for (const [copy, of] of this.#copies) if (of === entry) this.#copies.delete(copy);
     try {
       await this.library!.remove(known);
