@@ -7,7 +7,7 @@ import { declareKeyCaches, type KeyCaches, slotsInOrder, writeKeys } from "./ind
 import type { Heads, Layer } from "./layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
-/** Attention by a layer's input `[T, d]`: `[n, d]`. Undefined where all keys are seen. */
+/** Attention of `heads` to the keys that a layer's indexer chooses by its input `x [T, d]`: `[n, d]`. */
 export type AttendSparsely = (layer: Layer, x: Value, heads: Heads) => Value;
 
 /** Indexers that choose blocks of a text, for each head of keys. */

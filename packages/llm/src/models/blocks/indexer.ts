@@ -6,7 +6,7 @@ import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
 import type { Layer } from "./layer.ts";
 import { applyRope, type RopeConfig, type RopeType } from "./rope.ts";
 
-/** Chooses keys by a layer's input `[T, d]` and by the vectors that its queries come from; undefined for all keys. */
+/** Chooses the keys that queries see, by a layer's input `[T, d]` and by the vectors that its queries come from; undefined for all keys. */
 export type ChooseKeys = (layer: Layer, x: Value, queries: Value) => readonly KeyTable[] | undefined;
 
 /** The indexers of a model. */
