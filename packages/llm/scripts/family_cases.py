@@ -26,6 +26,8 @@ class Case:
     pooled: bool = False
     """A query and documents, of models that rank."""
     ranked: dict = None
+    """The token that a decoder begins with after an encoder has read the ids; for models with both."""
+    start: int = -1
     """Whether to take every optional tensor that the library knows for the family."""
     full: bool = False
     """Endings of names that it must not be offered."""
@@ -425,6 +427,8 @@ CASES += [
     Case("jina-bert-v2-plain", "jina-bert-v2", WORDS, norm="layer", kv_heads=4, pooled=True),
     Case("t5encoder", "t5encoder", {**WORDS, "attention.key_length": 6, "attention.value_length": 6, "attention.relative_buckets_count": 12}, ["/enc.blk.0.attn_rel_b.weight", *[f"/enc.blk.{i}.ffn_gate.weight" for i in (0, 1)]], kv_heads=4, pooled=True),
     Case("t5encoder-relu", "t5encoder", {**WORDS, "attention.relative_buckets_count": 32}, [f"/enc.blk.{i}.attn_rel_b.weight" for i in (0, 1)], kv_heads=4, pooled=True),
+    Case("t5", "t5", {"attention.key_length": 6, "attention.value_length": 6, "attention.relative_buckets_count": 12, "decoder_start_token_id": 0}, ["/enc.blk.0.attn_rel_b.weight", "/dec.blk.0.attn_rel_b.weight", *[f"/{side}.blk.{i}.ffn_gate.weight" for side in ("enc", "dec") for i in (0, 1)]], kv_heads=4, start=0),
+    Case("t5-shallow", "t5", {"attention.relative_buckets_count": 32, "decoder_block_count": 2, "decoder_start_token_id": 1}, ["/enc.blk.0.attn_rel_b.weight", "/enc.blk.2.attn_rel_b.weight", "/dec.blk.0.attn_rel_b.weight", "/dec.blk.1.attn_rel_b.weight"], layers=3, kv_heads=4, start=1),
     Case("modern-bert-silu", "modern-bert", {**WORDS, "hidden_activation": "silu"}, norm="layer", kv_heads=4, pooled=True),
 ]
 INDEXED = {"attention.indexer.head_count": 12, "attention.indexer.key_length": 64, "attention.indexer.top_k": 5, "expert_gating_func": 2}

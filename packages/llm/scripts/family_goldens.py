@@ -27,6 +27,7 @@ SUFFIX = ".v0.5.0.so"
 TOKENS = 24
 """LLAMA_POOLING_TYPE_RANK."""
 RANK = 4
+TEXT = 10
 
 
 class ModelParams(C.Structure):
@@ -107,6 +108,7 @@ class Library:
         self.free = declare(llama, "llama_model_free", None, pointer)
         self.context = declare(llama, "llama_init_from_model", pointer, pointer, ContextParams)
         self.set_adapters = declare(llama, "llama_set_adapters_lora", C.c_int, pointer, pointer, C.c_size_t, C.POINTER(C.c_float))
+        self.read = declare(llama, "llama_encode", C.c_int, pointer, Batch)
         self.decode = declare(llama, "llama_decode", C.c_int, pointer, Batch)
         self.batch = declare(llama, "llama_batch_init", Batch, C.c_int32, C.c_int32, C.c_int32)
         self.vocab = declare(llama, "llama_model_get_vocab", pointer, pointer)
@@ -186,6 +188,28 @@ class Library:
         counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
         return model, shapes, counts and int(counts[2]) - int(counts[1])
 
+    def translate(self, model, ids, text):
+        """Logits of a decoder's text after an encoder has read ids."""
+        params = self.context_params()
+        struct.pack_into("<III", params.bytes, 0, 256, 256, 256)
+        struct.pack_into("<ii", params.bytes, 28, 1, 1)
+        struct.pack_into("<i", params.bytes, 52, 0)  # no flash attention
+        struct.pack_into("<ii", params.bytes, 104, 0, 0)  # f32 cache
+        context = self.context(model, params)
+        if self.read(context, self.tokens(ids)) != 0 or self.decode(context, self.tokens(text)) != 0:
+            raise SystemExit("llama.cpp: encode or decode failed")
+        width = self.vocab_size(self.vocab(model))
+        return np.array([self.logits(context, i)[:width] for i in range(len(text))], dtype=np.float32)
+
+    def tokens(self, ids):
+        """A batch of one sequence, all of whose tokens are output rows."""
+        batch = self.batch(len(ids), 0, 1)
+        batch.n = len(ids)
+        for i, token in enumerate(ids):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, i, 1, 1
+            batch.seq_id[i][0] = 0
+        return batch
+
     def run(self, model, ids, pooling, fused=False):
         n = len(ids)
         params = self.context_params()
@@ -199,12 +223,7 @@ class Library:
         context = self.context(model, params)
         if self.adapters is not None and self.set_adapters(context, *self.adapters) != 0:
             raise SystemExit("llama.cpp: adapters are refused")
-        batch = self.batch(n, 0, 1)
-        batch.n = n
-        for i, token in enumerate(ids):
-            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, i, 1, 1
-            batch.seq_id[i][0] = 0
-        if self.decode(context, batch) != 0:
+        if self.decode(context, self.tokens(ids)) != 0:
             raise SystemExit("llama.cpp: decode failed")
         if pooling is None:
             width = self.vocab_size(self.vocab(model))
@@ -284,7 +303,10 @@ def write(case):
     entries = case.metadata()
     model, shapes = library.full(entries, case.optional, case.candidates)
     ids = [(i * 7 + 3) % case.vocab for i in range(TOKENS)]
-    outputs = {"tokens": 0, "mean": 1, "cls": 2, "last": 3} if case.pooled else {} if case.ranked else {"logits": None}
+    outputs = {"tokens": 0, "mean": 1, "cls": 2, "last": 3} if case.pooled else {} if case.ranked or case.start >= 0 else {"logits": None}
+    text = [case.start]
+    for _ in range(TEXT if case.start >= 0 else 0):
+        text.append(int(library.translate(model, ids, text)[-1].argmax()))
     pairs = [library.pair(model, case.ranked["query"], document) for document in case.ranked["documents"]] if case.ranked else []
     golden = {
         "oracle": f"llama.cpp {library.version}, as shipped by node-llama-cpp 3.22.1",
@@ -294,6 +316,7 @@ def write(case):
         "ids": ids,
         **{name: encode(library.run(model, ids, pooling, case.fused)) for name, pooling in outputs.items()},
         **({"ranked": {**case.ranked, "ids": pairs, "scores": [float(library.run(model, pair, RANK)[0]) for pair in pairs]}} if case.ranked else {}),
+        **({"text": text, "textLogits": encode(library.translate(model, ids, text[:-1]))} if case.start >= 0 else {}),
     }
     lines = ",\n".join(f'  "{key}": {json.dumps(value)}' for key, value in golden.items())
     OUT.mkdir(exist_ok=True)

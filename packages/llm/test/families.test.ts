@@ -4,7 +4,15 @@ import { createRuntime, type Runtime } from "@centella/core";
 import { readGguf } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { architectureStatus, loadModel, refusedArchitectures, supportedArchitectures } from "../src/index.ts";
-import { type FamilyGolden, familyGoldens, familyModel, floats, readFamilyGolden, withWritersDefaults } from "./familyFixture.ts";
+import {
+  type FamilyGolden,
+  familyGoldens,
+  familyModel,
+  floats,
+  readFamilyGolden,
+  withVocabulary,
+  withWritersDefaults,
+} from "./familyFixture.ts";
 import { relativeError } from "./modelFiles.ts";
 
 /** Maximum relative error with f32 weights and cache. */
@@ -141,3 +149,42 @@ describe.each(["reference", "wasm"] as const)("encoders on %s embed as llama.cpp
     await expect(model.createSession().complete({ ids: golden.ids })).rejects.toThrow(/generate: unsupported: the model is an encoder/);
   });
 });
+
+describe.each(["reference", "wasm"] as const)("decoders after encoders on %s generate as llama.cpp does", (backend) => {
+  test.each(familyGoldens.filter((name) => readFamilyGolden(name).text !== undefined))("%s", async (name) => {
+    await using runtime = await createRuntime(backend === "wasm" ? { backends: [wasm()], policy: { force: "wasm" } } : { backends: [] });
+    const golden = readFamilyGolden(name);
+    const text = golden.text!.slice(1);
+    await using model = await loadModel(familyModel(withVocabulary(golden, "t5")), { runtime, cacheType: "f32", sequences: 2 });
+    const options = { temperature: 0, ignoreEos: true, maxTokens: text.length, topK: 0, topP: 1, minP: 0 } as const;
+    const vocabSize = floats(golden.textLogits!).length / text.length;
+    const answers = await Promise.all([
+      model.createSession().complete({ ids: golden.ids }, { ...options, logprobs: vocabSize }),
+      // Another prompt in the same runs.
+      model.createSession().complete({ ids: [...golden.ids.slice(5, 16)].reverse() }, options),
+      model.createSession().complete({ ids: golden.ids }, options),
+    ]);
+    expect(answers[0].ids).toEqual(text);
+    expect(answers[2].ids).toEqual(text);
+    expect(answers[1].ids).not.toEqual(text);
+    expect(answers[0]).toMatchObject({ promptIds: golden.ids, usage: { promptTokens: golden.ids.length } });
+    const got = Float32Array.from(
+      answers[0].logprobs!.flatMap(({ top }) => top.toSorted((a, b) => a.id - b.id).map(({ logprob }) => logprob)),
+    );
+    expect(relativeError(got, logprobsOf(floats(golden.textLogits!), vocabSize))).toBeLessThan(exactError);
+    await expect(model.logits(golden.ids)).rejects.toThrow(/logits: unsupported: the model has an encoder and a decoder/);
+    const { promptIds, text: generated } = await model.createSession().complete("a b", options);
+    expect(promptIds).toEqual([...model.tokenizer.encode("a b", { addSpecial: false }), model.tokenizer.eosId]);
+    expect(generated).toMatch(/^\S/);
+    const [states] = await model.embed([{ ids: golden.ids }], { pooling: "last" });
+    expect(states!.length).toBe(golden.tensors["enc.output_norm.weight"]![0]);
+  });
+});
+
+/** Log probabilities of rows of logits. */
+function logprobsOf(logits: Float32Array, width: number): Float32Array {
+  return logits.map((logit, i) => {
+    const start = i - (i % width);
+    return logit - Math.log(logits.subarray(start, start + width).reduce((sum, other) => sum + Math.exp(other), 0));
+  });
+}

@@ -10,14 +10,14 @@ import { relativeError } from "./modelFiles.ts";
 /** Of f32 weights and cache, with the elementary functions of a GPU. */
 const gpuError = 1e-3;
 
-const decoding = familyGoldens.filter((name) => readFamilyGolden(name).logits !== undefined);
+const others = familyGoldens.filter((name) => readFamilyGolden(name).ranked === undefined);
 const rankers = familyGoldens.filter((name) => readFamilyGolden(name).ranked !== undefined);
 /** Experts, recurrent states with a cache. */
 const sample = ["gpt-oss", "jamba"];
 /** A latent cache, and more kinds of recurrent states and routings. */
 const more = ["deepseek2", "lfm2", "mamba2", "qwen35moe"];
-const onWebgpu = isWholeGrid ? decoding : isFullGrid ? [...sample, ...more] : sample;
-const onInterpreter = isWholeGrid ? decoding : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
+const onWebgpu = isWholeGrid ? others : isFullGrid ? [...sample, ...more] : sample;
+const onInterpreter = isWholeGrid ? others : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
 
 test.skipIf(!(await opens(software))).each(onWebgpu)(
   "%s on WebGPU computes what llama.cpp does (skipped without a device)",
@@ -25,7 +25,7 @@ test.skipIf(!(await opens(software))).each(onWebgpu)(
   120_000,
 );
 
-test.skipIf(!(await opens(cuda()))).each(decoding)(
+test.skipIf(!(await opens(cuda()))).each(others)(
   "%s on CUDA computes what llama.cpp does (skipped without a device)",
   (name) => expectGolden(cuda(), name),
   120_000,
@@ -70,9 +70,19 @@ test("a session of mamba2 as interpreted PTX forks, is saved and goes on", () =>
 
 async function expectGolden(factory: BackendFactory, name: string): Promise<void> {
   const golden = readFamilyGolden(name);
+  const { ids, logits, mean, text, tolerance = gpuError } = golden;
   await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
-  await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32", batchSize: Math.ceil(golden.ids.length / 2) });
-  expect(relativeError(await model.logits(golden.ids), floats(golden.logits!))).toBeLessThan(golden.tolerance ?? gpuError);
+  const bytes = familyModel(text === undefined ? golden : withVocabulary(golden, "t5"));
+  await using model = await loadModel(bytes, { runtime, cacheType: "f32", batchSize: Math.ceil(ids.length / 2) });
+  if (logits !== undefined) expect(relativeError(await model.logits(ids), floats(logits))).toBeLessThan(tolerance);
+  if (mean !== undefined) {
+    const [vector] = await model.embed([{ ids }], { pooling: "mean", normalize: false });
+    expect(relativeError(vector!, floats(mean))).toBeLessThan(tolerance);
+  }
+  if (text !== undefined) {
+    const finish = await model.createSession().complete({ ids }, { temperature: 0, ignoreEos: true, maxTokens: 3 });
+    expect(finish.ids).toEqual(text.slice(1, 4));
+  }
 }
 
 async function expectScores(factory: BackendFactory, name: string): Promise<void> {

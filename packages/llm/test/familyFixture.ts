@@ -13,6 +13,9 @@ export interface FamilyGolden {
   readonly ids: readonly number[];
   /** Logits of every position, f32 in base64, if the model has logits. */
   readonly logits?: string;
+  /** What a decoder generates after its first token, if the model has an encoder, which reads `ids`; and the logits of all tokens but the last. */
+  readonly text?: readonly number[];
+  readonly textLogits?: string;
   /** Embeddings of every position, and the pooled ones, if the model embeds. */
   readonly tokens?: string;
   readonly mean?: string;

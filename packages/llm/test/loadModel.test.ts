@@ -254,10 +254,10 @@ describe("loadModel refuses", () => {
   });
 
   test("an architecture that is known and not computed, with the reason", async () => {
-    const error = await load(patched(tiny, ["llama", "dream"])).catch((caught: unknown) => caught);
+    const error = await load(patched(tiny, ["llama", "hy_v4"])).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UnsupportedArchitectureError);
-    expect(error).toMatchObject({ architecture: "dream", reason: expect.stringContaining("in any order") });
-    expect((error as Error).message).toContain("got dream: it fills in text in any order");
+    expect(error).toMatchObject({ architecture: "hy_v4", reason: expect.stringContaining("several states") });
+    expect((error as Error).message).toContain("got hy_v4: connections of several states between layers");
   });
 
   test("missing metadata, all keys at once", async () => {

@@ -15,6 +15,8 @@ export interface SequenceCache {
 
 /** A text that is being computed: its cached tokens, in order, and the cache blocks that hold their keys and values. */
 export class Sequence {
+  /** States `[tokens, width]` of the prompt that an encoder has read; undefined unless the model has an encoder and a decoder. */
+  encoded: Float32Array | undefined;
   readonly #cache: SequenceCache;
   readonly #owner: object;
   /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */

@@ -27,7 +27,10 @@ export interface GenerationContext {
   readonly openSequence: () => Promise<Sequence>;
   /** How the model fills in masked tokens, if it does. */
   readonly diffusion: DiffusionShape | undefined;
+  /** The beginning of the text. */
   readonly prompt: FittedPrompt;
+  /** Ids of the prompt that was given: of the text's beginning, or those that an encoder has read. */
+  readonly given: readonly number[];
   readonly options: ResolvedGeneration;
   readonly overflow: ResolvedOverflow;
   readonly reasoning: Separation | undefined;
@@ -257,7 +260,7 @@ export class Generation {
   }
 
   #finish(ending: Ending): GenerationFinish {
-    const { prompt, options, warnings, constraint } = this.#context;
+    const { prompt, given, options, warnings, constraint } = this.#context;
     const { text, reasoning, commentary, toolCalls, logprobs } = this.#text;
     const ids = this.#history.slice(prompt.ids.length);
     const { decodeMs = 0, draftedTokens = 0, acceptedTokens = 0, shiftedTokens = 0 } = this.#loop ?? {};
@@ -271,11 +274,11 @@ export class Generation {
       ids,
       ...(options.logprobs !== undefined && { logprobs: logprobs.slice(0, ids.length) }),
       ...(toolCalls.length === 0 && constraint?.outcome(text, ending.reason === "eos")),
-      promptIds: prompt.ids,
+      promptIds: given,
       seed: options.sampling.seed,
       ...(warnings.length > 0 && { warnings }),
       usage: {
-        promptTokens: prompt.ids.length,
+        promptTokens: given.length,
         cachedTokens: this.#cachedTokens,
         completionTokens: ids.length,
         truncatedTokens: prompt.truncatedTokens + shiftedTokens,

@@ -125,8 +125,8 @@ async function encodePlain(
   if (typeof prompt === "string") {
     const { tokenizer } = model;
     const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: noSpans, ...encoding });
-    // A text to continue has no EOS, even if the vocabulary adds one.
-    return tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
+    // A text to continue has no EOS, even if the vocabulary adds one. One that an encoder reads is whole.
+    return model.decoderStart === undefined && tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
   }
   if (typeof prompt === "object" && prompt !== null) {
     if ("ids" in prompt) return prompt.ids;

@@ -219,10 +219,15 @@ export class Session {
     if (tools !== undefined && messages === undefined)
       throw new UnsupportedError("tools", "the prompt is no turn of a chat; pass a string or messages, without raw");
     const reasoning = await this.#separation(options, messages !== undefined);
-    const { diffusion } = this.#model;
-    // While a text is filled in, its earlier tokens attend to later ones, so that texts share no beginnings.
-    const shared = diffusion === undefined ? fitted.ids.slice(0, -1) : [];
-    const openSequence = () => pool.acquire(this, shared, { scope: this.#scope, signal: options.signal });
+    const { diffusion, decoderStart } = this.#model;
+    const encoded = decoderStart === undefined ? undefined : await this.#encode(fitted.ids, options.signal);
+    // Texts share no beginnings if their tokens attend to later ones, or to another text.
+    const shared = diffusion === undefined && encoded === undefined ? fitted.ids.slice(0, -1) : [];
+    const openSequence = async () => {
+      const sequence = await pool.acquire(this, shared, { scope: this.#scope, signal: options.signal });
+      sequence.encoded = encoded;
+      return sequence;
+    };
     const callable = tools?.use.callable.length === 0 ? undefined : tools;
     const constraint = await this.#constraint(options, { promptIds: fitted.ids, reasoning, begun, tools: callable });
     const calls = callable?.collector(messages ?? []);
@@ -233,7 +238,8 @@ export class Session {
       tokenizer,
       openSequence,
       diffusion,
-      prompt: fitted,
+      prompt: decoderStart === undefined ? fitted : { ...fitted, ids: [decoderStart] },
+      given: fitted.ids,
       options,
       overflow,
       reasoning,
@@ -268,6 +274,12 @@ export class Session {
         pool.release(sequence);
       }
     }
+  }
+
+  /** Has the model's encoder read a prompt. The code is loaded on demand. */
+  async #encode(ids: readonly number[], signal: AbortSignal | undefined): Promise<Float32Array> {
+    const { encodePrompt } = await import("./encodedPrompt.ts");
+    return encodePrompt(this.#model, ids, signal);
   }
 
   /** Compiles the format of the answer. The code is loaded on demand. */

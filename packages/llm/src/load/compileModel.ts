@@ -91,10 +91,11 @@ function runSizes(
 
 /**
  * Number of runs to queue at once. It is 1 for recurrent models, whose state cannot go back to before a token that is dropped, for models
- * on two backends, whose runs the host takes part in, and for encoders and diffusion, whose runs do not choose the next token.
+ * on two backends, whose runs the host takes part in, for encoders and diffusion, whose runs do not choose the next token, and for decoders
+ * that attend to an encoder's states, which the host has.
  */
 function runsInFlightFor(config: ModelDescription["config"], { backend, split }: ModelPlace, options: LoadModelOptions): number {
-  if (config.states.length > 0 || attendsAhead(config) || split !== undefined) return 1;
+  if (config.states.length > 0 || attendsAhead(config) || config.decoderStart !== undefined || split !== undefined) return 1;
   return options.runsInFlight ?? backend.runsInFlight ?? 1;
 }
 
@@ -134,7 +135,8 @@ async function compileWith(
   });
   const sizes = sizesIn(activations);
   try {
-    const prepared = prepareOn(plan, sizes);
+    // The extents of what a decoder attends to are not known.
+    const prepared = config.decoderStart === undefined ? prepareOn(plan, sizes) : Promise.resolve();
     // A kernel's failure is reported once the weights are loaded.
     prepared.catch(() => undefined);
     await loadWeights(plan, program, samples, options);

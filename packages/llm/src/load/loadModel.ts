@@ -66,7 +66,7 @@ const loadFile: LoadFile = async (opened, options, reserved) => {
     compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
     const loaded = compiled;
-    const schedulers = createSchedulers(programSource, compiled);
+    const schedulers = await createSchedulers(programSource, compiled);
     const { sampling, warnings } = await samplingOf(file.metadata);
     return {
       ...schedulers,
@@ -85,6 +85,7 @@ const loadFile: LoadFile = async (opened, options, reserved) => {
         sampling,
       }),
       diffusion: description.config.diffusion,
+      decoderStart: description.config.decoderStart,
       metadata: file.metadata,
       async identify() {
         const { fingerprint } = await import("./fingerprint.ts");
@@ -118,17 +119,25 @@ function chosenFor({ place: { split, reason }, plan: { selection } }: CompiledMo
 }
 
 /** The scheduler that generates, and one over the same weights and cache that outputs hidden states. For an encoder, both are the same. */
-function createSchedulers(source: ProgramSource, compiled: CompiledModel): Pick<ModelParts, "scheduler" | "openEmbeddingScheduler"> {
+async function createSchedulers(
+  source: ProgramSource,
+  compiled: CompiledModel,
+): Promise<Pick<ModelParts, "scheduler" | "openEmbeddingScheduler">> {
   const { runtime, file, description, adapters } = source;
   const { plan, sizes } = compiled;
   const { vocabSize, embeddingLength, isEncoder, states } = description.config;
   const { backend } = plan.selection;
+  const hasDecoder = description.config.decoderStart !== undefined;
+  const further = hasDecoder
+    ? (await import("../scheduler/encodedInputs.ts")).encodedInputs({ width: embeddingLength, contextLength: sizes.contextLength })
+    : undefined;
   const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
   const scheduler = new Scheduler(plan, backend, {
     ...common,
     ...(isEncoder ? hiddenStates : logits),
+    further,
     ...(sizes.runsInFlight > 1 && {
       openDeferred: async () => (await import("./openDeferred.ts")).openDeferred(source, compiled, { recordModel, recordChoice }),
     }),
@@ -138,10 +147,17 @@ function createSchedulers(source: ProgramSource, compiled: CompiledModel): Pick<
     async openEmbeddingScheduler() {
       if (isEncoder) return scheduler;
       const sequencesPerRun = sizes.sequences * textsTogether(sizes.contextLength, common.isRecurrent);
-      const own = { maxRows: sizes.batchSize, runsInFlight: 1, sequencesPerRun };
+      // An encoder computes a text in a single run.
+      const batchSize = hasDecoder ? sizes.contextLength : sizes.batchSize;
+      const own = { batchSize, maxRows: batchSize, runsInFlight: 1, sequencesPerRun };
       const { program } = recordModel(description, file, { ...sizes, ...own, result: "states" }, adapters);
       const shared = await runtime.compile(program, { shareWith: plan });
-      return new Scheduler(shared, backend, { ...common, ...own, ...hiddenStates, isEncoder: attendsAhead(description.config) });
+      return new Scheduler(shared, backend, {
+        ...common,
+        ...own,
+        ...hiddenStates,
+        isEncoder: hasDecoder || attendsAhead(description.config),
+      });
     },
   };
 }

@@ -11,6 +11,8 @@ export interface ModelShape {
   readonly isEncoder: boolean;
   /** How the model fills in the masked tokens of a text, if it does. Its tokens attend to later ones, too. */
   readonly diffusion?: DiffusionShape | undefined;
+  /** The token that a decoder begins its texts with, if the model has one besides an encoder, which reads the prompts. */
+  readonly decoderStart?: number | undefined;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
   /** The indexers that choose the keys that queries attend to, if the model has any. */

@@ -104,6 +104,13 @@ export class WeightTable {
     this.ignore(...this.#file.tensors.map(({ name }) => name).filter((name) => name.startsWith(prefix)));
   }
 
+  /** Declares all tensors whose names begin with `prefix`, for another program over the same weights: vectors as f32, matrices as they are. */
+  declareAll(prefix: string): void {
+    for (const { name, shape } of this.#file.tensors) {
+      if (name.startsWith(prefix)) this.tensor("shared", name, shape, shape.length === 1 ? "f32" : "stored");
+    }
+  }
+
   /** The error for tensors that are missing or misshapen so far, if there are any. */
   get problems(): ModelError | undefined {
     return this.#missing.size + this.#misshapen.size === 0 ? undefined : this.#error([]);

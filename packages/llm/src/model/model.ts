@@ -87,7 +87,7 @@ export class Model implements AsyncDisposable {
   async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
     const { signal } = checkOptions("logits", options, signalKinds);
     return this.#context.use(async () => {
-      this.#context.requireLogits("logits");
+      this.#context.requireOwnLogits("logits");
       const { scheduler, pool } = this.#context;
       const tokens = checkIds(ids, scheduler.vocabSize);
       if (tokens.length > scheduler.contextLength)

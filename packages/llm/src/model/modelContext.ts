@@ -38,6 +38,8 @@ export interface ModelParts {
   readonly info: ModelInfo;
   /** How the model fills in masked tokens, if it does. */
   readonly diffusion: DiffusionShape | undefined;
+  /** The token that a decoder begins its texts with, if the model has one besides an encoder. */
+  readonly decoderStart: number | undefined;
   /** The file's tokenizer, or the error if the file has no usable one. */
   readonly tokenizer: Tokenizer | CentellaError;
   /** Renders the file's template, if it has one. */
@@ -63,6 +65,8 @@ export class ModelContext {
   readonly cacheType: CacheType;
   /** See {@link ModelParts}. */
   readonly diffusion: DiffusionShape | undefined;
+  /** See {@link ModelParts}. */
+  readonly decoderStart: number | undefined;
   /** See {@link ModelParts}. */
   readonly stateTransfer: RecurrentStateTransfer | undefined;
   /** See {@link ModelParts}. */
@@ -95,6 +99,7 @@ export class ModelContext {
       openEmbeddingScheduler,
       diffusion,
       openRankHead,
+      decoderStart,
       metadata,
       identify,
       tokenizer,
@@ -110,6 +115,7 @@ export class ModelContext {
     this.stateTransfer = stateTransfer;
     this.cacheType = cacheType;
     this.diffusion = diffusion;
+    this.decoderStart = decoderStart;
     this.draft = draft;
     this.#close = close;
     this.#identify = identify;
@@ -154,6 +160,13 @@ export class ModelContext {
   requireLogits(what: string): void {
     if (!this.scheduler.isEncoder) return;
     throw new UnsupportedError(what, "the model is an encoder, which has no logits; use model.embed()");
+  }
+
+  /** @throws {UnsupportedError} if the model has no logits of ids alone */
+  requireOwnLogits(what: string): void {
+    this.requireLogits(what);
+    if (this.decoderStart === undefined) return;
+    throw new UnsupportedError(what, "the model has an encoder and a decoder; use generate, with logprobs");
   }
 
   /** @throws {TokenizerError} if the file has no tokenizer that can be used */

@@ -24,7 +24,7 @@ const rowsAtOnce = 64;
  * @throws {ArgumentError} if the text is shorter than a chunk; {BusyError | DisposedError}
  */
 export async function perplexity(model: ModelContext, text: string | ArrayLike<number>, options: PerplexityOptions): Promise<Perplexity> {
-  model.requireLogits("perplexity");
+  model.requireOwnLogits("perplexity");
   if (model.diffusion !== undefined)
     throw new UnsupportedError("perplexity", "the model fills in masked tokens, and predicts no next token");
   const { scheduler, pool } = model;

@@ -151,6 +151,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   starcoder: () => import("./families/gpt2.ts"),
   starcoder2: variant("starcoder2"),
   step35: () => import("./families/experts/step35.ts"),
+  t5: () => import("./families/t5.ts"),
   t5encoder: () => import("./families/encoders/t5encoder.ts"),
   talkie: () => import("./families/talkie.ts"),
   xverse: variant("xverse"),

@@ -18,7 +18,6 @@ export const refusals: ReadonlyMap<string, string> = new Map(
     pockettts: noText,
     qwen3tts: noText,
     qwen4exp: hyperConnections,
-    t5: "attention of a decoder to an encoder's states is not computed",
     "wavtokenizer-dec": noText,
   }),
 );

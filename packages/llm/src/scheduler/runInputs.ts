@@ -9,6 +9,12 @@ export interface Slice {
   readonly rows: number;
 }
 
+/** Further inputs of a run, and their extents. */
+export type FurtherInputs = (slices: readonly Slice[]) => {
+  readonly data: Readonly<Record<string, Float32Array | Int32Array>>;
+  readonly dims: DimValues;
+};
+
 /** What the inputs of a model's program depend on. */
 export interface InputLayout {
   readonly contextLength: number;
@@ -20,6 +26,8 @@ export interface InputLayout {
   readonly runsInFlight: number;
   /** Whether the program keeps the logits of rows whose choice is deferred; see `DeferredChoices`. Default false: there are no such rows. */
   readonly keepsLogits?: boolean;
+  /** Inputs that only some models have. */
+  readonly further?: FurtherInputs | undefined;
 }
 
 /** A run's extents. */
@@ -116,7 +124,8 @@ export class RunInputs {
         data.chosenBlocks[chosen - 1] = request.sequence.blockOf(request.end);
       }
     }
-    return { data, dims };
+    const further = this.#layout.further?.(slices);
+    return { data: { ...data, ...further?.data }, dims: { ...dims, ...further?.dims } };
   }
 
   /** Options of a row's choice. Rows whose logits are read take the greatest logit, which costs least. */

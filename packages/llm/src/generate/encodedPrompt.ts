@@ -1,0 +1,7 @@
+import type { ModelContext } from "../model/modelContext.ts";
+
+/** States `[ids.length, width]` of a prompt, which the model's encoder computes. */
+export async function encodePrompt(model: ModelContext, ids: readonly number[], signal: AbortSignal | undefined): Promise<Float32Array> {
+  const encoder = await model.embeddingScheduler;
+  return model.pool.useOnce(signal, (sequence) => encoder.feed(sequence, ids, { rows: "all", signal }));
+}
