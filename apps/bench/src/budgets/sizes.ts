@@ -95,10 +95,10 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
  * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
- * probabilities, prompt lookup, draft models, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or multiplied without
- * rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log in, reading by
- * ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory. Storing a model is a
- * separate figure, because a model that the user has chosen is not stored.
+ * probabilities, prompt lookup, draft models, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or
+ * multiplied without rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log
+ * in, reading by ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory.
+ * Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
   "adapters.js",
@@ -162,14 +162,16 @@ const otherFamilies = readdirSync(join(repositoryFolder, "packages/llm/src/model
 const largestFamilies = ["deepseek2.js", "jamba.js"];
 
 /**
- * Modules that only some models need: families other than Llama, weights that are not blocks or whose types lack kernels, files in parts,
- * experts, recurrent states, memory with 64-bit addresses, tokenizers other than byte-pair encoding (the largest), answers in the Harmony
- * format, sampling that the file recommends.
+ * Modules that only some models need: families other than Llama, weights that are not blocks or whose types lack kernels, files in
+ * parts, experts, recurrent states, encoders that read prompts, memory with 64-bit addresses, tokenizers other than byte-pair encoding
+ * (the largest), answers in the Harmony format, sampling that the file recommends.
  */
 const otherModels = [
   ...otherFamilies,
   "blockCodecs.js",
   "copyKernels.js",
+  "encodedInputs.js",
+  "encodedPrompt.js",
   "experts.js",
   "floatPath.js",
   "harmony.js",
