@@ -1,10 +1,5 @@
-import { conformanceSample, describeBackend } from "@centella/conformance";
-import { isFullGrid, isWholeGrid } from "@centella/test-devices";
-import { openGuarded } from "./openBackend.ts";
+import { opTests } from "@centella/conformance";
+import { describeConformance } from "./describeConformance.ts";
 
-// What every device has. `features.grid.test.ts` runs the kernels that differ where there is more, Chromium a sample without the guards.
-const disabledFeatures = ["subgroups", "shader-f16", "packed_4x8_integer_dot_product"] as const;
-
-const sample = conformanceSample(isFullGrid ? "large" : "small");
-
-describeBackend("webgpu", () => openGuarded({ disabledFeatures }), { filter: (id) => isWholeGrid || sample.has(id) });
+// `conformancePrograms.grid.test.ts` has the others: together they would take longer than all other files.
+describeConformance(opTests());

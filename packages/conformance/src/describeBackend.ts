@@ -1,12 +1,14 @@
 import { type Backend, UnsupportedError } from "@centella/core";
 import { afterAll, describe, test } from "vitest";
 import { conformanceTests } from "./conformance.ts";
-import { NotApplicable } from "./conformanceTest.ts";
+import { type ConformanceTest, NotApplicable } from "./conformanceTest.ts";
 import { disposeWhileBusy } from "./programs/disposal.ts";
 
 export interface DescribeBackendOptions {
   /** Known failures by test id, with the reason or an issue. An entry whose test passes or does not exist is a failure. */
   readonly known?: Readonly<Record<string, string>>;
+  /** Tests to define, to spread a slow backend's over several files. Default: {@link conformanceTests}. */
+  readonly tests?: readonly ConformanceTest[];
   /** Selects tests by id, such as those of {@link conformanceSample} for a backend that takes minutes. Default: all. */
   readonly filter?: (id: string) => boolean;
   /** Environment with `REQUIRE_BACKENDS`, a comma-separated list of backends whose absence is a failure. */
@@ -20,7 +22,7 @@ export interface DescribeBackendOptions {
  * ```
  */
 export function describeBackend(name: string, open: () => Promise<Backend>, options: DescribeBackendOptions = {}): void {
-  const { known = {}, filter = () => true, environment = processEnvironment() } = options;
+  const { known = {}, tests = conformanceTests(), filter = () => true, environment = processEnvironment() } = options;
   const isRequired = environment.REQUIRE_BACKENDS?.split(",").includes(name) ?? false;
   describe(`backend ${name}`, async () => {
     const backend = await openOrReason(open);
@@ -34,7 +36,7 @@ export function describeBackend(name: string, open: () => Promise<Backend>, opti
     }
     afterAll(() => backend.dispose());
     const stale = new Set(Object.keys(known));
-    for (const { id, unsupported, run } of conformanceTests()) {
+    for (const { id, unsupported, run } of tests) {
       stale.delete(id);
       const reason = unsupported(backend);
       if (reason !== undefined) test.skip(`${id} (unsupported: ${reason})`, () => undefined);

@@ -1,0 +1,4 @@
+import { programTests } from "@centella/conformance";
+import { describeConformance } from "./describeConformance.ts";
+
+describeConformance(programTests);
