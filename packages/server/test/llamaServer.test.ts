@@ -62,6 +62,7 @@ test("texts are continued, as a whole and in pieces", async () => {
   expect(await answerTo("/completion", { ...request, grammar: 'root ::= "yes"', n_predict: 20 })).toMatchObject({
     content: "yes",
     stop_type: "eos",
+    timings: { draft_n: expect.any(Number), draft_n_accepted: expect.any(Number) },
   });
 });
 

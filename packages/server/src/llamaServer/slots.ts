@@ -1,3 +1,4 @@
+import type { ModelInfo } from "@centella/llm";
 import { snapshotTokens } from "@centella/llm";
 import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
@@ -7,11 +8,11 @@ import { type Slot, slotOf } from "../models/slots.ts";
 import { openaiForm } from "../openai/form.ts";
 import type { SlotStore } from "../slotStore.ts";
 
-function describeSlot({ id, isProcessing, session, tokens, counts }: Slot, contextLength: number): object {
+function describeSlot({ id, isProcessing, session, tokens, counts }: Slot, { contextLength, draft }: ModelInfo): object {
   return {
     id,
     n_ctx: contextLength,
-    speculative: false,
+    speculative: draft !== undefined,
     is_processing: isProcessing,
     ...(session !== undefined && {
       n_prompt_tokens: tokens,
@@ -31,7 +32,7 @@ export const slots: Route = route({
     const { current, slots: { all } = { all: [] } } = services.models.entry(query.model);
     if (query.fail_on_no_slot !== undefined && all.every(({ isProcessing }) => isProcessing))
       throw new ApiError(503, "queue_full", "expected a free slot, got none; try again later", { retryAfter: 1 });
-    return json(all.map((slot) => describeSlot(slot, current!.info.contextLength)));
+    return json(all.map((slot) => describeSlot(slot, current!.info)));
   },
 });
 

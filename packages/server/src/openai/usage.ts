@@ -32,5 +32,6 @@ export function timingsOf({ usage, timings }: AnswerFinish): object {
     predicted_ms: decodeMs,
     predicted_per_token_ms: usage.completionTokens > 0 ? decodeMs / usage.completionTokens : 0,
     predicted_per_second: decodeTokensPerSecond,
+    ...(usage.draftedTokens > 0 && { draft_n: usage.draftedTokens, draft_n_accepted: usage.acceptedTokens }),
   };
 }
