@@ -103,6 +103,26 @@ test("vocabularies may differ in special tokens and in padding", async () => {
   expect(await load(model, { source: changed({ [tokensKey]: ["strings", names] }) })).toBeGreaterThan(0);
 });
 
+test("progress counts the bytes of both models", async () => {
+  const reports: (readonly [number, number])[] = [];
+  const onProgress = (done: number, total: number): void => void reports.push([done, total]);
+  await using loaded = await loadModel(model, { runtime, draft: { source: model }, onProgress });
+  const total = loaded.info.memory.weights + loaded.info.draft!.memory.weights;
+  expect(reports.at(-1)).toEqual([total, total]);
+  expect(reports.every(([done, all], i) => all === total && done >= (reports[i - 1]?.[0] ?? 0))).toBe(true);
+});
+
+test("if the draft model's weights cannot be read, the model is freed", async () => {
+  const used = (): number => runtime.backends.find(({ name }) => name === "wasm")!.memory().persistents;
+  const before = used();
+  const read = async (offset: number, length: number): Promise<Uint8Array> => {
+    if (offset + length === model.length) throw new Error("the disk is gone");
+    return model.slice(offset, offset + length);
+  };
+  await expect(loadModel(model, { runtime, draft: { source: { size: model.length, read } } })).rejects.toThrow("the disk is gone");
+  expect(used()).toBe(before);
+});
+
 test('the context "auto" leaves room for a draft model', async () => {
   const config = {
     vocabSize: 100,

@@ -72,6 +72,15 @@ test("the README lists every architecture", () => {
   expect([...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name).toSorted()).toEqual(supportedArchitectures.toSorted());
 });
 
+test("docs/parity.md has a row for each architecture, near llama.cpp's logits", async () => {
+  const page = readFileSync(new URL("../../../docs/parity.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| `([^`]+)` \| \d+ \| (.+) \|$/gm)].map(([, name, cells]) => ({ name, cells: cells!.split(" | ") }));
+  expect(rows.map(({ name }) => name).toSorted(), "run packages/llm/scripts/parity.mjs").toEqual(supportedArchitectures.toSorted());
+  for (const { name, cells } of rows) for (const cell of cells) if (cell !== "–") expect(Number(cell), name).toBeLessThan(3e-2);
+  const refused = [...page.split("are refused")[1]!.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, name, reason]) => [name, reason]);
+  expect(new Map(refused as [string, string][])).toEqual(new Map(await refusedArchitectures()));
+});
+
 test("the project's README counts the architectures", () => {
   const readme = readFileSync(new URL("../../../README.md", import.meta.url), "utf8");
   expect(readme).toContain(`- **Models**: ${supportedArchitectures.length} architectures`);

@@ -90,6 +90,16 @@ describe("layers on a GPU", () => {
     expect(most.backendReason).toMatch(/^2 of 2 layers on fakeGpu/);
   });
 
+  test("leave room for a draft model on the same device", async () => {
+    const memory = { free: Math.ceil((1.5 * all) / usableShare) };
+    expect((await placed(memory)).backend).toBe("fakeGpu");
+    const drafted = await placed(memory, { draft: { source: tiny } });
+    expect(drafted.backendReason).toMatch(/^[012] of 2 layers on fakeGpu/);
+    expect(drafted.draft?.backend).toBe("fakeGpu");
+    await using other = await createRuntime({ backends: [] });
+    expect((await placed(memory, { draft: { source: tiny, runtime: other } })).backend).toBe("fakeGpu");
+  });
+
   test("have no tensor that is over the device's limit", async () => {
     // The embeddings have 4096 rows of 256, larger than any matrix of a layer.
     const info = await placed({ largestTensor: 1_000_000 });
