@@ -439,6 +439,7 @@ CASES += [
 ]
 CASES += [
     Case("modern-bert-rank", "modern-bert", {**ENCODER, **RANK_WORDS, **LABELS}, ["/cls.weight", "/cls.norm.weight", "/cls.output.weight", "/cls.output.bias"], norm="layer", kv_heads=4, layers=3, ranked=PAIRS),
+    Case("qwen3-embed", "qwen3", {"pooling_type": 3}, pooled=True),
     Case("jina-bert-v2-rank", "jina-bert-v2", {**RANK_WORDS, "pooling_type": 4}, HEAD, norm="layer", kv_heads=4, ranked=PAIRS),
 ]
 DOTS3 = {**INDEXED, "attention.head_count": [4, 8, 4], "attention.kv_lora_rank_swa": 24, "attention.key_length_swa": 32, "attention.value_length_swa": 24, "attention.key_length_mla_swa": 18, "attention.value_length_mla_swa": 14}
