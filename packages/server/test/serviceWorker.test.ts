@@ -100,7 +100,17 @@ test("a reader that leaves ends its text, before the first byte and after", asyn
   await vi.waitFor(() => expect(events.filter(({ type }) => type === "dequeued")).toHaveLength(2));
   leaving.abort();
   await early.over;
+  // Nobody reads it.
+  expect((await early.response)!.status).toBe(503);
   await vi.waitFor(() => expect(finishes()).toEqual(["cancelled", "cancelled"]));
+});
+
+test("a page that leaves before its whole request was read leaves nothing behind", async () => {
+  const body = new ReadableStream({ start: (controller) => controller.error(new Error("left")) });
+  const init = { method: "POST", body, duplex: "half" };
+  const { response, over } = dispatch(new Request("http://localhost/v1/chat/completions", init));
+  await expect(response).rejects.toThrow("left");
+  await over;
 });
 
 test("a service worker that was ended frees its sequences", async () => {

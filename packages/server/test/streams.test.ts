@@ -141,6 +141,18 @@ test("a failure after the first byte has the form of the API", async () => {
   expect(messageEvents).toMatch(/event: error\ndata: \{"type":"error","error":\{"type":"api_error","message":"the device was lost"\}/);
 });
 
+test("the first texts are sent before further ones are computed", async () => {
+  const handler = served.handler();
+  const { body } = await post(handler, "/v1/chat/completions", { messages, max_tokens: 8, ignore_eos: true, stream: true });
+  let [tasks, chunks]: [number, number] = [0, 0];
+  for await (const _ of body!) {
+    if (chunks < 4) expect(tasks).toBe(chunks);
+    chunks++;
+    setImmediate(() => tasks++);
+  }
+  expect(chunks).toBeGreaterThan(4);
+});
+
 test("a silent stream has comments", async () => {
   let goOn: (() => void) | undefined;
   const createSession = (): object => ({

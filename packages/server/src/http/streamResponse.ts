@@ -32,6 +32,18 @@ export function reportFailure(events: Events, requestId: string, thrown: unknown
 }
 
 /**
+ * Chunks of a stream that are sent before the next one is computed. Models that compute on this thread may hold it for several tokens, and the
+ * first text must not wait for them.
+ */
+const urgentChunks = 4;
+
+/** Lets the event loop send what was written. */
+function nextTask(): Promise<void> {
+  const { setImmediate: schedule = setTimeout } = globalThis;
+  return new Promise((resolve) => void schedule(resolve));
+}
+
+/**
  * A response whose chunks are computed when they are read: a slow reader slows its own texts down. A client that leaves ends them.
  * A failure becomes the last chunk.
  */
@@ -45,6 +57,7 @@ export function streamResponse(
   const encoder = new TextEncoder();
   let pings: ReturnType<typeof setInterval> | undefined;
   let isSilent = false;
+  let sent = 0;
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const { ping } = format;
@@ -55,10 +68,12 @@ export function streamResponse(
       }, limits.pingMs);
     },
     async pull(controller) {
+      if (sent > 0 && sent <= urgentChunks) await nextTask();
       answer.resume();
       const text = await nextChunk();
       answer.pause();
       isSilent = false;
+      sent++;
       if (text !== undefined) controller.enqueue(encoder.encode(text));
       else {
         clearInterval(pings);

@@ -55,10 +55,11 @@ export class Connection {
     return this.#replies.shift()!;
   }
 
-  /** Ends the request if it still runs. */
+  /** Ends the request if it still runs. Who waits for a reply gets "failed". */
   close(): void {
     clearInterval(this.#watch);
     refuse(this.#port);
+    this.#add({ type: "failed" });
   }
 
   #add(reply: Reply): void {

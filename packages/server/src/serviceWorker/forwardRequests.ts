@@ -30,13 +30,15 @@ export function forwardRequests(options: ForwardOptions = {}): void {
     if (origin !== scope.location.origin || !pathname.startsWith(path)) return;
     event.waitUntil(
       new Promise<void>((end) => {
-        event.respondWith(forward(event.request, scope, end));
+        const response = forward(event.request, scope, end);
+        response.catch(() => end());
+        event.respondWith(response);
       }),
     );
   });
 }
 
-/** Calls `end` when the whole response was sent. */
+/** Calls `end` when the whole response was sent. @throws if the page leaves before its whole request was read */
 async function forward(request: Request, { clients }: ServiceWorkerScope, end: () => void): Promise<Response> {
   // Read before anything else: the page may leave, and its body with it.
   const body = await bodyOf(request);
@@ -46,6 +48,7 @@ async function forward(request: Request, { clients }: ServiceWorkerScope, end: (
     end();
   };
   request.signal.addEventListener("abort", close);
+  if (request.signal.aborted) close();
   connection?.send({ type: "request", method: request.method, url: request.url, headers: [...request.headers], body });
   const head = await connection?.receive();
   if (connection !== undefined && head?.type === "response") {
