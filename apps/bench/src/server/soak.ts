@@ -78,6 +78,8 @@ class Soak {
       const end = await this.#request(controller.signal).catch(() => (controller.signal.aborted ? "left" : "broken"));
       clearTimeout(leaves);
       this.#statuses.set(end, (this.#statuses.get(end) ?? 0) + 1);
+      // The queue is full.
+      if (end === "503") await wait(200);
     }
   }
 
