@@ -61,11 +61,14 @@ describe.each(v4)("the AI SDK 7 over %s", (_, centella) => {
   test("objects, arrays, choices and JSON", async () => {
     const object = await generateText({ ...greedy, prompt, output: Output.object({ schema: animal }) });
     expect(object.output.animal).toMatch(/^(fox|owl)$/);
-    const element = jsonSchema<number>({ type: "integer", minimum: 0, maximum: 9 });
     const elements: number[] = [];
-    const array = streamText({ ...greedy, prompt, output: Output.array({ element: jsonSchema<number>({ type: "integer", maximum: 9 }) }) });
+    const array = streamText({
+      ...greedy,
+      prompt,
+      output: Output.array({ element: jsonSchema<number>({ type: "integer", minimum: 0, maximum: 9 }) }),
+    });
     for await (const each of array.elementStream) if (elements.push(each) === 3) break;
-    expect(elements.every((each) => Number.isInteger(each) && each <= 9)).toBe(true);
+    expect(elements.every((each) => Number.isInteger(each) && each >= 0 && each <= 9)).toBe(true);
     const json = streamText({ ...greedy, prompt, maxOutputTokens: 20, output: Output.json() });
     for await (const _ of json.partialOutputStream);
     expect(await json.text).toMatch(/^[[{"\d-]|^(true|false|null)/);

@@ -1,0 +1,197 @@
+import type { GenerationFinish } from "@centella/llm";
+import { checkKeys } from "@centella/quant/checks";
+import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from "@langchain/core/language_models/base";
+import {
+  BaseChatModel,
+  type BaseChatModelParams,
+  type BindToolsInput,
+  type LangSmithParams,
+} from "@langchain/core/language_models/chat_models";
+import { assembleStructuredOutputPipeline, createContentParser } from "@langchain/core/language_models/structured_output";
+import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
+import type { Runnable } from "@langchain/core/runnables";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { isSerializableSchema } from "@langchain/core/utils/standard_schema";
+import { isInteropZodSchema } from "@langchain/core/utils/types";
+import { type CentellaCallOptions, type EngineOptions, engineOptions } from "./callOptions.ts";
+import { chatMessages } from "./chatMessages.ts";
+import { chunkOf, lastChunk, messageOf } from "./chunks.ts";
+import type { EngineModel } from "./engineModel.ts";
+
+/** Fields of a {@link ChatCentella}. The engine's options are defaults of its calls. */
+export interface ChatCentellaFields extends BaseChatModelParams, EngineOptions {
+  /** A model that is loaded, in this thread or in a worker. */
+  readonly model: EngineModel;
+}
+
+/** Options of the engine by name. A type error here is a name that is missing or unknown. */
+const optionNames: Readonly<Record<keyof EngineOptions, true>> = {
+  maxTokens: true,
+  seed: true,
+  temperature: true,
+  topK: true,
+  topP: true,
+  minP: true,
+  typicalP: true,
+  topNSigma: true,
+  xtcProbability: true,
+  xtcThreshold: true,
+  dynamicTemperatureRange: true,
+  dynamicTemperatureExponent: true,
+  repeatPenalty: true,
+  repeatLastN: true,
+  frequencyPenalty: true,
+  presencePenalty: true,
+  dryMultiplier: true,
+  dryBase: true,
+  dryAllowedLength: true,
+  dryLastN: true,
+  dryBreakers: true,
+  mirostat: true,
+  mirostatTau: true,
+  mirostatEta: true,
+  logitBias: true,
+  steps: true,
+  logprobs: true,
+  ignoreEos: true,
+  promptLookup: true,
+  draftTokens: true,
+  diffusion: true,
+  jumpForward: true,
+  reasoning: true,
+  format: true,
+  overflow: true,
+  chat: true,
+  parallelToolCalls: true,
+  strictTools: true,
+  toolFormat: true,
+};
+const names = Object.keys(optionNames);
+
+/** Fields of LangChain's chat models by name. */
+const baseNames: Readonly<Record<keyof BaseChatModelParams, true>> = {
+  cache: true,
+  callbackManager: true,
+  callbacks: true,
+  disableStreaming: true,
+  maxConcurrency: true,
+  maxRetries: true,
+  metadata: true,
+  onFailedAttempt: true,
+  outputVersion: true,
+  tags: true,
+  verbose: true,
+};
+
+/** A chat model of LangChain over a loaded model: text, reasoning, calls of tools and structured output. */
+export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
+  static override lc_name(): string {
+    return "ChatCentella";
+  }
+
+  readonly #model: EngineModel;
+  readonly #options: EngineOptions;
+
+  /** @throws {ArgumentError} for an unknown field; calls check the values of options */
+  constructor(fields: ChatCentellaFields) {
+    checkKeys("ChatCentella", fields, ["model", ...names, ...Object.keys(baseNames)]);
+    super(fields);
+    this.#model = fields.model;
+    this.#options = Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
+  }
+
+  override get callKeys(): string[] {
+    return [...super.callKeys, ...names, "tools"];
+  }
+
+  override _llmType(): string {
+    return "centella";
+  }
+
+  override getLsParams(options: this["ParsedCallOptions"]): LangSmithParams {
+    const { temperature, maxTokens } = this.#engineOptions(options);
+    return {
+      ls_provider: "centella",
+      ls_model_name: this.#model.info.name,
+      ls_model_type: "chat",
+      ...(temperature !== undefined && { ls_temperature: temperature }),
+      ...(maxTokens !== undefined && { ls_max_tokens: maxTokens }),
+    };
+  }
+
+  override invocationParams(options?: this["ParsedCallOptions"]): Record<string, unknown> {
+    const { signal: _, ...params } = this.#engineOptions(options ?? ({} as this["ParsedCallOptions"]));
+    return { model: this.#model.info.name, ...params };
+  }
+
+  override bindTools(
+    tools: BindToolsInput[],
+    options: Partial<CentellaCallOptions> = {},
+  ): Runnable<BaseLanguageModelInput, AIMessageChunk, CentellaCallOptions> {
+    return this.withConfig({ ...options, tools });
+  }
+
+  /**
+   * Answers that are valid under a schema, which is enforced while they are written. `method: "functionCalling"` has the model call a tool
+   * with the answer as its arguments instead.
+   */
+  override withStructuredOutput<Output extends Record<string, unknown>>(
+    schema: Parameters<typeof createContentParser<Output>>[0],
+    options: StructuredOutputMethodOptions<boolean> = {},
+  ): Runnable<BaseLanguageModelInput, never> {
+    const { method = "jsonSchema", includeRaw = false, name } = options;
+    if (method === "functionCalling") {
+      return super.withStructuredOutput(schema, options as StructuredOutputMethodOptions<false>) as unknown as Runnable<
+        BaseLanguageModelInput,
+        never
+      >;
+    }
+    const isOfLibrary = isInteropZodSchema(schema) || isSerializableSchema(schema);
+    const plain = isOfLibrary ? toJsonSchema(schema) : schema;
+    const format = { schema: plain } as NonNullable<EngineOptions["format"]>;
+    const answering = this.withConfig({ format });
+    const parser = createContentParser<Output>(schema);
+    const pipeline = assembleStructuredOutputPipeline<Output>(answering, parser, includeRaw, name ?? "StructuredOutput");
+    return pipeline as unknown as Runnable<BaseLanguageModelInput, never>;
+  }
+
+  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {
+    let finish: GenerationFinish | undefined;
+    let reasoningTokens = 0;
+    for await (const part of this.#parts(messages, options)) {
+      if (part.type === "finish") finish = part;
+      else if (part.type === "reasoning") reasoningTokens += part.ids.length;
+    }
+    const message = messageOf(finish!, reasoningTokens, this.#model.info);
+    return {
+      generations: [{ text: finish!.text, message }],
+      llmOutput: { tokenUsage: { promptTokens: finish!.usage.promptTokens, completionTokens: finish!.usage.completionTokens } },
+    };
+  }
+
+  override async *_streamResponseChunks(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): AsyncGenerator<ChatGenerationChunk> {
+    let reasoningTokens = 0;
+    for await (const part of this.#parts(messages, options)) {
+      if (part.type === "reasoning") reasoningTokens += part.ids.length;
+      const chunk = part.type === "finish" ? lastChunk(part, reasoningTokens, this.#model.info) : chunkOf(part);
+      if (chunk === undefined) continue;
+      yield chunk;
+      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+    }
+  }
+
+  /** Sessions share the beginnings of their prompts, so a conversation needs none of its own. */
+  #parts(messages: readonly BaseMessage[], options: this["ParsedCallOptions"]) {
+    return this.#model.createSession().generate(chatMessages(messages), this.#engineOptions(options));
+  }
+
+  #engineOptions(options: this["ParsedCallOptions"]) {
+    return engineOptions(this.#options, options as CentellaCallOptions, names);
+  }
+}
