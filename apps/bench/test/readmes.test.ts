@@ -49,6 +49,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "grammar 5": /^true false\n$/,
   "grammar 6": /^true false\n$/,
   "grammar 7": /^\{ city: 'Par' \}\n\{ city: 'Paris', sights: \[ 'Louvre', 'Notre-D' \] \}\n$/,
+  "langchain 1": /^40 true\n\[ 'animal' \]\n$/,
   "llm 1": /\n(length|stop|eos), [\d.]+ tokens\/s on wasm\n$/,
   "llm 2": { in: "page", prints: /^Fable Tiny 2M on wasm https:\/\/example\.com\/model\.gguf: \d+ bytes$/ },
   "llm 3": { in: "worker", prints: /^$/ },

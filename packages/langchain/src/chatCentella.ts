@@ -13,8 +13,8 @@ import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
-import { isSerializableSchema } from "@langchain/core/utils/standard_schema";
-import { isInteropZodSchema } from "@langchain/core/utils/types";
+import { isSerializableSchema, type SerializableSchema } from "@langchain/core/utils/standard_schema";
+import { type InteropZodType, isInteropZodSchema } from "@langchain/core/utils/types";
 import { type CentellaCallOptions, type EngineOptions, engineOptions } from "./callOptions.ts";
 import { chatMessages } from "./chatMessages.ts";
 import { chunkOf, lastChunk, messageOf } from "./chunks.ts";
@@ -85,6 +85,10 @@ const baseNames: Readonly<Record<keyof BaseChatModelParams, true>> = {
   verbose: true,
 };
 
+// biome-ignore lint/suspicious/noExplicitAny: LangChain's own bound.
+type StructuredValue = Record<string, any>;
+type StructuredSchema<Output extends StructuredValue> = InteropZodType<Output> | SerializableSchema<Output> | StructuredValue;
+
 /** A chat model of LangChain over a loaded model: text, reasoning, calls of tools and structured output. */
 export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
   static override lc_name(): string {
@@ -137,24 +141,23 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
    * Answers that are valid under a schema, which is enforced while they are written. `method: "functionCalling"` has the model call a tool
    * with the answer as its arguments instead.
    */
-  override withStructuredOutput<Output extends Record<string, unknown>>(
-    schema: Parameters<typeof createContentParser<Output>>[0],
+  override withStructuredOutput<Output extends StructuredValue>(
+    schema: StructuredSchema<Output>,
+    options?: StructuredOutputMethodOptions<false>,
+  ): Runnable<BaseLanguageModelInput, Output>;
+  override withStructuredOutput<Output extends StructuredValue>(
+    schema: StructuredSchema<Output>,
+    options?: StructuredOutputMethodOptions<true>,
+  ): Runnable<BaseLanguageModelInput, { raw: BaseMessage; parsed: Output }>;
+  override withStructuredOutput<Output extends StructuredValue>(
+    schema: StructuredSchema<Output>,
     options: StructuredOutputMethodOptions<boolean> = {},
-  ): Runnable<BaseLanguageModelInput, never> {
-    const { method = "jsonSchema", includeRaw = false, name } = options;
-    if (method === "functionCalling") {
-      return super.withStructuredOutput(schema, options as StructuredOutputMethodOptions<false>) as unknown as Runnable<
-        BaseLanguageModelInput,
-        never
-      >;
-    }
-    const isOfLibrary = isInteropZodSchema(schema) || isSerializableSchema(schema);
-    const plain = isOfLibrary ? toJsonSchema(schema) : schema;
-    const format = { schema: plain } as NonNullable<EngineOptions["format"]>;
-    const answering = this.withConfig({ format });
-    const parser = createContentParser<Output>(schema);
-    const pipeline = assembleStructuredOutputPipeline<Output>(answering, parser, includeRaw, name ?? "StructuredOutput");
-    return pipeline as unknown as Runnable<BaseLanguageModelInput, never>;
+  ): Runnable<BaseLanguageModelInput, Output> | Runnable<BaseLanguageModelInput, { raw: BaseMessage; parsed: Output }> {
+    const { method = "jsonSchema", includeRaw = false, name = "StructuredOutput" } = options;
+    if (method === "functionCalling") return super.withStructuredOutput<Output>(schema, options as StructuredOutputMethodOptions<false>);
+    const plain = isInteropZodSchema(schema) || isSerializableSchema(schema) ? toJsonSchema(schema) : schema;
+    const answering = this.withConfig({ format: { schema: plain } as NonNullable<EngineOptions["format"]> });
+    return assembleStructuredOutputPipeline(answering, createContentParser<Output>(schema), includeRaw, name);
   }
 
   override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"]): Promise<ChatResult> {

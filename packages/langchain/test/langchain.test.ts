@@ -28,10 +28,8 @@ describe.each(models)("a model in %s", (_, model) => {
     expect(whole.response_metadata).toMatchObject({ finish_reason: "length", model_provider: "centella", backend: "wasm" });
     let streamed: AIMessageChunk | undefined;
     for await (const chunk of await chat.stream(question)) streamed = streamed?.concat(chunk) ?? chunk;
-    expect([streamed!.content, streamed!.usage_metadata]).toEqual([
-      own.text,
-      { ...whole.usage_metadata, input_token_details: expect.anything() },
-    ]);
+    expect(streamed!.content).toBe(own.text);
+    expect(streamed!.usage_metadata).toMatchObject({ input_tokens: own.usage.promptTokens, output_tokens: 12 });
     const all = await chat.batch([question, "Hello!", question]);
     expect([all[0]!.content, all[2]!.content]).toEqual([own.text, own.text]);
   });
@@ -90,10 +88,7 @@ describe.each(models)("a model in %s", (_, model) => {
     expect(Animal.safeParse(await roomy.withStructuredOutput(Animal).invoke(question)).success).toBe(true);
     const plain = z.toJSONSchema(Animal);
     expect(Animal.safeParse(await roomy.withStructuredOutput(plain).invoke(question)).success).toBe(true);
-    const { raw, parsed } = (await roomy.withStructuredOutput(Animal, { includeRaw: true }).invoke(question)) as {
-      raw: AIMessage;
-      parsed: unknown;
-    };
+    const { raw, parsed } = await roomy.withStructuredOutput(Animal, { includeRaw: true }).invoke(question);
     expect([JSON.parse(String(raw.content)), raw.response_metadata.complete]).toEqual([parsed, true]);
     // Answers that are cut short are no values.
     await expect(new ChatCentella({ model, maxTokens: 2, maxRetries: 0 }).withStructuredOutput(Animal).invoke(question)).rejects.toThrow();
@@ -105,7 +100,7 @@ describe.each(models)("a model in %s", (_, model) => {
       for await (const _ of await chat.stream(question, { signal: controller.signal, maxTokens: 500 })) controller.abort();
     };
     await expect(read()).rejects.toThrow(/abort/i);
-    expect((await chat.invoke(question)).usage_metadata?.output_tokens).toBe(12);
+    expect((await chat.invoke(question)).usage_metadata).toMatchObject({ output_tokens: 12 });
   });
 
   test("embeddings", async () => {
