@@ -89,6 +89,7 @@ describe("before weights are read, a draft model is refused", () => {
     );
     const bare = familyModel({ ...golden, metadata: golden.metadata.filter(([key]) => !key.startsWith("tokenizer.")) });
     await expect(load(model, { source: bare })).rejects.toThrow(TokenizerError);
+    await expect(load(model, { source: bare })).rejects.toThrow(/^draft: tokenizer: expected/);
     const encoder = familyModel(withVocabulary(readFamilyGolden("eurobert"), "gpt2"));
     await expect(load(model, { source: encoder })).rejects.toThrow(UnsupportedError);
     await expect(load(encoder, { source: model })).rejects.toThrow("draft: unsupported: models of eurobert do not generate");

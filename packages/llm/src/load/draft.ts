@@ -1,7 +1,8 @@
 import { UnsupportedError } from "@centella/core";
-import type { LocateOptions } from "@centella/gguf";
+import type { LocateOptions, Metadata } from "@centella/gguf";
 import { anything, checkOptions, type Kinds, whole, within } from "@centella/quant/checks";
 import { cacheBytes } from "../cache/cacheBytes.ts";
+import { TokenizerError } from "../errors.ts";
 import { ModelContext, type ModelParts } from "../model/modelContext.ts";
 import type { ModelConfig } from "../models/config.ts";
 import { describeArchitecture } from "../models/index.ts";
@@ -89,7 +90,7 @@ async function openDraft({ file }: OpenedFile, { draft, ...own }: DraftedOptions
   const { source, runtime = own.runtime } = checkOptions("loadModel.draft", draft, draftKinds);
   const opened = await openModelFile(source, locate);
   try {
-    const [modelTokenizer, tokenizer] = [await loadTokenizer(file.metadata), await loadTokenizer(opened.file.metadata)];
+    const [modelTokenizer, tokenizer] = [await loadTokenizer(file.metadata), await draftTokenizer(opened.file.metadata)];
     requireSameVocabulary({ metadata: file.metadata, tokenizer: modelTokenizer }, { metadata: opened.file.metadata, tokenizer });
     const [{ config: modelConfig }, { config }] = [await describeArchitecture(file), await describeArchitecture(opened.file)];
     requireSuccessive(modelConfig);
@@ -109,6 +110,15 @@ async function openDraft({ file }: OpenedFile, { draft, ...own }: DraftedOptions
   } catch (error) {
     await opened.close();
     throw error;
+  }
+}
+
+/** @throws {TokenizerError} that says that the draft model has no tokenizer which can be used */
+async function draftTokenizer(metadata: Metadata): Promise<Tokenizer> {
+  try {
+    return await loadTokenizer(metadata);
+  } catch (error) {
+    throw error instanceof TokenizerError ? new TokenizerError(`draft: ${error.message}`, { cause: error }) : error;
   }
 }
 
