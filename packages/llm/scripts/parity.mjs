@@ -15,7 +15,7 @@ import { wasm } from "@centella/backend-wasm";
 import { createRuntime, reference } from "@centella/core";
 import { quantizeGguf, readGguf } from "@centella/gguf";
 import { loadModel, refusedArchitectures, supportedArchitectures } from "../src/index.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden } from "../test/familyFixture.ts";
+import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "../test/familyFixture.ts";
 import { interpreted, software } from "../test/gpus.ts";
 import { relativeError } from "../test/modelFiles.ts";
 
@@ -35,20 +35,42 @@ const backends = {
   cuda: { factory: interpreted, types: ["F32"], sample: ["llama-moe", "mamba"] },
 };
 
-/** Models with what llama.cpp computes: logits of every position, or the pooled embedding of an encoder. */
+/** The pooled states of an encoder. */
+const embedding = (ids) => async (model) => (await model.embed([{ ids }], { pooling: "mean", normalize: false }))[0];
+
+/** Log probabilities of the tokens that a decoder generates after the encoder has read `ids`. */
+const generated = (ids, maxTokens) => async (model) => {
+  const options = { temperature: 0, ignoreEos: true, maxTokens, logprobs: model.info.vocabSize };
+  const { logprobs } = await model.createSession().complete({ ids }, options);
+  return Float32Array.from(logprobs.flatMap(({ top }) => top.toSorted((a, b) => a.id - b.id).map(({ logprob }) => logprob)));
+};
+
+const logarithms = (logits, width) =>
+  logits.map(
+    (logit, i) => logit - Math.log(logits.subarray(i - (i % width), i - (i % width) + width).reduce((sum, x) => sum + Math.exp(x), 0)),
+  );
+
+/** Models with what llama.cpp computes: logits of every position, the embedding of an encoder, or what a decoder generates. */
 function* models() {
   for (const name of familyGoldens) {
-    const { ids, logits, mean, oracle, ...golden } = readFamilyGolden(name);
+    const golden = readFamilyGolden(name);
+    const { ids, logits, mean, text, textLogits, oracle } = golden;
+    const bytes = familyModel(text === undefined ? golden : withVocabulary(golden, "t5"));
+    if (logits !== undefined) yield { name, oracle, bytes, compute: (model) => model.logits(ids), expected: floats(logits) };
+    else if (mean !== undefined) yield { name, oracle, bytes, compute: embedding(ids), expected: floats(mean) };
+    else if (text !== undefined) {
+      const steps = text.length - 1;
+      const all = floats(textLogits);
+      yield { name, oracle, bytes, compute: generated(ids, steps), expected: logarithms(all, all.length / steps) };
+    }
     // Scores of rerankers are compared by their own test.
-    if (logits === undefined && mean === undefined) continue;
-    yield { name, oracle, bytes: familyModel(golden), ids, isEncoder: logits === undefined, expected: floats(logits ?? mean) };
   }
   for (const file of existsSync(shared) ? readdirSync(shared).filter((each) => each.endsWith(".gguf")) : []) {
     const bytes = readFileSync(join(shared, file));
     const logits = readFileSync(join(shared, file.replace(".gguf", ".logits.f32")));
     const ids = Array.from({ length: 12 }, (_, i) => i + 1);
     const expected = new Float32Array(Uint8Array.from(logits).buffer);
-    yield { name: `archs/${file.slice(0, -".gguf".length)}`, bytes, ids, isEncoder: false, expected };
+    yield { name: `archs/${file.slice(0, -".gguf".length)}`, bytes, compute: (model) => model.logits(ids), expected };
   }
 }
 
@@ -60,14 +82,13 @@ async function quantize(bytes, recipe) {
 }
 
 /** Distance of a model of this type of weights; undefined if there is nothing to compare with. */
-async function distance(runtime, { name, bytes, ids, isEncoder, expected }, type) {
+async function distance(runtime, { name, bytes, compute, expected }, type) {
   const last = quantized[name]?.[type];
   if (type !== "F32" && last === undefined) return undefined;
   const source = type === "F32" ? bytes : await quantize(bytes, type);
   await using model = await loadModel(source, { runtime, cacheType: "f32", ...(type !== "F32" && { activations: "ggml" }) });
-  if (isEncoder) return relativeError((await model.embed([{ ids }], { pooling: "mean", normalize: false }))[0], expected);
-  const logits = await model.logits(ids);
-  return type === "F32" ? relativeError(logits, expected) : relativeError(logits.slice(-floats(last).length), floats(last));
+  const values = await compute(model);
+  return type === "F32" ? relativeError(values, expected) : relativeError(values.slice(-floats(last).length), floats(last));
 }
 
 const columns = Object.entries(backends).flatMap(([backend, { types: ofBackend }]) => ofBackend.map((type) => `${backend} ${type}`));
@@ -113,8 +134,8 @@ const lines = [
   `Written by \`node --conditions=@centella/source packages/llm/scripts/parity.mjs\` on ${new Date().toISOString().slice(0, 10)}, from commit`,
   `${git("rev-parse", "--short", "HEAD")}. Compared with ${[...oracles].join("; ")}.`,
   "",
-  "A distance is `‖ours − llama.cpp's‖ / ‖llama.cpp's‖` over the logits of a prompt, or over the embedding of an encoder, and the greatest one of",
-  "the architecture's models. All models are tiny and have random weights. The cache is f32. Quantized weights are those of `quantizeGguf`, with the",
+  "A distance is `‖ours − llama.cpp's‖ / ‖llama.cpp's‖` over the logits of a prompt, the embedding of an encoder or the log probabilities of a",
+  "decoder, and the greatest one of the architecture's models. All models are tiny and have random weights. The cache is f32. Quantized weights are those of `quantizeGguf`, with the",
   'recipe\'s types for each tensor, and activations are rounded as in llama.cpp (`activations: "ggml"`). Most of these models have rows of 32',
   "elements, for which Q4_K_M is a mix of Q5_0 and Q8_0. WebGPU is SwiftShader and CUDA the interpreter of PTX, which compute a sample.",
   "*–*: not run on this backend, or nothing to compare with.",

@@ -92,7 +92,9 @@ describe("before weights are read, a draft model is refused", () => {
     await expect(load(model, { source: bare })).rejects.toThrow(/^draft: tokenizer: expected/);
     const encoder = familyModel(withVocabulary(readFamilyGolden("eurobert"), "gpt2"));
     await expect(load(model, { source: encoder })).rejects.toThrow(UnsupportedError);
-    await expect(load(encoder, { source: model })).rejects.toThrow("draft: unsupported: models of eurobert do not generate");
+    const decoder = familyModel(withVocabulary(readFamilyGolden("t5"), "t5"));
+    await expect(load(decoder, { source: decoder })).rejects.toThrow("draft: unsupported: models of t5 do not continue a text");
+    await expect(load(encoder, { source: model })).rejects.toThrow("draft: unsupported: models of eurobert do not continue a text");
     for (const wrong of [{ tokens: 0 }, { minProbability: 2 }, { runtime: {} }, { source: undefined }, { token: 3 }]) {
       await expect(load(model, { source: model, ...wrong } as DraftOptions)).rejects.toThrow(ArgumentError);
     }

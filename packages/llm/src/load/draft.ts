@@ -122,9 +122,10 @@ async function draftTokenizer(metadata: Metadata): Promise<Tokenizer> {
   }
 }
 
-/** @throws {UnsupportedError} for encoders and for models that fill in masked tokens */
+/** @throws {UnsupportedError} for encoders, decoders after encoders, and models that fill in masked tokens */
 function requireSuccessive(config: ModelConfig): void {
-  if (attendsAhead(config)) throw new UnsupportedError("draft", `models of ${config.architecture} do not generate one token after another`);
+  if (attendsAhead(config) || config.decoderStart !== undefined)
+    throw new UnsupportedError("draft", `models of ${config.architecture} do not continue a text one token after another`);
 }
 
 /** Reports the bytes of both models as one load. */
