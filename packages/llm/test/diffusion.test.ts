@@ -77,6 +77,16 @@ test("a text ends with the context, and at a token that ends it", async () => {
   expect(always).toMatchObject({ reason: "eos", ids: [2] });
 });
 
+test("a saved session and a fork fill in the same", async () => {
+  await using model = await open("llada");
+  const { options, ids } = results[0]!;
+  const session = model.createSession();
+  await session.complete({ ids: prompt }, { ...greedy, ...options });
+  const restored = await model.restoreSession(await session.save());
+  for (const other of [session.fork(), restored])
+    expect((await other.complete({ ids: prompt }, { ...greedy, ...options })).ids).toEqual(ids);
+});
+
 test("concurrent texts do not change each other", async () => {
   await using model = await open("llada");
   const { options, ids } = results[0]!;

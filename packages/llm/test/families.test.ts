@@ -188,6 +188,10 @@ describe.each(["reference", "wasm"] as const)("decoders after encoders on %s gen
     const { promptIds, text: generated } = await model.createSession().complete("a b", options);
     expect(promptIds).toEqual([...model.tokenizer.encode("a b", { addSpecial: false }), model.tokenizer.eosId]);
     expect(generated).toMatch(/^\S/);
+    const session = model.createSession();
+    await session.complete({ ids: golden.ids }, options);
+    const restored = await model.restoreSession(await session.save());
+    expect((await restored.complete({ ids: golden.ids }, options)).ids).toEqual(text);
     const [states] = await model.embed([{ ids: golden.ids }], { pooling: "last" });
     expect(states!.length).toBe(golden.tensors["enc.output_norm.weight"]![0]);
   });

@@ -61,6 +61,7 @@ describe("loadModel", () => {
       sampling: {},
       parameters: 2_229_504,
       vocabSize: 4096,
+      embeddingLength: 256,
       hasChatTemplate: true,
       contextLength: 1024,
       contextReason: "as trained",
