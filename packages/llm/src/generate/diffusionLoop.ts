@@ -5,8 +5,10 @@ import type { Sequence } from "../cache/sequence.ts";
 import { ModelError } from "../errors.ts";
 import type { AnswerConstraint } from "../format/answerConstraint.ts";
 import type { DiffusionShape } from "../load/modelShape.ts";
-import { loadAlgorithms, SamplingChain } from "../sampling/samplingChain.ts";
+import { openChain } from "../sampling/openChain.ts";
+import type { SamplingChain } from "../sampling/samplingChain.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { DiffusionOptions } from "./diffusionOptions.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { FittedPrompt } from "./overflow.ts";
@@ -28,6 +30,7 @@ const kinds: Kinds<DiffusionOptions> = {
 /** Inputs of a {@link DiffusionLoop}. */
 export interface DiffusionContext {
   readonly scheduler: Scheduler;
+  readonly tokenizer: Tokenizer;
   readonly sequence: Sequence;
   readonly prompt: FittedPrompt;
   readonly options: ResolvedGeneration;
@@ -50,8 +53,7 @@ export async function openDiffusion(context: DiffusionContext): Promise<Diffusio
   const reason = "the model fills in the tokens of a text in any order";
   if (constraint !== undefined) throw new UnsupportedError("format and tools", reason);
   if (options.logprobs !== undefined) throw new UnsupportedError("logprobs", reason);
-  const sampling = { ...options.sampling, dryBreakers: [] };
-  return new DiffusionLoop(context, new SamplingChain(sampling, await loadAlgorithms(sampling)));
+  return new DiffusionLoop(context, await openChain(options.sampling, options.dryBreakers, context.tokenizer));
 }
 
 /** Positions that are filled in before those after them. */
