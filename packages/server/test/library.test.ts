@@ -107,6 +107,7 @@ test("a client that leaves ends its download", async () => {
   const reader = body!.getReader();
   await reader.read();
   const next = reader.read();
+  await vi.waitFor(() => expect(hub.signal).toBeDefined());
   await reader.cancel();
   await next;
   expect(hub.signal!.aborted).toBe(true);

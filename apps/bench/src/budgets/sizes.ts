@@ -248,9 +248,13 @@ async function pageBytes(absent: ReadonlySet<string>, sync: boolean): Promise<nu
   return bytes;
 }
 
-/** Size of a handler. The description of its paths is left out, because it is loaded on demand. */
+/** Size of a handler, without what is loaded on demand: the description of its paths, and what only servers with slots or a library do. */
 async function handlerBytes(): Promise<number> {
-  return bundledBytes('export { createHandler } from "@centella/server";', withoutEngine, leaveOut(new Set(["jsonSchema.js"]), new Set()));
+  return bundledBytes(
+    'export { createHandler } from "@centella/server";',
+    withoutEngine,
+    leaveOut(new Set(["jsonSchema.js", "slotActions.js", "download.js"]), new Set()),
+  );
 }
 
 /** Leaves out the engine and the AI SDK, which a page or process that uses the module has anyway. */
