@@ -15,6 +15,7 @@ import { wasm } from "@centella/backend-wasm";
 import { createRuntime, reference } from "@centella/core";
 import { quantizeGguf, readGguf } from "@centella/gguf";
 import { loadModel, refusedArchitectures, supportedArchitectures } from "../src/index.ts";
+import { decodedText, expectedLogprobs } from "../test/decodedText.ts";
 import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "../test/familyFixture.ts";
 import { interpreted, software } from "../test/gpus.ts";
 import { relativeError } from "../test/modelFiles.ts";
@@ -38,30 +39,17 @@ const backends = {
 /** The pooled states of an encoder. */
 const embedding = (ids) => async (model) => (await model.embed([{ ids }], { pooling: "mean", normalize: false }))[0];
 
-/** Log probabilities of the tokens that a decoder generates after the encoder has read `ids`. */
-const generated = (ids, maxTokens) => async (model) => {
-  const options = { temperature: 0, ignoreEos: true, maxTokens, logprobs: model.info.vocabSize };
-  const { logprobs } = await model.createSession().complete({ ids }, options);
-  return Float32Array.from(logprobs.flatMap(({ top }) => top.toSorted((a, b) => a.id - b.id).map(({ logprob }) => logprob)));
-};
-
-const logarithms = (logits, width) =>
-  logits.map(
-    (logit, i) => logit - Math.log(logits.subarray(i - (i % width), i - (i % width) + width).reduce((sum, x) => sum + Math.exp(x), 0)),
-  );
-
 /** Models with what llama.cpp computes: logits of every position, the embedding of an encoder, or what a decoder generates. */
 function* models() {
   for (const name of familyGoldens) {
     const golden = readFamilyGolden(name);
-    const { ids, logits, mean, text, textLogits, oracle } = golden;
+    const { ids, logits, mean, text, oracle } = golden;
     const bytes = familyModel(text === undefined ? golden : withVocabulary(golden, "t5"));
     if (logits !== undefined) yield { name, oracle, bytes, compute: (model) => model.logits(ids), expected: floats(logits) };
     else if (mean !== undefined) yield { name, oracle, bytes, compute: embedding(ids), expected: floats(mean) };
     else if (text !== undefined) {
-      const steps = text.length - 1;
-      const all = floats(textLogits);
-      yield { name, oracle, bytes, compute: generated(ids, steps), expected: logarithms(all, all.length / steps) };
+      const compute = async (model) => (await decodedText(model, golden)).logprobs;
+      yield { name, oracle, bytes, compute, expected: expectedLogprobs(golden) };
     }
     // Scores of rerankers are compared by their own test.
   }
