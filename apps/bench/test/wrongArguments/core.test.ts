@@ -130,6 +130,7 @@ test("core: wrong arguments are typed errors", async () => {
     select: [whole(ops.relu), [spec], {}, ["host"], candidates, { force: "reference", allowSoftware: true, thresholds: {} }],
     siblingsUnsupported: forBackends,
     specAt: forBackends,
+    splitRows: forBackends,
     anchoredGroup: forBackends,
     typedArrayOf: ["f32"],
     uniformAt: forBackends,
