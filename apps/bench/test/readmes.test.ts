@@ -62,6 +62,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   // The tests' reranker knows none of the words.
   "llm 10": /^(.+ -?\d+\.\d{3}\n){2}\d+ tokens\n$/,
   "llm 11": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
+  "llm 12": /^checking\nloading\nready\ngenerating\nready\nidle\n$/,
   "model-fable 1": anyText,
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,

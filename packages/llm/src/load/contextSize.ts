@@ -1,7 +1,8 @@
 import { checkValue, whole } from "@centella/quant/checks";
 import type { ChosenContext, ContextRequest } from "./autoContext.ts";
 
-const defaultLimit = 4096;
+/** Maximum default context, for models that were trained on longer ones. */
+export const defaultLimit = 4096;
 
 /**
  * Maximum number of tokens of all sequences together. Blocks are counted before they are filled, so the number must be bounded even for a
