@@ -64,6 +64,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "llm 11": /(\| .*(pp128|tg32|pp128 @ d512|tg32 @ d512) .*\n){4}/,
   "llm 12": /^checking\nloading\nready\ngenerating\nready\nidle\n$/,
   "model-fable 1": anyText,
+  "prompt-api 1": /^true true true\n$/,
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,
   "server 3": /^true\n$/,
