@@ -33,6 +33,11 @@ export function withoutOldestTurn({ kept, turns }: Conversation): Conversation |
   return { kept, turns: next < 0 ? [] : turns.slice(next) };
 }
 
+/** Whether an old turn was answered, so that it can be dropped before the context is full. */
+export function hasAnswer({ turns }: Conversation): boolean {
+  return turns.some(({ role }) => role === "assistant");
+}
+
 export function isEmpty({ kept, turns }: Conversation): boolean {
   return kept.length === 0 && turns.length === 0;
 }

@@ -1,6 +1,6 @@
 import type { GenerateOptions } from "@centella/llm";
 import { ArgumentError } from "@centella/quant";
-import { checkKeys, checkOptions, type Kinds, listOf, object, string } from "@centella/quant/checks";
+import { anything, checkKeys, checkOptions, type Kinds, listOf, object, string } from "@centella/quant/checks";
 import { readInitialPrompts, readPlan, type SessionPlan } from "./createOptions.ts";
 import { Dialogue } from "./dialogue.ts";
 import type { EngineModel } from "./engine.ts";
@@ -9,7 +9,7 @@ import { LoadedModel, type ModelSupply, ownedModel } from "./modelLoader.ts";
 import type { ModelToLoad } from "./modelSource.ts";
 import { DownloadProgress } from "./monitor.ts";
 import { constructorKey, PromptSession } from "./promptSession.ts";
-import { paramsOf, samplingOptions } from "./sampling.ts";
+import { paramsOf, resolveSampling } from "./sampling.ts";
 import type { Availability, CreateCoreOptions, CreateOptions, LanguageModelParams } from "./types.ts";
 
 /** Options of `session.generate` that Chrome's API has no names for; they apply to every answer. */
@@ -70,7 +70,7 @@ const kinds: Kinds<{
   defaults: object,
   languages: listOf("language tags", string),
   model: object,
-  source: { expected: "what loadModel takes", accepts: () => true },
+  source: anything,
   load: object,
   runtime: object,
   worker: object,
@@ -85,7 +85,7 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
   checkKeys("createLanguageModel.defaults", defaults, defaultNames);
   const supply = supplyOf(options);
 
-  return class LanguageModel extends PromptSession {
+  class LanguageModel extends PromptSession {
     static async create(options: CreateOptions = {}): Promise<PromptSession> {
       const plan = readPlan(options, languages);
       const conversation = readInitialPrompts(options);
@@ -96,28 +96,21 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
       progress.report(0);
       const model = await supply.open(signal, (fraction) => progress.report(fraction));
       progress.report(1);
-      const dialogue = new Dialogue({
-        session: model.createSession(),
-        conversation,
-        contextUsage: 0,
-        contextWindow: model.info.contextLength,
-        options: generateOptions(plan, defaults, model),
-      });
+      const sampled = resolveSampling(plan.sampling, defaults, model.info);
       try {
+        const session = model.createSession();
+        const { contextLength: contextWindow } = model.info;
+        const dialogue = new Dialogue({
+          session,
+          conversation,
+          contextWindow,
+          options: generateOptions(plan, { ...defaults, ...sampled }),
+        });
         await dialogue.begin(signal);
+        return new LanguageModel(constructorKey, { dialogue, samplingMode: plan.sampling.samplingMode, ...sampled }, signal);
       } catch (error) {
-        dialogue.dispose();
         throw promptError(error);
       }
-      const { sampling } = plan;
-      const { defaultTopK, defaultTemperature } = paramsOf(model.info);
-      const parts = {
-        dialogue,
-        samplingMode: sampling.samplingMode,
-        topK: sampling.topK ?? defaultTopK,
-        temperature: sampling.temperature ?? defaultTemperature,
-      };
-      return new LanguageModel(constructorKey, parts, signal);
     }
 
     static async availability(options: CreateCoreOptions = {}): Promise<Availability> {
@@ -131,7 +124,9 @@ export function createLanguageModel(options: LanguageModelOptions): LanguageMode
     static unload(): Promise<void> {
       return supply.unload();
     }
-  } as unknown as LanguageModelClass;
+  }
+  // Its constructor is for `create` alone, so that the type has none that can be called.
+  return LanguageModel as unknown as LanguageModelClass;
 }
 
 function supplyOf(options: LanguageModelOptions): ModelSupply {
@@ -143,12 +138,7 @@ function supplyOf(options: LanguageModelOptions): ModelSupply {
   return new LoadedModel(options);
 }
 
-/** Options of every generation of a session. */
-function generateOptions({ sampling, tools }: SessionPlan, defaults: AnswerDefaults, { info }: EngineModel): GenerateOptions {
-  const { toolChoice, parallelToolCalls, ...rest } = defaults;
-  return {
-    ...rest,
-    ...samplingOptions(sampling, defaults, info),
-    ...(tools.length > 0 && { tools, toolChoice, parallelToolCalls }),
-  };
+/** Options of every generation of a session. Those of tools have no effect without tools. */
+function generateOptions({ tools }: SessionPlan, { toolChoice, parallelToolCalls, ...rest }: AnswerDefaults): GenerateOptions {
+  return tools.length === 0 ? rest : { ...rest, tools, toolChoice, parallelToolCalls };
 }

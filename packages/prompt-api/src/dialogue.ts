@@ -1,15 +1,21 @@
 import type { ChatMessage, GenerateOptions, GenerationFinish } from "@centella/llm";
-import { type Conversation, isEmpty, rendered, withMessages, withoutOldestTurn } from "./conversation.ts";
+import { type Conversation, hasAnswer, isEmpty, rendered, withMessages, withoutOldestTurn } from "./conversation.ts";
 import { countTokens, type EngineSession, prefill } from "./engine.ts";
 import { domException, overflowOf, quotaExceeded, TightContextError } from "./errors.ts";
 import { type ReadInput, systemNotFirst } from "./messages.ts";
+
+/** Part of the context that answered turns leave to the next answer. */
+const answerRoom = 1 / 16;
+
+/** Part of the context that is free after turns were dropped. What is left of the conversation is computed again, so this should be rare. */
+const sparedRoom = 1 / 8;
 
 /** What a dialogue begins with. */
 export interface DialogueStart {
   readonly session: EngineSession;
   readonly conversation: Conversation;
-  /** Tokens of the conversation and the tools. */
-  readonly contextUsage: number;
+  /** Tokens of the conversation and the tools, if they are computed. */
+  readonly contextUsage?: number;
   /** Maximum number of tokens of the conversation. */
   readonly contextWindow: number;
   /** Options of every generation. */
@@ -37,7 +43,7 @@ export class Dialogue {
   #conversation: Conversation;
   #contextUsage: number;
 
-  constructor({ session, conversation, contextUsage, contextWindow, options }: DialogueStart) {
+  constructor({ session, conversation, contextUsage = 0, contextWindow, options }: DialogueStart) {
     this.contextWindow = contextWindow;
     this.#session = session;
     this.#options = options;
@@ -50,12 +56,13 @@ export class Dialogue {
     return this.#contextUsage;
   }
 
-  /** Computes the initial messages and the tools. @throws {QuotaExceededError} if they do not fit; the errors of the engine */
+  /** Computes the initial messages and the tools. A failure ends the dialogue. @throws {QuotaExceededError} if they do not fit; the errors of the engine */
   async begin(signal: AbortSignal | undefined): Promise<void> {
     if (isEmpty(this.#conversation) && this.#options.tools === undefined) return;
     try {
       await this.#compute(this.#conversation, signal);
     } catch (error) {
+      this.dispose();
       const tokens = overflowOf(error);
       throw tokens === undefined ? error : quotaExceeded(tokens, this.contextWindow);
     }
@@ -125,15 +132,14 @@ export class Dialogue {
 
   /** The conversation without as many of its oldest turns as leave room for messages and an answer to them. @throws {QuotaExceededError} */
   async #shortened(added: readonly ChatMessage[], signal: AbortSignal): Promise<Conversation> {
-    const room = Math.floor(this.contextWindow / 4);
+    const enough = this.contextWindow * (1 - sparedRoom);
     let conversation = this.#conversation;
     for (;;) {
       const tokens = await this.#count(withMessages(conversation, added), signal);
-      if (tokens <= this.contextWindow - room) return conversation;
+      if (tokens <= enough || (tokens < this.contextWindow && !hasAnswer(conversation))) return conversation;
       const shorter = withoutOldestTurn(conversation);
-      if (shorter !== undefined) conversation = shorter;
-      else if (tokens < this.contextWindow) return conversation;
-      else throw quotaExceeded(tokens, this.contextWindow);
+      if (shorter === undefined) throw quotaExceeded(tokens, this.contextWindow);
+      conversation = shorter;
     }
   }
 
@@ -167,8 +173,8 @@ export class Dialogue {
 
   /** @throws {TightContextError} if old turns take the room of an answer */
   #requireRoom(promptTokens: number): void {
-    const room = Math.min(this.#options.maxTokens ?? Number.POSITIVE_INFINITY, Math.floor(this.contextWindow / 8));
-    if (this.#conversation.turns.length > 0 && promptTokens > this.contextWindow - room) throw new TightContextError(promptTokens);
+    const room = Math.min(this.#options.maxTokens ?? Number.POSITIVE_INFINITY, Math.floor(this.contextWindow * answerRoom));
+    if (hasAnswer(this.#conversation) && promptTokens > this.contextWindow - room) throw new TightContextError(promptTokens);
   }
 
   /** Adds what the engine has added to the messages, the last of which it may have continued. */

@@ -105,12 +105,10 @@ export class LoadedModel implements ModelSupply {
 }
 
 async function loadGiven(given: ModelToLoad, callbacks: Pick<LoadModelOptions, "signal" | "onProgress">): Promise<EngineModel> {
-  const { source, load = {} } = given;
   if ("worker" in given) {
     const { loadModel } = await import("@centella/llm/worker");
-    const { cache, ...rest } = load;
-    return loadModel(source, { ...rest, ...callbacks, worker: given.worker, ...(typeof cache === "boolean" && { cache }) });
+    return loadModel(given.source, { ...given.load, ...callbacks, worker: given.worker });
   }
   const { loadModel } = await import("@centella/llm");
-  return loadModel(source, { ...load, ...callbacks, runtime: given.runtime });
+  return loadModel(given.source, { ...given.load, ...callbacks, runtime: given.runtime });
 }

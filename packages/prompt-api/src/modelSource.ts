@@ -1,16 +1,17 @@
 import type { LoadModelOptions, loadModel } from "@centella/llm";
-import type { ModelWorker } from "@centella/llm/worker";
+import type { ModelWorker, WorkerLoadOptions } from "@centella/llm/worker";
 
 /** What `loadModel` takes. */
 export type LoadSource = Parameters<typeof loadModel>[0];
 
-/** Options of loading a model, here or in a worker. */
-export type LoadOptions = Omit<LoadModelOptions, "runtime" | "signal" | "onProgress">;
+/** Options of loading that the caller sets. */
+type Settable<Options> = Omit<Options, "runtime" | "worker" | "signal" | "onProgress">;
 
-/** A model to load when a session needs it. */
+/** A model to load when a session needs it, by a runtime or in a worker. `load` has options of loading. */
 export type ModelToLoad = {
   /** What `loadModel` takes: a path, a URL, `hf:owner/repo:Q4_K_M`, a `Blob` or bytes. */
   readonly source: LoadSource;
-  /** Options of loading. */
-  readonly load?: LoadOptions | undefined;
-} & ({ readonly runtime: LoadModelOptions["runtime"] } | { readonly worker: ModelWorker });
+} & (
+  | { readonly runtime: LoadModelOptions["runtime"]; readonly load?: Settable<LoadModelOptions> | undefined }
+  | { readonly worker: ModelWorker; readonly load?: Settable<WorkerLoadOptions> | undefined }
+);

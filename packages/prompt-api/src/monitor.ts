@@ -40,7 +40,7 @@ export class DownloadProgress {
   /** Reports a fraction of the work, from 0 to 1, unless a greater one was reported. */
   report(fraction: number): void {
     const step = Math.floor(fraction * steps);
-    if (step <= this.#last) return;
+    if (!(step > this.#last)) return;
     this.#last = step;
     const Type = globalThis.ProgressEvent ?? OwnProgressEvent;
     this.#monitor.dispatchEvent(new Type("downloadprogress", { lengthComputable: true, loaded: step / steps, total: 1 }));

@@ -100,17 +100,26 @@ export class PromptSession extends HandlerTarget {
     const cancellation = new AbortController();
     const signals = options?.signal === undefined ? [] : [options.signal];
     const signal = AbortSignal.any([cancellation.signal, ...signals]);
+    let isOpen = true;
     return new ReadableStream<string>({
       start: (controller) => {
+        const settle = (end: () => void): void => {
+          if (isOpen) end();
+          isOpen = false;
+        };
+        // An aborted call may write a last piece.
         const enqueue = (text: string): void => {
-          if (!signal.aborted) controller.enqueue(text);
+          if (isOpen) controller.enqueue(text);
         };
         this.#prompt(input, { ...options, signal }, enqueue).then(
-          () => cancellation.signal.aborted || controller.close(),
-          (error) => controller.error(error),
+          () => settle(() => controller.close()),
+          (error) => settle(() => controller.error(error)),
         );
       },
-      cancel: (reason) => cancellation.abort(reason),
+      cancel(reason) {
+        isOpen = false;
+        cancellation.abort(reason);
+      },
     });
   }
 

@@ -40,17 +40,16 @@ export function readSampling({ samplingMode, topK, temperature }: CreateCoreOpti
   };
 }
 
-/** Sampling options of the engine for a session. */
-export function samplingOptions(
+/** What a session samples with: its own values, those of the defaults, or the model's. */
+export function resolveSampling(
   { samplingMode, topK, temperature }: Sampling,
   defaults: GenerateOptions,
   info: ModelInfo,
-): GenerateOptions {
-  const own = defaults.temperature ?? paramsOf(info).defaultTemperature;
+): { readonly topK: number; readonly temperature: number } {
+  const { defaultTopK, defaultTemperature } = paramsOf(info);
   return {
-    ...(samplingMode !== "balanced" && { temperature: own * factors[samplingMode] }),
-    ...(topK !== undefined && { topK }),
-    ...(temperature !== undefined && { temperature }),
+    topK: topK ?? defaults.topK ?? defaultTopK,
+    temperature: temperature ?? (defaults.temperature ?? defaultTemperature) * factors[samplingMode],
   };
 }
 

@@ -15,7 +15,7 @@ export interface Message {
   readonly role: "system" | "user" | "assistant";
   readonly content: string | readonly MessageContent[];
   /** Whether the answer continues this message, which is the last one and the assistant's. Default false. */
-  readonly prefix?: boolean;
+  readonly prefix?: boolean | undefined;
 }
 
 /** The user's text, or messages. */
@@ -24,7 +24,7 @@ export type PromptInput = string | readonly Message[];
 /** Types of content, and languages as BCP 47 tags, that a session is expected to read or write. */
 export interface Expected {
   readonly type: "text" | "image" | "audio" | "tool-call" | "tool-response";
-  readonly languages?: readonly string[];
+  readonly languages?: readonly string[] | undefined;
 }
 
 /** A function that the model may call. */
@@ -40,39 +40,39 @@ export interface PromptTool {
 
 /** Options that decide whether a session can be created. */
 export interface CreateCoreOptions {
-  readonly expectedInputs?: readonly Expected[];
-  readonly expectedOutputs?: readonly Expected[];
-  readonly tools?: readonly PromptTool[];
+  readonly expectedInputs?: readonly Expected[] | undefined;
+  readonly expectedOutputs?: readonly Expected[] | undefined;
+  readonly tools?: readonly PromptTool[] | undefined;
   /** Default: "balanced", which samples as the model's file says. */
-  readonly samplingMode?: SamplingMode;
+  readonly samplingMode?: SamplingMode | undefined;
   /** Most likely tokens to choose from, at least 1. Not together with `samplingMode`. */
-  readonly topK?: number;
+  readonly topK?: number | undefined;
   /** At least 0. Not together with `samplingMode`. */
-  readonly temperature?: number;
+  readonly temperature?: number | undefined;
 }
 
 /** Options of `LanguageModel.create`. */
 export interface CreateOptions extends CreateCoreOptions {
   /** Ends the creation, and later the session. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Receives an event target for `downloadprogress` events, whose `loaded` goes from 0 to 1. */
-  readonly monitor?: (monitor: CreateMonitor) => void;
+  readonly monitor?: ((monitor: CreateMonitor) => void) | undefined;
   /** Messages that are never dropped from the context. */
-  readonly initialPrompts?: readonly Message[];
+  readonly initialPrompts?: readonly Message[] | undefined;
 }
 
 /** Options of `prompt`, `promptStreaming` and `measureContextUsage`. */
 export interface PromptOptions {
   /** What the answer must match as a whole: a JSON Schema or a regular expression. */
-  readonly responseConstraint?: object;
+  readonly responseConstraint?: object | undefined;
   /** Leave the constraint out of the prompt. The answer matches all the same. Default false. */
-  readonly omitResponseConstraintInput?: boolean;
-  readonly signal?: AbortSignal;
+  readonly omitResponseConstraintInput?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `append` and `clone`. */
 export interface SignalOptions {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Reports the progress of a creation. */

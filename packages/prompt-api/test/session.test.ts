@@ -31,6 +31,15 @@ describe.each(models)("a session over %s", (_, LanguageModel) => {
     expect(session.contextUsage).toBe(other.contextUsage);
   });
 
+  test("measuring and cloning do not wait for an answer", async () => {
+    const session = await LanguageModel.create();
+    const needed = await session.measureContextUsage(story);
+    const answer = session.prompt(story);
+    const [measured, clone] = await Promise.all([session.measureContextUsage(story), session.clone()]);
+    expect([measured, clone.contextUsage]).toEqual([needed, 0]);
+    expect(await clone.prompt(story)).toBe(await answer);
+  });
+
   test("messages can be given at once, in the beginning, or one by one", async () => {
     const messages = [
       { role: "user", content: "Who are you?" },
@@ -93,14 +102,20 @@ describe.each(models)("a session over %s", (_, LanguageModel) => {
     session.onquotaoverflow = null;
     for (let turn = 0; heard.length === 0 && turn < 20; turn++) await session.prompt(story.repeat(3));
     expect(heard).toEqual(["handler", "contextoverflow"]);
-    // Three quarters, and the answer.
-    expect(session.contextUsage).toBeLessThanOrEqual((contextLength * 3) / 4 + 12);
+    // Seven eighths, and the answer.
+    expect(session.contextUsage).toBeLessThanOrEqual((contextLength * 7) / 8 + 12);
     expect(session.contextUsage).toBeGreaterThan(kept);
     // A prompt that fits without all earlier turns fits; the answer is that of a new session with the initial prompts.
     const long = story.repeat(22);
     const fresh = await LanguageModel.create({ initialPrompts });
     expect(await fresh.measureContextUsage(long)).toBeGreaterThan((contextLength * 3) / 4 - kept);
     expect(await session.prompt(long)).toBe(await fresh.prompt(long));
+    // What was appended for the next answer is not dropped to make room for it.
+    const appended = await LanguageModel.create();
+    await appended.append(story.repeat(26));
+    expect(appended.contextUsage).toBeGreaterThan((contextLength * 15) / 16 - 12);
+    await appended.prompt("More.");
+    expect(appended.contextUsage).toBeGreaterThan((contextLength * 15) / 16);
     session.oncontextoverflow = null;
     expect(session.oncontextoverflow).toBeNull();
     const error = await failureOf(session.prompt(story.repeat(100)));
