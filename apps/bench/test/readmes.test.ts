@@ -65,6 +65,8 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "llm 12": /^checking\nloading\nready\ngenerating\nready\nidle\n$/,
   "model-fable 1": anyText,
   "prompt-api 1": /^true true true\n$/,
+  "prompt-api 2": { in: "worker", prints: /^$/ },
+  "prompt-api 3": { in: "page", prints: anyText },
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,
   "server 3": /^true\n$/,

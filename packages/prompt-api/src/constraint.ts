@@ -6,7 +6,7 @@ import type { PromptOptions } from "./types.ts";
 /** What an answer must match. */
 export interface Constraint {
   readonly format: AnswerFormat;
-  /** The message that tells the model so, unless the caller leaves it out. */
+  /** The message that describes the constraint to the model, unless the caller leaves it out. */
   readonly instruction: ChatMessage | undefined;
 }
 

@@ -38,7 +38,7 @@ export class Project implements Disposable {
   /** What the compiler says of all modules. */
   async typeErrors(): Promise<string> {
     const checks = { strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true };
-    const compilerOptions = { ...checks, target: "esnext", module: "nodenext", types: ["node"] };
+    const compilerOptions = { ...checks, target: "esnext", module: "nodenext", types: ["node", "dom-chromium-ai"] };
     this.#write("test/tsconfig.json", JSON.stringify({ compilerOptions, include: ["*.mts"] }));
     const tsc = join(this.#root, "node_modules/typescript/bin/tsc");
     const { stdout } = await run(process.execPath, [tsc, "-p", this.#folder]).catch((error: { readonly stdout: string }) => error);

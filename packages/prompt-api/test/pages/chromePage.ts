@@ -1,6 +1,6 @@
 /// <reference types="dom-chromium-ai" />
 
-/** A page as it is written for Chrome: it knows the global alone, and is typed by Chrome's types. Returns what it would show. */
+/** A page written for Chrome: it uses the global alone, with Chrome's types. Returns the texts that it would show. */
 export async function chat(): Promise<readonly string[]> {
   const shown: string[] = [];
   const expectedOutputs: LanguageModelExpected[] = [{ type: "text", languages: ["en"] }];
