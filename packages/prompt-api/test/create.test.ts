@@ -1,5 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { diskStorage } from "@centella/gguf";
 import { afterAll, expect, test } from "vitest";
+import { serveHub } from "../../gguf/test/faultyHub.ts";
 import { createLanguageModel, type LanguageModelOptions, type PromptTool } from "../src/index.ts";
 import { contextLength, failureOf, openRuntime, tiny } from "./languageModels.ts";
 
@@ -45,6 +49,28 @@ test("a model is loaded once for all who wait, and reports its progress to each"
   await LanguageModel.unload();
   expect(await LanguageModel.availability()).toBe("available");
   expect((await LanguageModel.create()).contextWindow).toBe(contextLength);
+});
+
+test("a remote model is downloaded once", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "prompt-api-"));
+  await using server = await serveHub({ "/model.gguf": await readFile(tiny) }, () => "none");
+  try {
+    const cache = await diskStorage(folder);
+    const Remote = createLanguageModel({ source: new URL("/model.gguf", server.url), runtime, load: { contextLength, cache } });
+    expect(await Remote.availability()).toBe("downloadable");
+    const loaded: number[] = [];
+    await Remote.create({
+      monitor: (monitor) => monitor.addEventListener("downloadprogress", (event) => loaded.push((event as ProgressEvent).loaded)),
+    });
+    expect([loaded[0], loaded.at(-1)]).toEqual([0, 1]);
+    expect(loaded).toEqual([...new Set(loaded)].sort((a, b) => a - b));
+    await Remote.unload();
+    expect(await Remote.availability()).toBe("available");
+    const ranges = createLanguageModel({ source: new URL("/model.gguf", server.url), runtime, load: { cache: false } });
+    expect(await ranges.availability()).toBe("downloadable");
+  } finally {
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("a creation that is left does not end that of others, and the last one ends the work", async () => {
