@@ -85,7 +85,7 @@ describe("bundles", () => {
     `;
     const { text, files } = (await inNode(script)) as { readonly text: string; readonly files: number };
     expect(text).not.toBe("");
-    // Of these, 38 are the llm package's: a family and its blocks are files that only their models load.
-    expect(files).toBeLessThan(140);
+    // Of these, about 50 are the llm package's: what draft models, rerankers or encoders need as well as every model is in files of its own.
+    expect(files).toBeLessThan(160);
   });
 });

@@ -7,6 +7,7 @@ import { contentOf, type GgufContent, quantizeGguf, readGguf, splitContent, spli
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveHub } from "../../../packages/gguf/test/faultyHub.ts";
 import type { TestServer } from "../../../packages/gguf/test/httpServer.ts";
+import { familyModel, readFamilyGolden } from "../../../packages/llm/test/familyFixture.ts";
 import { repositoryFolder } from "../src/receipts/store.ts";
 
 const run = promisify(execFile);
@@ -47,6 +48,7 @@ beforeAll(async () => {
   copyFileSync(tiny, at("a.gguf"));
   mkdirSync(at("models"));
   copyFileSync(tiny, at("models/b.gguf"));
+  writeFileSync(at("reranker.gguf"), familyModel(readFamilyGolden("bert-rank")));
   writeFileSync(at("text.txt"), readme);
   writeFileSync(at("prompt.txt"), "Tell me a story about a cat.");
   writeFileSync(at("requests.jsonl"), '{"custom_id":"a","url":"/v1/completions","body":{"prompt":"The fox","max_tokens":2}}\n');

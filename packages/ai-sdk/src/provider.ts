@@ -8,11 +8,11 @@ import {
   type RerankingModelV4,
 } from "@ai-sdk/provider";
 import { ArgumentError } from "@centella/quant";
-import { checkOptions, isRecord, object } from "@centella/quant/checks";
+import { check, checkOptions, isRecord, object } from "@centella/quant/checks";
 import { checkDefaults, type GenerationDefaults } from "./centellaOptions.ts";
 import { CentellaDecisionModel } from "./decisionModel.ts";
 import { CentellaEmbeddingModel } from "./embeddingModel.ts";
-import type { EngineModel, ModelHandle } from "./engineModel.ts";
+import { type EngineModel, loadedModel, type ModelHandle } from "./engineModel.ts";
 import { CentellaLanguageModel, provider } from "./language/languageModel.ts";
 import type { CentellaProviderOptions, ModelSource } from "./providerOptions.ts";
 import { CentellaRerankingModel } from "./rerankingModel.ts";
@@ -51,6 +51,7 @@ export function createCentella<const Id extends string>(options: CentellaProvide
       "pass one of them",
     );
   }
+  check("createCentella", "models", options.models, object, "name at least one model");
   const defaults = checkDefaults("createCentella.defaults", options.defaults);
   const entries = Object.entries<ModelSource>(options.models);
   const handles = new Map(entries.map(([id, source]) => [id, new LoadedOnce(id, defaults, () => load(options, source))]));
@@ -84,8 +85,9 @@ export function createCentella<const Id extends string>(options: CentellaProvide
   });
 }
 
-/** A model that is loaded already as a language model of the AI SDK. Its owner disposes of it. */
+/** A model that is loaded already as a language model of the AI SDK. Its owner disposes of it. @throws {ArgumentError} */
 export function centellaModel(model: EngineModel, defaults: GenerationDefaults = {}): LanguageModelV4 {
+  check("centellaModel", "model", model, loadedModel, "load it with loadModel");
   return new CentellaLanguageModel({ id: model.info.name, defaults: checkDefaults("centellaModel", defaults), open: async () => model });
 }
 

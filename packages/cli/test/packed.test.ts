@@ -77,13 +77,19 @@ describe.each(["typescript-5.7", "typescript-5.9", "typescript"])("declarations 
     const compilerOptions = { ...strict, ...options, target: "es2022", noEmit: true };
     writeFileSync(join(project, "entries.ts"), entries.map((entry, i) => `export * as entry${i} from "${entry}";\n`).join(""));
     writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["entries.ts"] }));
-    const { stdout, status } = spawnSync(process.execPath, [join(root, "node_modules", compiler, "bin/tsc"), "-p", "."], {
+    const { stdout } = spawnSync(process.execPath, [join(root, "node_modules", compiler, "bin/tsc"), "-p", "."], {
       cwd: project,
       encoding: "utf8",
     });
-    expect({ stdout, status }).toEqual({ stdout: "", status: 0 });
+    expect(ownErrors(stdout)).toEqual([]);
   });
 });
+
+/** What the compiler says, but for declarations of the libraries that packages adapt to: those do not compile without `skipLibCheck`. */
+function ownErrors(output: string): readonly string[] {
+  const others = /^node_modules\/\.pnpm\/(?:@ai-sdk\+provider|@langchain\+core|langsmith)@/;
+  return output.split("\n").filter((line) => /error TS/.test(line) && !others.test(line));
+}
 
 test("tarballs hold what they should and nothing else", () => {
   for (const name of packages) {

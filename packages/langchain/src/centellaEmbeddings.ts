@@ -1,6 +1,7 @@
 import type { EmbedOptions } from "@centella/llm";
+import { check, object } from "@centella/quant/checks";
 import { Embeddings, type EmbeddingsParams } from "@langchain/core/embeddings";
-import type { EngineModel } from "./engineModel.ts";
+import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of {@link CentellaEmbeddings}: those of `model.embed` besides the model. */
 export interface CentellaEmbeddingsFields extends EmbeddingsParams, Omit<EmbedOptions, "signal"> {
@@ -13,7 +14,11 @@ export class CentellaEmbeddings extends Embeddings {
   readonly #model: EngineModel;
   readonly #options: EmbedOptions;
 
-  constructor({ model, pooling, normalize, dimensions, ...params }: CentellaEmbeddingsFields) {
+  /** @throws {ArgumentError} without a loaded model; calls check the options */
+  constructor(fields: CentellaEmbeddingsFields) {
+    check("CentellaEmbeddings", "fields", fields, object);
+    const { model, pooling, normalize, dimensions, ...params } = fields;
+    check("CentellaEmbeddings", "model", model, loadedModel, "load it with loadModel");
     super(params);
     this.#model = model;
     this.#options = { pooling, normalize, dimensions };

@@ -1,7 +1,8 @@
+import { check, checkOptions, whole } from "@centella/quant/checks";
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { Document, type DocumentInterface } from "@langchain/core/documents";
 import { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
-import type { EngineModel } from "./engineModel.ts";
+import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of a {@link CentellaRerank}. */
 export interface CentellaRerankFields {
@@ -16,7 +17,10 @@ export class CentellaRerank extends BaseDocumentCompressor {
   readonly #model: EngineModel;
   readonly #topN: number | undefined;
 
-  constructor({ model, topN }: CentellaRerankFields) {
+  /** @throws {ArgumentError} for an unknown field, and without a loaded reranker */
+  constructor(fields: CentellaRerankFields) {
+    const { model, topN } = checkOptions("CentellaRerank", fields, { model: loadedModel, topN: whole(1) });
+    check("CentellaRerank", "model", model, loadedModel, "load it with loadModel");
     super();
     this.#model = model;
     this.#topN = topN;

@@ -1,5 +1,5 @@
 import type { GenerationFinish } from "@centella/llm";
-import { checkKeys } from "@centella/quant/checks";
+import { check, checkKeys, object } from "@centella/quant/checks";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from "@langchain/core/language_models/base";
 import {
@@ -18,7 +18,7 @@ import { type InteropZodType, isInteropZodSchema } from "@langchain/core/utils/t
 import { type CentellaCallOptions, type EngineOptions, engineOptions } from "./callOptions.ts";
 import { chatMessages } from "./chatMessages.ts";
 import { chunkOf, lastChunk, messageOf } from "./chunks.ts";
-import type { EngineModel } from "./engineModel.ts";
+import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of a {@link ChatCentella}. The engine's options are defaults of its calls. */
 export interface ChatCentellaFields extends BaseChatModelParams, EngineOptions {
@@ -100,7 +100,9 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
 
   /** @throws {ArgumentError} for an unknown field; calls check the values of options */
   constructor(fields: ChatCentellaFields) {
+    check("ChatCentella", "fields", fields, object);
     checkKeys("ChatCentella", fields, ["model", ...names, ...Object.keys(baseNames)]);
+    check("ChatCentella", "model", fields.model, loadedModel, "load it with loadModel");
     super(fields);
     this.#model = fields.model;
     this.#options = Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));

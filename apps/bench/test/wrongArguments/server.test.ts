@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import * as server from "@centella/server";
 import * as node from "@centella/server/node";
 import * as serviceWorker from "@centella/server/service-worker";
@@ -22,11 +23,13 @@ test("server: wrong arguments are typed errors", async () => {
         pingMs: 1000,
       },
     ],
+    groupEngines: excused("it takes models that are loaded"),
   });
   await callExports("server/node", node, {
     isLoopback: excused("it is a rule for names, which takes any text"),
     prometheusMetrics: [{ names: ["vllm"], includesProcess: false }],
     serve: excused("it opens ports"),
+    slotFiles: [tmpdir()],
   });
   await callExports("server/service-worker", serviceWorker, {
     answerRequests: excused("it listens to this thread's messages"),
