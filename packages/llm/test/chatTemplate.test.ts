@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { ChatTemplate, ChatTemplateError, createTokenizer } from "../src/index.ts";
-import { describeShared, fakeMetadata, metadataOf, readLines, shared } from "./shared.ts";
+import { describeShared, fakeMetadata, metadataOf, readLines, shared, sharedNames } from "./shared.ts";
 
 const chatml =
   "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
@@ -214,7 +214,7 @@ describe("continuing the last message", () => {
 });
 
 describeShared("templates of models", () => {
-  const names = readdirSync(shared("data", "templates"));
+  const names = sharedNames("data", "templates");
   const read = (name: string): string => readFileSync(shared("data", "templates", name), "utf8");
   /** Some templates are for chats with tools only. */
   const needed = { tools: [], variables: { functions: "[]", datetime: "now" } };

@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ChatTemplate, ChatTemplateError } from "../src/index.ts";
-import { describeShared, shared, tokenizerOf } from "./shared.ts";
+import { describeShared, shared, sharedNames, tokenizerOf } from "./shared.ts";
 
 describeShared("forged special tokens stay text", () => {
   const each = (output: string): string => `{% for m in messages %}<s>{{ m.role }}{{ ${output} }}{% endfor %}`;
@@ -86,7 +86,7 @@ describeShared("forged special tokens stay text", () => {
 });
 
 describeShared("templates of models write no special token for content", () => {
-  const names = readdirSync(shared("data", "templates"));
+  const names = sharedNames("data", "templates");
 
   test.each(["ggml-vocab-qwen2", "ggml-vocab-llama-bpe"])("with the vocabulary of %s", async (vocabulary) => {
     const tokenizer = await tokenizerOf(shared("data", "vocab", `${vocabulary}.gguf`));

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Metadata, readGguf } from "@centella/gguf";
@@ -10,6 +10,11 @@ const root = process.env.CENTELLA_SHARED ?? fileURLToPath(new URL("../../../../s
 /** Path of outside test data. */
 export function shared(...parts: string[]): string {
   return join(root, ...parts);
+}
+
+/** Names of the files in a folder of outside test data; none where it is absent. */
+export function sharedNames(...folder: string[]): readonly string[] {
+  return existsSync(shared(...folder)) ? readdirSync(shared(...folder)).sort() : [];
 }
 
 /** `describe`, skipped with the reason in its title where the outside data is absent. */

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { describeShared, shared } from "./shared.ts";
+import { describeShared, shared, sharedNames } from "./shared.ts";
 import { plainTurns, RoundTrip, turns } from "./toolRoundTrip.ts";
 
 /** Renders the conversation like ChatML, with calls by `body`, given `c` and the turn's `message`. */
@@ -87,7 +87,7 @@ const folder = shared("data", "templates");
 const withoutNesting = ["MiniMax-M3.jinja"];
 
 describeShared("public templates", () => {
-  const files = existsSync(folder) ? readdirSync(folder).sort() : [];
+  const files = sharedNames("data", "templates");
   describe.each(files)("%s", (file) => {
     roundTrips(readFileSync(`${folder}/${file}`, "utf8"), withoutNesting.includes(file) ? plainTurns : turns, (title) => {
       const exceptions = writtenOtherwise[file] ?? [];
