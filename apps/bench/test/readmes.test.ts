@@ -67,6 +67,8 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "prompt-api 1": /^true true true\n$/,
   "prompt-api 2": { in: "worker", prints: /^$/ },
   "prompt-api 3": { in: "page", prints: anyText },
+  "react 1": { in: "worker", prints: /^$/ },
+  "react 2": { in: "page", prints: /Fable Tiny 2M is ready$/ },
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,
   "server 3": /^true\n$/,
@@ -145,6 +147,7 @@ test.for(snippets.filter((snippet) => expectationOf(snippet).in === "page"))("$n
   const scripts = { ...Object.fromEntries(workers), main: project.pathOf(snippet) };
   const visited = await visitPage({
     scripts,
+    until: prints,
     server: server.url,
     isOnGpu: snippet.readme === "backend-webgpu",
   });

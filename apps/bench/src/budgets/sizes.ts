@@ -43,6 +43,11 @@ export function sizeFigures(): readonly Figure[] {
       measure: async () => exactly((await bundledBytes('export { createCentella } from "@centella/ai-sdk";', withoutEngine)) / 1024),
     },
     {
+      name: "JavaScript of the hooks for React, minified and gzipped",
+      unit: "KiB",
+      measure: async () => exactly((await bundledBytes('export * from "@centella/react";', withoutEngine)) / 1024),
+    },
+    {
       name: "JavaScript of a service worker that forwards requests, minified and gzipped",
       unit: "KiB",
       measure: async () => exactly((await bundledBytes('export { forwardRequests } from "@centella/server/service-worker";')) / 1024),
@@ -259,11 +264,11 @@ async function handlerBytes(): Promise<number> {
   );
 }
 
-/** Leaves out the engine and the AI SDK, which a page or process that uses the module has anyway. */
+/** Leaves out the engine, the AI SDK and React, which a page or process that uses the module has anyway. */
 const withoutEngine: Plugin = {
   name: "without the engine",
   setup({ onResolve }) {
-    onResolve({ filter: /^(@centella\/(core|llm|quant)|@ai-sdk\/provider)/ }, ({ path }) => ({ path, external: true }));
+    onResolve({ filter: /^(@centella\/(core|llm|quant)|@ai-sdk\/provider|react$)/ }, ({ path }) => ({ path, external: true }));
   },
 };
 

@@ -3,11 +3,15 @@ import { build } from "esbuild";
 
 const isolated = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 const app = "https://app.test";
+/** How often, and at which intervals in ms, a page is read that is not complete. */
+const [maxTries, tryMs] = [200, 50];
 
 /** A page as a reader of a README makes it: scripts by the names that its snippets give them, bundled; `main.js` is the page's. */
 export interface PageOptions {
   /** Entry points by name. */
   readonly scripts: Readonly<Record<string, string>>;
+  /** What the page has written when it is complete. Frameworks write after their script has ended. */
+  readonly until: RegExp;
   /** Serves what the page asks other hosts for. */
   readonly server: URL;
   /** Whether a software GPU computes, which is used only on request. */
@@ -20,6 +24,7 @@ export interface PageOptions {
  */
 export async function visitPage({
   scripts,
+  until,
   server,
   isOnGpu,
 }: PageOptions): Promise<{ readonly written: string } | { readonly reason: string }> {
@@ -65,7 +70,9 @@ export async function visitPage({
     const ended = page.waitForFunction("globalThis.hasEnded", undefined, { timeout: 0 });
     ended.catch(() => undefined);
     await Promise.race([failed, ended]);
-    return { written: log + (await page.evaluate<string>("document.body.textContent")) };
+    const read = async (): Promise<string> => log + (await page.evaluate<string>("document.body.textContent"));
+    for (let tries = 0; tries < maxTries && !until.test(await read()); tries++) await page.waitForTimeout(tryMs);
+    return { written: await read() };
   } finally {
     await browser.close();
   }
