@@ -1,9 +1,10 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType, OutOfMemoryError } from "@centella/core";
 import { explain } from "@centella/core/backend";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { deviceBytes } from "../src/device/layout.ts";
 import { webgpu } from "../src/index.ts";
+import { describeOpened } from "./describeOpened.ts";
 import { overlay } from "./guardedGpu.ts";
 import { openBackend } from "./openBackend.ts";
 
@@ -12,11 +13,7 @@ const k = 256;
 /** Bytes of a binding that holds 256 rows of weights. */
 const bindingBytes = (dtype: DType): number => deviceBytes({ dtype, shape: [300, k] });
 
-const whole = await openBackend();
-const reason = typeof whole === "string" ? whole : undefined;
-
-describe.skipIf(reason !== undefined)(`weights over the limit of a binding${reason === undefined ? "" : ` (skipped: ${reason})`}`, () => {
-  const { backend: unlimited, gpu } = whole as Exclude<typeof whole, string>;
+await describeOpened("weights over the limit of a binding", openBackend(), ({ backend: unlimited, gpu }) => {
   const opened: Backend[] = [unlimited];
   const open = async (limits: Partial<Record<keyof GPUSupportedLimits, number>>): Promise<Backend> => {
     const backend = await webgpu({ gpu: limited(gpu, limits) }).open();
@@ -72,6 +69,7 @@ describe.skipIf(reason !== undefined)(`weights over the limit of a binding${reas
     const w = program.persistent("w", { dtype: "f32", shape: [rows, k] });
     program.output("y", program.sum(w, { axis: 1 }));
     await expect(some.compile(program)).rejects.toThrow(/w \(f32 \[1100, 256\]\) is over the device's limit of 300\.0 KiB for one tensor/);
+    expect(some.memory().persistents).toBe(0);
   });
 });
 

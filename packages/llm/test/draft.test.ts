@@ -228,7 +228,7 @@ test("draws have the model's probabilities", async () => {
       const sum = weights.reduce((a, b) => a + b);
       return weights.map((weight) => weight / sum);
     };
-    // Of the third token, which most texts take from a draft.
+    // The third token, which most texts take from a draft.
     const expected = new Float64Array(model.info.vocabSize);
     for (const [a, pa] of (await distribution(prompt)).entries())
       for (const [b, pb] of (await distribution([...prompt, a])).entries())
