@@ -101,6 +101,28 @@ describe("a store", () => {
     expect(calls).toBe(told.length - 1);
   });
 
+  test("loads again only when the memory of the model before is free", async () => {
+    const steps: string[] = [];
+    const openRuntime = (): Runtime => {
+      steps.push("opened");
+      return runtime;
+    };
+    const { store } = watched(createModelStore(tiny, { runtime: openRuntime, ...sizes }));
+    const model = await store.load();
+    const dispose = model.dispose.bind(model);
+    vi.spyOn(model, "dispose").mockImplementation(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      await dispose();
+      steps.push("freed");
+    });
+    const unloaded = store.unload();
+    const next = await store.load();
+    await unloaded;
+    expect(steps).toEqual(["opened", "freed", "opened"]);
+    expect(store.model).toBe(next);
+    expect(store.getSnapshot().status).toBe("ready");
+  });
+
   test("tells what the model's sessions do", async () => {
     const { store, told } = watched(createModelStore(tiny, { runtime, ...sizes }));
     const session = (await store.load()).createSession();
