@@ -26,8 +26,11 @@ beforeAll(() => {
   const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
   // The one outside dependency comes from this checkout, so that the test needs no network.
   const commander = realpathSync(join(root, "packages/cli/node_modules/commander"));
-  const overrides = [...Object.entries(tarballs), ["commander", `file:${commander}`]];
-  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies: tarballs }));
+  // Users of React have its types.
+  const reactTypes = `file:${realpathSync(join(root, "packages/react/node_modules/@types/react"))}`;
+  const overrides = [...Object.entries(tarballs), ["commander", `file:${commander}`], ["@types/react", reactTypes]];
+  const dependencies = { ...tarballs, "@types/react": reactTypes };
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "user", type: "module", dependencies }));
   writeFileSync(join(project, "pnpm-workspace.yaml"), ["overrides:", ...overrides.map(([name, at]) => `  "${name}": "${at}"`)].join("\n"));
   execFileSync("pnpm", ["install", "--offline", "--no-frozen-lockfile"], {
     cwd: project,

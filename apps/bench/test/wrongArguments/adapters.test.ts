@@ -3,9 +3,12 @@ import * as aiSdkV3 from "@centella/ai-sdk/v3";
 import { createRuntime } from "@centella/core";
 import * as langchain from "@centella/langchain";
 import { loadModel } from "@centella/llm";
+import * as store from "@centella/llm/store";
 import { fable } from "@centella/model-fable";
+import * as promptApi from "@centella/prompt-api";
+import * as react from "@centella/react";
 import { test } from "vitest";
-import { callExports } from "./harness.ts";
+import { callExports, excused } from "./harness.ts";
 import { whole } from "./values.ts";
 
 test("adapters to other libraries: wrong arguments are typed errors", async () => {
@@ -20,4 +23,11 @@ test("adapters to other libraries: wrong arguments are typed errors", async () =
     CentellaRerank: [{ model: whole(model), topN: 1 }],
     ChatCentella: [{ model: whole(model) }],
   });
+  await callExports("llm/store", store, { createModelStore: ["story.gguf", { runtime: whole(runtime), contextLength: 32 }] });
+  await callExports("prompt-api", promptApi, {
+    createLanguageModel: [{ model: whole(model), defaults: whole({ seed: 1 }), languages: ["en"] }],
+    polyfill: excused("it changes the global; packages/prompt-api/test has wrong arguments"),
+  });
+  const byReact = excused("React alone calls it; packages/react/test has wrong arguments");
+  await callExports("react", react, { CentellaProvider: byReact, useModel: byReact, useModels: byReact });
 });
