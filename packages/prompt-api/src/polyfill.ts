@@ -1,3 +1,4 @@
+import { boolean, check, object } from "@centella/quant/checks";
 import { createLanguageModel, type LanguageModelClass, type LanguageModelOptions } from "./createLanguageModel.ts";
 
 /** Options of {@link polyfill}. */
@@ -10,9 +11,12 @@ export type PolyfillOptions = LanguageModelOptions & {
  * Installs `LanguageModel` as a global, unless there is one. Returns the one that is installed, or undefined if the browser's own stays.
  * @throws {ArgumentError} as {@link createLanguageModel}
  */
-export function polyfill({ force = false, ...options }: PolyfillOptions): LanguageModelClass | undefined {
+export function polyfill(options: PolyfillOptions): LanguageModelClass | undefined {
+  check("polyfill", "options", options, object);
+  const { force = false, ...own } = options;
+  check("polyfill", "force", force, boolean);
+  const value = createLanguageModel(own as LanguageModelOptions);
   if ("LanguageModel" in globalThis && !force) return undefined;
-  const value = createLanguageModel(options as LanguageModelOptions);
   Object.defineProperty(globalThis, "LanguageModel", { value, configurable: true, enumerable: false, writable: true });
   return value;
 }

@@ -33,6 +33,13 @@ test("the browser's own model stays, unless it is replaced on purpose", () => {
   expect(installed()).not.toBe(own);
 });
 
+test("wrong options are refused, also where the browser's own stays", () => {
+  Object.assign(globalThis, { LanguageModel: {} });
+  expect(() => polyfill(undefined as never)).toThrow(/^polyfill: expected options to be an object/);
+  expect(() => polyfill({ ...install, force: 1 as never })).toThrow(/^polyfill: expected force to be true or false, got 1/);
+  expect(() => polyfill({ ...install, models: [] } as never)).toThrow(/^createLanguageModel: .*got models/);
+});
+
 test("the class and its sessions have Chrome's types", async () => {
   // The compiler checks the assignments.
   const standIn: typeof LanguageModel = createLanguageModel(install);
