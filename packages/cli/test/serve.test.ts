@@ -179,6 +179,14 @@ test.each([
   }).toThrow(message);
 });
 
+test("a time that no timer can hold is refused", async () => {
+  expectOneLine(
+    await centella(["serve", tiny, "--idle-timeout", "2147484"]),
+    /--idle-timeout: expected a number from 0 to 2147483, got/,
+    2,
+  );
+});
+
 test("llama-server's common options are accepted, and those without a counterpart refused by name", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "centella-")), "keys");
   writeFileSync(file, "first\nme:second\n");

@@ -1,3 +1,4 @@
+import { checkOptions } from "@centella/quant/checks";
 import type { Context, MiddlewareHandler } from "hono";
 import { cors } from "hono/cors";
 import { Hono } from "hono/tiny";
@@ -15,6 +16,7 @@ import { routes } from "./routes.ts";
 import { checkHost, isAllowedOrigin } from "./security/hosts.ts";
 import { anyone, type Caller, Keys } from "./security/keys.ts";
 import type { Services } from "./services.ts";
+import { milliseconds } from "./times.ts";
 
 /** What a listener knows of a request. */
 export interface Connection {
@@ -80,7 +82,10 @@ export function createHandler(options: HandlerOptions): Handler {
     hasKeys: !keys.isEmpty,
     events,
     fetch: async (request, connection = {}) => app.fetch(request, connection),
-    close: ({ drainMs = 30_000 } = {}) => close(services, drainMs),
+    async close(options = {}) {
+      const { drainMs = 30_000 } = checkOptions("close", options, { drainMs: milliseconds(0) });
+      await close(services, drainMs);
+    },
   };
 }
 

@@ -25,6 +25,7 @@ import type { ModelLibrary } from "./models/modelLibrary.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
 import type { SlotStore } from "./slotStore.ts";
+import { milliseconds } from "./times.ts";
 
 /** What requests may leave out. */
 export type AnswerDefaults = Omit<SamplingOptions, "dryBreakers"> & Pick<GenerateOptions, "maxTokens" | "dryBreakers">;
@@ -65,10 +66,10 @@ const kinds: Kinds<HandlerOptions> = {
   library: object,
   maxQueue: whole(0),
   maxQueuedTokens: within(0),
-  queueTimeoutMs: within(0),
-  requestTimeoutMs: within(1),
+  queueTimeoutMs: milliseconds(0),
+  requestTimeoutMs: milliseconds(1),
   maxBody: whole(1),
-  pingMs: within(1),
+  pingMs: milliseconds(1),
 };
 
 const keyKinds: Kinds<ApiKey> = {
@@ -79,7 +80,7 @@ const keyKinds: Kinds<ApiKey> = {
   maxContext: whole(1),
 };
 
-const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: within(0), adapter: object };
+const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: milliseconds(0), adapter: object };
 const adapterKinds: Kinds<AdapterInfo> = { base: nonEmptyString, scale: finite };
 
 /** @throws {ArgumentError} for what is neither a model nor a loader */

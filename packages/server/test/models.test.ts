@@ -184,6 +184,9 @@ test("wrong options are refused", () => {
     { keys: [{}] },
     { keys: [{ key: "" }] },
     { hosts: [1] },
+    // Timers would fire at once.
+    { queueTimeoutMs: 2 ** 31 },
+    { models: { fable: { load: async () => model, idleMs: 2 ** 31 } } },
   ])
     expect(wrong(options)).toThrow(expect.objectContaining({ name: "ArgumentError" }));
 });

@@ -12,7 +12,9 @@ import type { ServedAdapter } from "./servedModels.ts";
 const list = (value: string, help: string, aliases: readonly string[] = []): OptionSpec<readonly (readonly string[])[]> =>
   repeated(value, help, (given) => given.split(",").filter((each) => each !== ""), { aliases });
 
-const seconds = (help: string, aliases: readonly string[] = []): OptionSpec<number> => number("SECONDS", help, { min: 0, aliases });
+/** Timers hold up to 2^31 ms, 24.8 days. */
+const seconds = (help: string, aliases: readonly string[] = []): OptionSpec<number> =>
+  number("SECONDS", help, { min: 0, max: 2_147_483, aliases });
 
 /** llama-server's values of `--pooling`, but for `none`. */
 type ServedPooling = Pooling | "rank";

@@ -1,10 +1,11 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ArgumentError } from "@centella/quant";
-import { boolean, checkOptions, describe, type Kinds, listOf, nonEmptyString, whole, within } from "@centella/quant/checks";
+import { boolean, checkOptions, describe, type Kinds, listOf, nonEmptyString, whole } from "@centella/quant/checks";
 import { createAdaptorServer } from "@hono/node-server";
 import type { CloseOptions, Handler } from "../handler.ts";
 import { isLoopback, loopbackHosts } from "../security/hosts.ts";
+import { milliseconds } from "../times.ts";
 
 /** Options of {@link serve}. Times are in milliseconds. */
 export interface ListenOptions {
@@ -41,8 +42,8 @@ const kinds: Kinds<ListenOptions> = {
   isOpen: boolean,
   hosts: listOf("host names", nonEmptyString),
   maxConnections: whole(1),
-  headersTimeoutMs: within(1),
-  bodyTimeoutMs: within(1),
+  headersTimeoutMs: milliseconds(1),
+  bodyTimeoutMs: milliseconds(1),
 };
 
 /**
