@@ -43,7 +43,7 @@ describe.each(["Node", "a page", "a worker"])("in %s", (where) => {
 
   test.each(unknown)("%s is refused with the forms that are known", (text) => {
     enter();
-    const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT or hf:owner/repo/file.gguf";
+    const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT, hf:owner/repo/file.gguf or ollama:NAME:TAG";
     expect(() => placeOf(text)).toThrow(expect.objectContaining({ name: "GgufError", code: "range", got: `'${text}'` }));
     expect(() => placeOf(text)).toThrow(forms);
   });

@@ -129,6 +129,7 @@ const otherUses = [
   "lookUp.js",
   "mirostat.js",
   "modelDrafter.js",
+  "ollamaRegistry.js",
   "openChain.js",
   "openDeferred.js",
   "openRankHead.js",

@@ -90,7 +90,8 @@ async function listFiles({ repo, revision }: HubSpec, { endpoint, httpFor, signa
   return files;
 }
 
-async function fetchJson(
+/** Fetches a page of JSON, of a limited size. */
+export async function fetchJson(
   url: URL,
   options: HttpOptions,
   signal: AbortSignal | undefined,

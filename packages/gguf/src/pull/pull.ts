@@ -26,7 +26,7 @@ export interface PullOptions extends Omit<HttpOptions, "headers"> {
   readonly storage?: ModelStorage;
   /** Token that is sent only to the hub. Default: the environment variable `HF_TOKEN`. */
   readonly token?: string;
-  /** URL of the hub. Default: the environment variable `HF_ENDPOINT`, or https://huggingface.co. */
+  /** URL of the hub. Default: the environment variable `HF_ENDPOINT`, or https://huggingface.co; for `ollama:`, https://registry.ollama.ai. */
   readonly endpoint?: string | URL;
   /** Expected SHA-256 of a single file, if the server does not send it. */
   readonly sha256?: string;
@@ -75,7 +75,7 @@ export async function defaultStorage(): Promise<ModelStorage> {
 
 /**
  * Downloads a model into the storage, or finds it there. `source` is `hf:owner/repo:Q4_K_M` or `hf:owner/repo/file.gguf`, optionally with
- * `@revision` after the repository, or an `https:` URL. All parts of a split file are downloaded.
+ * `@revision` after the repository, `ollama:name:tag`, or an `https:` URL. All parts of a split file are downloaded.
  *
  * A file gets its name only after its length, its header and its SHA-256 (if the hub or the caller gives one) have been checked. Bytes of
  * an interrupted pull are kept, and the next pull resumes from them.
@@ -117,6 +117,7 @@ export async function remoteFiles(
   options: PullOptions = {},
 ): Promise<{ readonly files: readonly RemoteFile[]; readonly httpFor: (url: URL) => HttpOptions }> {
   const place = remotePlace(source);
+  if (place.kind === "hub" && place.reference.startsWith("ollama:")) return ollamaFiles(place.reference, options);
   const endpoint = hubEndpoint(options.endpoint);
   const token = options.token ?? environment("HF_TOKEN");
   const httpFor = (url: URL): HttpOptions => ({
@@ -128,6 +129,17 @@ export async function remoteFiles(
       ? await resolveHubSpec(parseHubSpec(place.reference), { endpoint, httpFor, signal: options.signal })
       : await filesOfUrl(place.url, httpFor(place.url), options.signal);
   return { files, httpFor };
+}
+
+/** Returns the file of a model in Ollama's registry, which takes no token. */
+async function ollamaFiles(
+  reference: string,
+  options: PullOptions,
+): Promise<{ readonly files: readonly RemoteFile[]; readonly httpFor: (url: URL) => HttpOptions }> {
+  const { ollamaEndpoint, resolveOllamaReference } = await import("./ollamaRegistry.ts");
+  const endpoint = endpointOf(options.endpoint ?? ollamaEndpoint, "endpoint");
+  const httpFor = (): HttpOptions => ({ ...options, headers: {} });
+  return { files: await resolveOllamaReference(reference, { endpoint, httpFor, signal: options.signal }), httpFor };
 }
 
 /** Returns the complete models in the storage. */
@@ -191,14 +203,18 @@ function remotePlace(source: string | URL): Exclude<Place, { readonly kind: "pat
   const place = placeOf(source);
   if (place.kind === "hub" || (place.kind === "url" && isHttp(place.url))) return place;
   throw new GgufError("range", {
-    expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf or an http(s) URL",
+    expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf, ollama:NAME:TAG or an http(s) URL",
     got: `'${shownUrl(source)}'`,
   });
 }
 
 function hubEndpoint(given: string | URL | undefined): URL {
-  const text = String(given ?? environment("HF_ENDPOINT") ?? "https://huggingface.co");
-  if (!URL.canParse(text)) throw new GgufError("range", { expected: "a URL as HF_ENDPOINT", got: `'${shownUrl(text)}'` });
+  return endpointOf(given ?? environment("HF_ENDPOINT") ?? "https://huggingface.co", "HF_ENDPOINT");
+}
+
+function endpointOf(given: string | URL, name: string): URL {
+  const text = String(given);
+  if (!URL.canParse(text)) throw new GgufError("range", { expected: `a URL as ${name}`, got: `'${shownUrl(text)}'` });
   const url = new URL(text);
   if (!url.pathname.endsWith("/")) url.pathname += "/";
   return url;

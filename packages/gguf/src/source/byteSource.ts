@@ -16,7 +16,7 @@ export interface ByteSource {
 /**
  * Input that a GGUF file is read from: a string or URL (see `placeOf`), a Blob or File, bytes in memory, or a custom source.
  *
- * A string is a URL if it begins with `https:`, `http:`, `file:`, `blob:` or `data:`, and a model on a hub if it begins with `hf:`.
+ * A string is a URL if it begins with `https:`, `http:`, `file:`, `blob:` or `data:`, and a model on a hub if it begins with `hf:` or `ollama:`.
  * Any other string is a path in Node, and a URL relative to the page in browsers.
  */
 export type GgufInput = string | URL | Blob | ArrayBuffer | Uint8Array | ByteSource;

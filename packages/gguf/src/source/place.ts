@@ -4,7 +4,7 @@ import { shownUrl } from "../http/secrets.ts";
 import { url } from "../kinds.ts";
 import { nodeModule } from "./nodeModule.ts";
 
-/** Meaning of a string or URL: a file on this machine (Node), a URL to fetch, or a model on a hub (`hf:owner/repo…`). */
+/** Meaning of a string or URL: a file on this machine (Node), a URL to fetch, or a model on a hub (`hf:owner/repo…`) or in Ollama's registry (`ollama:name…`). */
 export type Place =
   | { readonly kind: "path"; readonly path: string }
   | { readonly kind: "url"; readonly url: URL }
@@ -13,7 +13,7 @@ export type Place =
 /** A scheme has two letters or more, so `C:\model.gguf` is a path. */
 const schemePattern = /^([a-z][a-z0-9+.-]+):/i;
 const urlSchemes = ["https", "http", "file", "blob", "data"];
-const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT or hf:owner/repo/file.gguf";
+const forms = "an https:, http:, file:, blob: or data: URL, hf:owner/repo:QUANT, hf:owner/repo/file.gguf or ollama:NAME:TAG";
 
 /**
  * Returns what a string means wherever a model or an adapter is named. With a scheme, it is a URL or a hub reference. Without a scheme,
@@ -24,7 +24,7 @@ export function placeOf(source: string | URL): Place {
   const text = String(check("source", "source", source, url));
   const scheme = schemePattern.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined && hasFileSystem()) return { kind: "path", path: text };
-  if (scheme === "hf") return { kind: "hub", reference: `hf:${text.slice(3)}` };
+  if (scheme === "hf" || scheme === "ollama") return { kind: "hub", reference: `${scheme}${text.slice(scheme.length)}` };
   if (scheme !== undefined && !urlSchemes.includes(scheme)) {
     const expected = `${hasFileSystem() ? "a path, " : ""}${forms}`;
     const hint = "write ./ before a path that begins like a scheme";
