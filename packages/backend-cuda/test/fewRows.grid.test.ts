@@ -1,12 +1,12 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { createProgram, type Value } from "@centella/core";
+import { createProgram } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { expectProducts } from "./productBounds.ts";
-import { depthOf, expectGated, expectUnitProducts, half, unitTypes } from "./unitProducts.ts";
+import { depthOf, expectUnitProducts, half, ProductsOfOneTensor, unitTypes } from "./unitProducts.ts";
 
 /** Without products of warpgroups, which multiply more than eight rows. */
 function open(): CudaBackend {
@@ -31,44 +31,10 @@ describe.each(isWholeGrid ? unitTypes : sample)("few rows by a %s weight", (dtyp
   });
 });
 
-describe("products of one tensor", () => {
-  const depth = 512;
-  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: ["q4_K", 40] } as const;
-  const contents = Object.entries(weights).map(([name, [dtype, rows]]) => ({ name, ...contentsOf({ dtype, shape: [rows, depth] }, rows) }));
-
-  test("are two launches: results of one product, with a bias and with a residual, and the result of two", async () => {
-    const program = createProgram();
-    const rowCount = program.dim("T", 4);
-    const x = program.input("x", "f32", [rowCount, depth]);
-    const [q, k, v, gate, up] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
-      Value,
-      Value,
-      Value,
-      Value,
-      Value,
-    ];
-    program.output("q", q);
-    program.output("k", program.add(k, program.input("bias", "f32", [19])));
-    program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
-    program.output("h", program.mul(program.silu(gate), up));
-    expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["matmulFew_q4_K_q8_0_q6_K", "matmulFew_q5_K_q4_K"]);
-    const backend = open();
-    const plan = await backend.compile(program);
-    for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
-    for (const rows of [1, 3]) {
-      const values = uniform(rows, rows * depth);
-      const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
-      const outputs = plan.run({ x: values, bias, residual });
-      const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
-      const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
-      const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
-      for (const { name, decoded, spec } of contents.slice(0, 3))
-        expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
-      const [gates, ups] = contents.slice(3).map(({ decoded }) => decoded) as [Float32Array, Float32Array];
-      expectGated(h, values, gates, ups, depth);
-    }
-    await backend.dispose();
-  });
+test("products of one tensor are two launches: results of one product, with a bias and with a residual, and the result of two", async () => {
+  const products = new ProductsOfOneTensor("q4_K", 512, 4);
+  expect(generatePtx(products.program).map(({ entry }) => entry)).toEqual(["matmulFew_q4_K_q8_0_q6_K", "matmulFew_q5_K_q4_K"]);
+  await products.expectOn(open(), [1, 3]);
 });
 
 test.each([1e-12, 1, 3e6, 1e30])("rows of magnitude %d keep their precision", async (size) => {

@@ -1,13 +1,10 @@
-import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { createProgram, type Value } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { generatePtx } from "../src/index.ts";
 import { extremeTypes } from "./extremeWeights.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
-import { expectProducts } from "./productBounds.ts";
-import { depthOf, expectExtremeProducts, expectGated, expectUnitProducts, half, type UnitProduct, unitTypes } from "./unitProducts.ts";
+import { depthOf, expectExtremeProducts, expectUnitProducts, ProductsOfOneTensor, type UnitProduct, unitTypes } from "./unitProducts.ts";
 
 function open(): CudaBackend {
   return new CudaBackend(new InterpretedDriver(), undefined, ["mixed-input"]);
@@ -33,38 +30,8 @@ test.each(isWholeGrid ? grid : sample)("$rowCounts rows by a $dtype weight of $c
 test.each(extremeTypes)("weights of %s may be as large and as small as the type holds", (dtype) => expectExtremeProducts(open(), dtype));
 
 test("products of one tensor are multiplied together, with their epilogues", async () => {
-  const depth = 256;
-  const rows = 33;
-  const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: ["q5_K", 40] } as const;
-  const contents = Object.entries(weights).map(([name, [dtype, n]]) => ({ name, ...contentsOf({ dtype, shape: [n, depth] }, n) }));
-  const program = createProgram();
-  const rowCount = program.dim("T", 64);
-  const x = program.input("x", "f32", [rowCount, depth]);
-  const [q, k, v, gate, up] = contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-  ];
-  program.output("q", q);
-  program.output("k", program.add(k, program.input("bias", "f32", [19])));
-  program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
-  program.output("h", program.mul(program.silu(gate), up));
+  const products = new ProductsOfOneTensor("q5_K", 256, 64);
   // By default other kernels compute them.
-  expect(generatePtx(program).some(({ entry }) => entry.startsWith("matmulMixed"))).toBe(false);
-  const backend = open();
-  const plan = await backend.compile(program);
-  for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
-  const values = uniform(rows, rows * depth);
-  const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
-  const outputs = plan.run({ x: values, bias, residual });
-  const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
-  const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
-  const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
-  for (const { name, decoded, spec } of contents.slice(0, 3))
-    expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
-  const [gates, ups] = contents.slice(3).map(({ decoded }) => decoded) as [Float32Array, Float32Array];
-  expectGated(h, values, gates, ups, depth);
-  await backend.dispose();
+  expect(generatePtx(products.program).some(({ entry }) => entry.startsWith("matmulMixed"))).toBe(false);
+  await products.expectOn(open(), [33]);
 });

@@ -1,5 +1,5 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { type Backend, createProgram, type DType } from "@centella/core";
+import { type Backend, createProgram, type DType, type Value } from "@centella/core";
 import { layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { expect } from "vitest";
@@ -71,5 +71,53 @@ export function expectGated(h: ArrayLike<number>, x: Float32Array, gate: ArrayLi
     const silu = a / (1 + Math.exp(-a));
     const bound = 2 ** -10 * (1.1 * wide * Math.abs(b) + Math.abs(silu) * magnitude + wide * magnitude * 2 ** -9);
     if (!(Math.abs(h[i]! - silu * b) <= bound)) expect.fail(`element ${i}: ${h[i]}, expected ${silu * b}`);
+  }
+}
+
+/** Products of one tensor with five weights: plain, with a bias and with a residual, and of two weights as gate and up. */
+export class ProductsOfOneTensor {
+  readonly program = createProgram();
+  readonly #contents;
+  readonly #depth: number;
+
+  /** `most` is the maximum number of rows. */
+  constructor(up: DType, depth: number, most: number) {
+    const weights = { q: ["q4_K", 48], k: ["q8_0", 19], v: ["q6_K", 19], gate: ["q5_K", 40], up: [up, 40] } as const;
+    this.#contents = Object.entries(weights).map(([name, [dtype, n]]) => ({ name, ...contentsOf({ dtype, shape: [n, depth] }, n) }));
+    this.#depth = depth;
+    const { program } = this;
+    const rowCount = program.dim("T", most);
+    const x = program.input("x", "f32", [rowCount, depth]);
+    const [q, k, v, gate, second] = this.#contents.map(({ name, spec }) => program.matmul(x, program.persistent(name, spec), half)) as [
+      Value,
+      Value,
+      Value,
+      Value,
+      Value,
+    ];
+    program.output("q", q);
+    program.output("k", program.add(k, program.input("bias", "f32", [19])));
+    program.output("v", program.add(v, program.input("residual", "f32", [rowCount, 19])));
+    program.output("h", program.mul(program.silu(gate), second));
+  }
+
+  /** @throws unless the results for each number of rows are right. Disposes of the backend. */
+  async expectOn(backend: Backend, rowCounts: readonly number[]): Promise<void> {
+    const [contents, depth] = [this.#contents, this.#depth];
+    const plan = await backend.compile(this.program);
+    for (const { name, stored } of contents) await plan.load(name, sourceOf(stored));
+    for (const rows of rowCounts) {
+      const values = uniform(rows, rows * depth);
+      const [bias, residual] = [uniform(5, 19), uniform(6, rows * 19)];
+      const outputs = plan.run({ x: values, bias, residual });
+      const of = async (name: string): Promise<Float32Array> => (await outputs[name]!.data()) as Float32Array;
+      const [h, added] = [await of("h"), { k: await of("k"), v: await of("v") }];
+      const plain = { q: await of("q"), k: added.k.map((y, i) => y - bias[i % 19]!), v: added.v.map((y, i) => y - residual[i]!) };
+      for (const { name, decoded, spec } of contents.slice(0, 3))
+        expectProducts(plain[name as keyof typeof plain], values, decoded as Float32Array, depth, spec.dtype, 1e-5);
+      const [gates, ups] = contents.slice(3).map(({ decoded }) => decoded) as [Float32Array, Float32Array];
+      expectGated(h, values, gates, ups, depth);
+    }
+    await backend.dispose();
   }
 }
