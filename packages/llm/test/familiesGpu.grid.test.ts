@@ -33,6 +33,7 @@ test.skipIf(!(await opens(cuda()))).each(others)(
 
 test.each(onInterpreter)("%s as interpreted PTX computes what llama.cpp does", (name) => expectGolden(interpreted, name), 120_000);
 
+// Each takes a software GPU 40 to 65 seconds, so the sample has them as PTX alone.
 test.skipIf(!(await opens(software))).each(isFullGrid ? rankers : [])(
   "%s on WebGPU scores as llama.cpp does (skipped without a device)",
   (name) => expectScores(software, name),
@@ -51,7 +52,7 @@ test.each(isFullGrid ? rankers : ["bert-rank"])(
   120_000,
 );
 
-/** Layers with states alone, and with a cache besides. */
+/** Layers with states alone, and with a cache besides. The second takes a software GPU a minute. */
 const recurrent = ["mamba2", "jamba"];
 
 test.skipIf(!(await opens(software))).each(isWholeGrid ? recurrent : ["mamba2"])(

@@ -10,7 +10,7 @@ export class DeviceModels {
   readonly #workers: readonly Worker[];
 
   constructor(devices: readonly number[], options: Omit<RuntimeOptions, "device">) {
-    // The script is next to this module: as it is in sources, and in the bundle.
+    // The script is next to this module, both in the sources and in the bundle.
     const script = new URL(import.meta.url.replace(/[^/]*(\.[jt]s)$/, "deviceWorker$1"));
     this.#workers = devices.map((device) => new Worker(script, { workerData: { ...options, device } satisfies RuntimeOptions }));
   }

@@ -7,7 +7,10 @@ export interface PullContext {
   onProgress(done: number, total: number | undefined): void;
 }
 
-/** Models that requests may add to a server. Errors with the code "missing" mean that there is no such model, and "busy" that it is being changed. */
+/**
+ * Models that requests may add to a server. Errors with the code "missing" mean that there is no such model, those with "busy" that another call
+ * changes it.
+ */
 export interface ModelLibrary {
   /** Form of the names, for error messages: `hf:owner/repo:Q4_K_M`. */
   readonly form: string;

@@ -65,7 +65,7 @@ async function bodyOf(request: Request): Promise<ArrayBuffer | undefined> {
   return request.method === "GET" || request.method === "HEAD" ? undefined : request.arrayBuffer();
 }
 
-/** The body of a response, chunk by chunk as it is read. */
+/** The body of a response in chunks. Each is asked for when the one before was read. */
 function chunksOf(connection: Connection, close: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
