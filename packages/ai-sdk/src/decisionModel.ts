@@ -4,9 +4,10 @@ import type {
   Experimental_DecisionModelV4Question as DecisionModelV4Question,
   Experimental_DecisionModelV4Result as DecisionModelV4Result,
 } from "@ai-sdk/provider";
-import type { EngineModel, ModelHandle } from "./engineModel.ts";
+import type { EngineModel } from "@centella/llm/engine";
 import { refuse, withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
+import type { ModelHandle } from "./modelHandle.ts";
 
 type Answer = DecisionModelV4Result["answers"][string];
 

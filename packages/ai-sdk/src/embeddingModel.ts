@@ -2,9 +2,9 @@ import type { EmbeddingModelV4, EmbeddingModelV4CallOptions, EmbeddingModelV4Res
 import type { EmbedOptions } from "@centella/llm";
 import { ArgumentError } from "@centella/quant";
 import { checkKeys, isRecord } from "@centella/quant/checks";
-import type { ModelHandle } from "./engineModel.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
+import type { ModelHandle } from "./modelHandle.ts";
 
 /** A model that embeds texts. */
 export class CentellaEmbeddingModel implements EmbeddingModelV4 {

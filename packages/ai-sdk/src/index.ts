@@ -1,4 +1,4 @@
+export type { EngineModel } from "@centella/llm/engine";
 export type { CentellaOptions, GenerationDefaults } from "./centellaOptions.ts";
-export type { EngineModel } from "./engineModel.ts";
 export { type CentellaProvider, centellaModel, createCentella } from "./provider.ts";
 export type { CentellaProviderOptions, ModelSource } from "./providerOptions.ts";

@@ -7,18 +7,19 @@ import {
   type ProviderV4,
   type RerankingModelV4,
 } from "@ai-sdk/provider";
+import { type EngineLoadOptions, type EngineModel, loadEngineModel, loadedModel } from "@centella/llm/engine";
 import { ArgumentError } from "@centella/quant";
 import { check, checkOptions, isRecord, object } from "@centella/quant/checks";
 import { checkDefaults, type GenerationDefaults } from "./centellaOptions.ts";
 import { CentellaDecisionModel } from "./decisionModel.ts";
 import { CentellaEmbeddingModel } from "./embeddingModel.ts";
-import { type EngineModel, loadedModel, type ModelHandle } from "./engineModel.ts";
 import { CentellaLanguageModel, provider } from "./language/languageModel.ts";
-import type { CentellaProviderOptions, ModelSource } from "./providerOptions.ts";
+import type { ModelHandle } from "./modelHandle.ts";
+import type { CentellaProviderOptions, LoadedModels, ModelSource } from "./providerOptions.ts";
 import { CentellaRerankingModel } from "./rerankingModel.ts";
 
 /** Models as a provider of the AI SDK. A call is short for `languageModel`. */
-export interface CentellaProvider<Id extends string = string> extends ProviderV4, AsyncDisposable {
+export interface CentellaProvider<Id extends string = string> extends ProviderV4, LoadedModels<Id> {
   (modelId: Id): LanguageModelV4;
   languageModel(modelId: Id): LanguageModelV4;
   embeddingModel(modelId: Id): EmbeddingModelV4;
@@ -27,12 +28,6 @@ export interface CentellaProvider<Id extends string = string> extends ProviderV4
   decisionModel(modelId: Id): Experimental_DecisionModelV4;
   /** @throws {NoSuchModelError} always: models write text */
   imageModel(modelId: string): ImageModelV4;
-  /** Loads a model before its first call. @throws {NoSuchModelError}, and the errors of `loadModel` */
-  load(modelId: Id): Promise<EngineModel>;
-  /** Frees a model that is loaded. The next call loads it again. */
-  unload(modelId: Id): Promise<void>;
-  /** Frees all models. */
-  dispose(): Promise<void>;
 }
 
 const optionKinds = { models: object, defaults: object, runtime: object, worker: object };
@@ -126,13 +121,9 @@ class LoadedOnce implements ModelHandle {
 
 async function load(options: CentellaProviderOptions, given: ModelSource): Promise<EngineModel> {
   const { source, load = {} } = isEntry(given) ? given : { source: given };
-  if ("worker" in options) {
-    const { loadModel } = await import("@centella/llm/worker");
-    const { cache, ...rest } = load;
-    return loadModel(source, { ...rest, worker: options.worker, ...(typeof cache === "boolean" && { cache }) });
-  }
-  const { loadModel } = await import("@centella/llm");
-  return loadModel(source, { ...load, runtime: options.runtime });
+  const engine = "worker" in options ? { worker: options.worker } : { runtime: options.runtime };
+  // A worker refuses what it cannot have.
+  return loadEngineModel(source, { ...load, ...engine } as EngineLoadOptions);
 }
 
 function isEntry(source: ModelSource): source is Extract<ModelSource, { readonly source: unknown }> {

@@ -1,12 +1,10 @@
-import type { LoadModelOptions, loadModel } from "@centella/llm";
+import type { LoadModelOptions } from "@centella/llm";
+import type { EngineModel, LoadSource } from "@centella/llm/engine";
 import type { ModelWorker } from "@centella/llm/worker";
 import type { GenerationDefaults } from "./centellaOptions.ts";
 
 /** Options of loading a model, here or in a worker. */
 type LoadOptions = Omit<LoadModelOptions, "runtime">;
-
-/** What `loadModel` takes. */
-type LoadSource = Parameters<typeof loadModel>[0];
 
 /** Where a model comes from: what `loadModel` takes, or that with options of loading. */
 export type ModelSource = LoadSource | { readonly source: LoadSource; readonly load?: LoadOptions };
@@ -18,3 +16,13 @@ export type CentellaProviderOptions<Id extends string = string> = {
   /** Options of generations whose calls give none, by the names of `session.generate`. */
   readonly defaults?: GenerationDefaults | undefined;
 } & ({ readonly runtime: LoadModelOptions["runtime"] } | { readonly worker: ModelWorker });
+
+/** What a provider does with its models besides the calls of the AI SDK. */
+export interface LoadedModels<Id extends string> extends AsyncDisposable {
+  /** Loads a model before its first call. @throws {NoSuchModelError}, and the errors of `loadModel` */
+  load(modelId: Id): Promise<EngineModel>;
+  /** Frees a model that is loaded. The next call loads it again. */
+  unload(modelId: Id): Promise<void>;
+  /** Frees all models. */
+  dispose(): Promise<void>;
+}

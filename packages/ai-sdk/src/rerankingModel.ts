@@ -1,7 +1,7 @@
 import type { RerankingModelV4, RerankingModelV4CallOptions, RerankingModelV4Result } from "@ai-sdk/provider";
-import type { ModelHandle } from "./engineModel.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
+import type { ModelHandle } from "./modelHandle.ts";
 
 /** A model that ranks documents by their relevance for a query. */
 export class CentellaRerankingModel implements RerankingModelV4 {

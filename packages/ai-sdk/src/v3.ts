@@ -1,27 +1,21 @@
 import type { EmbeddingModelV3, ImageModelV3, LanguageModelV3, ProviderV3, RerankingModelV3 } from "@ai-sdk/provider";
+import type { EngineModel } from "@centella/llm/engine";
 import type { GenerationDefaults } from "./centellaOptions.ts";
-import type { EngineModel } from "./engineModel.ts";
 import { centellaModel as centellaModelV4, createCentella as createCentellaV4 } from "./provider.ts";
-import type { CentellaProviderOptions } from "./providerOptions.ts";
+import type { CentellaProviderOptions, LoadedModels } from "./providerOptions.ts";
 
+export type { EngineModel } from "@centella/llm/engine";
 export type { CentellaOptions, GenerationDefaults } from "./centellaOptions.ts";
-export type { EngineModel } from "./engineModel.ts";
 export type { CentellaProviderOptions, ModelSource } from "./providerOptions.ts";
 
 /** Models as a provider of version 3 of the specification, for the AI SDK 6. A call is short for `languageModel`. */
-export interface CentellaProviderV3<Id extends string = string> extends ProviderV3, AsyncDisposable {
+export interface CentellaProviderV3<Id extends string = string> extends ProviderV3, LoadedModels<Id> {
   (modelId: Id): LanguageModelV3;
   languageModel(modelId: Id): LanguageModelV3;
   embeddingModel(modelId: Id): EmbeddingModelV3;
   rerankingModel(modelId: Id): RerankingModelV3;
   /** @throws {NoSuchModelError} always: models write text */
   imageModel(modelId: string): ImageModelV3;
-  /** Loads a model before its first call. @throws {NoSuchModelError}, and the errors of `loadModel` */
-  load(modelId: Id): Promise<EngineModel>;
-  /** Frees a model that is loaded. The next call loads it again. */
-  unload(modelId: Id): Promise<void>;
-  /** Frees all models. */
-  dispose(): Promise<void>;
 }
 
 /**

@@ -112,6 +112,13 @@ describe("providers", () => {
     expect(() => createCentella({ models, runtime, defaults: { topA: 1 } as never })).toThrow(/^createCentella\.defaults: .*got topA/);
   });
 
+  test("drop no option that a worker cannot have", async () => {
+    const worker = { postMessage: () => undefined, addEventListener: () => undefined, removeEventListener: () => undefined };
+    const cache = { names: async () => [] } as never;
+    const provider = createCentella({ worker, models: { a: { source: "a.gguf", load: { cache } } } });
+    await expect(provider.load("a")).rejects.toThrow(/^loadModel\.cache: expected true or false|cache to be true or false/);
+  });
+
   test("try a load again that failed", async () => {
     await using runtime = await createRuntime({ backends: [] });
     const missing = createCentella({ models: { a: "missing.gguf" }, runtime });

@@ -1,9 +1,16 @@
 import type { GenerateOptions, Tool, ToolChoice } from "@centella/llm";
+import { generateOptionNames } from "@centella/llm/engine";
 import type { BaseChatModelCallOptions, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 
+/** Options that LangChain has by other names, or that the adapter sets itself. */
+const ownedNames = ["signal", "onAbort", "raw", "progress", "partial", "stop", "tools", "toolChoice"] as const;
+
 /** Options of the engine that calls, and models as defaults, may have: those of `session.generate` that LangChain has no form of its own for. */
-export type EngineOptions = Omit<GenerateOptions, "signal" | "onAbort" | "raw" | "progress" | "partial" | "stop" | "tools" | "toolChoice">;
+export type EngineOptions = Omit<GenerateOptions, (typeof ownedNames)[number]>;
+
+/** Names of {@link EngineOptions}. */
+export const engineOptionNames: readonly string[] = generateOptionNames.filter((name) => !(ownedNames as readonly string[]).includes(name));
 
 /** Options of a call. */
 export interface CentellaCallOptions extends BaseChatModelCallOptions, EngineOptions {
@@ -12,8 +19,8 @@ export interface CentellaCallOptions extends BaseChatModelCallOptions, EngineOpt
 }
 
 /** What the engine gets of the options of a model and of a call. */
-export function engineOptions(own: EngineOptions, call: CentellaCallOptions, names: readonly string[]): GenerateOptions {
-  const given = Object.fromEntries(Object.entries(call).filter(([name, value]) => names.includes(name) && value !== undefined));
+export function engineOptions(own: EngineOptions, call: CentellaCallOptions): GenerateOptions {
+  const given = pickEngineOptions(call);
   const { tools, tool_choice: choice, stop, signal } = call;
   return {
     ...own,
@@ -23,6 +30,11 @@ export function engineOptions(own: EngineOptions, call: CentellaCallOptions, nam
     ...(tools !== undefined &&
       tools.length > 0 && { tools: tools.map(toolOf), ...(choice !== undefined && { toolChoice: choiceOf(choice) }) }),
   };
+}
+
+/** The options of the engine among others. */
+export function pickEngineOptions(options: object): EngineOptions {
+  return Object.fromEntries(Object.entries(options).filter(([name, value]) => engineOptionNames.includes(name) && value !== undefined));
 }
 
 function toolOf(tool: BindToolsInput): Tool {

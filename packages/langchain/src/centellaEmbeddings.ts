@@ -1,7 +1,7 @@
 import type { EmbedOptions } from "@centella/llm";
+import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { check, object } from "@centella/quant/checks";
 import { Embeddings, type EmbeddingsParams } from "@langchain/core/embeddings";
-import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of {@link CentellaEmbeddings}: those of `model.embed` besides the model. */
 export interface CentellaEmbeddingsFields extends EmbeddingsParams, Omit<EmbedOptions, "signal"> {

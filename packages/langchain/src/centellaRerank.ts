@@ -1,8 +1,8 @@
+import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { check, checkOptions, whole } from "@centella/quant/checks";
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { Document, type DocumentInterface } from "@langchain/core/documents";
 import { BaseDocumentCompressor } from "@langchain/core/retrievers/document_compressors";
-import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of a {@link CentellaRerank}. */
 export interface CentellaRerankFields {

@@ -1,4 +1,5 @@
 import type { GenerationFinish } from "@centella/llm";
+import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { check, checkKeys, object } from "@centella/quant/checks";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput, StructuredOutputMethodOptions } from "@langchain/core/language_models/base";
@@ -15,60 +16,15 @@ import type { Runnable } from "@langchain/core/runnables";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isSerializableSchema, type SerializableSchema } from "@langchain/core/utils/standard_schema";
 import { type InteropZodType, isInteropZodSchema } from "@langchain/core/utils/types";
-import { type CentellaCallOptions, type EngineOptions, engineOptions } from "./callOptions.ts";
+import { type CentellaCallOptions, type EngineOptions, engineOptionNames, engineOptions, pickEngineOptions } from "./callOptions.ts";
 import { chatMessages } from "./chatMessages.ts";
 import { chunkOf, lastChunk, messageOf } from "./chunks.ts";
-import { type EngineModel, loadedModel } from "./engineModel.ts";
 
 /** Fields of a {@link ChatCentella}. The engine's options are defaults of its calls. */
 export interface ChatCentellaFields extends BaseChatModelParams, EngineOptions {
   /** A model that is loaded, in this thread or in a worker. */
   readonly model: EngineModel;
 }
-
-/** Options of the engine by name. A type error here is a name that is missing or unknown. */
-const optionNames: Readonly<Record<keyof EngineOptions, true>> = {
-  maxTokens: true,
-  seed: true,
-  temperature: true,
-  topK: true,
-  topP: true,
-  minP: true,
-  typicalP: true,
-  topNSigma: true,
-  xtcProbability: true,
-  xtcThreshold: true,
-  dynamicTemperatureRange: true,
-  dynamicTemperatureExponent: true,
-  repeatPenalty: true,
-  repeatLastN: true,
-  frequencyPenalty: true,
-  presencePenalty: true,
-  dryMultiplier: true,
-  dryBase: true,
-  dryAllowedLength: true,
-  dryLastN: true,
-  dryBreakers: true,
-  mirostat: true,
-  mirostatTau: true,
-  mirostatEta: true,
-  logitBias: true,
-  steps: true,
-  logprobs: true,
-  ignoreEos: true,
-  promptLookup: true,
-  draftTokens: true,
-  diffusion: true,
-  jumpForward: true,
-  reasoning: true,
-  format: true,
-  overflow: true,
-  chat: true,
-  parallelToolCalls: true,
-  strictTools: true,
-  toolFormat: true,
-};
-const names = Object.keys(optionNames);
 
 /** Fields of LangChain's chat models by name. */
 const baseNames: Readonly<Record<keyof BaseChatModelParams, true>> = {
@@ -101,15 +57,15 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
   /** @throws {ArgumentError} for an unknown field; calls check the values of options */
   constructor(fields: ChatCentellaFields) {
     check("ChatCentella", "fields", fields, object);
-    checkKeys("ChatCentella", fields, ["model", ...names, ...Object.keys(baseNames)]);
+    checkKeys("ChatCentella", fields, ["model", ...engineOptionNames, ...Object.keys(baseNames)]);
     check("ChatCentella", "model", fields.model, loadedModel, "load it with loadModel");
     super(fields);
     this.#model = fields.model;
-    this.#options = Object.fromEntries(Object.entries(fields).filter(([name, value]) => names.includes(name) && value !== undefined));
+    this.#options = pickEngineOptions(fields);
   }
 
   override get callKeys(): string[] {
-    return [...super.callKeys, ...names, "tools"];
+    return [...super.callKeys, ...engineOptionNames, "tools"];
   }
 
   override _llmType(): string {
@@ -197,6 +153,6 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
   }
 
   #engineOptions(options: this["ParsedCallOptions"]) {
-    return engineOptions(this.#options, options as CentellaCallOptions, names);
+    return engineOptions(this.#options, options as CentellaCallOptions);
   }
 }

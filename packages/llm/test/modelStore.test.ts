@@ -8,7 +8,7 @@ import { createRuntime, DeviceLostError, type Runtime } from "@centella/core";
 import { diskStorage, GgufError, opfsStorage } from "@centella/gguf";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { sendFile, serve } from "../../gguf/test/httpServer.ts";
-import { createModelStore, idleSnapshot, type ModelSnapshot, type ModelStore, type StoreModel } from "../src/store/index.ts";
+import { createModelStore, type EngineModel, idleSnapshot, type ModelSnapshot, type ModelStore } from "../src/store/index.ts";
 import { LoadProgress } from "../src/store/loadProgress.ts";
 import { tiny } from "./modelFiles.ts";
 
@@ -26,14 +26,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const open: ModelStore<StoreModel>[] = [];
+const open: ModelStore<EngineModel>[] = [];
 afterEach(async () => {
   vi.unstubAllGlobals();
   for (const store of open.splice(0)) await store.unload().catch(() => undefined);
 });
 
 /** A store, and the snapshots that it has told of. */
-function watched<Store extends ModelStore<StoreModel>>(store: Store): { readonly store: Store; readonly told: ModelSnapshot[] } {
+function watched<Store extends ModelStore<EngineModel>>(store: Store): { readonly store: Store; readonly told: ModelSnapshot[] } {
   open.push(store);
   const told: ModelSnapshot[] = [];
   store.subscribe(() => told.push(store.getSnapshot()));

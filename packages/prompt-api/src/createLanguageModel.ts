@@ -1,9 +1,9 @@
 import type { GenerateOptions } from "@centella/llm";
+import type { EngineModel } from "@centella/llm/engine";
 import { ArgumentError } from "@centella/quant";
 import { anything, checkKeys, checkOptions, type Kinds, listOf, object, string } from "@centella/quant/checks";
 import { readInitialPrompts, readPlan, type SessionPlan } from "./createOptions.ts";
 import { Dialogue } from "./dialogue.ts";
-import type { EngineModel } from "./engine.ts";
 import { domException, promptError } from "./errors.ts";
 import { LoadedModel, type ModelSupply, ownedModel } from "./modelLoader.ts";
 import type { ModelToLoad } from "./modelSource.ts";

@@ -1,9 +1,5 @@
-import type { ChatMessage, GenerateOptions, Model, Session } from "@centella/llm";
-import type { WorkerModel } from "@centella/llm/worker";
+import type { ChatMessage, GenerateOptions, Session } from "@centella/llm";
 import { overflowOf } from "./errors.ts";
-
-/** A loaded model, in this thread or in a worker. */
-export type EngineModel = Model | WorkerModel;
 
 /** A session of a model, in this thread or in a worker. */
 export interface EngineSession extends Pick<Session, "messages" | "generate" | "complete" | "run" | "reset" | "dispose"> {

@@ -1,5 +1,5 @@
+export type { EngineModel } from "@centella/llm/engine";
 export { type AnswerDefaults, createLanguageModel, type LanguageModelClass, type LanguageModelOptions } from "./createLanguageModel.ts";
-export type { EngineModel } from "./engine.ts";
 export { type PolyfillOptions, polyfill } from "./polyfill.ts";
 export type { PromptSession } from "./promptSession.ts";
 export type {

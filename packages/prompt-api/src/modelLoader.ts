@@ -1,6 +1,6 @@
 import type { LoadModelOptions } from "@centella/llm";
+import { type EngineLoadOptions, type EngineModel, loadEngineModel } from "@centella/llm/engine";
 import { abortable } from "./abortable.ts";
-import type { EngineModel } from "./engine.ts";
 import { loadError } from "./errors.ts";
 import type { ModelToLoad } from "./modelSource.ts";
 import type { Availability } from "./types.ts";
@@ -105,10 +105,6 @@ export class LoadedModel implements ModelSupply {
 }
 
 async function loadGiven(given: ModelToLoad, callbacks: Pick<LoadModelOptions, "signal" | "onProgress">): Promise<EngineModel> {
-  if ("worker" in given) {
-    const { loadModel } = await import("@centella/llm/worker");
-    return loadModel(given.source, { ...given.load, ...callbacks, worker: given.worker });
-  }
-  const { loadModel } = await import("@centella/llm");
-  return loadModel(given.source, { ...given.load, ...callbacks, runtime: given.runtime });
+  const engine = "worker" in given ? { worker: given.worker } : { runtime: given.runtime };
+  return loadEngineModel(given.source, { ...given.load, ...callbacks, ...engine } as EngineLoadOptions);
 }

@@ -1,8 +1,6 @@
-import type { LoadModelOptions, loadModel } from "@centella/llm";
+import type { LoadModelOptions } from "@centella/llm";
+import type { LoadSource } from "@centella/llm/engine";
 import type { ModelWorker, WorkerLoadOptions } from "@centella/llm/worker";
-
-/** What `loadModel` takes. */
-export type LoadSource = Parameters<typeof loadModel>[0];
 
 /** Options of loading that the caller sets. */
 type Settable<Options> = Omit<Options, "runtime" | "worker" | "signal" | "onProgress">;

@@ -1,5 +1,5 @@
 import { absolutePlace, defaultStorage, findStored, hasFileSystem, type ModelStorage, placeOf } from "@centella/gguf";
-import type { LoadSource } from "./modelSource.ts";
+import type { LoadSource } from "@centella/llm/engine";
 
 /** Whether a source is read from another machine. */
 export function isRemote(source: LoadSource): boolean {

@@ -1,4 +1,4 @@
-import { idleSnapshot, type ModelSnapshot, type ModelStore, type StoreModel } from "@centella/llm/store";
+import { type EngineModel, idleSnapshot, type ModelSnapshot, type ModelStore } from "@centella/llm/store";
 import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { useRegistry } from "./centellaProvider.ts";
 import type { ModelOptions, ModelRegistry, ModelSource, SharedModel } from "./modelRegistry.ts";
@@ -17,7 +17,7 @@ export interface UseModelOptions extends ModelOptions {
 /** The state of a model, and what can be done with it. */
 export interface UsedModel extends ModelSnapshot, Pick<ModelStore, "load" | "cancel" | "unload"> {
   /** The loaded model. */
-  readonly model: StoreModel | undefined;
+  readonly model: EngineModel | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 // @vitest-environment happy-dom
 import { DeviceLostError } from "@centella/core";
-import type { StoreModel } from "@centella/llm/store";
+import type { EngineModel } from "@centella/llm/store";
 import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Component, createElement as h, type ReactNode, StrictMode, Suspense } from "react";
 import { renderToString } from "react-dom/server";
@@ -170,7 +170,7 @@ describe("useModel", () => {
     await shows("a idle");
     held.open();
     await cancelled;
-    let model: StoreModel | undefined;
+    let model: EngineModel | undefined;
     given.a!.load().then((loaded) => {
       model = loaded;
     });

@@ -31,6 +31,7 @@ const notForApps = {
   "@centella/conformance/headless": "for tests of backends",
   "@centella/core/references": "for tests of backends",
   "@centella/gpu-kernels": "for backends",
+  "@centella/llm/engine": "for adapters to other libraries, which check their arguments",
   "@centella/model-fable": "data",
   "@centella/quant/checks": "what checks the others",
 };

@@ -1,7 +1,7 @@
 import type { SharedV4Warning } from "@ai-sdk/provider";
 import { UnsupportedError } from "@centella/core";
 import type { GenerateOptions, GenerationPart } from "@centella/llm";
-import type { EngineModel } from "../engineModel.ts";
+import type { EngineModel } from "@centella/llm/engine";
 import type { EngineCall } from "./engineCall.ts";
 
 const unknownLevel: SharedV4Warning = {

@@ -6,8 +6,9 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from "@ai-sdk/provider";
-import type { EngineModel, ModelHandle } from "../engineModel.ts";
+import type { EngineModel } from "@centella/llm/engine";
 import { sdkError, withSdkErrors } from "../errors.ts";
+import type { ModelHandle } from "../modelHandle.ts";
 import { engineCall } from "./engineCall.ts";
 import { failed, type SdkFinish, sdkFinish } from "./finish.ts";
 import { Generation } from "./generation.ts";

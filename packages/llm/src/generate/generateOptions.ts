@@ -175,6 +175,10 @@ const ownKinds: Kinds<Omit<GenerateOptions, keyof SamplingOptions>> = {
   toolFormat: either(string, object),
 };
 const kinds = { ...Object.fromEntries(samplingOptionNames.map((name) => [name, anything])), ...ownKinds } as Kinds<GenerateOptions>;
+
+/** Every option of `session.generate`. */
+export const generateOptionNames = Object.keys(kinds) as readonly (keyof GenerateOptions)[];
+
 const overflowKinds: Kinds<OverflowPolicy> = {
   prompt: oneOf("error", "dropTurns", "truncateMiddle"),
   generation: oneOf("stop", "error", "shift"),

@@ -1,7 +1,8 @@
 import { estimateMemory, type GgufFile, type GgufInput, hasFileSystem, type MemoryEstimate, placeOf } from "@centella/gguf";
+import type { LoadSource } from "../engine/engineModel.ts";
 import { defaultLimit } from "../load/contextSize.ts";
 import { openModelFile } from "../load/modelFiles.ts";
-import type { LoadSource, ModelStoreOptions } from "./storeOptions.ts";
+import type { ModelStoreOptions } from "./storeOptions.ts";
 
 /**
  * Estimates a model's memory from the header of its file, if the file is on this machine. Returns undefined otherwise, for the context

@@ -1,4 +1,5 @@
 import { formatRejection } from "@centella/core/backend";
+import type { EngineModel, LoadSource } from "../engine/engineModel.ts";
 import type { Model } from "../model/model.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { WorkerModel } from "../worker/workerModel.ts";
@@ -6,17 +7,10 @@ import { Generations, isLoss } from "./generations.ts";
 import { LoadProgress } from "./loadProgress.ts";
 import { openModel } from "./openModel.ts";
 import { idleSnapshot, type ModelSnapshot, SnapshotHolder } from "./snapshot.ts";
-import {
-  checkStoreOptions,
-  type LoadSource,
-  type ModelStoreOptions,
-  type RuntimeStoreOptions,
-  type StoreModel,
-  type WorkerStoreOptions,
-} from "./storeOptions.ts";
+import { checkStoreOptions, type ModelStoreOptions, type RuntimeStoreOptions, type WorkerStoreOptions } from "./storeOptions.ts";
 
 /** A model and its state, for user interfaces. Functions may be called without the store as `this`. */
-export interface ModelStore<Loaded extends StoreModel = StoreModel> {
+export interface ModelStore<Loaded extends EngineModel = EngineModel> {
   /** The loaded model; undefined while there is none. After a loss it stays, so that its sessions' messages can be read, until `load()`. */
   readonly model: Loaded | undefined;
   /** Calls a listener whenever the snapshot changes. Returns a function that ends this. */
@@ -55,8 +49,8 @@ class LoadingStore implements ModelStore {
   readonly #source: LoadSource;
   readonly #options: ModelStoreOptions;
   readonly #state = new SnapshotHolder();
-  #loading: { readonly stop: AbortController; readonly model: Promise<StoreModel> } | undefined;
-  #loaded: { readonly model: StoreModel; readonly generations: Generations } | undefined;
+  #loading: { readonly stop: AbortController; readonly model: Promise<EngineModel> } | undefined;
+  #loaded: { readonly model: EngineModel; readonly generations: Generations } | undefined;
   /** Resolves when earlier models and loads hold no memory and no lock of the storage. */
   #freed: Promise<unknown> = Promise.resolve();
 
@@ -68,11 +62,11 @@ class LoadingStore implements ModelStore {
   readonly getSnapshot = this.#state.get;
   readonly subscribe = this.#state.subscribe;
 
-  get model(): StoreModel | undefined {
+  get model(): EngineModel | undefined {
     return this.#loaded?.model;
   }
 
-  readonly load = (): Promise<StoreModel> => {
+  readonly load = (): Promise<EngineModel> => {
     if (this.#loaded !== undefined && this.getSnapshot().status !== "lost") return Promise.resolve(this.#loaded.model);
     if (this.#loading !== undefined) return this.#loading.model;
     // A lost model cannot say more than that it is lost.
@@ -99,7 +93,7 @@ class LoadingStore implements ModelStore {
     await Promise.all([freed, this.#freed]);
   };
 
-  async #load(signal: AbortSignal, freed: Promise<unknown>): Promise<StoreModel> {
+  async #load(signal: AbortSignal, freed: Promise<unknown>): Promise<EngineModel> {
     try {
       await freed;
       const { estimateOf } = await import("./estimate.ts");

@@ -1,6 +1,6 @@
+import type { EngineModel, LoadSource } from "../engine/engineModel.ts";
 import type { LoadModelOptions } from "../load/loadOptions.ts";
-import type { LoadSource, ModelStoreOptions, StoreModel } from "./storeOptions.ts";
-import { isOnWorker } from "./storeOptions.ts";
+import { isOnWorker, type ModelStoreOptions } from "./storeOptions.ts";
 import { type ModelWatcher, watchModel } from "./watchModel.ts";
 
 /** Loads the model of a store, here or in a worker. */
@@ -9,7 +9,7 @@ export async function openModel(
   options: ModelStoreOptions,
   load: Required<Pick<LoadModelOptions, "signal" | "onProgress">>,
   watcher: ModelWatcher,
-): Promise<StoreModel> {
+): Promise<EngineModel> {
   if (isOnWorker(options)) {
     const { loadModel } = await import("../worker/workerModel.ts");
     const worker = typeof options.worker === "function" ? await options.worker() : options.worker;

@@ -1,16 +1,8 @@
 import { ArgumentError, type Runtime } from "@centella/core";
-import type { GgufInput } from "@centella/gguf";
 import { boolean, callback, checkOptions, either, type Kinds, object } from "@centella/quant/checks";
 import { type LoadModelOptions, loadKinds } from "../load/loadOptions.ts";
-import type { Model } from "../model/model.ts";
 import type { ModelWorker } from "../worker/endpoint.ts";
-import type { WorkerLoadOptions, WorkerModel } from "../worker/workerModel.ts";
-
-/** What `loadModel` takes. */
-export type LoadSource = GgufInput | readonly GgufInput[];
-
-/** A loaded model, in this thread or in a worker. */
-export type StoreModel = Model | WorkerModel;
+import type { WorkerLoadOptions } from "../worker/workerModel.ts";
 
 /** Options of a store whose models a runtime computes: those of `loadModel`. */
 export interface RuntimeStoreOptions extends Omit<LoadModelOptions, "runtime" | "signal" | "onProgress"> {

@@ -1,0 +1,2 @@
+export { generateOptionNames } from "../generate/generateOptions.ts";
+export { type EngineLoadOptions, type EngineModel, type LoadSource, loadEngineModel, loadedModel } from "./engineModel.ts";
