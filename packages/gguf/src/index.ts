@@ -6,7 +6,9 @@ export { type HttpSourceOptions, httpSource } from "./http/httpSource.ts";
 export type { HttpOptions } from "./http/request.ts";
 export { diskStorage } from "./pull/diskStorage.ts";
 export type { Downloaded } from "./pull/download.ts";
-export { type OpfsFolder, opfsStorage } from "./pull/opfsStorage.ts";
+export type { HubOptions } from "./pull/hubRequest.ts";
+export type { OpfsFolder } from "./pull/opfsFiles.ts";
+export { opfsStorage } from "./pull/opfsStorage.ts";
 export {
   defaultStorage,
   findStored,

@@ -23,7 +23,8 @@ export class Meter {
   #signal: AbortSignal | undefined;
   #left: number;
   #nextLook: number;
-  #startedAt: number;
+  /** When the time was looked at first in this call. */
+  #startedAt: number | undefined;
   /** Bytes charged since the tables were last dropped. */
   bytes = 0;
 
@@ -38,7 +39,6 @@ export class Meter {
     this.#signal = signal;
     this.#left = steps;
     this.#nextLook = steps - interval;
-    this.#startedAt = performance.now();
   }
 
   /** The limits as a text. */
@@ -51,7 +51,7 @@ export class Meter {
     this.#signal = undefined;
     this.#left = this.#maxSteps;
     this.#nextLook = this.#maxSteps - interval;
-    this.#startedAt = performance.now();
+    this.#startedAt = undefined;
   }
 
   /** Records `bytes` of new memory. @throws {GrammarError} `GRAMMAR_BUDGET` */
@@ -68,6 +68,7 @@ export class Meter {
     if (this.#left > this.#nextLook) return;
     this.#nextLook = this.#left - interval;
     this.#signal?.throwIfAborted();
+    this.#startedAt ??= performance.now();
     if (performance.now() - this.#startedAt > longestCall) throw exceeded(`at most ${longestCall / 1000} s of work`, "more");
   }
 }

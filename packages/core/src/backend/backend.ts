@@ -43,7 +43,7 @@ export interface DeviceMemory {
   /** Bytes that are free now. Undefined if the device does not report them. */
   readonly free?: number;
   /**
-   * Bytes of the largest tensor that kernels can read at once; see `Backend.rowsAtOnce` for matrices of weights. Undefined if there is no limit
+   * Bytes of the largest tensor that kernels can read at once; see `Backend.rowsAtOnce` for weights. Undefined if there is no limit
    * but the free memory.
    */
   readonly largestTensor?: number;
@@ -189,11 +189,16 @@ export interface Backend {
    * host.
    */
   readonly runsInFlight?: number;
+  /** Most rows of activations that a run should have: more do not make products faster, or make the run last too long. Default: 2048. */
+  readonly preferredRows?: number;
   /** Limits of a fused group; undefined if there are none. */
   readonly fusion?: FusionLimits;
   /** How temporaries are stored: at offsets of one address space (the default), or in buffers that cannot be bound for reading and writing at once. */
   readonly memoryModel?: "addressSpace" | "buffers";
-  /** How many rows of a matrix of weights a kernel can read at once: `splitRows` splits products and lookups. Undefined where kernels read any weight. */
+  /**
+   * How many rows of weights, or experts of a stack, a kernel can read at once: `splitRows` splits products and lookups. Undefined where kernels
+   * read any weight.
+   */
   readonly rowsAtOnce?: RowsAtOnce;
   /**
    * The mode of `activations` in which products with weights of a type are fastest here. Models are computed in it unless they are told

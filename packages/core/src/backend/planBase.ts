@@ -47,14 +47,14 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
   readonly #binder: Binder;
   #isDisposed = false;
 
-  /** Takes over `persistents`, one hold on each. Add the plan to `owner.plans` once it is complete. */
-  constructor(owner: PlanOwner<B>, lowered: Lowered, persistents: ReadonlyMap<string, B>) {
+  /** Takes over `persistents`, one hold on each. Add the plan to `owner.plans` once it is complete. `warnings` are the backend's own. */
+  constructor(owner: PlanOwner<B>, lowered: Lowered, persistents: ReadonlyMap<string, B>, warnings: readonly string[] = []) {
     this.#owner = owner;
     this.lowered = lowered;
     this.#binder = new Binder(lowered.program);
     this.persistents = persistents;
     const used = lowered.persistents.map(({ name }) => this.persistent(name));
-    this.warnings = convertedWarnings(owner.name, used);
+    this.warnings = [...convertedWarnings(owner.name, used), ...warnings];
     this.#weights = used.filter(({ persistent }) => persistent.init === "load");
     const steps = new Map<string, number>();
     for (const { op } of lowered.steps) steps.set(op.name, (steps.get(op.name) ?? 0) + 1);
@@ -63,6 +63,11 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
 
   get program(): ProgramGraph {
     return this.lowered.program;
+  }
+
+  /** Whether all weights that steps read are loaded. */
+  protected get isLoaded(): boolean {
+    return this.#weights.every(({ isLoaded }) => isLoaded);
   }
 
   get isDisposed(): boolean {
@@ -168,7 +173,7 @@ export abstract class PlanBase<B extends PersistentBuffer> implements Plan {
 
   /** @throws {ProgramError} naming every weight that a step reads and that was not loaded */
   #requireLoaded(): void {
-    if (this.#weights.every(({ isLoaded }) => isLoaded)) return;
+    if (this.isLoaded) return;
     const missing = this.#weights.filter(({ isLoaded }) => !isLoaded);
     const names = missing.map(({ persistent }) => persistent.name).join(", ");
     throw new ProgramError(`run: expected every weight to be loaded, got none for ${names}; call plan.load() first`);

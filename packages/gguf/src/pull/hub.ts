@@ -6,6 +6,7 @@ import { limits } from "../limits.ts";
 import { shownPath } from "../shown.ts";
 import { isHttp } from "../source/place.ts";
 import { parseSplitName } from "../splitName.ts";
+import type { HubRequest } from "./hubRequest.ts";
 import { nameOfHubFile } from "./names.ts";
 
 /** A file to download. */
@@ -41,18 +42,11 @@ export function parseHubSpec(text: string): HubSpec {
   return { repo, revision, ...(quant === undefined ? {} : { quant }), ...(path === undefined ? {} : { path }) };
 }
 
-interface ListedFile {
+/** A file of a repository. */
+export interface ListedFile {
   readonly path: string;
   readonly size: number | undefined;
   readonly sha256: string | undefined;
-}
-
-/** How the files of a repository are listed. */
-export interface HubRequest {
-  readonly endpoint: URL;
-  /** Options of a request to this URL: the token is for the hub's origin only. */
-  readonly httpFor: (url: URL) => HttpOptions;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** Returns the file that a spec names, or all parts of a split file, from the hub's list of the repository. */
@@ -70,7 +64,8 @@ export async function resolveHubSpec(spec: HubSpec, request: HubRequest): Promis
   }));
 }
 
-async function listFiles({ repo, revision }: HubSpec, { endpoint, httpFor, signal }: HubRequest): Promise<readonly ListedFile[]> {
+/** The files of a repository. */
+export async function listFiles({ repo, revision }: HubSpec, { endpoint, httpFor, signal }: HubRequest): Promise<readonly ListedFile[]> {
   const files: ListedFile[] = [];
   const visited = new Set<string>();
   let entries = 0;
@@ -171,38 +166,57 @@ function chooseByPath({ repo }: HubSpec, path: string, listed: readonly ListedFi
     throw new GgufError("parts", { expected: "the first part of a split file", got: `part ${split.number}` });
   const found = listed.filter((file) => file.path === path);
   if (found.length === 0) throw new GgufError("missing", { expected: `'${shownPath(path)}' in ${repo}`, got: offer(listed) });
-  return split === undefined ? found : partsOf(path, listed);
+  return allParts(path, listed);
 }
 
 function chooseByQuant({ repo, quant }: HubSpec, listed: readonly ListedFile[]): readonly ListedFile[] {
-  const models = listed.filter(
-    ({ path }) => path.endsWith(".gguf") && !path.includes("mmproj") && (parseSplitName(path)?.number ?? 1) === 1,
-  );
-  const named = (wanted: string): readonly ListedFile[] =>
-    models.filter(({ path }) => {
-      const stem = (parseSplitName(path)?.prefix ?? path.slice(0, -".gguf".length)).toLowerCase();
-      return stem === wanted || stem.split(/[-./]/).includes(wanted) || stem.endsWith(`-${wanted}`) || stem.endsWith(`.${wanted}`);
-    });
+  const models = modelFiles(listed);
   // Without a choice, the only file, or the quantisation that llama.cpp takes.
-  const found = quant === undefined ? (models.length === 1 ? models : named("q4_k_m")) : named(quant.toLowerCase());
+  const found = quant === undefined && models.length === 1 ? models : filesNamed(models, quant ?? "Q4_K_M");
   const [chosen, ...further] = found;
-  if (chosen !== undefined && further.length === 0) return partsOf(chosen.path, listed);
+  if (chosen !== undefined && further.length === 0) return allParts(chosen.path, listed);
   const expected = quant === undefined ? `one model in ${repo}` : `one ${quant} model in ${repo}`;
   const hint = "name the file: hf:owner/repo/file.gguf";
   throw new GgufError("missing", { expected, got: found.length === 0 ? offer(models) : `${found.length}: ${offer(found)}`, hint });
 }
 
-function partsOf(path: string, listed: readonly ListedFile[]): readonly ListedFile[] {
+/** The models of a repository: of a split file, the first part. */
+export function modelFiles(listed: readonly ListedFile[]): readonly ListedFile[] {
+  return listed.filter(({ path }) => path.endsWith(".gguf") && !path.includes("mmproj") && (parseSplitName(path)?.number ?? 1) === 1);
+}
+
+/** Path of a file without its part and ending. */
+export function stemOf(path: string): string {
+  return parseSplitName(path)?.prefix ?? path.slice(0, -".gguf".length);
+}
+
+/** The files that `hf:owner/repo:QUANT` may mean. */
+export function filesNamed(models: readonly ListedFile[], quant: string): readonly ListedFile[] {
+  const wanted = quant.toLowerCase();
+  return models.filter(({ path }) => {
+    const stem = stemOf(path).toLowerCase();
+    return stem === wanted || stem.split(/[-./]/).includes(wanted) || stem.endsWith(`-${wanted}`) || stem.endsWith(`.${wanted}`);
+  });
+}
+
+/** All parts of the model in this file. @throws {GgufError} `parts` if some are missing */
+function allParts(path: string, listed: readonly ListedFile[]): readonly ListedFile[] {
+  const parts = partsOf(path, listed);
+  const count = parseSplitName(path)?.count ?? parts.length;
+  if (parts.length === count) return parts;
+  throw new GgufError("parts", { expected: `all ${count} parts of '${shownPath(path)}'`, got: String(parts.length) });
+}
+
+/** The listed parts of the model in this file, in their order. */
+export function partsOf(path: string, listed: readonly ListedFile[]): readonly ListedFile[] {
   const split = parseSplitName(path);
   if (split === undefined) return listed.filter((file) => file.path === path);
-  const parts = listed
+  return listed
     .filter((file) => {
       const parsed = parseSplitName(file.path);
       return parsed?.prefix === split.prefix && parsed.count === split.count;
     })
     .sort((a, b) => (a.path < b.path ? -1 : 1));
-  if (parts.length === split.count) return parts;
-  throw new GgufError("parts", { expected: `all ${split.count} parts of '${shownPath(path)}'`, got: String(parts.length) });
 }
 
 function offer(files: readonly ListedFile[]): string {

@@ -1,7 +1,8 @@
 import { GgufError } from "../errors.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { shownPath } from "../shown.ts";
-import { digestOf, fetchJson, fileSize, type HubRequest, type RemoteFile } from "./hub.ts";
+import { digestOf, fetchJson, fileSize, type RemoteFile } from "./hub.ts";
+import type { HubRequest } from "./hubRequest.ts";
 import { nameOfHubFile } from "./names.ts";
 
 /** Ollama's registry. */

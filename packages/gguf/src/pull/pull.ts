@@ -7,9 +7,11 @@ import type { GgufInput } from "../source/byteSource.ts";
 import { isHttp, type Place, placeOf } from "../source/place.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
 import { type Downloaded, download, linkedFile, parseDownloaded } from "./download.ts";
-import { environment, isNode } from "./environment.ts";
+import { isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
+import { endpointOf, type HubOptions, hubRequest } from "./hubRequest.ts";
 import { nameOfUrl, recordUrl } from "./names.ts";
+import { opfsStorage } from "./opfsStorage.ts";
 import { readRecord, writeRecord } from "./record.ts";
 import type { ModelStorage } from "./storage.ts";
 
@@ -21,18 +23,15 @@ export interface PullProgress {
   readonly total: number | undefined;
 }
 
-export interface PullOptions extends Omit<HttpOptions, "headers"> {
+export interface PullOptions extends HubOptions {
   /** Default: `diskStorage()` in Node, `opfsStorage()` in browsers. */
   readonly storage?: ModelStorage;
-  /** Token that is sent only to the hub. Default: the environment variable `HF_TOKEN`. */
-  readonly token?: string;
   /** URL of the hub. Default: the environment variable `HF_ENDPOINT`, or https://huggingface.co; for `ollama:`, https://registry.ollama.ai. */
   readonly endpoint?: string | URL;
   /** Expected SHA-256 of a single file, if the server does not send it. */
   readonly sha256?: string;
   /** Ask the server even if the model is stored. Default false. */
   readonly refresh?: boolean;
-  readonly signal?: AbortSignal;
   readonly onProgress?: (progress: PullProgress) => void;
 }
 
@@ -70,7 +69,7 @@ const kinds: Kinds<PullOptions> = {
 /** Returns the default storage of {@link pull}. */
 export async function defaultStorage(): Promise<ModelStorage> {
   if (isNode()) return (await import("./diskStorage.ts")).diskStorage();
-  return (await import("./opfsStorage.ts")).opfsStorage();
+  return opfsStorage();
 }
 
 /**
@@ -118,15 +117,11 @@ export async function remoteFiles(
 ): Promise<{ readonly files: readonly RemoteFile[]; readonly httpFor: (url: URL) => HttpOptions }> {
   const place = remotePlace(source);
   if (place.kind === "hub" && place.reference.startsWith("ollama:")) return ollamaFiles(place.reference, options);
-  const endpoint = hubEndpoint(options.endpoint);
-  const token = options.token ?? environment("HF_TOKEN");
-  const httpFor = (url: URL): HttpOptions => ({
-    ...options,
-    ...(token !== undefined && url.origin === endpoint.origin ? { headers: { Authorization: `Bearer ${token}` } } : { headers: {} }),
-  });
+  const request = hubRequest(options);
+  const { httpFor } = request;
   const files =
     place.kind === "hub"
-      ? await resolveHubSpec(parseHubSpec(place.reference), { endpoint, httpFor, signal: options.signal })
+      ? await resolveHubSpec(parseHubSpec(place.reference), request)
       : await filesOfUrl(place.url, httpFor(place.url), options.signal);
   return { files, httpFor };
 }
@@ -206,18 +201,6 @@ function remotePlace(source: string | URL): Exclude<Place, { readonly kind: "pat
     expected: "hf:owner/repo:QUANT, hf:owner/repo/file.gguf, ollama:NAME:TAG or an http(s) URL",
     got: `'${shownUrl(source)}'`,
   });
-}
-
-function hubEndpoint(given: string | URL | undefined): URL {
-  return endpointOf(given ?? environment("HF_ENDPOINT") ?? "https://huggingface.co", "HF_ENDPOINT");
-}
-
-function endpointOf(given: string | URL, name: string): URL {
-  const text = String(given);
-  if (!URL.canParse(text)) throw new GgufError("range", { expected: `a URL as ${name}`, got: `'${shownUrl(text)}'` });
-  const url = new URL(text);
-  if (!url.pathname.endsWith("/")) url.pathname += "/";
-  return url;
 }
 
 async function filesOfUrl(url: URL, options: HttpOptions, signal: AbortSignal | undefined): Promise<readonly RemoteFile[]> {

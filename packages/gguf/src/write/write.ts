@@ -13,7 +13,6 @@ import {
   whole,
 } from "@centella/quant/checks";
 import { aligned } from "../alignment.ts";
-import { swapTensorBytes } from "../read/swapTensorBytes.ts";
 import { shown } from "../shown.ts";
 import { isPlace } from "../source/source.ts";
 import type { ByteSink } from "./byteSink.ts";
@@ -75,7 +74,7 @@ function writerOf(content: GgufContent, { chunkBytes = 2 ** 22, signal, onProgre
     await put(new Uint8Array(dataOffset - header.length));
     for (const tensor of tensors) {
       for await (const piece of piecesOf(tensor, chunkBytes, signal)) {
-        await put(byteOrder === "little" ? piece : swapped(tensor.type, tensor.name, piece));
+        await put(byteOrder === "little" ? piece : await swapped(tensor.type, tensor.name, piece));
       }
       await put(new Uint8Array(aligned(tensor.bytes, alignment) - tensor.bytes));
     }
@@ -101,7 +100,8 @@ async function* piecesOf(
   }
 }
 
-function swapped(type: GgmlType, name: string, bytes: Uint8Array): Uint8Array {
+async function swapped(type: GgmlType, name: string, bytes: Uint8Array): Promise<Uint8Array> {
+  const { swapTensorBytes } = await import("../read/swapTensorBytes.ts");
   const copy = new Uint8Array(bytes);
   swapTensorBytes(type, name, copy);
   return copy;

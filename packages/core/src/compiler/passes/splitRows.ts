@@ -2,18 +2,20 @@ import { add } from "../../ops/add.ts";
 import { concat } from "../../ops/concat.ts";
 import { embedding } from "../../ops/embedding.ts";
 import { type MatmulParams, matmul } from "../../ops/matmul.ts";
+import { moeMatmul } from "../../ops/moeMatmul.ts";
 import { sub } from "../../ops/sub.ts";
 import type { AnyOp } from "../../program/op.ts";
 import { type Node, type ProgramGraph, specOf, type ValueInfo, type ValueSource, valueAt } from "../../program/programGraph.ts";
-import type { ConcreteSpec, TensorSpec } from "../../spec.ts";
+import { type ConcreteSpec, elementCount, type TensorSpec } from "../../spec.ts";
 import { withChanges } from "./graph.ts";
 
-/** Rows of a matrix of weights that a kernel can read at once; undefined if it can read all of them. */
+/** Rows of weights, along the first axis, that a kernel can read at once: experts of a stack. Undefined if it can read all of them. */
 export type RowsAtOnce = (weights: ConcreteSpec) => number | undefined;
 
 /**
  * Splits weights `[n, k]` of which a kernel cannot read all rows at once: each call that reads such a weight becomes one per part of the rows.
- * Products of parts are joined along their columns. Rows of a table are sums over its parts, of which all but one are zero.
+ * Products of parts are joined along their columns. Rows of a table are sums over its parts, of which all but one are zero. Stacks of
+ * experts `[e, n, k]` are split between experts, and their products are such sums.
  *
  * Other uses of a weight stay as they are.
  */
@@ -23,7 +25,7 @@ export function splitRows(program: ProgramGraph, rowsAtOnce: RowsAtOnce): Progra
   return nodes.length === program.nodes.length ? program : withChanges(program, { values: split.values, nodes });
 }
 
-/** Some rows of a weight. */
+/** Some rows of a weight, or experts of a stack. */
 interface Part {
   readonly from: number;
   readonly value: number;
@@ -56,12 +58,23 @@ class Split {
       const [table, ids] = inputs as readonly [number, number];
       const parts = this.#partsOf(table);
       if (parts === undefined) return [node];
-      const rows = parts.map(({ from, value }) => this.#call(embedding, [value, this.#idsFrom(ids, from)], {}));
-      const last = rows.pop()!;
-      const sum = rows.reduce((total, each) => this.#call(add, [total, each], {}));
-      return this.#take({ op: add, inputs: [sum, last], params: {}, output });
+      return this.#sumOf(parts, output, ({ from, value }) => this.#call(embedding, [value, this.#idsFrom(ids, from)], {}));
+    }
+    if (op === moeMatmul) {
+      const [x, experts, ids] = inputs as readonly [number, number, number];
+      const parts = this.#partsOf(experts);
+      if (parts === undefined) return [node];
+      return this.#sumOf(parts, output, ({ from, value }) => this.#call(moeMatmul, [x, value, this.#idsFrom(ids, from)], params));
     }
     return [node];
+  }
+
+  /** A value as the sum over parts, of which all but one are zero at each place. */
+  #sumOf(parts: readonly Part[], output: number, compute: (part: Part) => number): readonly Node[] {
+    const values = parts.map(compute);
+    const last = values.pop()!;
+    const sum = values.reduce((total, each) => this.#call(add, [total, each], {}));
+    return this.#take({ op: add, inputs: [sum, last], params: {}, output });
   }
 
   #partsOf(id: number): readonly Part[] | undefined {
@@ -70,20 +83,20 @@ class Split {
   }
 
   #newParts({ definition, spec }: ValueInfo): readonly Part[] | undefined {
-    if (definition.kind !== "persistent" || spec.shape.length !== 2) return undefined;
+    if (definition.kind !== "persistent" || spec.shape.length < 2 || spec.shape.length > 3) return undefined;
     const { name } = definition;
-    const [n, k] = spec.shape as readonly [number, number];
-    const persistent = this.#program.persistents.get(name);
-    const rows = persistent?.init === "load" ? this.#rowsAtOnce(persistent.spec) : undefined;
-    if (rows === undefined) return undefined;
-    return Array.from({ length: Math.ceil(n / rows) }, (_, i) => {
-      const from = i * rows;
-      const part = { dtype: spec.dtype, shape: [Math.min(rows, n - from), k] };
-      return { from, value: this.#value(part, { kind: "persistent", name, from: from * k }) };
+    if (this.#program.persistents.get(name)?.init !== "load") return undefined;
+    const [count, ...row] = spec.shape as readonly [number, ...number[]];
+    const atOnce = this.#rowsAtOnce({ dtype: spec.dtype, shape: [count, ...row] });
+    if (atOnce === undefined) return undefined;
+    return Array.from({ length: Math.ceil(count / atOnce) }, (_, i) => {
+      const from = i * atOnce;
+      const part = { dtype: spec.dtype, shape: [Math.min(atOnce, count - from), ...row] };
+      return { from, value: this.#value(part, { kind: "persistent", name, from: from * elementCount(row) }) };
     });
   }
 
-  /** Ids of a table as those of its rows from `from` on: ids of other rows are out of range. */
+  /** Ids of a table's rows, or of experts, as those from `from` on: other ids are out of range. */
   #idsFrom(ids: number, from: number): number {
     if (from === 0) return ids;
     const start = this.#value({ dtype: "i32", shape: [1] }, { kind: "constant", data: Int32Array.of(from) });

@@ -1,0 +1,166 @@
+import { check, kind } from "@centella/quant/checks";
+import { GgufError } from "../errors.ts";
+import { hasMethods } from "../kinds.ts";
+import type { ModelStorage, StorageWriter } from "./storage.ts";
+
+/** The part of `FileSystemFileHandle` that is used. `createSyncAccessHandle` exists in workers only. */
+interface OpfsFile {
+  getFile(): Promise<File>;
+  createWritable?(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
+  createSyncAccessHandle?(): Promise<OpfsAccess>;
+  move?(name: string): Promise<void>;
+}
+
+interface OpfsStream {
+  seek(position: number): Promise<void>;
+  truncate(size: number): Promise<void>;
+  write(bytes: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface OpfsAccess {
+  truncate(size: number): void;
+  write(bytes: Uint8Array, options: { readonly at: number }): number;
+  flush(): void;
+  close(): void;
+}
+
+/** The part of `FileSystemDirectoryHandle` that is used, in the origin private file system. */
+export interface OpfsFolder {
+  readonly name: string;
+  keys(): AsyncIterable<string>;
+  getFileHandle(name: string, options?: { readonly create?: boolean }): Promise<OpfsFile>;
+  removeEntry(name: string): Promise<void>;
+}
+
+const opfsFolder = kind(
+  "a folder handle",
+  (value) => hasMethods(value, ["keys", "getFileHandle", "removeEntry"]) && typeof (value as OpfsFolder).name === "string",
+);
+
+/** The storage that `opfsStorage` returns. */
+export async function openOpfs(folder: OpfsFolder | undefined): Promise<ModelStorage> {
+  if (folder !== undefined) check("opfsStorage", "folder", folder, opfsFolder);
+  const root = folder ?? (await defaultFolder());
+  const held = new Set<string>();
+  const handleOf = (name: string): Promise<OpfsFile | undefined> =>
+    root.getFileHandle(name).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  return {
+    location: `opfs:${root.name}`,
+    async names() {
+      const names: string[] = [];
+      for await (const name of root.keys()) names.push(name);
+      return names;
+    },
+    size: async (name) => (await (await handleOf(name))?.getFile())?.size,
+    input: async (name) => (await root.getFileHandle(name)).getFile(),
+    async write(name, offset) {
+      const handle = await root.getFileHandle(name, { create: true });
+      if (handle.move === undefined) throw unusable("a browser that can rename files", "one without move()");
+      if (handle.createSyncAccessHandle !== undefined) return accessWriter(await handle.createSyncAccessHandle(), offset);
+      if (handle.createWritable !== undefined) return streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset);
+      throw unusable("a browser that can write files outside of workers", "one without createWritable()");
+    },
+    async rename(from, to) {
+      // write() has checked that the browser supports move().
+      await (await root.getFileHandle(from)).move!(to);
+    },
+    async remove(name) {
+      await root.removeEntry(name).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    },
+    async freeBytes() {
+      const { quota, usage } = (await globalThis.navigator?.storage?.estimate?.()) ?? {};
+      return quota === undefined || usage === undefined ? undefined : quota - usage;
+    },
+    async lock(name) {
+      if (held.has(name)) throw busy(name, "this page");
+      held.add(name);
+      try {
+        const release = await webLock(`${root.name}/${name}`);
+        if (release === undefined) throw busy(name, "another tab or worker");
+        return {
+          async release() {
+            held.delete(name);
+            release();
+          },
+        };
+      } catch (error) {
+        held.delete(name);
+        throw error;
+      }
+    },
+  };
+}
+
+/** @throws {GgufError} `storage` if the browser has no such file system, as in some private windows and in pages without HTTPS */
+async function defaultFolder(): Promise<OpfsFolder> {
+  const { storage } = globalThis.navigator ?? {};
+  if (storage?.getDirectory === undefined) throw unusable("a browser with an origin private file system", "none here");
+  try {
+    const root = await storage.getDirectory();
+    // Not every version of the DOM types has async iteration, so the interface above declares the members that are used.
+    return (await root.getDirectoryHandle("centella-models", { create: true })) as FileSystemDirectoryHandle & OpfsFolder;
+  } catch (cause) {
+    throw unusable("access to the origin private file system", String(cause), cause);
+  }
+}
+
+function unusable(expected: string, got: string, cause?: unknown): GgufError {
+  return new GgufError("storage", { expected, got, hint: "use another browser or window, or pass a custom storage", cause });
+}
+
+/** Takes a lock between tabs. Without browser support, it always succeeds. */
+async function webLock(name: string): Promise<(() => void) | undefined> {
+  const locks = globalThis.navigator?.locks;
+  if (locks === undefined) return () => undefined;
+  return new Promise((resolve, reject) => {
+    locks
+      .request(`centella:${name}`, { ifAvailable: true }, (lock) => {
+        if (lock === null) {
+          resolve(undefined);
+          return undefined;
+        }
+        return new Promise<void>((release) => resolve(() => release()));
+      })
+      .catch(reject);
+  });
+}
+
+async function streamWriter(stream: OpfsStream, offset: number): Promise<StorageWriter> {
+  await stream.truncate(offset);
+  await stream.seek(offset);
+  return { write: (bytes) => stream.write(bytes), close: () => stream.close() };
+}
+
+function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
+  access.truncate(offset);
+  let at = offset;
+  return {
+    async write(bytes) {
+      for (let done = 0; done < bytes.length; ) {
+        const written = access.write(bytes.subarray(done), { at });
+        if (written === 0) throw new GgufError("quota", { expected: `room for ${bytes.length - done} bytes`, got: "none" });
+        done += written;
+        at += written;
+      }
+    },
+    async close() {
+      access.flush();
+      access.close();
+    },
+  };
+}
+
+function busy(name: string, holder: string): GgufError {
+  const hint = "wait for it, then try again";
+  return new GgufError("busy", { expected: `'${name}' to be free`, got: `a download of it in progress in ${holder}`, hint });
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Error && error.name === "NotFoundError";
+}
