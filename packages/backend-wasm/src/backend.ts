@@ -27,7 +27,7 @@ import {
   WorkQueue,
 } from "@centella/core/backend";
 import { customUnsupported, no64Custom } from "./custom.ts";
-import type { WasmFeatures } from "./detect.ts";
+import { isPage, type WasmFeatures } from "./detect.ts";
 import type { AnyKernel } from "./kernel.ts";
 import { isLazy, loadKernelFiles, loadKernels } from "./kernels/lazy/lazyKernels.ts";
 import { type Extent, kernelOf, type Opened, openModule } from "./linking/baseModule.ts";
@@ -94,12 +94,6 @@ async function loadCode({ module, sync, checkWrites }: CheckedOptions): Promise<
  */
 function extentOf(sync: boolean): Extent {
   return sync && isPage() ? "all" : "none";
-}
-
-/** Whether code is loaded over a network. */
-function isPage(): boolean {
-  const { process } = globalThis as { process?: { readonly versions?: { readonly node?: string } } };
-  return process?.versions?.node === undefined;
 }
 
 /** Plans with at least this many bytes of persistents get their own memory. */

@@ -34,7 +34,7 @@ export function targetOf(relaxed: boolean): Target {
 /**
  * Finds the fastest relaxed dot product from its result for 255, which is outside the operand's documented range. x86
  * without VNNI adds products in pairs and saturates 2 * 127 * 255 to 16 bits. With VNNI, or on ARM where 255 is -1, one
- * instruction adds four products.
+ * instruction adds four products. An engine gives an instruction the same meaning everywhere.
  */
 function relaxedDots(): ByteDots {
   const module = new ModuleBuilder({ constants: memoryMap.constants });
@@ -44,7 +44,9 @@ function relaxedDots(): ByteDots {
   });
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 65_536 });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
-  return (exports.dot as () => number)() === 2 * 32_767 ? "pairs" : "quads";
+  const result = (exports.dot as () => number)();
+  if (result === 2 * 32_767) return "pairs";
+  return result === 4 * 127 * 255 ? "mixedQuads" : "quads";
 }
 
 /** A module with nothing but a 64-bit memory. */
@@ -57,4 +59,10 @@ function probe(relaxed: boolean): Uint8Array<ArrayBuffer> {
     f.store(at, relaxed ? relaxedOps.dotI8x16I7x16Add(x, x, relaxedOps.madd(x, x, x)) : f32x4.add(x, x));
   });
   return module.build();
+}
+
+/** Whether this is a web page or its worker: code is loaded over a network, and policies may forbid workers. */
+export function isPage(): boolean {
+  const { process } = globalThis as { process?: { readonly versions?: { readonly node?: string } } };
+  return process?.versions?.node === undefined;
 }

@@ -10,10 +10,11 @@ export interface Target {
 
 /**
  * The fastest way to add products of bytes. "quads" adds four into 32 bits: one instruction with VNNI or similar, five
- * elsewhere. "pairs" adds two into 16 bits: one instruction on every x86. "wide" adds two 16-bit products into 32 bits,
- * without relaxed SIMD. All are exact.
+ * elsewhere. "mixedQuads" does so, and takes all unsigned bytes as the second operand, as VNNI does. "pairs" adds two
+ * into 16 bits: one instruction on every x86. "wide" adds two 16-bit products into 32 bits, without relaxed SIMD. All are
+ * exact.
  */
-export type ByteDots = "quads" | "pairs" | "wide";
+export type ByteDots = "quads" | "mixedQuads" | "pairs" | "wide";
 
 /** `a * b + c`, fused if the target has relaxed SIMD. */
 export function madd(target: Target, a: V128, b: V128, c: V128): V128 {

@@ -6,25 +6,23 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupRows } from "../src/formats/block.ts";
 import { extractRow } from "../src/formats/extractRow.ts";
 import { formatNames, formatOf } from "../src/formats/index.ts";
-import { interleaveRows, rowBytesOf } from "../src/formats/interleave.ts";
+import { rowBytesOf } from "../src/formats/interleave.ts";
 import { wasm } from "../src/index.ts";
 import type { WasmPlan } from "../src/plan/plan.ts";
-import { sharedPath, targets } from "./shared.ts";
+import { interleaved, sharedPath, targets } from "./shared.ts";
 
 const realBlocks = sharedPath("data/dequant");
 
 test.each(formatNames)("%s: interleaving eight rows moves every bit to a place of its own, and back", (dtype) => {
   const rowBytes = 3 * formatOf(dtype).bytes;
-  const rows = Uint8Array.from({ length: groupRows * rowBytes }, (_, i) => (i * 167 + (i >> 8)) & 255);
-  const group = new Uint8Array(rows.length);
-  interleaveRows(dtype, rowBytes, rows, group);
-  expect(group).not.toEqual(rows);
-  const elsewhere = new Uint8Array(rows.length + 2).subarray(2);
-  interleaveRows(dtype, rowBytes, rows, elsewhere);
-  expect(elsewhere).toEqual(group);
-  const back = Array.from({ length: groupRows }, (_, lane) => {
+  const groupBytes = groupRows * rowBytes;
+  const rows = Uint8Array.from({ length: 2 * groupBytes }, (_, i) => (i * 167 + (i >> 8)) & 255);
+  const groups = interleaved(dtype, rowBytes, rows);
+  expect(groups).not.toEqual(rows);
+  const back = Array.from({ length: 2 * groupRows }, (_, index) => {
     const row = new Uint8Array(rowBytes);
-    extractRow(dtype, group, lane, row);
+    const group = Math.floor(index / groupRows) * groupBytes;
+    extractRow(dtype, groups.subarray(group, group + groupBytes), index % groupRows, row);
     return [...row];
   });
   expect(Uint8Array.from(back.flat())).toEqual(rows);
@@ -152,4 +150,59 @@ test("a persistent that several programs share gets a layout that all of them ca
   expect(withPlain.results[0]).toEqual(alone.results[0]);
   expect(withPlain.results[1]!.length).toBe(16 * 64);
   await backend.dispose();
+});
+
+describe.each([1, 3])("a matrix of several chunks, threads: %i", (threads) => {
+  const [n, k] = [5003, 1024];
+  const stored = Uint8Array.from({ length: n * rowBytesOf("q8_0", k) }, (_, i) => (i * 167 + (i >> 8)) & 255);
+  const source = {
+    size: stored.length,
+    read: async (offset: number, length: number) => stored.subarray(offset, offset + length),
+  };
+  let backend: Backend;
+  beforeAll(async () => {
+    backend = await wasm({ threads }).open();
+  });
+  afterAll(() => backend.dispose());
+
+  async function lookup(): Promise<Plan> {
+    const program = createProgram();
+    program.output("rows", program.embedding(program.persistent("w", { dtype: "q8_0", shape: [n, k] }), program.input("ids", "i32", [1])));
+    return backend.compile(program);
+  }
+
+  test("is saved bit for bit, whether or not its source writes in place", async () => {
+    const plan = await lookup();
+    expect((plan as WasmPlan).persistents.get("w")?.interleaving).toBe("q8_0");
+    for (const readInto of [
+      undefined,
+      async (target: Uint8Array, offset: number) => target.set(stored.subarray(offset, offset + target.length)),
+    ]) {
+      await plan.load("w", { ...source, ...(readInto && { readInto }) });
+      expect(Buffer.from((await plan.save("w")).buffer).equals(stored)).toBe(true);
+    }
+    plan.dispose();
+  });
+
+  test("can be loaded again after its source failed, and is freed once it is loaded if the plan is disposed of meanwhile", async () => {
+    const before = backend.memory().persistents;
+    const plan = await lookup();
+    const failing = {
+      size: stored.length,
+      read: (offset: number, length: number) => (offset > 0 ? Promise.reject(new Error("gone")) : source.read(offset, length)),
+    };
+    await expect(plan.load("w", failing)).rejects.toThrow("gone");
+    await plan.load("w", source);
+    expect(Buffer.from((await plan.save("w")).buffer).equals(stored)).toBe(true);
+    const disposing = {
+      size: stored.length,
+      read(offset: number, length: number) {
+        if (offset > 0) plan.dispose();
+        return source.read(offset, length);
+      },
+    };
+    await plan.load("w", disposing);
+    await backend.idle();
+    expect(backend.memory().persistents).toBe(before);
+  });
 });

@@ -43,7 +43,7 @@ test.each(targets)("the module validates and is the same every time, relaxed: $r
 });
 
 test("modules are compiled once for each kind of products of bytes, whose code differs", async () => {
-  const dots = ["quads", "pairs", "wide"] as const;
+  const dots = ["quads", "mixedQuads", "pairs", "wide"] as const;
   const relaxed = targets.at(-1)!.relaxed;
   const bytes = dots.map((each) => emitModule({ relaxed: true, dots: each }).bytes);
   expect(new Set(bytes.map((each) => each.join())).size).toBe(dots.length);

@@ -2,6 +2,9 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, ModuleBuilder, type Params, relaxed, type Signature, v128 } from "../src/emit/index.ts";
+import { groupRows } from "../src/formats/block.ts";
+import type { FormatName } from "../src/formats/index.ts";
+import { emitInterleave } from "../src/formats/interleave.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
 import type { Target } from "../src/target.ts";
 
@@ -36,6 +39,25 @@ export function instantiate<S extends Signature>(
   const memory = new WebAssembly.Memory({ initial: pages, maximum: 65_536 });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
   return { call: exports.call as (...args: number[]) => void, memory };
+}
+
+let interleaving: WebAssembly.Module | undefined;
+
+/** Interleaves whole groups of rows. */
+export function interleaved(name: FormatName, rowBytes: number, rows: Uint8Array): Uint8Array {
+  if (interleaving === undefined) {
+    const module = new ModuleBuilder({ constants: memoryMap.constants });
+    emitInterleave(module);
+    interleaving = new WebAssembly.Module(module.build());
+  }
+  const [from, to] = [memoryMap.heap, memoryMap.heap + rows.length + 2];
+  const memory = new WebAssembly.Memory({ initial: Math.ceil((to + rows.length) / 65_536), maximum: 65_536 });
+  const bytes = new Uint8Array(memory.buffer);
+  bytes.set(rows, from);
+  const { exports } = new WebAssembly.Instance(interleaving, { env: { memory } });
+  const call = exports[`interleave.${name}`] as (...args: number[]) => void;
+  call(from, to, rowBytes, 0, rows.length / groupRows / rowBytes);
+  return bytes.slice(to, to + rows.length);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
-import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, type TypedArray } from "@centella/core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, type TypedArray, UnsupportedError } from "@centella/core";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { WasmBackend } from "../src/backend.ts";
 import { f32, i32 } from "../src/emit/index.ts";
 import { wasm } from "../src/index.ts";
@@ -304,6 +304,44 @@ test("threads preempted between two tiles complete only their own stage", async 
   expect(wrong).toEqual([]);
   module.dispose();
   await backend.dispose();
+});
+
+describe("a process that can start no thread", () => {
+  const { getBuiltinModule } = process;
+  const startNone = (): void => {
+    vi.spyOn(process, "getBuiltinModule").mockImplementation((id: string) => {
+      const Worker = class {
+        constructor() {
+          throw new Error("no thread is left");
+        }
+      };
+      return (id === "node:worker_threads" ? { Worker } : getBuiltinModule(id)) as never;
+    });
+  };
+  afterEach(() => vi.restoreAllMocks());
+  const doubled = (): ReturnType<typeof createProgram> => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [2]);
+    program.output("y", program.add(x, x));
+    return program;
+  };
+
+  test("computes on the caller's thread", async () => {
+    startNone();
+    const backend = await wasm().open();
+    const plan = await backend.compile(doubled());
+    expect(await plan.run({ x: Float32Array.of(1, 2) }).y!.data()).toEqual(Float32Array.of(2, 4));
+    await backend.dispose();
+  });
+
+  test("refuses programs if threads were asked for", async () => {
+    startNone();
+    const backend = await wasm({ threads: 2 }).open();
+    const error = await backend.compile(doubled()).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect((error as Error).message).toContain("threads cannot start (Error: no thread is left); use threads: 1");
+    await backend.dispose();
+  });
 });
 
 test("a process with threads that disposes of nothing exits", () => {

@@ -91,7 +91,7 @@ export function activationLayout(rounding: ActivationRounding, lanes: Lanes): Ac
 export function lanesFor({ largestCode }: Pick<GroupFormat, "largestCode">, { dots }: Target, tokens: number): Lanes {
   if (dots === "wide") return "wide";
   if (largestCode !== undefined) return "bytes";
-  return dots === "quads" || tokens === 1 ? "split" : "wide";
+  return dots !== "pairs" || tokens === 1 ? "split" : "wide";
 }
 
 /**

@@ -6,6 +6,7 @@ import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
 import { type ActivationLayout, activationLayout, lanesFor, tileBytes } from "./activations.ts";
 import { blockAt, multiplyBlock } from "./blockProduct.ts";
+import { dotFormat } from "./dotFormat.ts";
 import {
   type Emission,
   emitStore,
@@ -32,7 +33,7 @@ import { blockWeights } from "./weights.ts";
 export function emitGroups(module: ModuleBuilder, target: Target): void {
   const store = emitStore(module);
   for (const name of formatNames) {
-    const format = formatOf(name);
+    const format = dotFormat(formatOf(name), target);
     const layoutOf = (tokens: number): ActivationLayout => activationLayout(format.rounding, lanesFor(format, target, tokens));
     const emission: Emission = { module, target, name, format, layout: layoutOf(2), store };
     emitSingle({ ...emission, layout: layoutOf(1) });
@@ -63,8 +64,8 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
       });
     };
     const single: Pair = f.locals("v128", 2);
-    // With a byte or more per weight, reading takes longer than multiplying. Memory is read faster in two streams, far apart.
-    if (format.bytes >= format.elements) {
+    // Memory is read faster in two streams, far apart. Blocks of 256, whose unrolled code is long, are slower that way.
+    if (format.elements === 32) {
       const sums: readonly Pair[] = [single, f.locals("v128", 2)];
       const streams = sums.length;
       const [pointers, results] = [f.locals("i32", streams), f.locals("i32", streams)];

@@ -142,7 +142,7 @@ export class Products {
     const isAddedTo = hasScales || (this.#pairLimit !== undefined && this.#pairLimit < this.#unitsPerRun);
     this.#totals = sums(isAddedTo ? totals : undefined);
     this.#runs = hasScales || this.#pairLimit !== undefined ? sums() : this.#totals;
-    this.#below = tokens.layout.lanes === "split" && target.dots === "quads" ? sums() : [];
+    this.#below = tokens.layout.lanes === "split" && target.dots !== "pairs" ? sums() : [];
   }
 
   /** Whether 16-bit sums start at the bias of the codes, so that nothing has to be subtracted later. */

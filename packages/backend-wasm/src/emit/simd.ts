@@ -6,6 +6,7 @@ type V2 = (a: V128, b: V128) => V128;
 type V3 = (a: V128, b: V128, c: V128) => V128;
 type Shift = (a: V128, bits: I32) => V128;
 type Load = (address: I32, offset?: number) => V128;
+type LoadLane = (address: I32, into: V128, lane: number, offset?: number) => V128;
 type Extract<T extends ValueType> = (a: V128, lane: number) => Expr<T>;
 type Splat<T extends ValueType> = (a: Expr<T>) => V128;
 type Test = (a: V128) => Expr<"i32">;
@@ -30,6 +31,10 @@ const load = (op: number): Load => {
   const code = memoryAccess(...simdOpcode(op));
   return (address, offset = 0) => expr("v128", [i32Operand(address)], code(offset));
 };
+const loadLane =
+  (op: number): LoadLane =>
+  (address, into, lane, offset = 0) =>
+    expr("v128", [i32Operand(address), into], [...simdOpcode(op), ...memoryImmediate(0, offset), lane]);
 const extract = <T extends ValueType>(type: T, op: number): Extract<T> => {
   const code = coded((lane) => [...simdOpcode(op), lane]);
   return (a, lane) => expr(type, [a], code(lane));
@@ -68,7 +73,11 @@ export const v128: Readonly<
       bitselect: (mask: V128, yes: V128, no: V128) => V128;
       zero: () => V128;
       /** `into` with its 32-bit lane `lane` loaded from memory. */
-      load32Lane: (address: I32, into: V128, lane: number, offset?: number) => V128;
+      load32Lane: LoadLane;
+      /** `into` with its 16-bit lane `lane` loaded from memory. */
+      load16Lane: LoadLane;
+      /** `into` with its 8-bit lane `lane` loaded from memory. */
+      load8Lane: LoadLane;
     }
 > = {
   and: op2(78),
@@ -90,8 +99,9 @@ export const v128: Readonly<
   load64Splat: load(10),
   load32Zero: load(92),
   load64Zero: load(93),
-  load32Lane: (address, into, lane, offset = 0) =>
-    expr("v128", [i32Operand(address), into], [...simdOpcode(86), ...memoryImmediate(0, offset), lane]),
+  load32Lane: loadLane(86),
+  load16Lane: loadLane(85),
+  load8Lane: loadLane(84),
 };
 
 /** 16 × i8. */

@@ -1,25 +1,52 @@
-import { elementAt, mapTuple, type Tuple, tupleOf } from "@centella/core/backend";
-import { zip } from "../kernels/shared/zip.ts";
+import { elementAt } from "@centella/core/backend";
+import type { BitMove } from "./bitExchange.ts";
 import { groupRows } from "./block.ts";
-import { highBits, type Stretches } from "./fiveBits.ts";
-import type { BitExchange, Words } from "./format.ts";
 import { type FormatName, formatOf } from "./index.ts";
-import { moveBits, type Permutation, permutation, transposeWord, wordsOf } from "./interleave.ts";
-import { nibbleOrder } from "./q4_0.ts";
-import { fifthBits } from "./q5_K.ts";
 
 /** Reads rows back from interleaved groups: the inverse of interleave.ts. */
 
-/** The inverse of {@link BitExchange.exchange}. */
-type Restore = BitExchange["exchange"];
+type WordArray = typeof Uint8Array | typeof Uint16Array;
 
-/** Inverses of exchanges that are not their own. */
-const restores: { readonly [N in FormatName]?: Restore } = {
-  q5_0: restoreFiveBits(nibbleOrder),
-  q5_1: restoreFiveBits(nibbleOrder),
-  q5_K: restoreFiveBits(fifthBits),
-  q6_K: restoreSixBits,
-};
+/** How the words of a block are interleaved. */
+interface Permutation {
+  /** Words of 16 bits, or of 8 if a block has an odd number of bytes. */
+  readonly Words: WordArray;
+  /** Source of each word of an interleaved block, relative to the first row's block. */
+  readonly source: Uint32Array;
+  /** Interleaved words at which 32 bits with transposed groups start. */
+  readonly transposed: readonly number[];
+}
+
+const permutations = new Map<string, Permutation>();
+
+/** Returns the permutation of rows of this many bytes. */
+function permutation(name: FormatName, rowBytes: number): Permutation {
+  const key = `${name} ${rowBytes}`;
+  let found = permutations.get(key);
+  if (found === undefined) {
+    const { bytes, fields } = formatOf(name);
+    const wordBytes = bytes % 2 === 0 ? 2 : 1;
+    const source: number[] = [];
+    const transposed: number[] = [];
+    for (const { at, unit, count, areBitsTransposed = false } of fields) {
+      for (let index = 0; index < count; index++) {
+        for (let row = 0; row < groupRows; row++) {
+          if (areBitsTransposed) transposed.push(source.length);
+          for (let byte = 0; byte < unit; byte += wordBytes) source.push((row * rowBytes + at + index * unit + byte) / wordBytes);
+        }
+      }
+    }
+    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed };
+    permutations.set(key, found);
+  }
+  return found;
+}
+
+/** Bytes as words. */
+function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array {
+  const length = Math.floor(bytes.length / Words.BYTES_PER_ELEMENT);
+  return Words === Uint16Array ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : bytes;
+}
 
 /** Extracts row `lane` from a group of eight rows. */
 export function extractRow(name: FormatName, group: Uint8Array, lane: number, to: Uint8Array): void {
@@ -28,16 +55,14 @@ export function extractRow(name: FormatName, group: Uint8Array, lane: number, to
   const { Words } = all;
   const [input, output] = [wordsOf(Words, group), wordsOf(Words, to)];
   const { from, transposed } = rowOf(all, lane, to.length, bytes);
+  const moves = bitExchange?.moves() ?? [];
   for (let first = 0; first < output.length; first += bytes / Words.BYTES_PER_ELEMENT) {
     for (let word = 0; word < from.length; word++) output[first + word] = input[groupRows * first + from[word]!]!;
-    if (bitExchange !== undefined) {
-      const restore = restores[name] ?? bitExchange.exchange;
-      for (const stretch of bitExchange.stretches) {
-        const places = stretch.map((at) => at / Words.BYTES_PER_ELEMENT);
-        restore(output, first, places, bitExchange.bytes / Words.BYTES_PER_ELEMENT);
-      }
+    for (const stretch of bitExchange?.stretches ?? []) {
+      const places = stretch.map((at) => first + at / Words.BYTES_PER_ELEMENT);
+      for (let i = 0; i < bitExchange!.bytes / Words.BYTES_PER_ELEMENT; i++) moveBack(output, places, i, moves);
     }
-    for (const word of transposed) transposeWord(output, first + word, restoreBits);
+    for (const word of transposed) restoreTransposed(output, first + word);
   }
 }
 
@@ -57,44 +82,33 @@ function rowOf(
   return { from, transposed: own.filter((word) => word >= 0 && word < from.length) };
 }
 
-function restoreFiveBits(order: Tuple<number, 8>): Restore {
-  return (words, first, stretches, count) => {
-    const at: Stretches = tupleOf(stretches, 5);
-    const [w0, w1, w2, w3, w4] = at;
-    for (let i = first; i < first + count; i++) {
-      const bytes = mapTuple(at, (place) => words[place + i]!);
-      const [c5, c6, c7] = mapTuple(highBits, (parts) =>
-        parts.reduce((code, { byte, from, count, to }) => code | (((bytes[byte] >>> from) & (((1 << count) - 1) * 0x01010101)) << to), 0),
-      );
-      const [c0, c1, c2, c3, c4] = mapTuple(bytes, (byte) => byte & 0x1f1f1f1f);
-      const nibbles = (low: number, high: number): number => (low & 0x0f0f0f0f) | ((high & 0x0f0f0f0f) << 4);
-      words[w0 + i] = nibbles(c0, c1);
-      words[w1 + i] = nibbles(c2, c3);
-      words[w2 + i] = nibbles(c4, c5);
-      words[w3 + i] = nibbles(c6, c7);
-      const codes = zip([c0, c1, c2, c3, c4, c5, c6, c7], order);
-      words[w4 + i] = codes.reduce((bits, [code, bit]) => bits | (((code >>> 4) & 0x01010101) << bit), 0);
-    }
-  };
-}
-
-function restoreSixBits(words: Words, first: number, stretches: readonly number[], count: number): void {
-  const [low, middle, high] = tupleOf(stretches, 3);
-  for (let i = first; i < first + count; i++) {
-    const a = words[low + i]!;
-    const b = words[middle + i]!;
-    const c = words[high + i]!;
-    words[low + i] = (a & 0x0f0f0f0f) | ((c & 0x0f0f0f0f) << 4);
-    words[middle + i] = (b & 0xcfcfcfcf) | ((c >> 2) & 0x30303030);
-    words[high + i] = (a & 0xc0c0c0c0) | ((a >> 4) & 0x03030303) | ((b >> 2) & 0x0c0c0c0c) | (c & 0x30303030);
+/** Reverses moves between the words at `places`, each `offset` words further. */
+function moveBack(words: Uint8Array | Uint16Array, places: readonly number[], offset: number, moves: readonly BitMove[]): void {
+  const restored = places.map(() => 0);
+  for (const { from, to, shift, mask } of moves) {
+    const bits = words[elementAt(places, to) + offset]! & mask;
+    restored[from]! |= shift > 0 ? bits >>> shift : bits << -shift;
   }
+  restored.forEach((word, stretch) => {
+    words[elementAt(places, stretch) + offset] = word;
+  });
 }
 
 /** For each byte: bit `j` at bit `4 j`. */
 const spreadBits = Int32Array.from({ length: 256 }, (_, byte) => moveBits(byte, (bit) => 4 * bit));
 
-function restoreBits(bits: number): number {
+/** Reverses the transposition of the 32 bits at a 16-bit word. */
+function restoreTransposed(words: Uint8Array | Uint16Array, at: number): void {
+  const bits = words[at]! | (words[at + 1]! << 16);
   let moved = 0;
   for (let byte = 0; byte < 4; byte++) moved |= spreadBits[(bits >>> (8 * byte)) & 255]! << byte;
+  words[at] = moved;
+  words[at + 1] = moved >>> 16;
+}
+
+/** Moves each bit of a byte. */
+function moveBits(byte: number, to: (bit: number) => number): number {
+  let moved = 0;
+  for (let bit = 0; bit < 8; bit++) moved |= ((byte >> bit) & 1) << to(bit);
   return moved;
 }

@@ -1,22 +1,20 @@
 import type { FunctionBuilder, Local, V128 } from "../emit/index.ts";
 import type { Target } from "../target.ts";
+import type { BitMove } from "./bitExchange.ts";
 import type { Half, InterleavedBlock } from "./block.ts";
 import type { Field } from "./field.ts";
-
-/** Words of any width. */
-export type Words = Uint8Array | Uint16Array | Uint32Array;
 
 /**
  * Bits that are exchanged between stretches of bytes when rows are interleaved, in addition to units. Each stretch is
  * part of one field.
  */
 export interface BitExchange {
-  /** Offsets in a single row's block of the stretches that exchange bits. */
+  /** Offsets in a single row's block of the stretches that exchange bits, which are the words of {@link moves}. */
   readonly stretches: readonly (readonly number[])[];
   /** Bytes of a stretch. */
   readonly bytes: number;
-  /** Interleaves the bits of `count` words of each stretch in place; stretch `i` starts at `words[first + at[i]]`. */
-  exchange(words: Words, first: number, at: readonly number[], count: number): void;
+  /** The moves of each word of the stretches. */
+  readonly moves: () => readonly BitMove[];
 }
 
 /** Inputs of the emitters for one block of eight interleaved rows. */
@@ -45,7 +43,7 @@ export interface GroupFormat {
   readonly bitExchange?: BitExchange;
   /** ggml's rounding of activations for this format. */
   readonly rounding: Rounding;
-  /** Maximum code, at most 127, with 0 as the minimum. Undefined for signed bytes. */
+  /** Maximum code, with 0 as the minimum: at most 127 as stored. Undefined for signed bytes. */
   readonly largestCode: number | undefined;
   /** The bias of codes is 2^biasBits. */
   readonly biasBits?: number;

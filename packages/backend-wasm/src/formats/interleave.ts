@@ -1,5 +1,11 @@
-import { groupRows } from "./block.ts";
-import { type FormatName, formatOf } from "./index.ts";
+import { elementAt, mapTuple } from "@centella/core/backend";
+import { type FunctionBuilder, type I32, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { transposed } from "../kernels/shared/transpose.ts";
+import { bitMoves, moveWords } from "./bitExchange.ts";
+import { groupRows, halves } from "./block.ts";
+import type { Field } from "./field.ts";
+import type { GroupFormat } from "./format.ts";
+import { type FormatName, formatNames, formatOf } from "./index.ts";
 
 /** Format of a block matrix whose rows are interleaved by eight. Undefined if its bytes are stored as they were loaded. */
 export type Interleaving = FormatName | undefined;
@@ -20,108 +26,108 @@ export function groupedBytes(name: FormatName, rows: number, k: number): number 
   return Math.ceil(rows / groupRows) * groupRows * rowBytesOf(name, k);
 }
 
-/**
- * Interleaves whole rows, eight by eight, from `from` to `to` (whole groups). Missing rows of the last group are zeros.
- * Both arrays start at even offsets.
- */
-export function interleaveRows(name: FormatName, rowBytes: number, from: Uint8Array, to: Uint8Array): void {
-  const { Words, source, transposed, exchanged } = permutation(name, rowBytes);
-  const { bytes, bitExchange } = formatOf(name);
-  const wordBytes = Words.BYTES_PER_ELEMENT;
-  const groupBytes = groupRows * rowBytes;
-  const count = source.length;
-  const whole = from.length - (from.length % groupBytes);
-  const output = wordsOf(Words, to);
-  // Bits are exchanged in whole words if these are aligned.
-  const wide = to.byteOffset % 4 === 0 ? new Uint32Array(to.buffer, to.byteOffset, to.length >> 2) : output;
-  // With eight rows, the words of a block are a multiple of this.
-  const narrow = wide.BYTES_PER_ELEMENT / wordBytes;
-  const stretches = exchanged.map((stretch) => stretch.map((word) => word / narrow));
-  const interleave = (input: Uint8Array | Uint16Array, start: number, group: number): void => {
-    let at = group / wordBytes;
-    for (let block = start; block < start + rowBytes; block += bytes) {
-      const first = block / wordBytes;
-      for (let word = 0; word < count; word++) output[at + word] = input[first + source[word]!]!;
-      for (const word of transposed) transposeWord(output, at + word, transposeBits);
-      if (bitExchange !== undefined) {
-        const words = (groupRows * bitExchange.bytes) / wide.BYTES_PER_ELEMENT;
-        for (const stretch of stretches) bitExchange.exchange(wide, at / narrow, stretch, words);
-      }
-      at += count;
+/** Emits a function per format that interleaves groups `begin` to `end` of rows. */
+export function emitInterleave(module: ModuleBuilder): void {
+  const signature = { rows: "i32", to: "i32", rowBytes: "i32", begin: "i32", end: "i32" } as const;
+  for (const name of formatNames) {
+    const format = formatOf(name);
+    module.function(`interleave.${name}`, signature, (f, p) => {
+      const groupBytes = f.let(i32.mul(p.rowBytes, groupRows));
+      const out = f.let(i32.add(p.to, i32.mul(p.begin, groupBytes)));
+      const first = f.let(i32.add(p.rows, i32.mul(p.begin, groupBytes)));
+      const rows = f.locals("i32", groupRows);
+      const block = f.local("i32");
+      f.while(i32.ltU(p.begin, p.end), () => {
+        rows.forEach((row, index) => void f.set(row, index === 0 ? first : i32.add(elementAt(rows, index - 1), p.rowBytes)));
+        f.for(block, 0, p.rowBytes, format.bytes, () => {
+          interleaveBlock(f, format, rows, out);
+          for (const row of rows) f.advance(row, format.bytes);
+          f.advance(out, groupRows * format.bytes);
+        });
+        f.advance(first, groupBytes);
+        f.advance(p.begin, 1);
+      });
+    });
+  }
+}
+
+type Pointer = Local<"i32">;
+
+/** Interleaves a block of each row. */
+function interleaveBlock(f: FunctionBuilder, { fields, bitExchange }: GroupFormat, rows: readonly Pointer[], out: Pointer): void {
+  let at = 0;
+  const places = fields.map((field) => {
+    interleaveField(f, field, rows, out, at);
+    const place = { first: field.at, end: field.at + field.unit * field.count, at };
+    at += groupRows * field.unit * field.count;
+    return place;
+  });
+  if (bitExchange === undefined) return;
+  const placeOf = (stretch: number): number => {
+    const index = places.findIndex(({ first, end }) => first <= stretch && stretch < end);
+    const { first, at: start } = elementAt(places, index);
+    return start + groupRows * (stretch - first);
+  };
+  const moves = bitExchange.moves();
+  const word = f.local("i32");
+  for (const stretch of bitExchange.stretches) {
+    f.for(word, out, i32.add(out, groupRows * bitExchange.bytes), 16, () => {
+      const words = stretch.map((start) => f.let(v128.load(word, placeOf(start))));
+      moveWords(f, moves, words).forEach((moved, i) => void f.store(word, moved, placeOf(elementAt(stretch, i))));
+    });
+  }
+}
+
+/** Interleaves the units of a field from offset `at` on. */
+function interleaveField(f: FunctionBuilder, field: Field, rows: readonly Pointer[], out: Pointer, at: number): void {
+  const { unit, count, areBitsTransposed = false } = field;
+  const whole = unit === 4 ? count - (count % 4) : 0;
+  if (whole > 0) interleaveQuads(f, field, whole / 4, rows, out, at);
+  for (let index = whole; index < count; index++) {
+    const vectors = unitOf(rows, unit, field.at + index * unit);
+    vectors.forEach((vector, i) => {
+      const stored = areBitsTransposed ? elementAt(moveWords(f, transposedBits(), [f.let(vector)]), 0) : vector;
+      const offset = at + groupRows * index * unit + 16 * i;
+      if (unit === 1) f.store64Lane(out, stored, 0, offset);
+      else f.store(out, stored, offset);
+    });
+  }
+}
+
+/** Interleaves units of four bytes, four units at a time. */
+function interleaveQuads(f: FunctionBuilder, field: Field, count: number, rows: readonly Pointer[], out: Pointer, at: number): void {
+  const quad = (from: (row: Pointer) => I32, to: Pointer): void => {
+    for (const half of halves) {
+      const own = mapTuple([0, 1, 2, 3], (row) => f.let(v128.load(from(elementAt(rows, 4 * half + row)), field.at)));
+      transposed(f, own).forEach((words, index) => void f.store(to, words, at + 4 * groupRows * index + 16 * half));
     }
   };
-  const input = wordsOf(Words, from);
-  for (let group = 0; group < whole; group += groupBytes) interleave(input, group, group);
-  if (whole === from.length) return;
-  const last = new Uint8Array(groupBytes);
-  last.set(from.subarray(whole));
-  interleave(wordsOf(Words, last), 0, whole);
-}
-
-export type WordArray = typeof Uint8Array | typeof Uint16Array;
-
-/** How the words of a block are interleaved. */
-export interface Permutation {
-  /** Words of 16 bits, or of 8 if a block has an odd number of bytes. */
-  readonly Words: WordArray;
-  /** Source of each word of an interleaved block, relative to the first row's block. */
-  readonly source: Uint32Array;
-  /** Interleaved words at which 32 bits with transposed groups start. */
-  readonly transposed: readonly number[];
-  /** Interleaved words at which stretches with exchanged bits start. */
-  readonly exchanged: readonly (readonly number[])[];
-}
-
-const permutations = new Map<string, Permutation>();
-
-/** Returns the permutation of rows of this many bytes. */
-export function permutation(name: FormatName, rowBytes: number): Permutation {
-  const key = `${name} ${rowBytes}`;
-  let found = permutations.get(key);
-  if (found === undefined) {
-    const { bytes, fields, bitExchange } = formatOf(name);
-    const wordBytes = bytes % 2 === 0 ? 2 : 1;
-    const source: number[] = [];
-    const transposed: number[] = [];
-    for (const { at, unit, count, areBitsTransposed = false } of fields) {
-      for (let index = 0; index < count; index++) {
-        for (let row = 0; row < groupRows; row++) {
-          if (areBitsTransposed) transposed.push(source.length);
-          for (let byte = 0; byte < unit; byte += wordBytes) source.push((row * rowBytes + at + index * unit + byte) / wordBytes);
-        }
-      }
-    }
-    const exchanged = bitExchange?.stretches.map((stretch) => stretch.map((at) => source.indexOf(at / wordBytes))) ?? [];
-    found = { Words: wordBytes === 2 ? Uint16Array : Uint8Array, source: Uint32Array.from(source), transposed, exchanged };
-    permutations.set(key, found);
+  if (count === 1) {
+    quad((row) => row, out);
+    return;
   }
-  return found;
+  const [offset, to] = [f.local("i32"), f.let(out)];
+  f.for(offset, 0, 16 * count, 16, () => {
+    quad((row) => i32.add(row, offset), to);
+    f.advance(to, 16 * groupRows);
+  });
 }
 
-/** Bytes as words. */
-export function wordsOf(Words: WordArray, bytes: Uint8Array): Uint8Array | Uint16Array {
-  const length = Math.floor(bytes.length / Words.BYTES_PER_ELEMENT);
-  return Words === Uint16Array ? new Uint16Array(bytes.buffer, bytes.byteOffset, length) : bytes;
+/** The vectors with one unit of each row. */
+function unitOf(rows: readonly Pointer[], unit: Field["unit"], at: number): readonly V128[] {
+  const lanes = 16 / unit;
+  const load = { 1: v128.load8Lane, 2: v128.load16Lane, 4: v128.load32Lane }[unit];
+  return Array.from({ length: Math.ceil(groupRows / lanes) }, (_, i) =>
+    rows.slice(lanes * i, lanes * (i + 1)).reduce((vector, row, lane) => load(row, vector, lane, at), v128.zero()),
+  );
 }
 
-/** Transposes the 32 bits at a 16-bit word. */
-export function transposeWord(words: Uint8Array | Uint16Array, at: number, transpose: (bits: number) => number): void {
-  const bits = transpose(words[at]! | (words[at + 1]! << 16));
-  words[at] = bits;
-  words[at + 1] = bits >>> 16;
-}
-
-/** For each byte (two groups of four bits): bit `4 j + b` at bit `8 b + j`. */
-const spreadGroups = Int32Array.from({ length: 256 }, (_, byte) => moveBits(byte, (bit) => 8 * (bit & 3) + (bit >> 2)));
-/** Moves each bit of a byte. */
-export function moveBits(byte: number, to: (bit: number) => number): number {
-  let moved = 0;
-  for (let bit = 0; bit < 8; bit++) moved |= ((byte >> bit) & 1) << to(bit);
-  return moved;
-}
-
-function transposeBits(bits: number): number {
-  let moved = 0;
-  for (let byte = 0; byte < 4; byte++) moved |= spreadGroups[(bits >>> (8 * byte)) & 255]! << (2 * byte);
-  return moved;
+/** Moves bit `b` of group `j` of the eight groups of four bits to bit `j` of byte `b`. */
+function transposedBits(): ReturnType<typeof bitMoves> {
+  return bitMoves(
+    Array.from({ length: 32 }, (_, bit) => [
+      [0, bit],
+      [0, 8 * (bit & 3) + (bit >> 2)],
+    ]),
+  );
 }

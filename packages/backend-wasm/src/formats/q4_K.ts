@@ -1,4 +1,5 @@
 import { v128 } from "../emit/index.ts";
+import { bitMoves, inEachByte } from "./bitExchange.ts";
 import { highNibbles, lowNibbles, moveBits, nibbles } from "./bits.ts";
 import type { Half } from "./block.ts";
 import type { BitExchange, BlockContext, GroupFormat, RunBytes } from "./format.ts";
@@ -21,19 +22,22 @@ const runBytes = 16;
 
 /**
  * Moves the low nibbles of 32 bytes to the first 16 bytes and the high ones to the rest, so that a run takes as few
- * words as possible. Nibbles are swapped in pairs, so the operation is its own inverse.
+ * words as possible.
  */
 const bitExchange: BitExchange = {
   stretches: [0, 1, 2, 3].map((pair) => [16 + 2 * pair * runBytes, 16 + (2 * pair + 1) * runBytes]),
   bytes: runBytes,
-  exchange(words, start, [first, second]: readonly [number, number], count) {
-    for (let i = start; i < start + count; i++) {
-      const a = words[first + i]!;
-      const b = words[second + i]!;
-      words[first + i] = (a & 0x0f0f0f0f) | ((b & 0x0f0f0f0f) << 4);
-      words[second + i] = ((a >>> 4) & 0x0f0f0f0f) | (b & 0xf0f0f0f0);
-    }
-  },
+  moves: () =>
+    bitMoves(
+      [0, 1].flatMap((stretch) =>
+        [0, 1, 2, 3, 4, 5, 6, 7].flatMap((bit) =>
+          inEachByte([
+            [stretch, bit],
+            [bit >> 2, 4 * stretch + (bit & 3)],
+          ]),
+        ),
+      ),
+    ),
 };
 
 export const q4_K: GroupFormat = {

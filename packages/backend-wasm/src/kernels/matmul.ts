@@ -9,7 +9,7 @@ import type { BuildContext, Kernel, Stage, Task } from "../kernel.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 import type { Path } from "../matmul/product.ts";
 import { roundedProduct, roundedScratch } from "../matmul/roundedProduct.ts";
-import { writeInterleaved } from "../memory/weightLayout.ts";
+import { toForm } from "../memory/weightLayout.ts";
 import { aligned } from "./shared/aligned.ts";
 import { zip } from "./shared/zip.ts";
 
@@ -69,19 +69,25 @@ function roundedPath({ exports, target, threads, maxThreads }: BuildContext, dty
 }
 
 /** A path for block rows that are stored as they were loaded: it multiplies with an interleaved copy. */
-function interleavingFirst({ heap }: BuildContext, dtype: DType, form: FormatName, path: Path): Path {
+function interleavingFirst({ heap, exports }: BuildContext, dtype: DType, form: FormatName, path: Path): Path {
   const { elements, bytes } = layoutOf(dtype);
+  const interleave = exports(`interleave.${form}`);
   const rowBytes = (k: number): number => (k / elements) * bytes;
-  const copyBytes = (n: number, k: number): number => aligned(groupedBytes(form, n, k));
+  /** The interleaved groups, and the rows of one group. */
+  const copyBytes = (n: number, k: number): number => aligned(groupedBytes(form, n + groupRows, k));
   return {
     single: path.single,
     matrixBytes: (n, k) => n * rowBytes(k),
     *multiply(product) {
       const { b, n, k, scratch } = product;
       const groupBytes = groupedBytes(form, groupRows, k);
+      const group = scratch + groupedBytes(form, n, k);
       for (let row = 0; row < n; row += groupRows) {
-        const rows = heap.u8.subarray(b + row * rowBytes(k), b + Math.min(n, row + groupRows) * rowBytes(k));
-        writeInterleaved(dtype, form, k, rows, heap.u8.subarray(scratch + (row / groupRows) * groupBytes));
+        const { u8 } = heap;
+        const rows = toForm(dtype, form, u8.subarray(b + row * rowBytes(k), b + Math.min(n, row + groupRows) * rowBytes(k)));
+        u8.set(rows, group);
+        u8.fill(0, group + rows.length, group + groupBytes);
+        interleave(group, scratch + (row / groupRows) * groupBytes, groupBytes / groupRows, 0, 1);
         if (row % 256 === 0) yield;
       }
       yield* path.multiply({ ...product, b: scratch, scratch: scratch + copyBytes(n, k) });

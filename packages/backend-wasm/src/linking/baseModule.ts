@@ -1,6 +1,6 @@
 import { type OpName, UnsupportedError } from "@centella/core";
 import { type AnyOp, isFused } from "@centella/core/backend";
-import { detect, targetOf, type WasmFeatures } from "../detect.ts";
+import { detect, isPage, targetOf, type WasmFeatures } from "../detect.ts";
 import type { FunctionInfo, ModuleBuilder } from "../emit/index.ts";
 import { fused } from "../fusion/groupKernel.ts";
 import type { AnyKernel } from "../kernel.ts";
@@ -156,10 +156,16 @@ async function openPool(threads: number | "auto", features: WasmFeatures): Promi
       throw new UnsupportedError("wasm", "threads need SharedArrayBuffer, which a page has if it is cross-origin isolated; use threads: 1");
     return { pool: undefined, reason: "no SharedArrayBuffer" };
   }
+  const count = threads === "auto" ? autoThreads() : threads;
+  const failure = (reason: unknown): UnsupportedError | undefined =>
+    isAsked ? new UnsupportedError("wasm", `threads cannot start (${String(reason)}); use threads: 1`) : undefined;
+  // A page may forbid workers. Elsewhere code is compiled while they start.
+  if (!isPage()) return { pool: ThreadPool.startSoon(count, failure), reason: undefined };
   try {
-    return { pool: await ThreadPool.start(threads === "auto" ? autoThreads() : threads), reason: undefined };
+    return { pool: await ThreadPool.start(count), reason: undefined };
   } catch (error) {
-    if (isAsked) throw new UnsupportedError("wasm", `threads cannot start (${String(error)}); use threads: 1`);
+    const refused = failure(error);
+    if (refused !== undefined) throw refused;
     return { pool: undefined, reason: "workers cannot start" };
   }
 }

@@ -6,6 +6,7 @@ import {
   lanesFor,
   tileBytes,
 } from "../blockProducts/activations.ts";
+import { dotFormat } from "../blockProducts/dotFormat.ts";
 import { groupScratchBytes } from "../blockProducts/groupEmission.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
@@ -35,7 +36,7 @@ export function roundedScratch(
   maxThreads: number,
 ): (m: number, n: number, k: number) => number {
   // A single token takes as many bytes.
-  const layout = activationLayout(rounding, lanesFor(formatOf(form), target, 2));
+  const layout = activationLayout(rounding, lanesFor(dotFormat(formatOf(form), target), target, 2));
   return (m, _n, k) => maxThreads * groupScratchBytes + tileBytes(layout, k, m);
 }
 
@@ -77,7 +78,8 @@ export function roundedProduct(
   threads: number,
   maxThreads: number,
 ): (product: Product) => Iterable<Stage> {
-  const layoutFor = (tokens: number): ActivationLayout => activationLayout(rounding, lanesFor(formatOf(form), target, tokens));
+  const format = dotFormat(formatOf(form), target);
+  const layoutFor = (tokens: number): ActivationLayout => activationLayout(rounding, lanesFor(format, target, tokens));
   const [single, several] = [layoutFor(1), layoutFor(2)];
   const roundSingle = exports(`round.${activationName(single)}`);
   const roundTiles = exports(`roundTiles.${activationName(several)}`);

@@ -38,18 +38,35 @@ export class MemoryInstance {
   readonly custom: CustomKernels;
   readonly #kernelLinker: KernelLinker | undefined;
   readonly #pool: ThreadPool | undefined;
+  /** Loads the first module on the other threads. */
+  readonly #sharing: Promise<void>;
+  #isShared = false;
   #plans = 0;
 
-  private constructor(memory: WasmMemory, baseModule: LinkedModule, kernelLinker: KernelLinker | undefined, pool: ThreadPool | undefined) {
+  private constructor(
+    memory: WasmMemory,
+    baseModule: LinkedModule,
+    kernelLinker: KernelLinker | undefined,
+    pool: ThreadPool | undefined,
+    sharing: Promise<void>,
+  ) {
     this.memory = memory;
     this.baseModule = baseModule;
     this.#kernelLinker = kernelLinker;
     this.custom = new CustomKernels(memory.heap);
     this.#pool = pool;
+    this.#sharing = sharing;
+    sharing.then(
+      () => {
+        this.#isShared = true;
+      },
+      // Linking reports it.
+      () => undefined,
+    );
   }
 
   /**
-   * Instantiates the first module over a new memory, on every thread.
+   * Instantiates the first module over a new memory. The other threads follow later.
    * @throws {OutOfMemoryError} if the address space is exhausted
    */
   static async open({ kernels, kernelLinker, pool, maxPages, no64 }: MemoryParts, memory64: boolean): Promise<MemoryInstance> {
@@ -67,8 +84,8 @@ export class MemoryInstance {
     const baseModule = new LinkedModule(memory);
     for (const info of functions) baseModule.declare(info);
     await baseModule.load(module);
-    if (pool?.isLost === false) await pool.load(memory, module, baseModule.base, baseModule.size);
-    return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool);
+    const sharing = pool?.load(memory, module, baseModule.base, baseModule.size);
+    return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool, sharing ?? Promise.resolve());
   }
 
   get heap(): Heap {
@@ -90,7 +107,7 @@ export class MemoryInstance {
 
   /** Makes requested functions available on every thread. */
   async link(): Promise<void> {
-    await this.#kernelLinker?.link(this.#livePool);
+    await Promise.all([this.#sharing, this.#kernelLinker?.link(this.#livePool)]);
   }
 
   /** {@link link} within the call; the other threads follow later. */
@@ -100,7 +117,7 @@ export class MemoryInstance {
 
   /** Whether all threads have the requested functions. */
   get isShared(): boolean {
-    return this.#kernelLinker?.isShared !== false;
+    return this.#isShared && this.#kernelLinker?.isShared !== false;
   }
 
   get #livePool(): ThreadPool | undefined {

@@ -1,8 +1,9 @@
 import { UnsupportedError } from "@centella/core";
 import type { Lowered, Persistent } from "@centella/core/backend";
+import type { FormatName } from "../formats/index.ts";
 import type { Heap } from "./heap.ts";
 import { choosePacking, isReadablePacked } from "./packedPanels.ts";
-import { WasmPersistentBuffer } from "./persistentBuffer.ts";
+import { type Interleave, WasmPersistentBuffer } from "./persistentBuffer.ts";
 import { chooseInterleaving, isReadableInterleaved } from "./weightLayout.ts";
 
 /**
@@ -10,7 +11,13 @@ import { chooseInterleaving, isReadableInterleaved } from "./weightLayout.ts";
  * can read in `all` programs which will use it.
  * @throws {UnsupportedError} for a shared buffer whose layout a use in `lowered` cannot read
  */
-export function addBuffers(heap: Heap, lowered: Lowered, all: readonly Lowered[], buffers: Map<string, WasmPersistentBuffer>): void {
+export function addBuffers(
+  heap: Heap,
+  lowered: Lowered,
+  all: readonly Lowered[],
+  buffers: Map<string, WasmPersistentBuffer>,
+  interleave: (form: FormatName) => Interleave,
+): void {
   for (const persistent of lowered.program.persistents.values()) {
     const { name } = persistent;
     const shared = buffers.get(name);
@@ -19,7 +26,7 @@ export function addBuffers(heap: Heap, lowered: Lowered, all: readonly Lowered[]
       continue;
     }
     const layout = { interleaving: chooseInterleaving(persistent, all), isPacked: choosePacking(persistent, all) };
-    buffers.set(name, new WasmPersistentBuffer(heap, persistent, layout));
+    buffers.set(name, new WasmPersistentBuffer(heap, persistent, layout, interleave));
   }
 }
 

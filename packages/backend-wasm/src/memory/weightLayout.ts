@@ -1,9 +1,8 @@
 import type { ConcreteSpec, DType } from "@centella/core";
 import { byteLength, elementCount, type Lowered, layoutOf, type Persistent, tupleOf, usesOf } from "@centella/core/backend";
 import type { BlockType } from "@centella/quant";
-import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatNameOf } from "../formats/index.ts";
-import { groupedBytes, type Interleaving, interleaveRows, rowBytesOf } from "../formats/interleave.ts";
+import { groupedBytes, type Interleaving } from "../formats/interleave.ts";
 import { traitsOf } from "../kernels/traits.ts";
 import { lazyPart } from "../linking/lazyParts.ts";
 
@@ -47,17 +46,9 @@ export function matrixBytes(spec: ConcreteSpec): number {
   return form === undefined ? byteLength(spec) : interleavedBytes(spec, form);
 }
 
-/** Interleaves up to eight rows, or whole groups, of `k` elements of `dtype` to the start of a memory. */
-export function writeInterleaved(dtype: DType, form: FormatName, k: number, bytes: Uint8Array, to: Uint8Array): void {
-  const rowBytes = rowBytesOf(form, k);
-  const rows = toForm(dtype, form, bytes);
-  const length = Math.ceil(rows.length / (groupRows * rowBytes)) * groupRows * rowBytes;
-  interleaveRows(form, rowBytes, rows, to.subarray(0, length));
-}
-
-/** Converts whole blocks of `dtype` to blocks of `form`, at an even offset. */
-function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
-  if (form === dtype) return bytes.byteOffset % 2 === 0 ? bytes : bytes.slice();
+/** Converts whole blocks of `dtype` to blocks of `form`. */
+export function toForm(dtype: DType, form: FormatName, bytes: Uint8Array): Uint8Array {
+  if (form === dtype) return bytes;
   const { elements, bytes: blockBytes } = layoutOf(dtype);
   const count = (bytes.length / blockBytes) * elements;
   const [codes, steps] = [new Int8Array(count), new Float32Array(count / 16)];

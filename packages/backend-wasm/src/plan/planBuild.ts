@@ -10,15 +10,18 @@ import {
   type Step,
   withPersistents,
 } from "@centella/core/backend";
-import type { BuildContext, Emitted, Task } from "../kernel.ts";
+import { groupRows } from "../formats/block.ts";
+import type { FormatName } from "../formats/index.ts";
+import type { BuildContext, Emitted, Stage, Task } from "../kernel.ts";
 import { isLazy } from "../kernels/lazy/lazyKernels.ts";
 import { kernelOf } from "../linking/baseModule.ts";
 import type { PlanLinker } from "../linking/planLinker.ts";
 import type { MemoryInstance } from "../memory/memoryInstance.ts";
-import type { WasmPersistentBuffer } from "../memory/persistentBuffer.ts";
+import type { Interleave, WasmPersistentBuffer } from "../memory/persistentBuffer.ts";
 import { type PlanMemory, placePlan } from "../memory/planMemory.ts";
 import { addBuffers } from "../memory/planPersistents.ts";
 import type { WasmPlanOwner } from "./planOwner.ts";
+import { runRecorded } from "./runner.ts";
 
 /** Everything that a plan consists of. */
 export interface PlanParts {
@@ -62,7 +65,7 @@ function placeTasks(
   const module = owner.planLinker(instance);
   const owned: number[] = [];
   try {
-    addBuffers(instance.heap, lowered, all, persistents);
+    addBuffers(instance.heap, lowered, all, persistents, interleaverOf(owner, instance));
     const builder = new PlanBuilder(owner, instance, module, persistents);
     const tasks = lowered.steps.map((step) => builder.task(step));
     const { scratchBytes } = builder;
@@ -74,6 +77,25 @@ function placeTasks(
     module.dispose();
     throw error;
   }
+}
+
+/** Bytes from which interleaving into memory that was never written takes longer than waking threads for it. */
+const sharedBytes = 2 ** 21;
+/** Tiles of each thread while rows are interleaved. */
+const tilesPerThread = 4;
+
+/** What interleaves rows in a memory: threads where they share it, and the caller's thread where they do not. */
+function interleaverOf(owner: WasmPlanOwner, instance: MemoryInstance): (form: FormatName) => Interleave {
+  return (form) => {
+    const fn = instance.exports(`interleave.${form}`);
+    return async (rows, to, rowBytes, groups) => {
+      const pool = instance.isShared && groups * groupRows * rowBytes >= sharedBytes ? owner.pool : undefined;
+      const grain = Math.ceil(groups / (tilesPerThread * (pool?.size ?? 1)));
+      const stages = (): readonly Stage[] => [{ fn, args: [rows, to, rowBytes], total: groups, grain }];
+      if (pool === undefined) fn(rows, to, rowBytes, 0, groups);
+      else await runRecorded(instance.memory, pool, stages);
+    };
+  };
 }
 
 /** Memory of a plan's own that outlives runs. */

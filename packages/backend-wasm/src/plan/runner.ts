@@ -55,18 +55,21 @@ async function runStage(stage: Stage, pausePoints: PausePoints): Promise<void> {
   if (pausePoints.isDue) await pausePoints.pause();
 }
 
-/** Runs deferred stages on the pool's threads from a list of their own, or on the caller's thread. */
+/** Runs deferred stages on the pool's threads, or on the caller's thread. */
 async function runDeferred(
   part: DeferredStages,
   { memory, pool }: RunContext,
   pausePoints: PausePoints,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const recorded = pool && recordWork(memory, part);
-  if (pool === undefined || recorded === undefined) {
-    for (const stage of part()) await runStage(stage, pausePoints);
-    return;
-  }
+  if (pool !== undefined && (await runRecorded(memory, pool, part, signal))) return;
+  for (const stage of part()) await runStage(stage, pausePoints);
+}
+
+/** Runs stages on the pool's threads from a list of their own. Returns false, and runs nothing, if their calls cannot be recorded. */
+export async function runRecorded(memory: WasmMemory, pool: ThreadPool, part: DeferredStages, signal?: AbortSignal): Promise<boolean> {
+  const recorded = recordWork(memory, part);
+  if (recorded === undefined) return false;
   const { segments, address } = writeStepList(memory.heap, [recorded]);
   try {
     for (const segment of segments) if (segment.kind === "list" && !isEmpty(segment.list)) await pool.run(memory, segment.list, signal);
@@ -74,6 +77,7 @@ async function runDeferred(
   } finally {
     memory.heap.free(address);
   }
+  return true;
 }
 
 /** Runs a list without pausing on the caller's thread, and on all but one thread of the pool. */

@@ -1,4 +1,4 @@
-import { DeviceLostError, DisposedError, KernelError } from "@centella/core";
+import { DeviceLostError, DisposedError, KernelError, type UnsupportedError } from "@centella/core";
 import { entryOf } from "@centella/core/backend";
 import type { WasmMemory } from "../memory/wasmMemory.ts";
 import type { StageRange } from "./control.ts";
@@ -32,6 +32,8 @@ export class ThreadPool {
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
   #nextMemory = 1;
   #nextMail = 1;
+  /** Why no thread could be started. */
+  #failure: UnsupportedError | undefined;
   /** Why no further list can be started. */
   #end: DeviceLostError | DisposedError | undefined;
   #onEnd: ((error?: Error) => void) | undefined;
@@ -48,14 +50,29 @@ export class ThreadPool {
     return pool;
   }
 
+  /**
+   * Starts `count` threads and returns at once. If they cannot be started, the pool is lost, and loads reject with what `failure` returns for
+   * the reason, or resolve if it returns undefined.
+   */
+  static startSoon(count: number, failure: (reason: unknown) => UnsupportedError | undefined): ThreadPool {
+    const pool = new ThreadPool(count);
+    pool.#changes = pool.#start().catch((reason: unknown) => {
+      if (!pool.isLost) pool.#failure = failure(reason);
+      pool.markLost();
+    });
+    return pool;
+  }
+
   /** Whether a thread or the whole pool has ended. No list can be started afterwards. */
   get isLost(): boolean {
     return this.#end !== undefined;
   }
 
-  /** Instantiates a module on every thread, with its thunks from table slot `base` on. */
+  /** Instantiates a module on every thread, with its thunks from table slot `base` on. Does nothing once the pool is lost. */
   async load(memory: WasmMemory, module: WebAssembly.Module, base: number, count: number): Promise<void> {
     await this.#change(async () => {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.isLost) return;
       let known = this.#memories.get(memory);
       if (known === undefined) {
         known = { id: this.#nextMemory++, modules: new Map() };
