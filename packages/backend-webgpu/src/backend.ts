@@ -45,6 +45,8 @@ import { compileProgram } from "./plan/compile.ts";
 import type { WebgpuPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { WebgpuPlan } from "./plan/plan.ts";
 import { thresholds } from "./thresholds.ts";
+import type { TuningStore } from "./tuning/store.ts";
+import { Tuning } from "./tuning/tuning.ts";
 
 const kinds: Kinds<WebgpuOptions> = {
   gpu: kind("a GPU", (value) => isRecord(value) && typeof value.requestAdapter === "function"),
@@ -53,11 +55,14 @@ const kinds: Kinds<WebgpuOptions> = {
   unsafeFast: boolean,
   disabledFeatures: listOf("features", oneOf(...optionalFeatures)),
   experimental: listOf("features", oneOf(...experimentalFeatures)),
+  tuning: kind(
+    "a store with get and set",
+    (value) => isRecord(value) && [value.get, value.set].every((each) => typeof each === "function"),
+  ),
 };
 
 /**
- * The WebGPU backend: `navigator.gpu` in browsers, Deno and workers, the optional package `webgpu` (Dawn) in Node. In Node an open
- * device keeps a core busy and the process alive until `dispose()`.
+ * The WebGPU backend: `navigator.gpu` in browsers, Deno and workers, the optional package `webgpu` (Dawn) in Node.
  * @throws {ArgumentError} for an unknown option
  */
 export function webgpu(options: WebgpuOptions = {}): BackendFactory {
@@ -66,7 +71,7 @@ export function webgpu(options: WebgpuOptions = {}): BackendFactory {
     name: "webgpu",
     open: async () => {
       const open = (): Promise<OpenDevice> => openDevice(options);
-      return new WebgpuBackend(await open(), open);
+      return new WebgpuBackend(await open(), open, options.tuning);
     },
     weightBytes: deviceBytes,
   };
@@ -88,11 +93,13 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
   readonly #capabilities: Capabilities;
   readonly #kernels: KernelTable<Kernel>;
   readonly #open: () => Promise<OpenDevice>;
+  readonly #tuning: Tuning | undefined;
   #recovery: Promise<Recovery> | undefined;
 
   /** @param open opens the same device again */
-  constructor(opened: OpenDevice, open: () => Promise<OpenDevice>) {
-    const { info, capabilities } = opened;
+  constructor(opened: OpenDevice, open: () => Promise<OpenDevice>, store: TuningStore | undefined) {
+    const { info, capabilities, adapter } = opened;
+    this.#tuning = store && new Tuning(store, adapter);
     this.#queue = new DeviceQueue(opened);
     this.#open = open;
     this.device = info;
@@ -137,11 +144,13 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
     const lowered = lower(splitRows(program, this.rowsAtOnce), this.name, (...call) => this.unsupported(...call), this);
     const parts = await this.#queue.guard(
       withPersistents(program, shared, (persistents: Map<string, WebgpuPersistentBuffer>) =>
-        compileProgram(this.#queue, this.#kernels, lowered, persistents, background),
+        compileProgram(this.#queue, this.#kernels, lowered, persistents, { background, tuning: this.#tuning }),
       ),
     );
-    const plan = new WebgpuPlan(this, this.#queue, parts);
+    const plan = new WebgpuPlan(this, this.#queue, parts, this.#tuning);
     this.plans.add(plan);
+    // Its weights may be those of another plan, which are loaded.
+    await plan.tune();
     if (signal?.aborted === true) plan.dispose();
     signal?.throwIfAborted();
     return plan;
@@ -197,7 +206,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
       return { reset: [] };
     }
     const { reopen } = await import("./plan/recovery.ts");
-    this.#queue = await reopen(this.#queue, this.#open, this.#kernels, this.plans);
+    this.#queue = await reopen(this.#queue, this.#open, this.#kernels, this.plans, this.#tuning);
     this.recoveries++;
     const stateOf = (plan: WebgpuPlan): Recovery["reset"] =>
       [...plan.persistents.values()].flatMap(({ persistent: { name, init } }) => (init === "zeros" ? [{ plan, name }] : []));

@@ -7,9 +7,12 @@ import { type Capabilities, guaranteed } from "../src/device/capabilities.ts";
 import { openDevice } from "../src/device/device.ts";
 import { PipelineCache } from "../src/device/pipelines.ts";
 import { webgpu } from "../src/index.ts";
+import { hasForms, inForm } from "../src/tuning/tuning.ts";
 import { overlay } from "./guardedGpu.ts";
 import { Dispatches, type NamedDispatch } from "./kernelTexts.ts";
 import { nullGpu } from "./openBackend.ts";
+import { llamaProjections, projections } from "./projectedCache.ts";
+import { type LayersForm, layers } from "./tunedLayers.ts";
 
 const subgroups = { min: 4, max: 128 };
 const page = { subgroups, packedDotProducts: true, f16: true, timestamps: true };
@@ -55,6 +58,36 @@ test("Dawn compiles every kernel with every set of features", async () => {
   const texts = [...(await collect(backend)).values()];
   await backend.dispose();
   expect(texts.length).toBeGreaterThan(400);
+  expect(await failuresOf(gpu, texts)).toEqual([]);
+});
+
+test("Dawn compiles every form of products with every set of features", async () => {
+  const programs = formedTypes.map((form) => layers({ ...form, most: 40, depth: 256 }));
+  const tables = sets.map((capabilities) => new Dispatches(capabilities));
+  const named = tables.flatMap((table) =>
+    [...programs, projections(llamaProjections, false)].flatMap((program) => table.ofProgram(program)),
+  );
+  const formed = named.flatMap(({ op, dispatch }) =>
+    hasForms(dispatch) ? [...dispatch.forms().others.keys()].map((name) => ({ op, dispatch: inForm(dispatch, name) })) : [],
+  );
+  const texts = [...new Map(formed.map((each) => [each.dispatch.code, each])).values()];
+  expect(texts.length).toBeGreaterThan(100);
+  expect(await failuresOf(await nullGpu(), texts)).toEqual([]);
+});
+
+const formedTypes: readonly Pick<LayersForm, "dtype" | "activations">[] = [
+  { dtype: "q4_K", activations: "ggml" },
+  { dtype: "f16", activations: "half" },
+  ...(isFullGrid
+    ? ([
+        { dtype: "q6_K", activations: "ggml" },
+        { dtype: "f32", activations: "f32" },
+      ] as const)
+    : []),
+];
+
+/** What Dawn's null adapter says of the texts that it refuses. */
+async function failuresOf(gpu: GPU, texts: readonly NamedDispatch[]): Promise<readonly string[]> {
   const { device } = await openDevice({ gpu, experimental: ["subgroup-matrix"] });
   const pipelines = new PipelineCache(device);
   const compile = async ({ op, dispatch }: NamedDispatch): Promise<string | undefined> => {
@@ -68,5 +101,5 @@ test("Dawn compiles every kernel with every set of features", async () => {
   };
   const failures = (await Promise.all(texts.map(compile))).filter((failure) => failure !== undefined);
   device.destroy();
-  expect(failures).toEqual([]);
-});
+  return failures;
+}

@@ -1,5 +1,6 @@
 import type { TensorSpec } from "@centella/core";
 import { type AnyOp, lower, type ProgramGraph } from "@centella/core/backend";
+import { projectedSteps } from "@centella/gpu-kernels";
 import type { Capabilities } from "../src/device/capabilities.ts";
 import type { Dispatch } from "../src/index.ts";
 import { fusionLimits, kernelTableFor } from "../src/kernels/index.ts";
@@ -13,10 +14,12 @@ export interface NamedDispatch {
 
 /** What a device with some capabilities dispatches, without the device. */
 export class Dispatches {
+  readonly #capabilities: Capabilities;
   readonly #kernels: ReturnType<typeof kernelTableFor>;
   readonly #fusion: ReturnType<typeof fusionLimits>;
 
   constructor(capabilities: Capabilities) {
+    this.#capabilities = capabilities;
     this.#kernels = kernelTableFor(capabilities);
     this.#fusion = fusionLimits(capabilities);
   }
@@ -32,6 +35,7 @@ export class Dispatches {
   ofProgram(program: ProgramGraph): readonly NamedDispatch[] {
     const { unsupported } = this.#kernels;
     const lowered = lower(program, "webgpu", unsupported, { fusion: this.#fusion, memoryModel: "buffers" });
-    return dispatchesOf(lowered, this.#kernels).map(({ step, dispatch }) => ({ op: step.op.name, dispatch }));
+    const dispatches = dispatchesOf(lowered, this.#kernels, this.#capabilities, projectedSteps(lowered));
+    return dispatches.map(({ step, dispatch }) => ({ op: step.op.name, dispatch }));
   }
 }

@@ -1,4 +1,6 @@
+import { contentsOf, sourceOf } from "@centella/conformance";
 import { type Backend, createProgram, type TensorSource } from "@centella/core";
+import { dequantize } from "@centella/quant";
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { usage } from "../src/device/usage.ts";
 import { describeOpened } from "./describeOpened.ts";
@@ -58,6 +60,28 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
       expect(await tensor.data()).toEqual(data);
     }
     expect(mapped.length).toBeGreaterThan(0);
+  });
+
+  test("blocks that the device spaces are saved, read and loaded as they were stored", async () => {
+    const spec = { dtype: "q6_K", shape: [700, 256] } as const;
+    const { stored } = contentsOf(spec, 1);
+    using tensor = backend.upload(spec, stored);
+    expect(await tensor.data()).toEqual(stored);
+    const target = new Uint8Array(stored.length);
+    await tensor.readInto(target);
+    expect(target).toEqual(stored);
+    const program = createProgram();
+    const w = program.persistent("w", spec);
+    program.output("rows", program.embedding(w, program.constant(Int32Array.of(0, 311, 699), "i32", [3])));
+    const plan = await backend.compile(program);
+    await plan.load("w", sourceOf(stored));
+    expect(await plan.save("w")).toEqual(stored);
+    const expected = new Float32Array(700 * 256);
+    dequantize("q6_K", stored as Uint8Array, expected);
+    const rows = (await plan.run({}).rows!.data()) as Float32Array;
+    for (const [i, row] of [0, 311, 699].entries())
+      expect(rows.subarray(256 * i, 256 * (i + 1))).toEqual(expected.subarray(256 * row, 256 * (row + 1)));
+    plan.dispose();
   });
 
   /** A source that counts up, and writes to given memory alone. */

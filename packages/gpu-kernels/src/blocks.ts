@@ -22,7 +22,7 @@ export class Block {
     return this.#bytes.half(at);
   }
 
-  /** A byte as a signed number. */
+  /** Byte `at` as a signed number. */
   signed(at: U32): I32 {
     return signExtended(this.k, this.byte(at));
   }
@@ -103,7 +103,8 @@ function scaled(k: Emitter, scale: F32, q: U32, offset: F32): F32 {
   return k.add(k.mul(scale, k.convert("f32", q)), offset);
 }
 
-function signExtended(k: Emitter, byte: U32): I32 {
+/** A byte as a signed number. */
+export function signExtended(k: Emitter, byte: U32): I32 {
   return k.sub(k.bitcast("i32", k.xor(byte, 0x80)), 0x80);
 }
 

@@ -33,6 +33,16 @@ export interface SharedArray<T extends NumberType> {
   set(index: U32 | number, value: Value<T>): void;
 }
 
+/** Numbers that the lanes of a group add to. They are 0 after {@link clear}. */
+export interface SharedCounters {
+  /** Waits for every lane of the group, before and after. */
+  clear(): void;
+  /** Adds to a number and returns it as it was before. The order of the lanes is open. */
+  add(index: U32 | number, value: U32 | number): U32;
+  /** A number. Lanes may read it after {@link Emitter.sync}. */
+  get(index: U32 | number): U32;
+}
+
 /** One value of each type. */
 export type Values<T extends readonly NumberType[]> = { readonly [I in keyof T]: Value<T[I]> };
 
@@ -151,6 +161,7 @@ export interface Emitter {
   neighbours(firsts: readonly U32[], body: (indices: readonly U32[]) => void): void;
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T>;
+  sharedCounters(count: number): SharedCounters;
   /** Waits for every lane of the group. Not allowed in control flow in which lanes may diverge. */
   sync(): void;
   /** Number of the lane in its group. */

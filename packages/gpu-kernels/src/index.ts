@@ -11,6 +11,7 @@ export type {
   NumberType,
   Reducer,
   SharedArray,
+  SharedCounters,
   U32,
   Value,
   Values,
@@ -53,8 +54,16 @@ export {
 export type { CacheRows } from "./kernels/kvWrite.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
 export { factorOf, normedElement } from "./kernels/rmsNorm.ts";
-export { type Angle, angleAt, type Rotation, turned } from "./kernels/rope.ts";
+export { type Angle, angleAt, type Rotation, turned, turnedPair } from "./kernels/rope.ts";
 export { type BackendKernel, KernelTable } from "./kernelTable.ts";
+export {
+  type ProjectedStep,
+  type ProjectionParts,
+  type Projections,
+  projectedSteps,
+  projectionPartsOf,
+  withProjectedLives,
+} from "./projections.ts";
 export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { groupSum } from "./shared/groups.ts";

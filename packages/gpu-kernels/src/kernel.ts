@@ -66,6 +66,8 @@ export type GpuStep =
       readonly shape: Shape;
       /** Default: the backend's number for groups that share a row. */
       readonly lanes?: number;
+      /** Whether a lane has many values at a time: backends that share out registers give it more, and run fewer groups at once. */
+      readonly hasManyValues?: true;
       readonly body: (scope: GpuScope, group: U32) => void;
     };
 

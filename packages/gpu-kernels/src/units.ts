@@ -1,6 +1,6 @@
 import { mapTuple, tupleOf } from "@centella/core/backend";
 import { type BlockType, type RecodedForm, recodedForm } from "@centella/quant";
-import { Block, centred, doubled, levels } from "./blocks.ts";
+import { Block, centred, doubled, levels, signExtended } from "./blocks.ts";
 import { deviceBlock } from "./deviceForm.ts";
 import type { BlockBytes, Emitter, F32, U32 } from "./emitter.ts";
 
@@ -122,7 +122,7 @@ interface PairReader {
   /** Base-2 logarithm of the distance between the numbers of the two units. */
   readonly distance: 0 | 1;
   /** Reads what both units share, then returns the unit of each half: 0 for low nibbles, 1 for high ones. */
-  readonly read: (block: UnitBlock, pair: U32) => (half: U32 | number, unit: U32) => Unit;
+  readonly read: (block: UnitBlock, pair: U32) => (half: U32 | 0 | 1, unit: U32) => Unit;
 }
 
 /** Bits to shift by for the codes of a half. */
@@ -281,10 +281,16 @@ const pairReaders: Readonly<Partial<Record<BlockType, PairReader>>> = {
       const part = k.shiftRight(pair, 1);
       const lowest = sharedNibbles(block, pair, 0);
       const highest = block.words(k.add(k.shiftLeft(part, 5), 128), 8);
+      // A word has the scales of two neighbouring units, of which one is in this pair.
+      const [first, second, third, fourth] = tupleOf(block.words(192, 4), 4);
+      const isUpper = k.compare("ne", part, 0);
+      const scaleWords = [k.select(isUpper, third, first), k.select(isUpper, fourth, second)] as const;
       return (half, unit) => {
         const low = block.codes(lowest, shiftOf(k, half, 4), 4);
         const high = block.codes(highest, k.shiftLeft(k.and(unit, 3), 1), 2);
-        const scales = block.halves(unit, (at) => k.mul(d, k.convert("f32", block.signed(k.add(at, 192)))));
+        const word = typeof half === "number" ? scaleWords[half] : k.select(k.compare("ne", half, 0), scaleWords[1], scaleWords[0]);
+        const own = k.shiftRight(word, k.shiftLeft(k.and(unit, 1), 4));
+        const scales = [own, k.shiftRight(own, 8)].map((byte) => k.mul(d, k.convert("f32", signExtended(k, k.and(byte, 0xff)))));
         return { words: block.joined(low, high, 4), ...block.centre(scales, 32) };
       };
     },
@@ -324,7 +330,7 @@ export function loadUnits(k: Emitter, type: BlockType, blockAt: BlockAt, { first
   const lowest = distance === 0 ? k.shiftLeft(pair, 1) : k.add(pair, k.and(pair, 2));
   const before = k.mul(k.quotient(step, perBlock), 2 * perBlock);
   const unitOf = read(block, pair);
-  return [0, 1].map((half) => {
+  return ([0, 1] as const).map((half) => {
     const unit = half === 0 ? lowest : k.add(lowest, half << distance);
     return { index: k.add(before, unit), ...unitOf(half, unit) };
   });

@@ -1,5 +1,7 @@
 import { ArgumentError, type DeviceInfo, UnsupportedError } from "@centella/core";
+import type { TuningStore } from "../tuning/store.ts";
 import { type Capabilities, capabilitiesOf, type ExperimentalFeature, featuresOf, limitsOf, type OptionalFeature } from "./capabilities.ts";
+import type { DawnPolling } from "./polling.ts";
 
 export interface WebgpuOptions {
   /** The entry point to use in place of `navigator.gpu` or the `webgpu` package. */
@@ -19,6 +21,12 @@ export interface WebgpuOptions {
    * switches Dawn's unsafe APIs on, and 16-bit floats on NVIDIA.
    */
   readonly experimental?: readonly ExperimentalFeature[];
+  /**
+   * Where to keep the forms of kernels that are the fastest on the device. With a store, products whose forms it does not know are timed once
+   * the weights of a plan are loaded: the last `plan.load()` takes seconds longer, and later plans read the store. Times need the feature
+   * `"timestamp-query"`; without it, `plan.warnings` says so. Default: none, and forms that suit most devices.
+   */
+  readonly tuning?: TuningStore;
 }
 
 /** An open device and what must stay alive with it. */
@@ -26,15 +34,24 @@ export interface OpenDevice {
   readonly device: GPUDevice;
   readonly info: DeviceInfo;
   readonly capabilities: Capabilities;
+  /** Names the adapter and its driver, as far as the browser does. */
+  readonly adapter: string;
   /** Must live as long as the device: once Dawn's instance is collected, `mapAsync` never resolves. */
   readonly gpu: GPU;
 }
 
+/** Where devices come from, and how an instance of Dawn that is the backend's own is polled. */
+interface EntryPoint {
+  readonly gpu: GPU;
+  readonly polling?: DawnPolling;
+}
+
 /** @throws {UnsupportedError} where there is no WebGPU, no adapter, or only a software adapter that was refused */
 export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
-  const gpu = await entryPoint(options);
+  const { gpu, polling } = await entryPoint(options);
+  const requesting = <T>(request: () => Promise<T>): Promise<T> => (polling === undefined ? request() : polling.call(request));
   const preference = options.powerPreference;
-  const adapter = await gpu.requestAdapter(preference === undefined ? {} : { powerPreference: preference });
+  const adapter = await requesting(() => gpu.requestAdapter(preference === undefined ? {} : { powerPreference: preference }));
   if (adapter === null) throw new UnsupportedError("webgpu", "no WebGPU adapter: this machine has no GPU driver that WebGPU can use");
   const info = describeAdapter(adapter.info);
   if (info.kind === "software-gpu" && options.allowSoftware === false) {
@@ -43,10 +60,11 @@ export async function openDevice(options: WebgpuOptions): Promise<OpenDevice> {
   const { disabledFeatures = [], experimental = [] } = options;
   const requiredFeatures = featuresOf(adapter, disabledFeatures, experimental);
   const descriptor = { label: "centella", requiredLimits: limitsOf(adapter), requiredFeatures };
-  const device = await adapter.requestDevice(descriptor).catch((cause: unknown) => {
+  const device = await requesting(() => adapter.requestDevice(descriptor)).catch((cause: unknown) => {
     throw new UnsupportedError("webgpu", `${info.name} gives no device: ${String(cause)}`);
   });
-  return { device, info, capabilities: capabilitiesOf(device, adapter, gpu, disabledFeatures), gpu };
+  polling?.watch(device);
+  return { device, info, capabilities: capabilitiesOf(device, adapter, gpu, disabledFeatures), adapter: fullName(adapter.info), gpu };
 }
 
 /** Flags of a Dawn instance. Without `timestamp_quantization`, times are not rounded to 100 µs, as pages have them. */
@@ -59,20 +77,22 @@ function dawnFlags({ unsafeFast = false, experimental = [] }: WebgpuOptions): st
   return [...(enabled.length > 0 ? [`enable-dawn-features=${enabled.join()}`] : []), `disable-dawn-features=${disabled.join()}`];
 }
 
-async function entryPoint(options: WebgpuOptions): Promise<GPU> {
+async function entryPoint(options: WebgpuOptions): Promise<EntryPoint> {
   const { gpu, unsafeFast = false } = options;
   const { navigator, process } = globalThis as { navigator?: { gpu?: GPU }; process?: NodeProcess };
   const given = gpu ?? navigator?.gpu;
   if (given !== undefined) {
     if (unsafeFast) throw new ArgumentError("webgpu", "unsafeFast in Node alone, without a gpu of your own", "unsafeFast: true");
-    return given;
+    return { gpu: given };
   }
   if (process?.versions?.node === undefined) {
     throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
   }
   const { create } = await dawn();
   requireVulkan(process);
-  return create(dawnFlags(options));
+  const { DawnPolling } = await import("./polling.ts");
+  const own = create(dawnFlags(options));
+  return { gpu: own, polling: new DawnPolling(own) };
 }
 
 /** The used part of Node's `process`. */
@@ -104,6 +124,11 @@ async function dawn(): Promise<{ create(flags: string[]): GPU }> {
     const reason = missing ? "package webgpu is not installed: npm i webgpu" : `package webgpu does not load here: ${String(cause)}`;
     throw new UnsupportedError("webgpu", reason);
   }
+}
+
+/** All names of an adapter: Dawn's description has the version of the driver. */
+export function fullName({ vendor, architecture, device, description }: GPUAdapterInfo): string {
+  return [vendor, architecture, device, description].join(" / ");
 }
 
 const softwareNames: RegExp = /swiftshader|lavapipe|llvmpipe|softpipe|basic render/i;

@@ -7,11 +7,11 @@ import {
   OutOfMemoryError,
   type TypedArray,
 } from "@centella/core";
-import { type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
+import { byteLength, type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, type Region, readbackUsage, tensorUsage } from "./buffers.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { OpenDevice } from "./device.ts";
-import { deviceBytes, roundUp } from "./layout.ts";
+import { blockStride, copyFromDevice, deviceBytes, roundUp } from "./layout.ts";
 import { PipelineCache } from "./pipelines.ts";
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
 import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
@@ -191,12 +191,14 @@ export class DeviceQueue {
 }
 
 /** Copies a tensor from mapped memory to `target`, or to a new array. */
-function arrayOf({ dtype, shape }: ConcreteSpec, mapped: ArrayBuffer, offset: number, target: TypedArray | undefined): TypedArray {
-  const bytes = deviceBytes({ dtype, shape });
-  const type = typedArrayOf(dtype);
-  if (target === undefined) return new type(mapped.slice(offset, offset + bytes));
-  new Uint8Array(target.buffer, target.byteOffset, bytes).set(new Uint8Array(mapped, offset, bytes));
-  return target;
+function arrayOf(spec: ConcreteSpec, mapped: ArrayBuffer, offset: number, target: TypedArray | undefined): TypedArray {
+  const held = deviceBytes(spec);
+  const type = typedArrayOf(spec.dtype);
+  // Types that are recoded are read as they are held.
+  if (target === undefined && blockStride(spec.dtype) === undefined) return new type(mapped.slice(offset, offset + held));
+  const array = target ?? new type(byteLength(spec));
+  copyFromDevice(spec.dtype, new Uint8Array(mapped, offset, held), new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+  return array;
 }
 
 function lossOf(name: string, reason: string): DeviceLostError {

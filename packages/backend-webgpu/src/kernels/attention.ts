@@ -7,7 +7,7 @@ import { type AttentionCall, alibiDistance, boundedTanh, slope, tokenUniforms, t
 import { flashAttention, flashFormOf, flashGroups } from "./shared/flashAttention.ts";
 import type { Binding, Dispatch, ElementType, KernelOf } from "./shared/kernel.ts";
 import { extent, maximum, range } from "./shared/shape.ts";
-import { headsAtOnce, type SharedForm, sharedLanes, sharedText, sharedType } from "./shared/sharedAttention.ts";
+import { headsAtOnce, leastSharedPositions, type SharedForm, sharedLanes, sharedText, sharedType } from "./shared/sharedAttention.ts";
 
 /** Lanes of a workgroup, and cached positions that it looks at together. */
 const lanes = 128;
@@ -21,8 +21,8 @@ const sharers = 16;
 /** From this number of queries times heads on, a workgroup computes each alone. */
 const enoughGroups = 1024;
 
-/** The same where lanes share positions: workgroups that share a query, and the number of workgroups from which on they do not. */
-const sharedParts = 32;
+/** The same where lanes share positions: workgroups that share a query, at most, and the number of workgroups from which on they do not. */
+const mostSharers = 32;
 const enoughShared = 256;
 
 /** From this number of workgroups on, tiles keep a device busy. */
@@ -62,7 +62,11 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       const tiles =
         isPlain && typeof heads === "number" && typeof kvHeads === "number" ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
       const isTiled = (count: number): boolean => tiles !== undefined && flashGroups(count, maximum(heads), tiles) >= enoughTiles;
-      const shares = { parts: isShared ? sharedParts : sharers, apart, takes: (count: number) => !isMany(count) && !isTiled(count) };
+      const shares = {
+        parts: isShared ? sharersOf(call, params) : sharers,
+        apart,
+        takes: (count: number) => !isMany(count) && !isTiled(count),
+      };
       const alone = { parts: 1, apart, takes: (count: number) => isMany(count) && !isTiled(count) };
       const own = (form: Shares): Dispatch =>
         isShared ? sharedSums(call, params, form, { type, heads: atOnce, subgroup }) : sums(call, params, form);
@@ -73,6 +77,14 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       ];
     },
   };
+}
+
+/** Workgroups that share the positions of a query where lanes share these: no more than have a share if the cache is full. */
+function sharersOf({ inputs: [, , , , blockTable] }: AttentionCall, { blockSize }: Params): number {
+  const positions = maximum(elementAt(blockTable.shape, 1)) * blockSize;
+  let parts = 2;
+  while (parts < mostSharers && parts * leastSharedPositions < positions) parts *= 2;
+  return parts;
 }
 
 /** Workgroups that share the positions of a query, and the numbers of tokens for which they do. */

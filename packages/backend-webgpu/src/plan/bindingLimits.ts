@@ -2,23 +2,24 @@ import { type ConcreteSpec, OutOfMemoryError } from "@centella/core";
 import { formatSpec, type Lowered, maxSpec } from "@centella/core/backend";
 import { formatBytes } from "@centella/quant/checks";
 import { deviceBytes, paddedBytes } from "../device/layout.ts";
+import { alignment } from "./variant.ts";
 
 /** Limits of a device in bytes. */
 export type BufferLimits = Pick<GPUSupportedLimits, "maxBufferSize" | "maxStorageBufferBindingSize">;
 
-/** As many rows of any weight begin at a multiple of what offsets of bindings are aligned to: 256 bytes. */
-const rowGroup = 256;
-
 /**
- * Returns how many rows of weights `[n, k]` a binding can hold; undefined if it can hold all of them, or if the device has no buffer for the
- * weights.
+ * Returns how many rows of weights, along the first axis, a binding can hold: a number after which another binding can begin. Undefined if it
+ * can hold all of them, if it can hold none, or if the device has no buffer for the weights.
  */
 export function rowsAtOnce({ maxBufferSize, maxStorageBufferBindingSize }: BufferLimits, weights: ConcreteSpec): number | undefined {
   const bytes = paddedBytes(deviceBytes(weights));
   if (bytes <= maxStorageBufferBindingSize || bytes > maxBufferSize) return undefined;
-  const [, k = 1] = weights.shape;
-  const groups = Math.floor(maxStorageBufferBindingSize / deviceBytes({ dtype: weights.dtype, shape: [rowGroup, k] }));
-  return groups === 0 ? undefined : groups * rowGroup;
+  const { dtype, shape } = weights;
+  const rowBytes = deviceBytes({ dtype, shape: shape.slice(1) });
+  let together = 1;
+  while ((together * rowBytes) % alignment !== 0) together *= 2;
+  const groups = Math.floor(maxStorageBufferBindingSize / (together * rowBytes));
+  return groups === 0 ? undefined : groups * together;
 }
 
 /** @throws {OutOfMemoryError} naming a weight or state of which a kernel would have to read more than the device can bind */

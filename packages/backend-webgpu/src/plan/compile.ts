@@ -12,14 +12,17 @@ import {
   type Step,
   type Storage,
 } from "@centella/core/backend";
-import type { KernelTable } from "@centella/gpu-kernels";
-import { recodedTo } from "@centella/gpu-kernels";
+import { type KernelTable, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
 import { formatBytes } from "@centella/quant/checks";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
+import type { Capabilities } from "../device/capabilities.ts";
 import { deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
+import { projectionDispatches } from "../kernels/shared/projections.ts";
+import { forSeveralRows } from "../kernels/shared/siblingProducts.ts";
+import type { Tuning } from "../tuning/tuning.ts";
 import { checkPersistents } from "./bindingLimits.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts } from "./plan.ts";
@@ -28,7 +31,7 @@ import { type CompiledPipeline, type Piece, type PlannedDispatch, uploadBytes } 
 /**
  * Compiles a lowered program: dispatches to pipelines, storages to buffers. `persistents` are those that it shares with another plan;
  * the missing ones are added. See `withPersistents`. With `background`, pipelines may still be compiling when
- * it resolves.
+ * it resolves. With `tuning`, dispatches have the forms that it knows as the fastest ones.
  * @throws {KernelError | OutOfMemoryError | UnsupportedError}
  */
 export async function compileProgram(
@@ -36,13 +39,16 @@ export async function compileProgram(
   kernels: KernelTable<Kernel>,
   lowered: Lowered,
   persistents: Map<string, WebgpuPersistentBuffer>,
-  background: boolean,
+  { background = false, tuning }: { readonly background?: boolean; readonly tuning?: Tuning | undefined },
 ): Promise<PlanParts> {
   const buffers = new PlanBuffers(queue);
   try {
     checkOutputs(lowered);
     checkPersistents(queue.device.limits, lowered);
-    const calls = dispatchesOf(lowered, kernels).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
+    const projected = projectedSteps(lowered);
+    const generated = dispatchesOf(lowered, kernels, queue.capabilities, projected);
+    await tuning?.read(generated.map(({ dispatch }) => dispatch));
+    const calls = (tuning?.inChosenForms(generated) ?? generated).map((call) => ({ ...call, pipeline: {} as CompiledPipeline }));
     const pipelines = calls.map(async ({ step, dispatch, pipeline }) => {
       pipeline.value = await queue.pipelines.get(step.op.name, dispatch);
     });
@@ -51,7 +57,7 @@ export async function compileProgram(
     compiled.catch(() => undefined);
     if (!background) await compiled;
     const all = calls.map(({ dispatch }) => dispatch);
-    const own = await ownBuffers(queue, buffers, lowered, all);
+    const own = await ownBuffers(queue, buffers, lowered, { dispatches: all, projected });
     const { scratch, tables } = await dispatchBuffers(buffers, all);
     const dispatches = calls.map(({ index, step, dispatch, pipeline }): PlannedDispatch => {
       const pieces = dispatch.bindings.map(({ resource }) => pieceOf(resource, step, scratch, tables));
@@ -96,13 +102,13 @@ async function ownBuffers(
   queue: DeviceQueue,
   buffers: PlanBuffers,
   lowered: Lowered,
-  dispatches: readonly Dispatch[],
+  { dispatches, projected }: { readonly dispatches: readonly Dispatch[]; readonly projected: ReadonlyMap<number, ProjectedStep> },
 ): Promise<Pick<PlanParts, "upload" | "slots" | "slotOf" | "constants">> {
   const { program, storages } = lowered;
   const temporaries = temporariesOf(lowered);
   const inputs = [...program.inputs.values()].map((id) => maxSpec(elementAt(program.values, id).spec));
   for (const bytes of [...temporaries.map((storage) => storage.bytes), ...inputs.map(deviceBytes)]) checkBinding(queue, bytes);
-  const { slots: sizes, slotOf } = planSlots(temporaries);
+  const { slots: sizes, slotOf } = planSlots(withProjectedLives(temporaries, projected));
   const slots: GPUBuffer[] = [];
   for (const bytes of sizes) slots.push(await buffers.allocate(bytes));
   const upload = await buffers.allocate(uploadBytes(dispatches, inputs), tensorUsage | usage.uniform);
@@ -167,18 +173,46 @@ function checkOutputs({ outputs }: Lowered): void {
   }
 }
 
-/** The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. */
+/** A dispatch of a step, whose number is `index`. */
+interface StepDispatch {
+  readonly index: number;
+  readonly step: Step;
+  readonly dispatch: Dispatch;
+}
+
+/**
+ * The dispatches of all steps, in order. Steps that make the same call, as the layers of a model do, have the same ones. For one row, steps
+ * that are `projected` have one dispatch for both where there is one.
+ */
 export function dispatchesOf(
   { steps }: Lowered,
   kernels: KernelTable<Kernel>,
-): readonly { readonly index: number; readonly step: Step; readonly dispatch: Dispatch }[] {
+  capabilities: Capabilities,
+  projected: ReadonlyMap<number, ProjectedStep>,
+): readonly StepDispatch[] {
   const known = new Map<string, readonly Dispatch[]>();
+  const once = (key: string, dispatches: () => readonly Dispatch[]): readonly Dispatch[] => {
+    const found = known.get(key) ?? dispatches();
+    known.set(key, found);
+    return found;
+  };
+  const bothAt = (index: number): readonly StepDispatch[] => {
+    const both = projected.get(index);
+    if (both === undefined) return [];
+    const { step, products, write, projections } = both;
+    const key = [callKey(products), callKey(write), projections.write.sources.join()].join();
+    const inputs = step.inputs.map((operand) => operand?.spec);
+    return once(key, () => projectionDispatches(inputs, projections, capabilities)).map((dispatch) => ({ index, step, dispatch }));
+  };
   return steps.flatMap((step, index) => {
     if (writesItself(step)) return [];
-    const key = callKey(step);
-    const dispatches = known.get(key) ?? generate(step, kernels);
-    known.set(key, dispatches);
-    return dispatches.map((dispatch) => ({ index, step, dispatch }));
+    const both = bothAt(index);
+    const products = both.length > 0 ? step : bothAt(index - 1).length > 0 ? elementAt(steps, index - 1) : undefined;
+    const own = once(`${callKey(step)} ${products === undefined ? "" : "several"}`, () => {
+      const dispatches = generate(step, kernels);
+      return products === undefined ? dispatches : forSeveralRows(dispatches, products.output.spec.shape.slice(0, -1));
+    });
+    return [...both, ...own.map((dispatch) => ({ index, step, dispatch }))];
   });
 }
 

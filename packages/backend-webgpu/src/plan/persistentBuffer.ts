@@ -1,8 +1,8 @@
 import type { TypedArray } from "@centella/core";
 import { type Chunk, chunksOf, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
-import { deviceBytes, recodedTo, toDevice } from "@centella/gpu-kernels";
+import { recodedTo } from "@centella/gpu-kernels";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { paddedBytes } from "../device/layout.ts";
+import { blockStride, deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
 import { overLimit } from "./bindingLimits.ts";
@@ -56,7 +56,8 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   }
 
   protected override async placeOf({ length }: Chunk): Promise<Uint8Array | undefined> {
-    if (this.convertedTo !== undefined || length < leastMappedBytes) return undefined;
+    const isChanged = this.convertedTo !== undefined || blockStride(this.persistent.spec.dtype) !== undefined;
+    if (isChanged || length < leastMappedBytes) return undefined;
     this.#place = await this.#acquire(length);
     return this.#place.bytes;
   }
@@ -69,7 +70,7 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
       void this.#queue.write(this.#place, to);
       this.#place = undefined;
     } else {
-      const form = toDevice(dtype, chunk);
+      const form = toDevice(this.persistent.spec, chunk);
       await this.#hasRoom(form.length);
       this.#queue.upload(form, to);
     }

@@ -1,4 +1,4 @@
-import { type DimValues, Tensor, type TypedArray } from "@centella/core";
+import { type DimValues, type LoadOptions, Tensor, type TensorSource, type TypedArray } from "@centella/core";
 import {
   type Binding,
   bucketsOf,
@@ -18,9 +18,10 @@ import { DeviceStorage } from "../device/deviceTensor.ts";
 import { deviceBytes, roundUp, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import type { MappedMemory } from "../device/uploads.ts";
+import { type Tuning, untimed } from "../tuning/tuning.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { encodeTimed } from "./timeSteps.ts";
-import { encodeDispatch, type PlannedDispatch, Variant, type VariantRun } from "./variant.ts";
+import { encodeDispatch, type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
 
 /** Result of compiling a program. */
 export interface PlanParts {
@@ -52,12 +53,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   #parts: PlanParts;
   #queue: DeviceQueue;
   readonly #variants = new LruCache<Variant>(maxVariants);
+  readonly #tuning: Tuning | undefined;
   #isCompiled = false;
 
-  constructor(owner: PlanOwner<WebgpuPersistentBuffer>, queue: DeviceQueue, parts: PlanParts) {
-    super(owner, parts.lowered, parts.persistents);
+  constructor(owner: PlanOwner<WebgpuPersistentBuffer>, queue: DeviceQueue, parts: PlanParts, tuning: Tuning | undefined) {
+    super(owner, parts.lowered, parts.persistents, tuning && untimedWarnings(queue, tuning, parts.dispatches));
     this.#queue = queue;
     this.#parts = parts;
+    this.#tuning = tuning;
     this.#watch(parts);
   }
 
@@ -89,6 +92,27 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       if (this.isDisposed) return;
       this.#variant(dims, new Set()).at(dims);
     }
+  }
+
+  override async load(name: string, source: TensorSource, options: LoadOptions = {}): Promise<void> {
+    await super.load(name, source, options);
+    await this.tune();
+  }
+
+  /** Times the forms of kernels that the store does not know, once all weights are loaded. Runs that are queued later wait for it. */
+  async tune(): Promise<void> {
+    const tuning = this.#tuning;
+    if (tuning === undefined || !this.isLoaded || untimed(tuning, this.#parts.dispatches).length === 0) return;
+    if (!this.#queue.capabilities.timestamps) return;
+    const { timeForms } = await import("../tuning/timeForms.ts");
+    const bufferOf = (storage: Storage): GPUBuffer => this.#bufferOf(storage);
+    const work = async (): Promise<void> => {
+      if (this.isDisposed) return;
+      const { dispatches, lowered } = this.#parts;
+      await timeForms(this.#queue, tuning, { dispatches, dims: lowered.program.dims, regionOf: (operand) => regionOf(operand, bufferOf) });
+      await this.#takeForms(tuning);
+    };
+    await this.#queue.guard(this.#queue.order.post(this.#parts.compiled, work));
   }
 
   protected override start({ dims, inputs }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
@@ -141,6 +165,18 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   protected override free(): void {
     this.#variants.clear();
     for (const buffer of this.#parts.buffers) buffer.destroy();
+  }
+
+  /** Goes on with the chosen forms of dispatches: they have the same bindings and uniform blocks. */
+  async #takeForms(tuning: Tuning): Promise<void> {
+    const { dispatches } = this.#parts;
+    const chosen = tuning.inChosenForms(dispatches);
+    if (chosen.every(({ dispatch }, i) => dispatch === elementAt(dispatches, i).dispatch)) return;
+    const compiled = chosen.map(async (planned): Promise<PlannedDispatch> => {
+      return { ...planned, pipeline: { value: await this.#queue.pipelines.get(planned.op, planned.dispatch) } };
+    });
+    this.#parts = { ...this.#parts, dispatches: await Promise.all(compiled) };
+    this.#variants.clear();
   }
 
   #watch(parts: PlanParts): void {
@@ -268,6 +304,12 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       new Uint8Array(image, offset).set(toDevice(spec, content.get(name) as TypedArray));
     if (run.imageBytes > 0) this.#queue.device.queue.writeBuffer(this.#parts.upload, 0, image, 0, run.imageBytes);
   }
+}
+
+function untimedWarnings({ capabilities, name }: DeviceQueue, tuning: Tuning, dispatches: readonly PlannedDispatch[]): readonly string[] {
+  const count = capabilities.timestamps ? 0 : untimed(tuning, dispatches).length;
+  if (count === 0) return [];
+  return [`webgpu: ${count} products are not tuned: ${name} has no feature "timestamp-query"; use another browser or driver`];
 }
 
 function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: VariantRun): void {

@@ -4,6 +4,7 @@ import type { Capabilities } from "../device/capabilities.ts";
 import type { OpenDevice } from "../device/device.ts";
 import { DeviceQueue } from "../device/queue.ts";
 import type { Kernel } from "../kernels/shared/kernel.ts";
+import type { Tuning } from "../tuning/tuning.ts";
 import { compileProgram } from "./compile.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { PlanParts, WebgpuPlan } from "./plan.ts";
@@ -17,6 +18,7 @@ export async function reopen(
   open: () => Promise<OpenDevice>,
   kernels: KernelTable<Kernel>,
   plans: ReadonlySet<WebgpuPlan>,
+  tuning: Tuning | undefined,
 ): Promise<DeviceQueue> {
   // A source may still be writing to mapped memory, which ends with the device.
   await lost.order.idle();
@@ -30,7 +32,7 @@ export async function reopen(
     for (const buffer of buffers) await queue.guard(buffer.moveTo(queue));
     for (const plan of plans) {
       const persistents = new Map<string, WebgpuPersistentBuffer>(plan.persistents);
-      moved.push([plan, await queue.guard(compileProgram(queue, kernels, plan.source, persistents, false))]);
+      moved.push([plan, await queue.guard(compileProgram(queue, kernels, plan.source, persistents, { tuning }))]);
     }
     for (const [plan, parts] of moved) plan.moveTo(queue, parts);
     return queue;

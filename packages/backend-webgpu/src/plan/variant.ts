@@ -183,15 +183,20 @@ export class Variant {
   #regionOf({ spec, storage }: Operand): Region {
     const { upload, bufferOf } = this.#source;
     const { definition } = storage;
-    if (definition.kind === "persistent")
-      return { buffer: bufferOf(storage), offset: deviceBytes({ dtype: spec.dtype, shape: [definition.from ?? 0] }) };
-    if (definition.kind !== "input") return { buffer: bufferOf(storage), offset: 0 };
-    return { buffer: upload, offset: entryOf(this.#inputs, storage.id).offset };
+    if (definition.kind === "input") return { buffer: upload, offset: entryOf(this.#inputs, storage.id).offset };
+    return regionOf({ spec, storage }, bufferOf);
   }
 
   #largestBytes({ spec }: Pick<Operand, "spec">): number {
     return paddedBytes(deviceBytes(resolveSpec(spec, this.#bucket)));
   }
+}
+
+/** Where an operand is that is not an input. */
+export function regionOf({ spec, storage }: Operand, bufferOf: VariantSource["bufferOf"]): Region {
+  const { definition } = storage;
+  const from = definition.kind === "persistent" ? (definition.from ?? 0) : 0;
+  return { buffer: bufferOf(storage), offset: deviceBytes({ dtype: spec.dtype, shape: [from] }) };
 }
 
 /** Once the plan's pipelines are compiled. */
@@ -209,7 +214,10 @@ export function grid(groups: number, limit: number): { readonly x: number; reado
 }
 
 /** Places the uniform blocks of dispatches one after the other. Equal calls (the layers of a model) share dispatches and places. */
-function uniformPlaces(dispatches: readonly Dispatch[]): { readonly offsets: ReadonlyMap<Dispatch, number>; readonly bytes: number } {
+export function uniformPlaces(dispatches: readonly Dispatch[]): {
+  readonly offsets: ReadonlyMap<Dispatch, number>;
+  readonly bytes: number;
+} {
   const offsets = new Map<Dispatch, number>();
   let bytes = 0;
   for (const dispatch of new Set(dispatches)) {
@@ -219,7 +227,7 @@ function uniformPlaces(dispatches: readonly Dispatch[]): { readonly offsets: Rea
   return { offsets, bytes };
 }
 
-function packUniforms({ offsets, bytes }: ReturnType<typeof uniformPlaces>, sizes: ReadonlyMap<Dispatch, DispatchSize>): Uint8Array {
+export function packUniforms({ offsets, bytes }: ReturnType<typeof uniformPlaces>, sizes: ReadonlyMap<Dispatch, DispatchSize>): Uint8Array {
   const view = new DataView(new ArrayBuffer(bytes));
   for (const [dispatch, offset] of offsets) {
     const { groups, values } = entryOf(sizes, dispatch);

@@ -11,10 +11,12 @@ import {
   neighbourCount,
   type Reducer,
   type SharedArray,
+  type SharedCounters,
   type U32,
   type Value,
   type Values,
 } from "@centella/gpu-kernels";
+import { blockStride } from "../device/layout.ts";
 import { typeOf, WgslArithmetic } from "./arithmetic.ts";
 import { codebook } from "./functions.ts";
 
@@ -123,7 +125,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   }
 
   blockAt(name: string, index: U32, bytes: number): BlockWords {
-    const base = this.mul(index, bytes);
+    const stride = blockStride(this.#dtypeOf(name)) ?? bytes;
+    const base = this.mul(index, stride);
     const place = (at: U32 | number): U32 => (at === 0 ? base : this.add(base, at));
     const word = this.#quads.has(name)
       ? (from: U32) => `${name}[${from} >> 4u][(${from} >> 2u) & 3u]`
@@ -140,7 +143,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
       words: (at, count) => {
         const from = place(at);
         if (this.#quads.has(name)) return this.#quadWords(name, from, count);
-        return bytes % 4 === 0 ? this.#wholeWords(name, from, count) : this.#shiftedWords(name, from, count);
+        return stride % 4 === 0 ? this.#wholeWords(name, from, count) : this.#shiftedWords(name, from, count);
       },
     };
   }
@@ -195,6 +198,21 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     return {
       get: (index) => this.define(type, `${name}[${this.operand("u32", index)}]`),
       set: (index, value) => void this.lines.push(`${name}[${this.operand("u32", index)}] = ${value};`),
+    };
+  }
+
+  sharedCounters(count: number): SharedCounters {
+    const name = `shared${this.#arrays++}`;
+    this.addDeclarations([`var<workgroup> ${name}: array<atomic<u32>, ${count}>;`]);
+    const at = (index: U32 | number): string => `&${name}[${this.operand("u32", index)}]`;
+    return {
+      clear: () => {
+        this.sync();
+        this.for(this.lane(), count, this.lanes, (i) => void this.lines.push(`atomicStore(${at(i)}, 0u);`));
+        this.sync();
+      },
+      add: (index, value) => this.define("u32", `atomicAdd(${at(index)}, ${this.operand("u32", value)})`),
+      get: (index) => this.define("u32", `atomicLoad(${at(index)})`),
     };
   }
 

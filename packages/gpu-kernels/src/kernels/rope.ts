@@ -78,10 +78,10 @@ export function rotateUnit(
     const isInterleaved = ropeType === "norm";
     const first = plus(k, start, isInterleaved ? k.mul(unit, 2) : unit);
     const second = plus(k, first, isInterleaved ? 1 : half);
-    const { sin, cos } = angleAt(k, rotation, unit, token);
-    const [a, b] = [k.load("x", first), k.load("x", second)];
-    k.store("y", first, k.fma(a, cos, k.neg(k.mul(b, sin))));
-    k.store("y", second, k.fma(a, sin, k.mul(b, cos)));
+    const angle = angleAt(k, rotation, unit, token);
+    const [a, b] = turnedPair(k, [k.load("x", first), k.load("x", second)], angle);
+    k.store("y", first, a);
+    k.store("y", second, b);
   };
   const copied = (): void => {
     const at = plus(k, start, k.add(unit, half));
@@ -113,6 +113,11 @@ export function rotatedElement(
   const value = k.variable("f32", own);
   k.if(k.compare("lt", d, scope.whole(dims)), () => value.set(rotated()));
   return value.get();
+}
+
+/** A pair of elements after the rotation. */
+export function turnedPair(k: Emitter, [a, b]: readonly [F32, F32], { sin, cos }: Angle): readonly [F32, F32] {
+  return [k.fma(a, cos, k.neg(k.mul(b, sin))), k.fma(a, sin, k.mul(b, cos))];
 }
 
 /** An element of a pair, and the other one. */

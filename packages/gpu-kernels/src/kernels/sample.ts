@@ -128,6 +128,7 @@ function chooseRows(call: Call, work: GpuArgument): GpuStep {
   return {
     kind: "groups",
     name: "choose",
+    hasManyValues: true,
     args: { position: input(call, 1), seed: input(call, 2), ...optionArgs(call), work, y: output(call) },
     shape: logits.shape.slice(0, -1),
     lanes,

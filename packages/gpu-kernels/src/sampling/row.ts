@@ -97,20 +97,25 @@ export function greatestOf(k: Emitter, row: WorkRow, blocks: number): GreatestKe
   const reduce = k.reducer(["u32"]);
   const most = (value: U32): U32 => reduce([value], ([a], [b]) => [k.max(a, b)])[0];
   const [own, ownBlock] = [k.variable("u32", 0), k.variable("u32", 0)];
-  k.for(k.lane(), blocks, inFlight * k.lanes, (first) => {
-    const places = Array.from({ length: inFlight }, (_, i) => k.add(first, i * k.lanes));
-    const keys = places.map((block) => k.select(k.compare("lt", block, blocks), row.greatest(k.min(block, blocks - 1)), 0));
-    for (const [i, key] of keys.entries()) {
-      const isGreater = k.compare("gt", key, own.get());
-      ownBlock.set(k.select(isGreater, elementAt(places, i), ownBlock.get()));
-      own.set(k.select(isGreater, key, own.get()));
-    }
+  forEachGreatest(k, row, blocks, (key, block) => {
+    const isGreater = k.compare("gt", key, own.get());
+    ownBlock.set(k.select(isGreater, block, ownBlock.get()));
+    own.set(k.select(isGreater, key, own.get()));
   });
   return { own: own.get(), ownBlock: ownBlock.get(), greatest: most(own.get()), most };
 }
 
-/** Keys of a block that are read together. */
-const keysInFlight = 8;
+/** Visits the greatest keys of the lane's blocks in order. Blocks past the last one count as excluded. */
+export function forEachGreatest(k: Emitter, row: WorkRow, blocks: number, body: (key: U32, block: U32) => void): void {
+  k.for(k.lane(), blocks, inFlight * k.lanes, (first) => {
+    const places = Array.from({ length: inFlight }, (_, i) => k.add(first, i * k.lanes));
+    const keys = places.map((block) => k.select(k.compare("lt", block, blocks), row.greatest(k.min(block, blocks - 1)), 0));
+    for (const [i, key] of keys.entries()) body(key, elementAt(places, i));
+  });
+}
+
+/** Keys that a lane reads together. */
+export const keysInFlight = 8;
 
 /** Visits the keys of a block in order. */
 export function forEachKey(k: Emitter, row: WorkRow, block: U32, body: (key: U32, i: U32) => void): void {
@@ -143,25 +148,28 @@ interface BlockRange {
 
 /** Weights of a row's logits by their keys, 0 for excluded tokens. */
 export interface RowWeights {
+  /** Distance of a logit to the greatest one. */
+  distance(key: U32): F32;
   plain(key: U32): U32;
   /** The weight of the choice: 0 if min-p drops the logit, whose plain weight is given. */
   tempered(key: U32, plain: U32): U32;
 }
 
 /** Largest distance to the greatest logit at which weights are not 0, rounded up. */
-const farthest = 20;
+export const farthest = 20;
 
 export function weightsOf(k: Emitter, greatest: U32, { temperature, leastWeight }: RowOptions): RowWeights {
   const top = ofOrderKey(k, greatest);
   const reach = k.mul(temperature, farthest);
-  const distanceOf = (key: U32): F32 => k.sub(top, ofOrderKey(k, key));
+  const distance = (key: U32): F32 => k.sub(top, ofOrderKey(k, key));
   return {
-    plain: (key) => k.select(k.compare("lt", key, lowestKey), k.constant("u32", 0), weightOf(k, distanceOf(key))),
+    distance,
+    plain: (key) => k.select(k.compare("lt", key, lowestKey), k.constant("u32", 0), weightOf(k, distance(key))),
     tempered(key, plain) {
-      const distance = distanceOf(key);
+      const own = distance(key);
       const isKept = k.both(k.compare("ge", key, lowestKey), k.compare("ge", plain, leastWeight));
       const weight = k.variable("u32", 0);
-      k.if(k.both(isKept, k.compare("lt", distance, reach)), () => weight.set(weightOf(k, k.divRounded(distance, temperature))));
+      k.if(k.both(isKept, k.compare("lt", own, reach)), () => weight.set(weightOf(k, k.divRounded(own, temperature))));
       return weight.get();
     },
   };

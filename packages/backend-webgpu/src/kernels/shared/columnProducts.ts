@@ -2,7 +2,8 @@ import type { KernelLimits } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
 import { dotLoops, storedReader } from "./dotLoops.ts";
-import type { Dispatch } from "./kernel.ts";
+import type { Dispatch, DispatchForms } from "./kernel.ts";
+import { lazily } from "./lazily.ts";
 import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
 import type { TileParts } from "./tileProducts.ts";
@@ -56,11 +57,41 @@ export function columnProducts(
 ): readonly Dispatch[] {
   const few = fewForm(parts.columns, limits);
   // Floats take the registers of several columns. The text of these is long: compilers of small devices, and of software, take seconds for it.
-  if (!parts.isPacked || limits.maxLanes < largeGroup) return [columnDispatch(parts, few, (m) => m >= least && takes(m))];
+  const dispatch = (form: ColumnForm, isIn: (m: number) => boolean): Dispatch => {
+    const own = (m: number): boolean => m >= least && isIn(m) && takes(m);
+    return { ...columnDispatch(parts, form, own), forms: lazily(() => formsOf(parts, form, own, limits)) };
+  };
+  if (!parts.isPacked || limits.maxLanes < largeGroup) return [dispatch(few, () => true)];
   return [
-    ...(least <= fewRows ? [columnDispatch(parts, few, (m) => m >= least && m <= fewRows && takes(m))] : []),
-    ...(most > fewRows ? [columnDispatch(parts, manyForm, (m) => m >= least && m > fewRows && takes(m))] : []),
+    ...(least <= fewRows ? [dispatch(few, (m) => m <= fewRows)] : []),
+    ...(most > fewRows ? [dispatch(manyForm, (m) => m > fewRows)] : []),
   ];
+}
+
+/** Most sums of a lane. */
+const mostSums = 64;
+
+/** Other forms, each of which differs in one choice. */
+function formsOf(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean, { maxLanes }: KernelLimits): DispatchForms {
+  const { lanes, across, columnsPerLane, rows } = form;
+  const all: readonly ColumnForm[] = [
+    { ...form, across: across / 2 },
+    { ...form, across: 2 * across },
+    { ...form, columnsPerLane: columnsPerLane / 2 },
+    { ...form, columnsPerLane: 2 * columnsPerLane },
+    { ...form, lanes: lanes / 2 },
+    { ...form, lanes: 2 * lanes },
+  ];
+  const isSound = (other: ColumnForm): boolean =>
+    other.columnsPerLane >= 1 && other.columnsPerLane * rows <= mostSums && other.lanes <= Math.min(largeGroup, maxLanes);
+  const others = all.filter(isSound).map((other) => [nameOfForm(other), () => columnDispatch(parts, other, takes)] as const);
+  const { isPacked, dtype, depth, columns } = parts;
+  const work = `groups of ${rows} rows of ${depth} by ${dtype} of ${columns}: ${isPacked ? "codes" : "floats"}`;
+  return { work, own: nameOfForm(form), others: new Map(others) };
+}
+
+function nameOfForm({ lanes, across, columnsPerLane }: ColumnForm): string {
+  return `${lanes} lanes, ${across} across, ${columnsPerLane} columns`;
 }
 
 function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean): Dispatch {

@@ -1,7 +1,7 @@
 import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { elementCount, tupleOf } from "@centella/core/backend";
+import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { type RoundedType, roundActivationsStep } from "@centella/gpu-kernels";
-import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
+import type { Capabilities } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
@@ -58,7 +58,7 @@ export function products(
   if (isFolded && transposeB && typeof depth === "number" && typeof columns === "number" && hasRowProduct(b.dtype, depth)) {
     const rowsIn = (dims: DimValues): number => elementCount(extents(rows, dims));
     const parts = { left: left.binding, isPacked: left.isPacked, dtype: b.dtype, depth, columns, store, rowsIn };
-    const few = fewRows(parts, bounds, subgroupLanes(capabilities));
+    const few = fewRows(parts, bounds, capabilities);
     if (!hasTileProduct(b.dtype, depth)) return [...few, ...denseProducts(dense, forMany)];
     return [...few, ...(most >= fewestTiled ? severalRows(parts, bounds, left.halves, capabilities) : [])];
   }
@@ -83,12 +83,13 @@ function severalRows(
 }
 
 /** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */
-function fewRows(parts: TileParts, counts: RowCounts, subgroup: number): readonly Dispatch[] {
+function fewRows(parts: TileParts, counts: RowCounts, capabilities: Capabilities): readonly Dispatch[] {
   const { left, isPacked, dtype, store } = parts;
   const result = {
     products: [{ a: "a", b: "b", dtype, isPacked }],
     columns: parts.columns,
-    store: (index: string, [value]: readonly string[]) => `store(${index}, ${value});`,
+    element: (_index: string, values: readonly string[]) => elementAt(values, 0),
+    store: (index: string, value: string) => `store(${index}, ${value});`,
   };
   const bindings = [
     { ...left, element: isPacked ? ("vec4u" as const) : ("vec4f" as const) },
@@ -96,5 +97,5 @@ function fewRows(parts: TileParts, counts: RowCounts, subgroup: number): readonl
     output("y"),
     ...store.bindings,
   ];
-  return rowProducts([result], { ...store, ...parts, bindings }, counts, subgroup);
+  return rowProducts([result], { ...store, ...parts, bindings }, counts, capabilities);
 }

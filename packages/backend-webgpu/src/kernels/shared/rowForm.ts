@@ -38,11 +38,11 @@ const deepRow = 8192;
 const enoughGroups = 512;
 const maxTurns = 8;
 
-/**
- * Columns from which on a lane multiplies several packed rows with two columns at once: reading the rows takes longer than reading the
- * weights. With fewer columns, processors would be idle.
- */
+/** From this number of columns on, a lane has several of them without leaving processors idle. */
 const manyColumns = 4096;
+
+/** Sums of a lane where it has several columns, each with several packed rows: reading the rows takes longer than reading the weights. */
+const sumsOfSeveral = 16;
 
 /** Most lanes of a workgroup that rounds its row, and those of all workgroups on a large device. Rounding is repeated in each workgroup. */
 const mostLanes = 1024;
@@ -69,18 +69,64 @@ function lanesOf(depth: number, subgroup: number): number {
   return depth < deepRow || subgroup >= leastLanes ? leastLanes : 2 * leastLanes;
 }
 
-export function rowForm({ columns, depth, rows, isPacked, stageLanes, subgroup }: RowWork): RowForm {
+export function rowForm(work: RowWork): RowForm {
+  const { depth, rows, isPacked, stageLanes, subgroup } = work;
   const lanesPerColumn = lanesOf(depth, subgroup);
   const lanes = stageLanes ?? (isPacked ? 4 * leastLanes : 2 * leastLanes);
-  const columnsPerLane = isPacked && !(rows > 1 && columns >= manyColumns && subgroup >= lanesPerColumn) ? 1 : 2;
-  const groups = columns / ((lanes / lanesPerColumn) * columnsPerLane);
-  const turns =
-    stageLanes === undefined
-      ? 1
-      : isPacked
-        ? Math.ceil((groups * lanes) / enoughLanes)
-        : Math.min(maxTurns, Math.floor(groups / enoughGroups));
-  return { lanes, lanesPerColumn, columnsPerLane, turns: Math.max(1, turns), depth, rows, subgroup };
+  const columnsPerLane = columnsPerLaneOf(work, lanesPerColumn);
+  const groups = work.columns / ((lanes / lanesPerColumn) * columnsPerLane);
+  return { lanes, lanesPerColumn, columnsPerLane, turns: turnsOf(work, groups), depth, rows, subgroup };
+}
+
+function columnsPerLaneOf({ columns, rows, isPacked, subgroup }: RowWork, lanesPerColumn: number): number {
+  if (!isPacked) return 2;
+  // Software GPUs, whose subgroups are small, take seconds to compile the long text of several columns.
+  return rows === 1 || columns < manyColumns || subgroup < lanesPerColumn ? 1 : sumsOfSeveral / rows;
+}
+
+/** How often each of `groups` workgroups computes its columns. */
+function turnsOf({ isPacked, stageLanes }: RowWork, groups: number): number {
+  if (stageLanes === undefined) return 1;
+  if (!isPacked) return Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups)));
+  return Math.max(1, Math.ceil((groups * stageLanes) / enoughLanes));
+}
+
+/** A form in a few words. Forms of the same work differ in it. */
+export function nameOfForm({ lanes, lanesPerColumn, columnsPerLane, turns, subgroup }: RowForm): string {
+  return `${lanes} lanes, ${lanesPerColumn} per column, ${columnsPerLane} columns, ${turns} turns, subgroups of ${subgroup}`;
+}
+
+/** Most sums that a lane of another form has, and least lanes of its columns. */
+const mostSums = 16;
+const leastLanesOfForm = 8;
+
+/**
+ * Forms that may be faster than `form` on some devices. Each differs from it in one choice: lanes of a column or of a workgroup, columns of
+ * a lane, turns, or where lanes add up. `isStaged` is whether workgroups prepare their row.
+ */
+export function otherForms(form: RowForm, isStaged: boolean, maxLanes: number): readonly RowForm[] {
+  const { lanes, lanesPerColumn, columnsPerLane, turns, rows, subgroup } = form;
+  const all: readonly Partial<RowForm>[] = [
+    { lanesPerColumn: lanesPerColumn / 2 },
+    { lanesPerColumn: 2 * lanesPerColumn },
+    { columnsPerLane: columnsPerLane / 2 },
+    { columnsPerLane: 2 * columnsPerLane },
+    { lanes: lanes / 2 },
+    { lanes: 2 * lanes },
+    ...(isStaged ? [{ turns: turns / 2 }, { turns: 2 * turns }] : []),
+    ...(subgroup > 1 ? [{ subgroup: 1 }] : []),
+  ];
+  const isSound = (other: RowForm): boolean => {
+    const sums = other.columnsPerLane * rows;
+    return (
+      [other.columnsPerLane, other.turns].every(Number.isInteger) &&
+      other.lanesPerColumn >= Math.max(leastLanesOfForm, sums) &&
+      (sums <= mostSums || other.columnsPerLane <= columnsPerLane) &&
+      other.lanes >= other.lanesPerColumn &&
+      other.lanes <= maxLanes
+    );
+  };
+  return all.map((change) => ({ ...form, ...change })).filter(isSound);
 }
 
 /** Columns that a workgroup computes at once. */

@@ -1,9 +1,11 @@
 import type { DimValues } from "@centella/core";
+import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
-import type { Binding, Dispatch, Field } from "./kernel.ts";
-import { columnsAtOnce, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
+import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
+import { lazily } from "./lazily.ts";
+import { columnsAtOnce, nameOfForm, otherForms, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { rowElement } from "./weights.ts";
 
@@ -11,8 +13,12 @@ import { rowElement } from "./weights.ts";
 export interface RowResult {
   readonly products: readonly RowProduct[];
   readonly columns: number;
-  /** Statement that stores element `index` from the products' elements. */
-  store(index: string, values: readonly string[]): string;
+  /** Expression of element `index`, computed from the products' elements. */
+  element(index: string, values: readonly string[]): string;
+  /** Statement that stores an element. */
+  store(index: string, value: string): string;
+  /** In place of `store`, in runs of one row: statement that stores the elements of columns `column`, which is even, and `column + 1`. */
+  storePair?(column: string, first: string, second: string): string;
 }
 
 /** A dispatch of {@link rowProducts}, but for what it computes. */
@@ -27,6 +33,8 @@ export interface RowParts {
   readonly depth: number;
   /** Fills memory of the workgroup, from which products then read a row; the bindings have none. Only for runs of one row. */
   readonly stage?: RowStage;
+  /** The same with a stage of so many lanes. */
+  stagedBy?(lanes: number): RowParts;
 }
 
 /** Statements that prepare the row that products read, in each workgroup. */
@@ -34,6 +42,8 @@ export interface RowStage {
   readonly lines: readonly string[];
   /** Lanes of a workgroup, a multiple of those of a product. */
   readonly lanes: number;
+  /** Bytes of the workgroup's memory that they take. */
+  readonly bytes: number;
   /** Four elements of the row, from `4 * index` on. */
   quadAt(index: string): string;
   /** Quad `quad` of a unit of the row. */
@@ -56,9 +66,16 @@ const severalRows = 4;
  * Dispatches for runs of fewer than {@link fewestTiled} rows: one for a single row, and those that multiply each weight with several. A
  * workgroup computes a few neighbouring columns; its lanes share the depth.
  */
-export function rowProducts(results: readonly RowResult[], parts: RowParts, counts: RowCounts, subgroup: number): readonly Dispatch[] {
-  const dispatch = (rows: number, takes: (m: number) => boolean): Dispatch =>
-    rowDispatch(results, parts, formOf(results, parts, rows, subgroup), takes);
+export function rowProducts(
+  results: readonly RowResult[],
+  parts: RowParts,
+  counts: RowCounts,
+  capabilities: Capabilities,
+): readonly Dispatch[] {
+  const dispatch = (rows: number, takes: (m: number) => boolean): Dispatch => {
+    const form = formOf(results, parts, rows, subgroupLanes(capabilities));
+    return { ...rowDispatch(results, parts, form, takes), forms: lazily(() => formsOf(results, parts, form, takes, capabilities)) };
+  };
   const several = severalOf(arePacked(results), counts);
   return [
     ...(counts.least <= 1 ? [dispatch(1, (m) => m === 1)] : []),
@@ -103,6 +120,32 @@ function formOf(
   return rowForm({ columns, depth, rows, isPacked: arePacked(results), stageLanes: stage?.lanes, subgroup });
 }
 
+/** Other forms that the workgroup's memory has room for. */
+function formsOf(
+  results: readonly RowResult[],
+  parts: RowParts,
+  form: RowForm,
+  takes: (m: number) => boolean,
+  { maxLanes, workgroupBytes }: Capabilities,
+): DispatchForms {
+  const others = otherForms(form, parts.stage !== undefined, maxLanes).flatMap((other) => {
+    const own = other.lanes === form.lanes ? parts : parts.stage === undefined ? parts : parts.stagedBy?.(other.lanes);
+    if (own === undefined) return [];
+    const bytes = (own.stage?.bytes ?? 0) + sumBytes(mostProducts(results), other) + waitingBytes(results, other);
+    const isHalved = results.some(({ storePair }) => storePair) && columnsAtOnce(other) % 2 === 1;
+    return bytes > workgroupBytes || isHalved ? [] : [[nameOfForm(other), () => rowDispatch(results, own, other, takes)] as const];
+  });
+  const weights = results.map(({ products, columns }) => `${products.map(({ dtype }) => dtype).join(" and ")} of ${columns}`);
+  const rows = form.rows === 1 ? "1 row" : `${form.rows} rows`;
+  const kind = `${arePacked(results) ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
+  return { work: `${rows} of ${parts.depth} by ${weights.join(", ")}: ${kind}`, own: nameOfForm(form), others: new Map(others) };
+}
+
+/** Bytes of a workgroup's memory in which elements wait to be stored in pairs. */
+function waitingBytes(results: readonly RowResult[], form: RowForm): number {
+  return results.some(({ storePair }) => storePair) ? 4 * columnsAtOnce(form) : 0;
+}
+
 function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowForm, takes: (m: number) => boolean): Dispatch {
   const { lanes, rows } = form;
   const perGroup = columnsAtOnce(form) * form.turns;
@@ -110,6 +153,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   const reader = parts.stage === undefined ? storedReader(parts.depth) : stagedReader(parts.stage);
   const texts = results.map((result, r) => resultText(result, r, form, reader));
   const bytes = sumBytes(mostProducts(results), form);
+  const waiting = waitingBytes(results, form);
   return defineDispatch({
     bindings: parts.bindings,
     uniforms: { ...Object.fromEntries(names.map((name) => [name, "u32" as const])), ...parts.uniforms },
@@ -118,6 +162,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
       ...parts.declarations,
       ...texts.flatMap(({ declarations }) => declarations),
       ...(bytes === 0 ? [] : [`var<workgroup> sums: array<f32, ${bytes / 4}>;`]),
+      ...(waiting === 0 ? [] : [`var<workgroup> waiting: array<f32, ${waiting / 4}>;`]),
     ],
     body: [
       ...(parts.stage?.lines ?? []),
@@ -143,11 +188,12 @@ function stagedReader({ quadAt, unitQuadAt }: RowStage): RowReader {
 }
 
 function resultText(
-  { products, store }: RowResult,
+  result: RowResult,
   r: number,
   form: RowForm,
   reader: RowReader,
 ): { readonly declarations: readonly string[]; readonly body: string } {
+  const { products } = result;
   const { lanes, turns, rows, columnsPerLane } = form;
   const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
   const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, { quads });
@@ -166,12 +212,31 @@ function resultText(
     ...products.flatMap((_, j) => cells.map((i) => `var sum${j}_${i} = 0.0;`)),
   );
   dotLoops(k, products, form, reader);
-  k.lines.push(...(form.lanesPerColumn <= form.subgroup ? storeFromLanes : storeFromMemory)(products.length, form, r, store));
-  if (isRepeated) k.lines.push(...(form.lanesPerColumn <= form.subgroup ? [] : ["workgroupBarrier();"]), "}");
+  const isInLanes = form.lanesPerColumn <= form.subgroup;
+  k.lines.push(...(isInLanes ? storeFromLanes : storeFromMemory)(products.length, form, r, storeOf(result)), ...pairText(result, form, r));
+  if (isRepeated) k.lines.push(...(isInLanes && result.storePair === undefined ? [] : ["workgroupBarrier();"]), "}");
   return { declarations: k.declarations, body: k.lines.join("\n") };
 }
 
-type Store = RowResult["store"];
+/** Statement that stores an element, given those of the products. */
+type Store = (index: string, values: readonly string[]) => string;
+
+/** Elements that are stored in pairs wait in the workgroup's memory. */
+function storeOf({ element, store, storePair }: RowResult): Store {
+  if (storePair === undefined) return (index, values) => store(index, element(index, values));
+  return (index, values) => `waiting[${index} - first] = ${element(index, values)};`;
+}
+
+/** A lane stores each pair of columns that wait. */
+function pairText({ storePair }: RowResult, form: RowForm, r: number): readonly string[] {
+  if (storePair === undefined) return [];
+  return [
+    "workgroupBarrier();",
+    `if (lane < ${columnsAtOnce(form) / 2}u && first + 2u * lane < p.n${r}) {`,
+    storePair("(first + 2u * lane)", "waiting[2u * lane]", "waiting[2u * lane + 1u]"),
+    "}",
+  ];
+}
 
 /** Adds each sum over lanes that differ in the bits below `count`. */
 function addedLanes(products: number, { columnsPerLane, rows }: RowForm, count: number): readonly string[] {

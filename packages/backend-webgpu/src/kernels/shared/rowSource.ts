@@ -28,6 +28,8 @@ import { maximum, range } from "./shape.ts";
 /** Where products of few rows read these. */
 export interface RowSource extends Pick<RowParts, "bindings" | "uniforms" | "declarations"> {
   readonly stage?: RowStage;
+  /** The same with a stage of so many lanes, if it can have other ones. */
+  stagedBy?(lanes: number): RowSource;
   /** Bytes of a workgroup's memory that preparing the row takes. */
   readonly bytes: number;
   /** Name of the memory that a product reads, and whether it has units. */
@@ -81,7 +83,8 @@ interface UnitRow {
  * One row that each workgroup rounds to units in its own memory, and norms before if the source is a norm. The first workgroup stores the
  * norm's extra output.
  */
-export function unitRow({ a, type, source, lanes, subgroup }: UnitRow): RowSource {
+export function unitRow(row: UnitRow): RowSource {
+  const { a, type, source, lanes, subgroup } = row;
   const norm = "call" in source ? source : undefined;
   const args = norm === undefined ? {} : stagedNormArgs(norm.call);
   const vectors = new Set(Object.keys(args).filter((name) => norm !== undefined && isWholeRow(a, norm, args[name])));
@@ -100,12 +103,14 @@ export function unitRow({ a, type, source, lanes, subgroup }: UnitRow): RowSourc
     roundPart(k, { type, first, isStored: `${own} < p.k`, elements: elementAt(elements, i), store });
   }
   k.sync();
+  const bytes = unitRowBytes(a, lanes);
   return {
-    bytes: unitRowBytes(a, lanes),
+    bytes,
     bindings: "call" in source ? bindingsOf(args, k, vectors) : [{ ...source, element: "vec4f" }],
     uniforms: scope.types,
     declarations: [`var<workgroup> units: array<vec4u, ${quadsPerUnit * stagedUnits(a)}>;`, unitPlace, ...k.declarations],
-    stage: { lines: k.lines, lanes, quadAt: noQuads, unitQuadAt: (unit, quad) => quadOf(unit, `${quad}u`) },
+    stagedBy: (others) => unitRow({ ...row, lanes: others }),
+    stage: { lines: k.lines, lanes, bytes, quadAt: noQuads, unitQuadAt: (unit, quad) => quadOf(unit, `${quad}u`) },
     leftOf: () => ({ a: "units", isPacked: true }),
     values: (dims) => scope.values(dims),
   };
@@ -186,9 +191,10 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
   };
   const isKeeper = k.compare("eq", k.define("u32", "group"), 0);
   stageNorm(scope, norm, { rows: 1, most: 1, rounding, staged, isKeeper });
+  // The row, what lanes add up, and the largest elements of blocks.
+  const bytes = 16 * quadsOf(a) + 4 * (2 + lanes + (rounding === undefined ? 0 : depthOf(a) / 16));
   return {
-    // The row, what lanes add up, and the largest elements of blocks.
-    bytes: 16 * quadsOf(a) + 4 * (2 + lanes + (rounding === undefined ? 0 : depthOf(a) / 16)),
+    bytes,
     bindings: bindingsOf(args, k),
     uniforms: scope.types,
     declarations: [
@@ -196,7 +202,7 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
       `fn quadOf(i: u32) -> u32 { return i + i / ${quadsPerGap}u; }`,
       ...k.declarations,
     ],
-    stage: { lines: k.lines, lanes, quadAt: quad, unitQuadAt: noQuads },
+    stage: { lines: k.lines, lanes, bytes, quadAt: quad, unitQuadAt: noQuads },
     leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
   };

@@ -128,11 +128,11 @@ function sequencesText(params: ParamsOf<"attention">, form: SharedForm, rows: re
 }
 
 /** Positions that a workgroup has at least where several share a query. */
-const leastShare = 64;
+export const leastSharedPositions = 64;
 
 /** Narrows positions to the workgroup's share. Without any, the share's weights are 0, and nothing else of it is read. */
 function shareOf({ parts, heads, size }: SharedForm): string {
-  return `let share = max(${leastShare}, (finish - start + ${parts - 1}) / ${parts});
+  return `let share = max(${leastSharedPositions}, (finish - start + ${parts - 1}) / ${parts});
     start += i32(group % ${parts}u) * share;
     finish = min(finish, start + share);
     if (start >= finish) {

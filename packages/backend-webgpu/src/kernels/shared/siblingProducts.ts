@@ -11,13 +11,14 @@ import {
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
+import type { PairWriter } from "./cacheWriters.ts";
 import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
 import { fewestHalved, readsHalves } from "./matrixTiles.ts";
 import { type Left, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
-import { fewestTiled, type RowCounts, type RowResult, rowBytes, rowProducts } from "./rowProducts.ts";
+import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowBytes, rowProducts } from "./rowProducts.ts";
 import { type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
@@ -40,7 +41,6 @@ export interface NormDispatches extends NormedInputs {
  */
 export function siblingDispatches(siblings: Siblings, capabilities: Capabilities, norm?: NormDispatches): readonly Dispatch[] {
   const { a } = siblings;
-  const subgroup = subgroupLanes(capabilities);
   const scratch = new ScratchSlots();
   const rows = rowCounts(a);
   const { most } = rows;
@@ -48,19 +48,42 @@ export function siblingDispatches(siblings: Siblings, capabilities: Capabilities
   const source: Resource = norm === undefined ? { kind: "input", index: 0 } : scratch.take(floatBytes(a));
   const together = isTogether(siblings);
   const alone = together && rows.least <= 1 ? oneRow(siblings, capabilities, source, norm) : undefined;
-  const one = alone === undefined || typeof depth !== "number" ? [] : fewRows(siblings, alone, depth, { least: 0, most: 1 }, subgroup);
+  const one = alone === undefined || typeof depth !== "number" ? [] : fewRows(siblings, alone, depth, { least: 0, most: 1 }, capabilities);
   if (alone !== undefined && most === 1) return one;
   const { lefts, leftOf, roundings } = leftsOf(siblings, capabilities, source, scratch);
   const before = [...(norm?.dispatches(source) ?? []), ...roundings];
   const least = alone === undefined ? rows.least : Math.max(2, rows.least);
   return [
     ...one,
-    ...(alone === undefined ? before : before.map((dispatch) => forSeveralRows(dispatch, a.shape.slice(0, -1)))),
-    ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, subgroup) : []),
+    ...(alone === undefined ? before : forSeveralRows(before, a.shape.slice(0, -1))),
+    ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, capabilities) : []),
     ...(!together || most >= fewestTiled
       ? siblings.results.flatMap((result) => separately(a, result, leftOf, scratch, { forFew: !together, capabilities }))
       : []),
   ];
+}
+
+/** Bytes of a workgroup's memory in which elements of a product wait to be stored in pairs, at most. */
+const pairBytes = 256;
+
+/**
+ * Products of one row, with the norm and with what rounds it, whose results `writers` store; none where they are several dispatches, or bind
+ * more than the device can.
+ */
+export function writtenProducts(
+  siblings: Siblings,
+  capabilities: Capabilities,
+  norm: NormedInputs | undefined,
+  writers: ReadonlyMap<SiblingResult, PairWriter>,
+): readonly Dispatch[] {
+  const { a } = siblings;
+  const depth = a.shape.at(-1);
+  const row = isTogether(siblings) ? oneRow(siblings, capabilities, { kind: "input", index: 0 }, norm) : undefined;
+  if (row?.stage === undefined || typeof depth !== "number" || rowCounts(a).least > 1) return [];
+  const bytes = row.bytes + sumsOf(siblings, capabilities, row.stage.lanes) + pairBytes;
+  if (memoryUnsupported(bytes, capabilities) !== undefined) return [];
+  const dispatches = fewRows(siblings, row, depth, { least: 0, most: 1 }, capabilities, writers);
+  return dispatches.filter(({ bindings }) => bindings.length <= capabilities.maxBindings);
 }
 
 /** Where products of one row read it if each workgroup prepares it; undefined if it is read from memory. */
@@ -171,9 +194,13 @@ function isTogether({ a, results }: Siblings): boolean {
   return typeof depth === "number" && weights.every((dtype) => hasRowProduct(dtype, depth));
 }
 
-/** A dispatch that is skipped in runs with one row. */
-function forSeveralRows(dispatch: Dispatch, lead: Shape): Dispatch {
-  return { ...dispatch, sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }) };
+/** Dispatches that are skipped in runs with one row; none if there are no others. `lead` are the extents whose product is the number of rows. */
+export function forSeveralRows(dispatches: readonly Dispatch[], lead: Shape): readonly Dispatch[] {
+  if (elementCount(lead.map(maximum)) === 1) return [];
+  return dispatches.map((dispatch) => ({
+    ...dispatch,
+    sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }),
+  }));
 }
 
 /** The reason why no dispatch norms the row that it multiplies, in a workgroup's memory; undefined if one does. */
@@ -223,40 +250,52 @@ class ScratchSlots {
   }
 }
 
-/** All results in one dispatch for one row and one for a few. */
-function fewRows({ a, results }: Siblings, source: RowSource, depth: number, rows: RowCounts, subgroup: number): readonly Dispatch[] {
-  const named = results.map(({ products: multiplied, epilogue, y, shape }, r) => {
+/** All results in one dispatch for one row and one for a few. Results of one row may have writers. */
+function fewRows(
+  { a, results }: Siblings,
+  source: RowSource,
+  depth: number,
+  rows: RowCounts,
+  capabilities: Capabilities,
+  writers: ReadonlyMap<SiblingResult, PairWriter> = new Map(),
+): readonly Dispatch[] {
+  const written = [...writers.values()];
+  const named = results.map((result, r) => {
+    const { products: multiplied, epilogue, y, shape } = result;
     const text = epilogueText(epilogue, { name: `epilogue${r}`, parameters: multiplied.map((_, j) => `t${j}`) });
     const weights = multiplied.map(({ input: index, weight }, j) => input(`b${r}_${j}`, index, rowElement(weight.dtype)));
     const target: Binding = { name: `y${r}`, resource: y, access: "read_write", element: "f32" };
-    return { multiplied, weights, target, text, columns: maximum(shape.at(-1) ?? 0) };
+    return { multiplied, weights, target, text, columns: maximum(shape.at(-1) ?? 0), writer: writers.get(result) };
   });
   const rowResults = named.map(
-    ({ multiplied, weights, target, columns }, r): RowResult => ({
+    ({ multiplied, weights, target, columns, writer }, r): RowResult => ({
       columns,
       products: multiplied.map((product, j) => ({
         ...source.leftOf(product),
         b: elementAt(weights, j).name,
         dtype: product.weight.dtype,
       })),
-      store: (index, values) => `${target.name}[${index}] = epilogue${r}(${[index, ...values].join(", ")});`,
+      element: (index, values) => `epilogue${r}(${[index, ...values].join(", ")})`,
+      store: (index, value) => `${target.name}[${index}] = ${value};`,
+      ...(writer && { storePair: (column, first, second) => writer.store(column, first, second) }),
     }),
   );
-  const texts = named.map(({ text }) => text);
-  const parts = {
+  const texts = [...named.map(({ text }) => text), ...written];
+  const own = named.flatMap(({ weights, target, writer }) => (writer === undefined ? [...weights, target] : weights));
+  const partsOf = ({ bindings, uniforms, declarations, values, stage, stagedBy }: RowSource): RowParts => ({
+    // Writers have memory in common.
     bindings: [
-      ...source.bindings,
-      ...named.flatMap(({ weights, target }) => [...weights, target]),
-      ...texts.flatMap(({ bindings }) => bindings),
+      ...new Map([...bindings, ...own, ...texts.flatMap((text) => text.bindings)].map((binding) => [binding.name, binding])).values(),
     ],
-    uniforms: Object.assign({}, source.uniforms, ...texts.map(({ uniforms }) => uniforms)) as EpilogueText["uniforms"],
-    declarations: [...source.declarations, ...texts.flatMap(({ declarations }) => declarations)],
-    values: (dims: DimValues): Record<string, number> => Object.assign(source.values(dims), ...texts.map(({ values }) => values(dims))),
+    uniforms: Object.assign({}, uniforms, ...texts.map((text) => text.uniforms)) as EpilogueText["uniforms"],
+    declarations: [...declarations, ...texts.flatMap((text) => text.declarations)],
+    values: (dims: DimValues): Record<string, number> => Object.assign(values(dims), ...texts.map((text) => text.values(dims))),
     rowsIn: (dims: DimValues) => count(a.shape.slice(0, -1), dims),
     depth,
-    ...(source.stage && { stage: source.stage }),
-  };
-  return rowProducts(rowResults, parts, rows, subgroup);
+    ...(stage && { stage }),
+    ...(stagedBy && { stagedBy: (lanes: number) => partsOf(stagedBy(lanes)) }),
+  });
+  return rowProducts(rowResults, partsOf(source), rows, capabilities);
 }
 
 /** A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */

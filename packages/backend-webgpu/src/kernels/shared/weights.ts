@@ -1,6 +1,7 @@
 import type { DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import { deviceBlock, loadUnit, unitWeights } from "@centella/gpu-kernels";
+import { blockStride } from "../../device/layout.ts";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { ElementType } from "./kernel.ts";
 
@@ -18,7 +19,7 @@ export function hasRowProduct(dtype: DType, depth: number): boolean {
 
 /** Element type of a weight's binding in {@link rowProducts}. */
 export function rowElement(dtype: DType): ElementType {
-  if (isQuantized(dtype)) return deviceBlock(dtype).blockBytes % 16 === 0 ? "vec4u" : "u32";
+  if (isQuantized(dtype)) return (blockStride(dtype) ?? deviceBlock(dtype).blockBytes) % 16 === 0 ? "vec4u" : "u32";
   return dtype === "f32" ? "vec4f" : "vec4u";
 }
 
