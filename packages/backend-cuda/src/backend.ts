@@ -34,10 +34,12 @@ import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough 
 import type { CudaDriver } from "./device/driver.ts";
 import { copyOf } from "./device/hostArrays.ts";
 import { fusion, kernelTable } from "./kernels/index.ts";
-import type { ExperimentalKernel } from "./kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
 import { thresholds } from "./thresholds.ts";
+
+/** Multiprocessors from which a device is large: it computes 4096 rows of an 8B model in less than a second. */
+const largeDevice = 100;
 
 /** The backend over a driver: a device, its plans and its tensors. */
 export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
@@ -45,6 +47,7 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly device: DeviceInfo;
   readonly syncAvailable = true;
   readonly runsInFlight = 3;
+  readonly preferredRows: number;
   readonly fusion: FusionLimits = fusion;
   readonly thresholds: BackendThresholds = thresholds;
   readonly memoryModel = "addressSpace";
@@ -52,9 +55,10 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
   readonly #device: Device;
 
   /** Without `codes`, machine code of kernels is not kept for later processes. */
-  constructor(driver: CudaDriver, codes?: CodeCache, experimental: readonly ExperimentalKernel[] = []) {
-    this.#device = new Device(driver, codes, experimental);
+  constructor(driver: CudaDriver, codes?: CodeCache) {
+    this.#device = new Device(driver, codes);
     this.device = { kind: "gpu", name: driver.device.name };
+    this.preferredRows = driver.device.multiprocessors < largeDevice ? 2048 : 4096;
   }
 
   get counters(): Counters {

@@ -1,9 +1,8 @@
 import type { BackendFactory } from "@centella/core";
 import { deviceBytes } from "@centella/gpu-kernels";
-import { checkOptions, either, listOf, nonEmptyString, oneOf, whole } from "@centella/quant/checks";
+import { checkOptions, either, nonEmptyString, oneOf, whole } from "@centella/quant/checks";
 import { CudaBackend } from "./backend.ts";
 import { backendName } from "./device/deviceTensor.ts";
-import { type ExperimentalKernel, experimentalKernels } from "./kernels/shared/gpu.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
 import { unitMatrix } from "./weights/unitFormat.ts";
 
@@ -16,11 +15,6 @@ export interface CudaOptions {
    * at most; then the oldest files are removed. Only you should be able to write to it.
    */
   readonly kernelCache?: string | false;
-  /**
-   * Kernels to use that no device has run in their present form: "mixed-input" multiplies 9 to 512 rows by packed weights without a pass that
-   * decodes them, on an H100 or H200. Default: none.
-   */
-  readonly experimental?: readonly ExperimentalKernel[];
 }
 
 /**
@@ -29,22 +23,17 @@ export interface CudaOptions {
  * @throws {ArgumentError} for an unknown option, or a device that is not a whole number from 0
  */
 export function cuda(options: CudaOptions = {}): BackendFactory {
-  const {
-    device = 0,
-    kernelCache,
-    experimental = [],
-  } = checkOptions("cuda", options, {
+  const { device = 0, kernelCache } = checkOptions("cuda", options, {
     device: whole(0),
     kernelCache: either(nonEmptyString, oneOf(false)),
-    experimental: listOf("kernels", oneOf(...experimentalKernels)),
   });
   return {
     name: backendName,
     async open() {
       const driver = await openNativeDriver(device);
-      if (kernelCache === false) return new CudaBackend(driver, undefined, experimental);
+      if (kernelCache === false) return new CudaBackend(driver);
       const { CodeCache, defaultFolder } = await import("./device/codeCache.ts");
-      return new CudaBackend(driver, new CodeCache(kernelCache ?? defaultFolder(), driver.device), experimental);
+      return new CudaBackend(driver, new CodeCache(kernelCache ?? defaultFolder(), driver.device));
     },
     weightBytes: (spec) => unitMatrix(spec.dtype, spec.shape)?.bytes ?? deviceBytes(spec),
   };

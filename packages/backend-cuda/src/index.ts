@@ -12,5 +12,4 @@ export {
 } from "./device/driver.ts";
 export type { DeviceReading, DeviceReadings } from "./device/readings.ts";
 export { type GeneratedKernel, generatePtx } from "./generatePtx.ts";
-export type { ExperimentalKernel } from "./kernels/shared/gpu.ts";
 export { readDevices } from "./nativeDriver.ts";

@@ -21,9 +21,7 @@ if (compiler !== undefined) await run("node", [here("../scripts/buildAddon.mjs")
 
 test("an invalid device number is refused", () => {
   expect(() => cuda({ device: -1 })).toThrow("cuda: expected device to be a whole number from 0, got -1");
-  expect(() => cuda({ devise: 1 } as never)).toThrow(
-    "cuda: expected options among {device, kernelCache, experimental}, got devise; check the spelling",
-  );
+  expect(() => cuda({ devise: 1 } as never)).toThrow("cuda: expected options among {device, kernelCache}, got devise; check the spelling");
 });
 
 if (!existsSync(addon) || compiler === undefined || process.platform !== "linux") {

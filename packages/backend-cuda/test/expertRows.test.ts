@@ -9,10 +9,12 @@ import { expectProducts } from "./productBounds.ts";
 
 const [count, depth, chosen] = [5, 512, 2];
 
-/** Products of `tokens` with two experts each. `isEach`: with a vector for each expert. */
-function programOf(dtype: "q4_K" | "q8_0" | "bf16", rows: number, isEach: boolean): ProgramGraph {
+type ExpertType = "q4_K" | "q6_K" | "q8_0" | "bf16";
+
+/** Products of up to `most` tokens with two experts each. `isEach`: with a vector for each expert. */
+function programOf(dtype: ExpertType, rows: number, isEach: boolean, most = 9): ProgramGraph {
   const program = createProgram();
-  const tokens = program.dim("T", 32);
+  const tokens = program.dim("T", most);
   const x = program.input("x", "f32", isEach ? [tokens, chosen, depth] : [tokens, depth]);
   const experts = program.persistent("experts", { dtype, shape: [count, rows, depth] });
   program.output("y", program.moeMatmul(x, experts, program.input("ids", "i32", [tokens, chosen]), { activations: "half" }));
@@ -27,21 +29,73 @@ test.each([
   const program = programOf(dtype, rows, isEach);
   expect(generatePtx(program).map(({ entry }) => entry)).toEqual([`moeMatmulFew_${dtype}`]);
   const backend = new CudaBackend(new InterpretedDriver());
+  for (const tokens of [1, 2, 8])
+    await expectExperts(backend, program, {
+      dtype,
+      rows,
+      isEach,
+      ids: Int32Array.from({ length: tokens * chosen }, (_, i) => (3 * i + tokens) % count),
+    });
+  await backend.dispose();
+});
+
+/** @throws unless the products of a run are exact. Those with experts that do not exist are 0. */
+async function expectExperts(
+  backend: CudaBackend,
+  program: ProgramGraph,
+  { dtype, rows, isEach, ids }: { readonly dtype: ExpertType; readonly rows: number; readonly isEach: boolean; readonly ids: Int32Array },
+): Promise<void> {
   const plan = await backend.compile(program);
   const { stored, decoded } = contentsOf({ dtype, shape: [count, rows, depth] }, 3);
   await plan.load("experts", sourceOf(stored));
-  for (const tokens of [1, 2, 8, 17]) {
-    const x = uniform(tokens, tokens * depth * (isEach ? chosen : 1));
-    const ids = Int32Array.from({ length: tokens * chosen }, (_, i) => (3 * i + tokens) % count);
-    const y = (await plan.run({ x, ids }).y!.data()) as Float32Array;
-    for (const [i, id] of ids.entries()) {
-      const row = isEach ? i : Math.floor(i / chosen);
-      const matrix = (decoded as Float32Array).subarray(id * rows * depth, (id + 1) * rows * depth);
-      expectProducts(y.subarray(i * rows, (i + 1) * rows), x.subarray(row * depth, (row + 1) * depth), matrix, depth, dtype);
-    }
+  const x = uniform(ids.length, ids.length * depth * (isEach ? 1 : 1 / chosen));
+  const y = (await plan.run({ x, ids }).y!.data()) as Float32Array;
+  for (const [i, id] of ids.entries()) {
+    const row = isEach ? i : Math.floor(i / chosen);
+    const own = y.subarray(i * rows, (i + 1) * rows);
+    const matrix = (decoded as Float32Array).subarray(id * rows * depth, (id + 1) * rows * depth);
+    if (matrix.length === 0) expect(own.every((value) => value === 0)).toBe(true);
+    else expectProducts(own, x.subarray(row * depth, (row + 1) * depth), matrix, depth, dtype);
   }
-  await backend.dispose();
+}
+
+// Experts have one tile of rows, several, and none; one id is of no expert.
+const unevenIds = Int32Array.from({ length: 2 * 100 }, (_, i) => (i === 7 ? -1 : i % 9 === 0 ? 4 : i % 5 === 0 ? 2 : 0));
+
+test.each([
+  ["q4_K", 64, false, [9, 0], "matmulMany_f16"],
+  ["bf16", 128, true, [9, 0], "matmulMany_bf16"],
+  ["q6_K", 64, true, [8, 0], "matmulManyByWarps_f16"],
+] as const)(
+  "many rows multiply %s experts of %i rows by expert",
+  { timeout: 60_000 },
+  async (dtype, rows, isEach, capability, multiply) => {
+    const program = programOf(dtype, rows, isEach, 100);
+    if (capability[0] === 9)
+      expect(generatePtx(program).map(({ entry }) => entry)).toEqual([
+        "expertSlots",
+        `roundRows_${halfOf(dtype)}`,
+        `decodeUnits_${dtype}`,
+        multiply,
+      ]);
+    const backend = new CudaBackend(new InterpretedDriver(capability));
+    await expectExperts(backend, program, { dtype, rows, isEach, ids: unevenIds });
+    await backend.dispose();
+  },
+);
+
+test("stacks of experts are decoded in parts of whole experts", () => {
+  const program = createProgram();
+  const x = program.input("x", "f32", [64, 4096]);
+  const experts = program.persistent("experts", { dtype: "q4_0", shape: [8, 8192, 4096] });
+  program.output("y", program.moeMatmul(x, experts, program.input("ids", "i32", [64, 2]), { activations: "half" }));
+  const part = ["decodeUnits_q4_0", "matmulMany_f16"];
+  expect(generatePtx(program).map(({ entry }) => entry)).toEqual(["expertSlots", "roundRows_f16", ...part, ...part]);
 });
+
+function halfOf(dtype: ExpertType): "f16" | "bf16" {
+  return dtype === "bf16" ? dtype : "f16";
+}
 
 test("products with experts that do not exist are zeros", async () => {
   const backend = new CudaBackend(new InterpretedDriver());

@@ -44,6 +44,17 @@ describe("what it finds", () => {
         k.if(k.compare("eq", thread, 63), () => void k.ld("f32", shared, 32));
       },
     ],
+    [
+      "a count that is read without a barrier",
+      /race/,
+      (k) => {
+        const cell = k.sharedMemory("u32", 1);
+        k.if(k.compare("eq", k.thread(), 0), () => k.st("u32", cell, k.constant("u32", 0)));
+        k.sync();
+        k.addShared(cell, 1);
+        k.if(k.compare("eq", k.thread(), 63), () => void k.ld("u32", cell));
+      },
+    ],
     ["a barrier that some threads skip", /barrier that 7 of 64/, (k) => k.ifUniform(k.compare("lt", k.thread(), 7), () => k.sync())],
     [
       "a shuffle that some lanes skip",

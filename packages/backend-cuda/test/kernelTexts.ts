@@ -2,7 +2,7 @@ import { cases } from "@centella/conformance";
 import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
-import { experimentalKernels, type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
+import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
 
@@ -15,10 +15,7 @@ export interface Call {
   readonly bucket: Readonly<Record<string, number>>;
 }
 
-/** An H100 or H200 that uses every kernel. */
-export const wholeHopper: Gpu = { ...hopper, experimental: new Set(experimentalKernels) };
-
-export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = wholeHopper): readonly Launch[] {
+export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopper): readonly Launch[] {
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
@@ -124,6 +121,14 @@ function modelCalls(): readonly Call[] {
       ...(["f32", "f16", "bf16", "q4_K", "q5_0", "q5_1", "q5_K", "q6_K", "q8_0"] as const).flatMap((dtype) =>
         (["f32", "ggml", "half"] as const).map((activations) =>
           call("matmul", [f32(T, 2048), weight(dtype, 8192, 2048)], { transposeB: true, activations }, bucket),
+        ),
+      ),
+      ...[768, 1408, 2880].map((rows) =>
+        call(
+          "moeMatmul",
+          [f32(T, 2048), weight(rows === 768 ? "q4_K" : "mxfp4", 32, rows, 2048), i32(T, 4)],
+          { activations: "half" },
+          bucket,
         ),
       ),
       call("matmul", [f32(2048, T), weight("q4_0", 512, 2048)], { transposeA: true, transposeB: true, activations: "ggml" }, bucket),

@@ -6,8 +6,8 @@ import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { generatePtx } from "../src/index.ts";
 import { kernelTable } from "../src/kernels/index.ts";
-import { gpuOf } from "../src/kernels/shared/gpu.ts";
-import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls, wholeHopper } from "./kernelTexts.ts";
+import { gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
+import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
   const files = await readdir(fileURLToPath(new URL("../src/kernels", import.meta.url)));
@@ -88,7 +88,7 @@ test("products of one tensor are one launch for few rows, and read a tensor that
     [8, ...rounded, "matmulSiblings"],
     [8, "matmulSiblings"],
     [8, ...few],
-    [8, "matmulFew_q5_1"],
+    [8, "roundRows_f16", "matmulMixed16_q5_1"],
     [9, ...rounded, ...tiled],
     [9, ...tiled],
     [9, ...few],
@@ -102,19 +102,21 @@ test("products of one tensor are one launch for few rows, and read a tensor that
 
 test("launches of products by the number of rows", () => {
   const weight = { dtype: "q4_K", shape: [4096, 14336] } as const;
-  const launchAt = (rows: number, gpu = wholeHopper) => {
+  const launchAt = (rows: number, gpu = hopper) => {
     const bucket = { T: rows };
     const each = call("matmul", [f32({ name: "T", max: 2048 }, 14336), weight], { transposeB: true, activations: "half" }, bucket);
     return launchesOf(each, gpu).map(({ entry, grid, ptx }) => ({ entry, blocks: grid[0], ptx }));
   };
-  const withoutWarpgroups = { ...wholeHopper, target: "sm_90" } as const;
-  const [eight, more] = [launchAt(8), launchAt(32, withoutWarpgroups)];
+  const withoutWarpgroups = { ...hopper, target: "sm_90" } as const;
+  const [eight, more] = [8, 32].map((rows) => launchAt(rows, withoutWarpgroups));
   // Four rows of 14336 halves fit. More take more blocks of the same text.
   expect(eight).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 2 * 132 }]);
   expect(more).toMatchObject([{ entry: "matmulFew_q4_K", blocks: 8 * 132 }]);
-  expect(launchAt(16, withoutWarpgroups)[0]?.ptx).toBe(more[0]?.ptx);
+  expect(launchAt(16, withoutWarpgroups)[0]?.ptx).toBe(more?.[0]?.ptx);
   const at = (rows: number) => launchAt(rows).map(({ entry, blocks }) => [entry, blocks]);
   // Four blocks share a tile of 128 columns.
+  expect(at(1)).toEqual([["matmulFew_q4_K", 132]]);
+  expect(at(2)).toEqual(at(9));
   expect(at(9)).toEqual([
     ["roundRows_f16", 16],
     ["matmulMixed16_q4_K", 128],
@@ -128,6 +130,14 @@ test("launches of products by the number of rows", () => {
     ["decodeUnits_q4_K", 132],
     ["matmulMany_f16", 132],
   ]);
+  for (const dtype of ["f16", "bf16"] as const)
+    for (const rows of [9, 16, 32, 64, 128, 256, 512]) {
+      const each = call("matmul", [f32(rows, 8192), { dtype, shape: [8192, 8192] }], { transposeB: true, activations: "half" });
+      expect(launchesOf(each).map(({ entry }) => entry)).toEqual([
+        `roundRows_${dtype}`,
+        `matmulMixed${Math.max(16, rows)}_${dtype}`.replace("512", "256"),
+      ]);
+    }
   // Decoding and multiplying have one text for any number of rows.
   const textsAt = (rows: number) => launchAt(rows).map(({ ptx }) => ptx);
   expect(textsAt(2048).slice(1)).toEqual(textsAt(1025).slice(1));
@@ -144,7 +154,7 @@ test("results of three products are multiplied few rows at a time", () => {
 });
 
 test("weights of many columns are decoded in parts", () => {
-  const launchAt = (gpu = wholeHopper) => {
+  const launchAt = (gpu = hopper) => {
     const weight = { dtype: "q4_0", shape: [100_000, 4096] } as const;
     const each = call("matmul", [f32(1024, 4096), weight], { transposeB: true, activations: "half" });
     return launchesOf(each, gpu).map(({ entry }) => entry);
@@ -153,7 +163,7 @@ test("weights of many columns are decoded in parts", () => {
   expect(launchAt()).toEqual(["roundRows_f16", ...part, ...part, ...part, ...part]);
   // Without products of warpgroups.
   const byWarps = ["decodeUnits_q4_0", "matmulManyByWarps_f16"];
-  expect(launchAt({ ...wholeHopper, target: "sm_90" })).toEqual(["roundRows_f16", ...byWarps, ...byWarps, ...byWarps, ...byWarps]);
+  expect(launchAt({ ...hopper, target: "sm_90" })).toEqual(["roundRows_f16", ...byWarps, ...byWarps, ...byWarps, ...byWarps]);
 });
 
 test("only launches whose blocks fit at once let the next one start early", () => {
@@ -166,12 +176,18 @@ test("a norm, its rounding and its products are one launch for few rows, and lau
   const [one, four, eight, many] = [0, 4, 8, 12].map((from) => entries.slice(from, from + 4));
   const together = ["matmulNormed", "matmulNormed", "matmulFew_q4_K_normed", "matmulFew_q4_K_normed"];
   expect(one).toEqual(together.map((entry) => [1, entry]));
-  expect(four).toEqual(together.map((entry) => [4, entry]));
+  const mixed = ["roundRows_f16_normed", "matmulMixed16_q4_K"];
+  expect(four).toEqual([
+    [4, "matmulNormed"],
+    [4, "matmulNormed"],
+    [4, ...mixed],
+    [4, ...mixed],
+  ]);
   expect(eight).toEqual([
     [8, "rmsNorm", "round_q8_K", "matmulSiblings"],
     [8, "rmsNorm_fused", "round_q8_K", "matmulSiblings"],
-    [8, "rmsNorm", "matmulFew_q4_K"],
-    [8, "rmsNorm_fused", "matmulFew_q4_K"],
+    [8, ...mixed],
+    [8, ...mixed],
   ]);
   expect(many![0]).toEqual([512, "rmsNorm", "round_q8_K", "matmulTiled_q4_K_nt_fused", "matmulTiled_q4_K_nt_fused"]);
   expect(many![3]).toEqual([512, "roundRows_f16_normed", "matmulMixed256_q4_K"]);

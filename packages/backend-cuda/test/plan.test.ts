@@ -307,3 +307,11 @@ test("many buckets keep few variants", async () => {
   await backend.idle();
   expect(backend.memory()).toEqual({ persistents: 0, arenas: 0, tensors: 0, other: 0 });
 });
+
+test("large devices compute more rows in a run", () => {
+  const preferredRows = (multiprocessors: number): number => {
+    const driver = new InterpretedDriver();
+    return new CudaBackend(Object.assign(driver, { device: { ...driver.device, multiprocessors } })).preferredRows;
+  };
+  expect([82, 132].map(preferredRows)).toEqual([2048, 4096]);
+});

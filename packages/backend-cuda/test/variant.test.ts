@@ -46,6 +46,16 @@ test("the layers of a variant, and variants that differ in another dim, share th
   expect(launchesAt(source, { T: 1, nRead: 1 })).toEqual(first);
 });
 
+test("a persistent whose rows are written has no launch where there are no rows", () => {
+  const program = createProgram();
+  const rows = program.input("rows", "f32", [program.dim("n", 4), 8]);
+  const table = program.persistent("table", { dtype: "f32", shape: [16, 8] }, { init: "zeros" });
+  program.assign(table, rows, { indices: program.input("to", "i32", [rows.spec.shape[0]!]) });
+  const source = sourceOf(program);
+  expect(launchesAt(source, { n: 0 })).toEqual([]);
+  expect(launchesAt(source, { n: 1 })).toHaveLength(1);
+});
+
 test("calls that differ in a parameter, a spec or an op of a group have launches of their own", () => {
   const program = createProgram();
   const x = program.input("x", "f32", [4]);

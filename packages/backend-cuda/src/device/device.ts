@@ -1,6 +1,5 @@
 import { type DeviceLostError, DisposedError } from "@centella/core";
 import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
-import type { ExperimentalKernel } from "../kernels/shared/gpu.ts";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
 import { describeFailure, describeModuleFailure, deviceLost, isSticky } from "./errors.ts";
@@ -37,7 +36,6 @@ export class Device {
   readonly queue: WorkQueue = new WorkQueue();
   readonly uploads: UploadRing = new UploadRing(this);
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
-  readonly experimental: readonly ExperimentalKernel[];
   readonly #modules: ModuleCache;
   readonly #completions = new Set<Promise<unknown>>();
   /** Functions that free what was not freed yet. */
@@ -50,9 +48,8 @@ export class Device {
   #isClosed = false;
   #lost: DeviceLostError | undefined;
 
-  constructor(driver: CudaDriver, codes?: CodeCache, experimental: readonly ExperimentalKernel[] = []) {
+  constructor(driver: CudaDriver, codes?: CodeCache) {
     this.driver = driver;
-    this.experimental = experimental;
     this.name = driver.device.name;
     this.#modules = new ModuleCache(driver, codes);
   }

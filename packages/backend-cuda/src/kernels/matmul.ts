@@ -90,17 +90,17 @@ export function siblingLaunches(call: KernelCall, siblings: Siblings, norm?: Nor
   const { a, lefts, results } = siblings;
   const depth = fixed(a.shape.at(-1));
   const rows = bucketElements(call, a.shape.slice(0, -1));
+  const scratch = new Scratch();
+  if (norm !== undefined && lefts.length === 1) {
+    const normed = warpgroupLaunches(call, { depth, results, norm: norm.call }, scratch);
+    if (normed !== undefined) return normed;
+  }
   if (norm !== undefined && isStaged(siblings, rows)) {
     const normed = fewRowsLaunches(call, { depth, results, norm: norm.call });
     if (normed !== undefined) return normed;
     // Where tensor cores multiply rows that a launch of its own has normed, they are still faster.
     if (fewRowsLaunches(call, { depth, results }) === undefined)
       return [siblingProducts(call, depth, results, normedRows(call, norm.call, siblings))];
-  }
-  const scratch = new Scratch();
-  if (norm !== undefined && lefts.length === 1) {
-    const normed = warpgroupLaunches(call, { depth, results, norm: norm.call }, scratch);
-    if (normed !== undefined) return normed;
   }
   const from = norm === undefined ? input(0) : scratch.take(call, a);
   const before: Launch[] = norm === undefined ? [] : [...norm.launches(from)];

@@ -1,11 +1,11 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
+import type { ProjectedStep } from "@centella/gpu-kernels";
 import { kernelTable } from "../kernels/index.ts";
 import { projectionLaunches } from "../kernels/products/projections.ts";
 import type { Gpu } from "../kernels/shared/gpu.ts";
 import { type KernelCall, type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
-import type { ProjectedStep } from "./projectedSteps.ts";
 
 /** Number of calls whose launches are kept: some 30 different calls of a model at as many buckets as a plan has variants. */
 const maxCalls = 2048;

@@ -87,7 +87,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.#device = device;
     this.#memory = new PlanMemory(device, (name) => this.persistent(name).allocation);
     this.#source = variantSource(lowered, {
-      gpu: gpuOf(device.driver.device, device.experimental),
+      gpu: gpuOf(device.driver.device),
       unitsOf: (name) => this.persistent(name).units,
     });
     this.#usedDims = usedDims(lowered);

@@ -10,11 +10,10 @@ import {
   type Step,
   type Storage,
 } from "@centella/core/backend";
-import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
+import { deviceBytes, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
 import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
-import { type ProjectedStep, projectedSteps, withProjectedLives } from "./projectedSteps.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -107,7 +106,7 @@ export function requireReadable({ outputs }: Lowered): void {
   }
 }
 
-/** Places the memory of a variant and of its launches. Steps whose results are empty at the bucket have no launches. */
+/** Places the memory of a variant and of its launches. Steps that write nothing at the bucket have no launches. */
 export function planVariant(
   { lowered, projected, arena, launches, unitsOf }: VariantSource,
   bucket: DimValues,
@@ -173,7 +172,7 @@ function placeLaunches(
   };
   for (let index = 0; index < steps.length; index++) {
     const step = elementAt(steps, index);
-    if ([step.output, ...(step.extraOutputs ?? [])].every(({ spec }) => bytesAt(spec, bucket) === 0)) continue;
+    if (writesNothing(step, bucket)) continue;
     const together = projected.get(index);
     const joint = together && launches.projectionsOf(together, bucket);
     if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step, bucket));
@@ -181,6 +180,12 @@ function placeLaunches(
     else place(index++, together.step, joint);
   }
   return placed;
+}
+
+/** Whether the results of a step are empty at the bucket, or what it writes to rows of a persistent. */
+function writesNothing({ output, extraOutputs = [], inputs }: Step, bucket: DimValues): boolean {
+  const isEmpty = (operand: Operand | undefined): boolean => operand !== undefined && bytesAt(operand.spec, bucket) === 0;
+  return [output, ...extraOutputs].every(isEmpty) || (output.storage.definition.kind === "persistent" && inputs.some(isEmpty));
 }
 
 /** What the launches of a step refer to. */

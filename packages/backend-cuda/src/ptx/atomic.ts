@@ -1,8 +1,8 @@
 import type { U32 } from "@centella/gpu-kernels";
 import { MemoryWriter } from "./memory.ts";
-import type { Global } from "./types.ts";
+import type { Global, Shared } from "./types.ts";
 
-/** Counters that the blocks of a launch share. */
+/** Counters that the blocks of a launch share, or the threads of a block. */
 export class AtomicWriter extends MemoryWriter {
   /** Counters in the module's own memory: 0 when it is loaded, and kept from launch to launch. */
   counters(count: number): Global<"u32"> {
@@ -20,5 +20,10 @@ export class AtomicWriter extends MemoryWriter {
     const to = this.reg("u32");
     this.emit(`atom.acq_rel.gpu.global.add.u32 ${to}, [${counter}], 1`);
     return to;
+  }
+
+  /** Adds to a number of the block and returns it as it was before. */
+  addShared(counter: Shared<"u32">, value: U32 | number): U32 {
+    return this.result("u32", "atom.shared.add.u32", `[${counter}], ${this.operand("u32", value)}`);
   }
 }

@@ -10,6 +10,7 @@ import {
   neighbourCount,
   type Reducer,
   type SharedArray,
+  type SharedCounters,
   smallExpm1,
   type U32,
   type Value,
@@ -20,7 +21,7 @@ import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { Target } from "./text.ts";
-import type { F64, Reg } from "./types.ts";
+import type { F64, Reg, Shared } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 // ln 2 in two parts: n * high is exact for |n| < 2^15.
@@ -194,6 +195,20 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
       // The element type of an array is that of its address.
       get: (index) => this.ld<NumberType>(type, this.sharedAt(type, base, index)) as Value<T>,
       set: (index, value) => this.st<NumberType>(type, this.sharedAt(type, base, index), value),
+    };
+  }
+
+  sharedCounters(count: number): SharedCounters {
+    const cells = this.sharedMemory("u32", count);
+    const at = (index: U32 | number): Shared<"u32"> => this.sharedAt("u32", cells, index);
+    return {
+      clear: () => {
+        this.sync();
+        this.for(this.thread(), count, this.blockThreads, (i) => this.st("u32", at(i), this.constant("u32", 0)));
+        this.sync();
+      },
+      add: (index, value) => this.addShared(at(index), value),
+      get: (index) => this.ld("u32", at(index)),
     };
   }
 

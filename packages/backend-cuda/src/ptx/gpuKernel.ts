@@ -40,6 +40,7 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
   if (step.kind === "groups") {
     return launch(call, entry, { threads: step.lanes ?? defaultThreads, blocks: elements, args }, (scope) => {
       const { k } = scope;
+      if (step.hasManyValues === true) k.blocksPerMultiprocessor = 2;
       const block = k.block();
       k.ifUniform(isBelow(k, block, product(k, scope.extents(step.shape))), () => step.body(scope, block));
     });

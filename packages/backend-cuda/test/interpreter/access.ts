@@ -30,6 +30,8 @@ export class Access {
   #fences = 0;
   /** By thread, the number of its last fence. */
   readonly #fenced = new Map<number, number>();
+  /** By address in shared memory, the writer of the last count there. */
+  readonly #counted = new Map<number, number>();
   readonly #maps: readonly TensorMap[];
   readonly products: BlockProducts;
   thread = 0;
@@ -231,6 +233,25 @@ export class Access {
     const [region, offset] = this.#locate("global", address, 4, true);
     this.#checkWrite("global", region, offset >> 1);
     this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#stamp("shared"));
+    const before = region.view.getUint32(offset, true);
+    region.view.setUint32(offset, before + value, true);
+    return before;
+  }
+
+  /** Adds to a number in shared memory, and returns the number before. */
+  countUp(address: number, value: number): number {
+    const [region, offset] = this.#locate("shared", address, 4, true);
+    const first = offset >> 1;
+    if (region.written[first] === 0)
+      throw new Fault(`${this.#who()}: a count from an unwritten number at byte ${address} of shared memory`);
+    // Counts of several threads do not meet each other.
+    const isCounted = this.#counted.get(address) === region.writer[first];
+    for (const i of [first, first + 1]) {
+      if (isCounted) region.writer[i] = this.#stamp("shared");
+      this.#checkWrite("shared", region, i);
+      this.#wrote("shared", region, i);
+    }
+    this.#counted.set(address, region.writer[first]!);
     const before = region.view.getUint32(offset, true);
     region.view.setUint32(offset, before + value, true);
     return before;

@@ -108,6 +108,7 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
   if (name === "atom.acq_rel.gpu.global.add.u32")
     return `${to} = m.atomicAdd(${target(operands[1]!.slice(1, -1))}, ${operand(operands[2]!)});`;
+  if (name === "atom.shared.add.u32") return `${to} = m.countUp(${target(operands[1]!.slice(1, -1))}, ${operand(operands[2]!)});`;
   if (name === "ld.param.u64") {
     const index = kernel.params.indexOf(operands[1]!.slice(1, -1));
     if (index < 0) throw new Fault(`no such parameter: ${text}`);

@@ -5,19 +5,13 @@ import {
   type F32,
   type GpuArgument,
   isBelow,
+  type ProjectionParts,
   type SiblingResult,
   turned,
   type U32,
 } from "@centella/gpu-kernels";
 import { argumentsOf, fixed, type KernelCall, type NamedArguments, type Scope } from "../shared/kernel.ts";
 import type { ResultPlace, ResultWriter } from "./resultWriter.ts";
-
-/** The products that a write to a cache reads. */
-interface WrittenResults {
-  readonly keys: SiblingResult | undefined;
-  readonly values: SiblingResult | undefined;
-  readonly queries: SiblingResult | undefined;
-}
 
 /** Numbers in a call of products and a write: the first input of the write, and the extra output that takes the rotated queries. */
 interface WritePlaces {
@@ -32,7 +26,7 @@ interface WritePlaces {
 export function cacheWriters(
   call: KernelCall,
   write: CacheWrite,
-  { keys, values, queries }: WrittenResults,
+  { keys, values, queries }: ProjectionParts["written"],
   { firstInput, queries: queriesOutput }: WritePlaces,
 ): ReadonlyMap<SiblingResult, ResultWriter> | undefined {
   const { cache, rotation } = write;

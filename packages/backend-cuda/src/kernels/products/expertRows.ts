@@ -25,7 +25,7 @@ export function expertLaunches(call: KernelCall, { activations }: ParamsOf<"moeM
 }
 
 /** The products with one expert, if its matrix is whole row tiles. */
-function expertResult(call: KernelCall, { dtype, shape }: TensorSpec): UnitResult | undefined {
+export function expertResult(call: KernelCall, { dtype, shape }: TensorSpec): UnitResult | undefined {
   const [n, depth] = [fixed(shape.at(-2)), fixed(shape.at(-1))];
   const units = call.unitsOf(1) && unitMatrix(dtype, [n, depth]);
   if (units === undefined || n % unitRows !== 0) return undefined;

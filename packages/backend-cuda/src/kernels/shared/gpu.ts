@@ -9,17 +9,7 @@ export interface Gpu {
   readonly sharedBytes: number;
   /** Whether launches of a graph may start while the one before them ends. */
   readonly dependentLaunch: boolean;
-  /** Kernels that users ask for. */
-  readonly experimental: ReadonlySet<ExperimentalKernel>;
 }
-
-/**
- * Kernels that no device has run in their present form: "mixed-input" are products of 9 to 512 rows whose weights are decoded in the
- * registers of the warpgroups that multiply them.
- */
-export type ExperimentalKernel = "mixed-input";
-
-export const experimentalKernels: readonly ExperimentalKernel[] = ["mixed-input"];
 
 /** Shared memory of a block on data centre GPUs since Hopper. Texts for sm_90 count on it. */
 const hopperShared = 227 * 1024;
@@ -30,16 +20,12 @@ export const hopper: Gpu = {
   multiprocessors: 132,
   sharedBytes: hopperShared,
   dependentLaunch: true,
-  experimental: new Set(),
 };
 
 /** The driver of CUDA 12.3, the first one whose graphs have dependencies that end early. */
 const dependentLaunchVersion = 12030;
 
-export function gpuOf(
-  { computeCapability, multiprocessors, driverVersion }: DeviceProperties,
-  experimental: readonly ExperimentalKernel[] = [],
-): Gpu {
+export function gpuOf({ computeCapability, multiprocessors, driverVersion }: DeviceProperties): Gpu {
   const [major, minor] = computeCapability;
   const sharedBytes = sharedBytesOf(major, minor);
   const overlaps = major >= 9 && sharedBytes >= hopperShared;
@@ -49,7 +35,6 @@ export function gpuOf(
     multiprocessors,
     sharedBytes,
     dependentLaunch: overlaps && driverVersion >= dependentLaunchVersion,
-    experimental: new Set(experimental),
   };
 }
 

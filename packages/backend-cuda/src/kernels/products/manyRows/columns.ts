@@ -1,7 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import { isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
-import { type Argument, fixed } from "../../shared/kernel.ts";
+import { tilePowerBytes } from "../../../weights/unitFormat.ts";
+import type { Argument } from "../../shared/kernel.ts";
 import { type UnitResult, weightName } from "../segments.ts";
 
 /** The columns of all results of a launch side by side, those of each result from a multiple of a tile's columns on. */
@@ -18,14 +19,24 @@ export interface Columns {
   readonly end: number;
 }
 
-/** The columns of results, in parts whose weights are at most `maxColumns` columns. */
-export function columnsOf(results: readonly UnitResult[], perTile: number, maxColumns: number): readonly Columns[] {
+/**
+ * The columns of results, in parts whose weights are about `maxColumns` columns at most. A stack of matrices has the columns of each of them, in
+ * parts of `inPart` columns or multiples.
+ */
+export function columnsOf(
+  results: readonly UnitResult[],
+  perTile: number,
+  maxColumns: number,
+  inPart: number = perTile,
+): readonly Columns[] {
   const tiles = [0];
-  for (const { result } of results) tiles.push(elementAt(tiles, tiles.length - 1) + Math.ceil(fixed(result.shape.at(-1)) / perTile));
+  for (const { products } of results)
+    tiles.push(elementAt(tiles, tiles.length - 1) + Math.ceil(elementAt(products, 0).units.rows / perTile));
   const total = elementAt(tiles, results.length);
   const { products } = elementAt(results, 0);
   const parts = Math.ceil((total * perTile * products.length) / maxColumns);
-  const perPart = Math.ceil(total / parts);
+  const together = inPart / perTile;
+  const perPart = together * Math.ceil(total / together / parts);
   return Array.from({ length: Math.ceil(total / perPart) }, (_, part): Columns => {
     const first = part * perPart;
     return { results, products: products.length, perTile, tiles, first, end: Math.min(total, first + perPart) };
@@ -42,6 +53,11 @@ export function weightArgs(results: readonly UnitResult[]): readonly (readonly [
   return results.flatMap(({ products }, i) =>
     products.map(({ product }, j) => [weightName(i, j), { kind: "input", index: product.input, dtype: product.weight.dtype }] as const),
   );
+}
+
+/** Whether weights were multiplied by powers of two. */
+export function hasPowers({ results }: Columns): boolean {
+  return tilePowerBytes(elementAt(elementAt(results, 0).products, 0).units.format) > 0;
 }
 
 /** Rows of the weights' panels: the columns of each product. */

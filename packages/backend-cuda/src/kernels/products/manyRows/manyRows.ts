@@ -35,7 +35,7 @@ const wideTile = 256;
 const narrowTile = 128;
 
 /** Most bytes of decoded weights at a time. */
-const maxPanelBytes = 2 ** 28;
+export const maxPanelBytes: number = 2 ** 28;
 
 /**
  * Launches of products with weights in units, fast for many rows of activations; undefined for few rows, or if one of the products is of another
@@ -52,7 +52,7 @@ export function manyRowsLaunches(
   if (kinds === undefined || !results.every(({ products }) => productCounts.includes(products.length))) return undefined;
   const rowTiles = Math.ceil(rows / tileRows);
   const allRows = tileRows * rowTiles;
-  const multiply = call.gpu.target === "sm_90a" ? multiplyPanels : multiplyByWarps;
+  const multiply = multiplierOf(call.gpu);
   const shapes = kinds.map((kind) => shapeOf(kind, (width) => rowTiles * width >= call.gpu.multiprocessors));
   const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
   const places = {
@@ -67,6 +67,11 @@ export function manyRowsLaunches(
       ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiply(call, part, { type, panels, places }, lead)]),
     ];
   });
+}
+
+/** The launch that multiplies panels. */
+export function multiplierOf({ target }: Gpu): typeof multiplyPanels {
+  return target === "sm_90a" ? multiplyPanels : multiplyByWarps;
 }
 
 /** How a kind of results is computed. */

@@ -10,7 +10,7 @@ import type { UnitResult } from "../segments.ts";
 import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 import { TileResults } from "./tileResults.ts";
-import { type PanelOperands, panelArgs, Tiles } from "./tiles.ts";
+import { type PanelOperands, panelArgs, tilesOf } from "./tiles.ts";
 
 /** Warps of a block, two by four, each with a part of the tile. */
 const warpsDown = 2;
@@ -34,8 +34,8 @@ export function multiplyByWarps(call: KernelCall, columns: Columns, operands: Pa
     k.blocksPerMultiprocessor = 1;
     waitForEarlier(scope, call);
     const rows = productOf(k, scope.extents(lead));
-    const tiles = new Tiles(k, columns, { rows, blocks });
-    const results = new TileResults(scope, columns, rows);
+    const tiles = tilesOf(k, columns, operands.slots, { rows, blocks });
+    const results = new TileResults(scope, columns, operands, rows);
     const stages = new CopiedStages(scope, columns, operands, { allRows: tiles.allRows, sharedBytes: call.gpu.sharedBytes });
     const part = new WarpPart(k, columns, operands.type);
     tiles.forEach(({ row, tile }) => {

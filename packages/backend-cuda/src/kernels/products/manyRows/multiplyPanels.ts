@@ -6,7 +6,7 @@ import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 import { type RingPlace, StageRing } from "./stageRing.ts";
 import { TileResults } from "./tileResults.ts";
-import { type PanelOperands, panelArgs, Tiles } from "./tiles.ts";
+import { type PanelOperands, panelArgs, type Tiles, tilesOf } from "./tiles.ts";
 
 const warpgroup = 128;
 /** Warpgroups that multiply, half of a tile's rows each. */
@@ -36,8 +36,8 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   return launch(call, `matmulMany_${type}`, { threads, blocks, args, waitsInBody: true }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
-    const kernel = new PanelKernel(scope, columns, operands, { blocks, rows: productOf(k, scope.extents(lead)) });
     waitForEarlier(scope, call);
+    const kernel = new PanelKernel(scope, columns, operands, { blocks, rows: productOf(k, scope.extents(lead)) });
     k.if(
       k.compare("lt", k.thread(), warpgroup),
       () => kernel.copy(),
@@ -65,8 +65,8 @@ class PanelKernel {
     this.#scope = scope;
     this.#columns = columns;
     this.#operands = operands;
-    this.#tiles = new Tiles(k, columns, { rows, blocks });
-    this.#results = new TileResults(scope, columns, rows);
+    this.#tiles = tilesOf(k, columns, operands.slots, { rows, blocks });
+    this.#results = new TileResults(scope, columns, operands, rows);
     this.#ring = new StageRing(k, { stages: ringBytes / bytes, bytes, users: multipliers });
     k.if(k.compare("eq", k.thread(), 0), () => {
       this.#ring.init();

@@ -1,5 +1,5 @@
 import { elementAt } from "@centella/core/backend";
-import { type AnchoredCall, asValue, isBelow, product as productOf, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
+import { type AnchoredCall, asValue, type F32, isBelow, product as productOf, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
 import type { HalfType } from "../../../ptx/matrix.ts";
 import type { Global } from "../../../ptx/types.ts";
 import {
@@ -14,6 +14,7 @@ import {
 } from "../../shared/kernel.ts";
 import { piece, scaleOf } from "../activations.ts";
 import { normedPieces, type RowSource, reducePieces, storedPieces } from "../rowStaging.ts";
+import { type ExpertSlots, rowOfSlot, slotArgs, slotCount } from "./expertSlots.ts";
 import { panelDepth, panelRowBytes, pieceOffset, tileRows, wholeTiles } from "./panels.ts";
 
 /** Rows of activations, and how they are rounded. */
@@ -32,6 +33,8 @@ export interface RowsToRound {
   readonly perTile?: number;
   /** Order of each 16 numbers. Default: that of the depth. */
   readonly order?: PanelOrder;
+  /** Slots that rows go to. Default: in the order of the rows. */
+  readonly slots?: ExpertSlots;
 }
 
 /** In "fragments" order, number `4 t + 2 h + e` of 16 is at place `8 h + 2 t + e`: where lanes have weights of units, see `LeftFragment`. */
@@ -49,50 +52,77 @@ interface RoundedRows {
  * last one, up to whole tiles, become zeros.
  */
 export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRows): Launch {
-  const { from, lead, depth, norm, isFirst, type, panels: panelCount, perTile = tileRows, order = "depth" } = rounding;
+  const { from, lead, depth, norm, isFirst, type, panels: panelCount, perTile = tileRows, order = "depth", slots } = rounding;
   const pieces = (panelCount * panelDepth) / piece;
   const perThread = Math.ceil(pieces / defaultThreads);
   const sourceArgs: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
-  const blocks = perTile * Math.ceil(bucketElements(call, lead) / perTile);
+  const blocks = slots?.most ?? perTile * Math.ceil(bucketElements(call, lead) / perTile);
   const entry = `roundRows_${type}${norm === undefined ? "" : "_normed"}`;
-  return launch(call, entry, { blocks, args: { ...sourceArgs, panels: to.panels, factors: to.factors } }, (scope) => {
-    const { k } = scope;
-    const [row, thread] = [k.block(), k.thread()];
-    const rows = asValue(k, productOf(k, scope.extents(lead)));
-    const allRows = wholeTiles(k, rows, perTile);
-    const panels = k.pointer("panels", "u32");
-    const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
-    const store = (place: U32, words: readonly U32[]): void => {
-      const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
-      const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
-      if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
-      else
-        for (const high of [0, 1]) {
-          const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
-          k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
-        }
-    };
-    const forEachPlace = (body: (place: U32, i: number) => void): void =>
-      places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
-    const round = <P>(source: RowSource<P>): void => {
-      const { largest, valuesAt } = reducePieces(k, source, places);
-      const scale = scaleOf(k, { type }, largest);
-      forEachPlace((place, i) => {
-        const values = valuesAt(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
-        const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
-        store(place, pairs);
+  return launch(
+    call,
+    entry,
+    { blocks, args: { ...sourceArgs, ...(slots && slotArgs(slots)), panels: to.panels, factors: to.factors } },
+    (scope) => {
+      const { k } = scope;
+      const [row, thread] = [k.block(), k.thread()];
+      const rows = asValue(k, productOf(k, scope.extents(lead)));
+      const allRows = slots === undefined ? wholeTiles(k, rows, perTile) : slotCount(k, slots);
+      const panels = k.pointer("panels", "u32");
+      const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
+      const store = (place: U32, words: readonly U32[]): void => {
+        const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
+        const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
+        if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
+        else
+          for (const high of [0, 1]) {
+            const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
+            k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
+          }
+      };
+      const forEachPlace = (body: (place: U32, i: number) => void): void =>
+        places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
+      const storeFactor = (factor: F32): void =>
+        k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
+      const round = <P>(source: RowSource<P>): void => {
+        const { largest, valuesAt } = reducePieces(k, source, places);
+        const scale = scaleOf(k, { type }, largest);
+        forEachPlace((place, i) => {
+          const values = valuesAt(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
+          const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
+          store(place, pairs);
+        });
+        const factor = scale?.inverse ?? k.constant("f32", 1);
+        k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
+      };
+      const lengths = { depth, padded: pieces * piece };
+      const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;
+      const roundFrom = (source: U32): void =>
+        norm === undefined
+          ? round(storedPieces(k, "a", lengths, source))
+          : round(normedPieces(scope, norm, lengths, { row: source, isKeeper }));
+      const clear = (): void => {
+        const zero = k.constant("u32", 0);
+        forEachPlace((place) => store(place, [zero, zero, zero, zero]));
+      };
+      if (slots === undefined) {
+        k.ifUniform(
+          isBelow(k, row, rows),
+          () => roundFrom(row),
+          () => k.ifUniform(isBelow(k, row, allRows), clear),
+        );
+        return;
+      }
+      k.ifUniform(isBelow(k, row, allRows), () => {
+        const line = rowOfSlot(k, row);
+        k.ifUniform(
+          isBelow(k, line, rows),
+          () => roundFrom(k.quotient(line, slots.sharers)),
+          () => {
+            clear();
+            storeFactor(k.constant("f32", 0));
+          },
+        );
       });
-      const factor = scale?.inverse ?? k.constant("f32", 1);
-      k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
-    };
-    const lengths = { depth, padded: pieces * piece };
-    const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;
-    const roundOwn = (): void =>
-      norm === undefined ? round(storedPieces(k, "a", lengths, row)) : round(normedPieces(scope, norm, lengths, { row, isKeeper }));
-    const clear = (): void => {
-      const zero = k.constant("u32", 0);
-      forEachPlace((place) => store(place, [zero, zero, zero, zero]));
-    };
-    k.ifUniform(isBelow(k, row, rows), roundOwn, () => k.ifUniform(isBelow(k, row, allRows), clear));
-  });
+    },
+  );
 }

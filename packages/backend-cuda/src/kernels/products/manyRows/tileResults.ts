@@ -1,22 +1,19 @@
 import { elementAt } from "@centella/core/backend";
 import { asValue, type Extent, type F32, isBelow, neighbourCount, type U32 } from "@centella/gpu-kernels";
-import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
+import { unitRows } from "../../../weights/unitFormat.ts";
 import { fixed, type Scope } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import { type UnitResult, weightName } from "../segments.ts";
-import { type Columns, inResultOfTile } from "./columns.ts";
+import { type Columns, hasPowers, inResultOfTile } from "./columns.ts";
+import { rowOfSlot } from "./expertSlots.ts";
 import { tilePower } from "./tilePowers.ts";
+import type { PanelOperands } from "./tiles.ts";
 
 /** A lane's columns of each 16, in each of its two rows. */
 const perGroup: number = neighbourCount;
 
 /** Most numbers of a lane whose epilogues' loads are under way together. */
 const maxInFlight = 32;
-
-/** Whether weights were multiplied by powers of two. */
-export function hasPowers({ results }: Columns): boolean {
-  return tilePowerBytes(elementAt(elementAt(results, 0).products, 0).units.format) > 0;
-}
 
 /** A row of results that a lane stores a part of. */
 interface ResultRow {
@@ -41,11 +38,13 @@ export class TileResults {
   readonly #scope: Scope;
   readonly #columns: Columns;
   readonly #rows: Extent;
+  readonly #hasSlots: boolean;
 
-  constructor(scope: Scope, columns: Columns, rows: Extent) {
+  constructor(scope: Scope, columns: Columns, { slots }: PanelOperands, rows: Extent) {
     this.#scope = scope;
     this.#columns = columns;
     this.#rows = rows;
+    this.#hasSlots = slots !== undefined;
   }
 
   /** The lane's two rows of the 16 of a warp, from row `first` on. Rows past the last one repeat it and are not stored: loads need no branches. */
@@ -54,9 +53,10 @@ export class TileResults {
     const own = k.add(first, k.shiftRight(k.and(k.thread(), lanes - 1), 2));
     const last = k.sub(asValue(k, this.#rows), 1);
     return [0, 8].map((down) => {
-      const line = k.add(own, down);
+      const slot = k.add(own, down);
+      const line = this.#hasSlots ? rowOfSlot(k, slot) : slot;
       const safe = k.min(line, last);
-      return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), safe)) };
+      return { line, safe, factor: k.ld("f32", k.at("f32", k.pointer("factors", "f32"), this.#hasSlots ? slot : safe)) };
     });
   }
 
@@ -67,7 +67,8 @@ export class TileResults {
     const { columns, first } = sums;
     inResultOfTile(k, this.#columns, tile, (result, index, ownTile) => {
       const start = first === undefined ? k.mul(ownTile, perTile) : k.mad(ownTile, perTile, first);
-      const column = k.add(start, k.shiftLeft(k.and(k.thread(), 3), 2));
+      const inMatrix = this.#hasSlots ? k.remainder(start, fixed(result.result.shape.at(-1))) : start;
+      const column = k.add(inMatrix, k.shiftLeft(k.and(k.thread(), 3), 2));
       const firstUnit = k.shiftRight(start, Math.log2(unitRows));
       const groups = Math.max(1, Math.floor(groupsInFlight(result) / rows.length));
       for (let from = 0; from < columns; from += groups * unitRows) {

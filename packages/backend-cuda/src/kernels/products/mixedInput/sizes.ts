@@ -61,10 +61,22 @@ export function sizesOf(multiprocessors: number, rows: number, results: readonly
   const products = elementAt(results, 0).products.length;
   const isOneFormat = results.every((result) => formatsOf({ results: [result] }).length === 1);
   if (!isOneFormat || warpgroupTiles % products !== 0) return undefined;
-  const formats = formatsOf({ results });
   const { format, units } = elementAt(elementAt(results, 0).products, 0).units;
   const perTile = Math.min(maxPerTile, Math.max(minPerTile, 2 ** Math.ceil(Math.log2(rows))));
-  const together = togetherOf(format, units, perTile);
+  const sizes = togethersOf(format, units, perTile).map((together) => sizesWith(multiprocessors, rows, results, { perTile, together }));
+  return sizes.find(({ depth }) => depth >= minDepth);
+}
+
+/** The sizes with some rows in a tile, and some units in a copy. Shared memory may have no room for the rings of units. */
+function sizesWith(
+  multiprocessors: number,
+  rows: number,
+  results: readonly UnitResult[],
+  { perTile, together }: { readonly perTile: number; readonly together: number },
+): MixedSizes {
+  const { format, units } = elementAt(elementAt(results, 0).products, 0).units;
+  const products = elementAt(results, 0).products.length;
+  const formats = formatsOf({ results });
   const copies = units / together;
   const tilesOf = (warpgroups: number): Columns =>
     elementAt(columnsOf(results, (warpgroups * warpgroupRows) / products, Number.MAX_SAFE_INTEGER), 0);
@@ -83,14 +95,16 @@ export function sizesOf(multiprocessors: number, rows: number, results: readonly
   const fixedBytes = stages * stagePanels * bytes + 4 * warpgroups * finishRows * finishPitch + 1024;
   const warps = warpgroups * warpgroupTiles;
   const depth = Math.min(maxDepth, Math.floor((allOfShared - fixedBytes) / (warps * (slotBytes + 8))));
-  if (depth < minDepth) return undefined;
   const panels = copies * copyPanels;
   const common = { type: halfType(format), columns: tilesOf(warpgroups), formats, together, copies, copyPanels, panels, perTile };
   return { ...common, isOneTile: rowTiles === 1, stagePanels, stages, depth, slotBytes, ...split };
 }
 
-/** Units whose registers a warp holds at a time: as many small ones as make a large one, or half as many where sums take most registers. */
-function togetherOf({ width }: UnitFormat, units: number, perTile: number): number {
+/**
+ * Numbers of units whose registers a warp may hold at a time, from the most: as many small ones as make a large one, or half as many where sums
+ * take most registers.
+ */
+function togethersOf({ width }: UnitFormat, units: number, perTile: number): readonly number[] {
   const most = (perTile === maxPerTile ? 128 : 256) / width;
-  return [4, 2].find((count) => count <= most && units % count === 0) ?? 1;
+  return [4, 2, 1].filter((count) => count === 1 || (count <= most && units % count === 0));
 }
