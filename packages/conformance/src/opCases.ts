@@ -42,6 +42,11 @@ export interface OpCase<N extends OpName> {
   readonly tolerance?: Tolerance;
 }
 
+/** A case that several ops share. `P`: their parameters. */
+export interface SharedCase<P = never> extends Omit<OpCase<OpName>, "params"> {
+  readonly params?: P;
+}
+
 /** A call that must be refused when it is recorded. */
 export interface WrongCase {
   readonly name: string;

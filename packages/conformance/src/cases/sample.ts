@@ -37,6 +37,9 @@ function rowsOf(
 const wide = (...shape: readonly number[]): CaseTensor => ({ ...f32(...shape), fill: { low: -6, high: 6 } });
 const none = Number.NEGATIVE_INFINITY;
 
+/** Logits of which each 32nd one is large. */
+const peaks = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => (i % 32 === 0 ? 5 : -5) + (i % 97) / 100);
+
 /** Specs of a call with two rows of three logits, of which the given ones are replaced. */
 const refused = (...replaced: readonly (CaseTensor | undefined)[]): readonly CaseTensor[] =>
   rowsOf(f32(2, 3)).map(({ dtype, shape }, i) => replaced[i] ?? { dtype, shape });
@@ -53,6 +56,11 @@ export const sample: OpCases<"sample"> = {
     { name: "top-k of equals", inputs: rowsOf({ ...f32(9, 8), values: repeated(72, 0.5) }, { seed: 2, topK: 3 }) },
     { name: "top-k above the number of logits", inputs: rowsOf(f32(9, 6), { seed: 2, topK: 50 }) },
     { name: "top-k of many equals", inputs: rowsOf({ ...f32(2, 700), values: repeated(1400, -3) }, { seed: 6, topK: 611, topP: 0.9 }) },
+    // Lanes of a group have one of the large logits each, and the choice falls on another one.
+    {
+      name: "top-k beyond the largest of each 32",
+      inputs: rowsOf({ ...f32(8192), values: peaks(8192) }, { seed: 2, temperature: 1e6, topK: 300 }),
+    },
     { name: "top-p", inputs: rowsOf(wide(9, 67), { seed: 3, topP: 0.7 }) },
     { name: "top-p of equals", inputs: rowsOf({ ...f32(9, 70), values: repeated(630, -2) }, { seed: 3, topP: 0.5 }) },
     { name: "top-p of 0 is greedy", inputs: rowsOf(f32(9, 67), { seed: 3, topP: 0 }) },
