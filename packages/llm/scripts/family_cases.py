@@ -6,6 +6,10 @@ class Signed(list):
     pass
 
 
+class Wide(list):
+    pass
+
+
 BIASED = ["attn_q.bias", "attn_k.bias", "attn_v.bias"]
 
 
@@ -36,6 +40,24 @@ class Case:
     tolerance: float = 0.0
     """Whether llama.cpp computes its fused attention, without which it leaves out some kinds of sparse attention."""
     fused: bool = False
+    """What the model's file has that the library does not make from metadata: other values of keys, tensors, and names of tensors of two axes."""
+    stored: dict = None
+    """Number of tokens of the golden's text."""
+    tokens: int = 24
+    """A golden with the same layers, those of its layers that have the last block's tensors, and a list of further ones, for a model whose last block predicts further tokens. What is stored has these tensors in its own list."""
+    nextn: tuple = None
+    """Tensors of that golden that the model lacks, by their endings."""
+    nextn_lacks: tuple = ()
+    """First row of that block's logits that the library computes rightly. Default: all."""
+    nextn_from: int = 0
+    """Rows whose logits do not depend on an order that the library leaves open. Default: all."""
+    rows: list = None
+    """Tokens of which the library hides the logits, from the first one up to the one after the last."""
+    hidden: tuple = None
+
+    @property
+    def ids(self):
+        return [(i * 7 + 3 + i // self.vocab * i) % self.vocab for i in range(self.tokens)]
 
     @property
     def optional(self):
@@ -77,6 +99,8 @@ class Case:
 def kind(value):
     if isinstance(value, Signed):
         return "i32[]"
+    if isinstance(value, Wide):
+        return "u64[]"
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, list):
@@ -457,3 +481,73 @@ CASES += [
     Case("cogvlm", "cogvlm", kv_heads=4),
     Case("deepseek2-ocr", "deepseek2-ocr", {**MIXED, "expert_gating_func": 1}, ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"], layers=3, kv_heads=4),
 ]
+HYPER = {"hyper_connection.count": 3, "hyper_connection.epsilon": 1e-3}
+HY4 = {**INDEXED, **HYPER, "hyper_connection.magnitude": 1.5, "swiglu_clamp_exp": 0.3}
+K3 = {**KIMI, "attn_res.block_size": 2, "activation.situ_beta": 1.5, "activation.situ_linear_beta": 0.8, "expert_weights_norm": True}
+K3_SHARED = [f"/blk.{layer}.ffn_{name}_shexp.weight" for layer in (1, 2, 3) for name in ("gate", "up", "down")]
+K3_ATTENTION = {"attention.key_length": 22, "attention.value_length": 16, "attention.key_length_mla": 14, "attention.value_length_mla": 10}
+SWITCH = {"adapters.count": 2, "adapters.lora_rank": 5, "adapters.router_gain": 12.0, "adapters.token_ids_activate": [11, 19], "adapters.token_ids_substitute": [4, 9]}
+SWITCH |= {"embedding_scale": 2.0, "residual_scale": 0.5, "attention.scale": 0.25, "logit_scale": 4.0, "rope.scaling.finetuned": True}
+CASES += [
+    Case("hy_v4", "hy_v4", {**HY4, "attention.indexer.types": [1, 0, 1]}, ["/blk.1.exp_probs_b.bias", "/blk.2.exp_probs_b.bias"], kv_heads=1, layers=3),
+    Case("hy_v4-dense", "hy_v4", {key: value for key, value in HY4.items() if "indexer" not in key}, kv_heads=1),
+    Case("kimi-k3", "kimi-k3", {**K3, **K3_ATTENTION, "attention.q_lora_rank": 12, "kda.gate_lower_bound": -5.0, "expert_latent_length": 20}, [*K3_SHARED, *[f"/blk.{i}.{name}.weight" for i in (1, 3) for name in ("attn_q_a_norm", "attn_gate", "ffn_routed_norm")]], layers=4, kv_heads=[0, 1, 0, 1]),
+    Case("kimi-k3-plain", "kimi-k3", {**K3, **K3_ATTENTION, "activation.situ_linear_beta": 0.0, "attn_res.block_size": 0}, K3_SHARED[:6], layers=3, kv_heads=[1, 0, 0]),
+    Case("chameleon", "chameleon", {}, ["attn_q_norm.bias"], vocab=8200, width=16, heads=4, inner=24, hidden=(4, 8196)),
+    Case("graniteswitch", "graniteswitch", SWITCH),
+]
+LATENT_EXPERTS = next(case for case in CASES if case.name == "nemotron_h_moe")
+CASES += [replace(LATENT_EXPERTS, name="nemotron_h_moe-latent", extra={**LATENT_EXPERTS.extra, "moe_latent_size": 20}, tensors=[*LATENT_EXPERTS.tensors, "/blk.2.ffn_latent_down.weight", "/blk.2.ffn_latent_up.weight"])]
+DEEPSEEK4 = {"attention.q_lora_rank": 12, "attention.key_length": 16, "attention.value_length": 16, "rope.dimension_count": 6, "attention.sliding_window": 8}
+DEEPSEEK4 |= {"expert_count": 6, "expert_used_count": 2, "expert_feed_forward_length": 24, "expert_shared_count": 1, "expert_gating_func": 4}
+DEEPSEEK4 |= {"expert_weights_norm": True, "expert_weights_scale": 1.5, "swiglu_clamp_exp": 0.4, "swiglu_clamp_shexp": 0.5, "hash_layer_count": 0, "hyper_connection.count": 4}
+DEEPSEEK4 |= {"hyper_connection.epsilon": 1e-3, "hyper_connection.sinkhorn_iterations": 3, "attention.output_group_count": 2, "attention.output_lora_rank": 10}
+DEEPSEEK4 |= {"attention.compress_ratios": [0, 4, 128], "attention.compress_rope_freq_base": 500.0, "attention.indexer.head_count": 12}
+DEEPSEEK4 |= {"attention.indexer.key_length": 64, "attention.indexer.top_k": 4, **YARN, "rope.scaling.yarn_log_multiplier": None, "context_length": 256}
+CASES += [Case("deepseek4", "deepseek4", DEEPSEEK4, kv_heads=1, layers=3, tokens=136, stored={"metadata": {"hash_layer_count": 1}, "without": ["blk.0.exp_probs_b.bias"], "tensors": {"blk.0.ffn_gate_tid2eid.weight": [40, 2]}, "merged": "attn_output_a.weight"})]
+# Rows of whole blocks of every type.
+CASES += [
+    Case("llama-wide", "llama", width=256, inner=256, layers=1),
+    Case("qwen3moe-wide", "qwen3moe", {"expert_count": 3, "expert_used_count": 2, "expert_feed_forward_length": 256}, width=256, inner=256, layers=1),
+    Case("mamba2-wide", "mamba2", {"ssm.inner_size": 256, "ssm.conv_kernel": 4, "ssm.state_size": 16, "ssm.time_step_rank": 8, "ssm.group_count": 2, "feed_forward_length": 0, "attention.head_count": 0}, kv_heads=None, width=256, layers=1),
+]
+QWEN4 = {**DELTA, **EXPERTS, "expert_shared_feed_forward_length": 20, "rope.dimension_sections": [1, 1, 0, 0], "full_attention_interval": 3}
+QWEN4 |= {"hyper_connection.count": 3, "hyper_connection.low_rank": 5, "attention.indexer.head_count": 12, "attention.indexer.key_length": 8}
+QWEN4 |= {"attention.indexer.top_k": 8, "attention.compress_ratios": [2, 2, 2], "ssm.time_step_rank": 4}
+NGRAMS = {"ple.layers": [1], "ple.ngram_size": 3, "ple.heads_per_ngram": 2, "ple.conv_kernel": 3, "ple.eos_token_id": 31, "embedding_length_per_layer_input": 8}
+NGRAMS |= {"ple.layer_multipliers": Wide([6364136223846793, 1442695040888963, 2862933555777941]), "ple.head_offsets": Wide([0, 11, 24, 30]), "ple.head_vocab_sizes": Wide([11, 13, 6, 17])}
+# llama.cpp completes a query's keys with some of a further block. Where its own block is full but for a token, there is no room for them.
+CASES += [
+    Case("qwen4exp", "qwen4exp", {**QWEN4, **NGRAMS, "attention.indexer.top_k": 64}, layers=3),
+    Case("qwen4exp-sparse", "qwen4exp", QWEN4, layers=3, rows=list(range(0, 24, 2))),
+]
+NEXTN = {"nextn_predict_layers": 1}
+CASES += [
+    Case("glm4moe-nextn", "glm4moe", {**MIXED, **NEXTN}, layers=3, nextn=("glm4moe", 1)),
+    Case("qwen35-nextn", "qwen35", {**DELTA, **NEXTN, "rope.dimension_sections": [1, 1, 0, 0], "full_attention_interval": None, "attention.recurrent_layers": [True, False, True, False]}, layers=4, nextn=("qwen35", 1)),
+    Case("hy_v3-nextn", "hy_v3", {**MIXED, **NEXTN, "leading_dense_block_count": None}, layers=2, nextn=("hy_v3", 1)),
+    Case("qwen3next-nextn", "qwen3next", {**DELTA, **SHARED, **NEXTN}, layers=3, nextn=("qwen3next", 1)),
+    Case("qwen35moe-nextn", "qwen35moe", {**DELTA, **SHARED, **NEXTN, "rope.dimension_sections": [1, 1, 0, 0]}, layers=3, nextn=("qwen35moe", 1)),
+    Case("deepseek2-nextn", "deepseek2", {**named["deepseek2"].extra, **NEXTN}, kv_heads=1, layers=3, nextn=("deepseek2", 1)),
+]
+named |= {case.name: case for case in CASES}
+
+
+def with_nextn(name, keys, *nextn, **options):
+    case = named[name]
+    own = {"name": f"{name}-nextn", "extra": {**case.extra, **NEXTN, **keys}, "layers": case.layers + 1, "nextn": (name, *nextn)}
+    return replace(case, **{**own, **options})
+
+
+# llama.cpp writes over the states of the first quarter of deepseek4's tokens before they are read. Later rows see them through a window of 8.
+CASES += [
+    with_nextn("deepseek32", {}, 1),
+    with_nextn("glm-dsa", {}, 1),
+    with_nextn("step35", {"attention.sliding_window_pattern": [True, False, True, True], "swiglu_clamp_exp": [0.0, 0.4, 0.0, 0.3], "swiglu_clamp_shexp": [0.3, 0.0, 0.5, 0.4]}, 2, heads=[8, 4, 8, 8], kv_heads=[4, 2, 2, 2]),
+    with_nextn("mimo2", {"attention.sliding_window_pattern": [True, False, True, True]}, 0, ["attn_qkv.weight"], nextn_lacks=tuple(f"3.attn_{part}.weight" for part in "qkv"), heads=[4, 8, 4, 4], kv_heads=[2, 4, 1, 2]),
+    with_nextn("cohere2moe", {}, 1),
+    with_nextn("bailingmoe3", {"swiglu_clamp_exp": [0.0, 0.3, 0.4, 0.5], "swiglu_clamp_shexp": [0.3, 0.4, 0.0, 0.2]}, 1, ["layer_output_norm.weight"], nextn_lacks=("shared_head_norm.weight",), kv_heads=[0, 1, 0, 1]),
+    with_nextn("deepseek4", {"attention.compress_ratios": [0, 4, 0]}, layers=3, tokens=24, nextn_from=13, stored={"metadata": {}, "without": [], "tensors": {"blk.2.nextn.eh_proj.weight": [32, 64], **{f"blk.2.nextn.{name}.weight": [32] for name in ("enorm", "hnorm", "shared_head_norm")}}, "merged": "attn_output_a.weight"}),
+    with_nextn("nemotron_h_moe-latent", {"feed_forward_length": [0, 0, 48, 0, 0]}, 1, 2, ["post_attention_norm.weight"], kv_heads=[0, 2, 0, 0, 2]),
+]
+

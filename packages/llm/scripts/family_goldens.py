@@ -16,17 +16,18 @@ import re
 import struct
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 
-from family_cases import CASES
+from family_cases import CASES, EXPERTS
 
 OUT = pathlib.Path(__file__).parent.parent / "test/fixtures/families"
 BINS = os.environ.get("LLAMA_BINS", "")
 SUFFIX = ".v0.5.0.so"
-TOKENS = 24
 """LLAMA_POOLING_TYPE_RANK."""
 RANK = 4
+GGML_F32, GGML_I32, GGML_I64 = 0, 26, 27
 TEXT = 10
 
 
@@ -37,7 +38,7 @@ class ModelParams(C.Structure):
 class ContextParams(C.Structure):
     """Offsets below are those of this version."""
 
-    _fields_ = [("bytes", C.c_uint8 * 152)]
+    _fields_ = [("bytes", C.c_uint8 * 160)]
 
 
 class GgmlParams(C.Structure):
@@ -93,7 +94,10 @@ class Library:
             "numbers": declare(ggml, "gguf_set_arr_data", None, pointer, text, C.c_int, pointer, C.c_size_t),
             "strings": declare(ggml, "gguf_set_arr_str", None, pointer, text, C.POINTER(text), C.c_size_t),
             "tensor": declare(ggml, "gguf_add_tensor", None, pointer, pointer),
+            "write": declare(ggml, "gguf_write_to_file", C.c_bool, pointer, text, C.c_bool),
         }
+        self.stored_tensor = declare(ggml, "ggml_new_tensor", pointer, pointer, C.c_int, C.c_int, C.POINTER(C.c_int64))
+        self.tensor_data = declare(ggml, "ggml_get_data", pointer, pointer)
         self.ggml_init = declare(ggml, "ggml_init", pointer, GgmlParams)
         self.ggml_free = declare(ggml, "ggml_free", None, pointer)
         self.new_tensor = declare(ggml, "ggml_new_tensor_1d", pointer, pointer, C.c_int, C.c_int64)
@@ -110,10 +114,14 @@ class Library:
         self.set_adapters = declare(llama, "llama_set_adapters_lora", C.c_int, pointer, pointer, C.c_size_t, C.POINTER(C.c_float))
         self.read = declare(llama, "llama_encode", C.c_int, pointer, Batch)
         self.decode = declare(llama, "llama_decode", C.c_int, pointer, Batch)
+        # Functions without C linkage.
+        self.keep_states = declare(llama, "_Z26llama_set_embeddings_nextnP13llama_contextbb", None, pointer, C.c_bool, C.c_bool)
+        self.kept_state = declare(llama, "_Z30llama_get_embeddings_nextn_ithP13llama_contexti", C.POINTER(C.c_float), pointer, C.c_int32)
         self.batch = declare(llama, "llama_batch_init", Batch, C.c_int32, C.c_int32, C.c_int32)
         self.vocab = declare(llama, "llama_model_get_vocab", pointer, pointer)
         self.vocab_size = declare(llama, "llama_vocab_n_tokens", C.c_int32, pointer)
         self.width = declare(llama, "llama_model_n_embd", C.c_int32, pointer)
+        self.state_width = declare(llama, "llama_model_n_embd_out", C.c_int32, pointer)
         self.logits = declare(llama, "llama_get_logits_ith", C.POINTER(C.c_float), pointer, C.c_int32)
         self.embeddings = declare(llama, "llama_get_embeddings_ith", C.POINTER(C.c_float), pointer, C.c_int32)
         self.pooled = declare(llama, "llama_get_embeddings_seq", C.POINTER(C.c_float), pointer, C.c_int32)
@@ -131,8 +139,8 @@ class Library:
                 self.gguf[kind](gguf, name, value.encode())
             elif kind == "strings":
                 self.gguf[kind](gguf, name, (C.c_char_p * len(value))(*[text.encode() for text in value]), len(value))
-            elif kind in ("u32[]", "i32[]", "f32[]", "bool[]"):
-                element, code = {"u32[]": (C.c_uint32, 4), "i32[]": (C.c_int32, 5), "f32[]": (C.c_float, 6), "bool[]": (C.c_bool, 7)}[kind]
+            elif kind in ("u32[]", "i32[]", "f32[]", "bool[]", "u64[]"):
+                element, code = {"u64[]": (C.c_uint64, 10), "u32[]": (C.c_uint32, 4), "i32[]": (C.c_int32, 5), "f32[]": (C.c_float, 6), "bool[]": (C.c_bool, 7)}[kind]
                 self.gguf["numbers"](gguf, name, code, (element * len(value))(*value), len(value))
             else:
                 self.gguf[kind](gguf, name, value)
@@ -183,10 +191,34 @@ class Library:
             self.set_name(tensor, name.encode())
             self.gguf["tensor"](gguf, tensor)
         self.log.clear()
-        model = self.from_user(gguf, self.on_fill, None, self.model_params())
+        model = self.from_user(gguf, self.on_fill, None, self.whole_model())
         self.ggml_free(room)
         counts = re.search(r"expected (\d+), got (\d+)", "".join(self.log))
         return model, shapes, counts and int(counts[2]) - int(counts[1])
+
+    def whole_model(self):
+        """Options to load a model with its blocks that predict further tokens."""
+        params = self.model_params()
+        params.bytes[77] = 1
+        return params
+
+    def stored(self, entries, shapes, prefix=""):
+        """The model of a file with this metadata and these tensors, whose weights are those of the names with the prefix."""
+        room = self.ggml_init(GgmlParams(1 << 24, None, False))
+        gguf = self.metadata(entries)
+        for name, shape in shapes.items():
+            data = weights(prefix + name, shape)
+            kind = {"int32": GGML_I32, "int64": GGML_I64}.get(data.dtype.name, GGML_F32)
+            tensor = self.stored_tensor(room, kind, len(shape), (C.c_int64 * len(shape))(*shape[::-1]))
+            self.set_name(tensor, name.encode())
+            C.memmove(self.tensor_data(tensor), data.ctypes.data, data.nbytes)
+            self.gguf["tensor"](gguf, tensor)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/model.gguf".encode()
+            self.gguf["write"](gguf, path, False)
+            model = self.from_file(path, self.whole_model())
+        self.ggml_free(room)
+        return model
 
     def translate(self, model, ids, text):
         """Logits of a decoder's text after an encoder has read ids."""
@@ -233,6 +265,28 @@ class Library:
             return np.array([self.embeddings(context, i)[:width] for i in range(n)], dtype=np.float32)
         return np.array(self.pooled(context, 0)[:width], dtype=np.float32)
 
+    def predict(self, model, ids):
+        """Logits of the block that predicts the token after the next one, for all ids but the last."""
+        contexts = []
+        for kind in (0, 1):
+            params = self.context_params()
+            struct.pack_into("<III", params.bytes, 0, 256, 256, 256)
+            struct.pack_into("<iii", params.bytes, 28, 1, 1, kind)
+            struct.pack_into("<i", params.bytes, 52, 0)  # no flash attention
+            struct.pack_into("<ii", params.bytes, 104, 0, 0)  # f32 cache
+            contexts.append(self.context(model, params))
+        self.keep_states(contexts[0], True, False)
+        if self.decode(contexts[0], self.tokens(ids)) != 0:
+            raise SystemExit("llama.cpp: decode failed")
+        width = self.state_width(model)
+        states = np.array([self.kept_state(contexts[0], i)[:width] for i in range(len(ids) - 1)], dtype=np.float32)
+        batch = self.tokens(ids[1:])
+        batch.embd = states.ctypes.data
+        if self.decode(contexts[1], batch) != 0:
+            raise SystemExit("llama.cpp: decode failed")
+        vocabulary = self.vocab_size(self.vocab(model))
+        return np.array([self.logits(contexts[1], i)[:vocabulary] for i in range(len(ids) - 1)], dtype=np.float32)
+
     def encode(self, model, text, parse_special):
         ids = (C.c_int32 * 256)()
         count = self.tokenize(self.vocab(model), text.encode(), len(text.encode()), ids, len(ids), False, parse_special)
@@ -271,6 +325,10 @@ def uniform(name, count):
 def weights(name, shape):
     """As familyFixture.ts: factors about 1, decays below 0, matrices that keep the size of what they multiply."""
     u = uniform(name, int(np.prod(shape)))
+    if name.endswith("tid2eid.weight"):
+        return np.floor((u + 1) * EXPERTS["expert_count"] / 2).astype(np.int32)
+    if name.endswith("d2t"):
+        return np.arange(len(u), dtype=np.int64)[::-1] * 3 // 2 + 1
     if name.endswith("ssm_a"):
         values = -1 - 0.5 * u
     elif name.endswith(("norm.weight", "norm_2.weight", ".scale", "ssm_d", "rope_freqs.weight", "output_scale.weight")):
@@ -294,15 +352,47 @@ def compact(shapes, layers):
     return compacted
 
 
+def visible(logits, hidden):
+    """Columns of logits that are not hidden. The library hides them in the first row of a batch alone, which is all that a text has while it grows."""
+    if hidden is None:
+        return logits
+    if not (logits[0, slice(*hidden)] == np.finfo(np.float32).min).all():
+        raise SystemExit("llama.cpp: logits are not hidden")
+    return np.delete(logits, slice(*hidden), axis=1)
+
+
 def encode(values):
     return base64.b64encode(values.astype("<f4").tobytes()).decode()
+
+
+NEXTN = ["eh_proj", "enorm", "hnorm", "shared_head_norm"]
+
+
+def names_of(case):
+    """Names of the tensors of a model with a block that predicts further tokens, of which the library makes only those that are named."""
+    like, *parts = case.nextn
+    block = f"blk.{case.layers - 1}."
+    known = json.loads((OUT / f"{like}.json").read_text())["tensors"]
+    names = [name.replace("*", str(i)) for name in known for i in range(case.layers)]
+    layers = [f"blk.{part}." for part in parts if isinstance(part, int)]
+    own = [block + name[len(layer):] for layer in layers for name in names if name.startswith(layer)]
+    own += [block + name for part in parts if isinstance(part, list) for name in part]
+    own += [f"{block}nextn.{name}.weight" for name in NEXTN]
+    rest = [name for name in names if not name.startswith(block)]
+    return [name for name in dict.fromkeys([*rest, *own]) if not name.endswith(case.nextn_lacks or "/")]
 
 
 def write(case):
     library = Library()
     entries = case.metadata()
-    model, shapes = library.full(entries, case.optional, case.candidates)
-    ids = [(i * 7 + 3) % case.vocab for i in range(TOKENS)]
+    model, shapes = library.full(entries, names_of(case) if case.nextn and not case.stored else case.optional, case.candidates)
+    if case.stored:
+        own = {f"{case.family}.{key}": value for key, value in case.stored["metadata"].items()}
+        entries = [(key, kind, own.get(key, value)) for key, kind, value in entries]
+        kept = {name: shape for name, shape in shapes.items() if name not in case.stored["without"]} | case.stored["tensors"]
+        shapes = {name: [shape[0] * shape[1], shape[2]] if name.endswith(case.stored["merged"]) else shape for name, shape in kept.items()}
+        model = library.stored(entries, shapes)
+    ids = case.ids
     outputs = {"tokens": 0, "mean": 1, "cls": 2, "last": 3} if case.pooled else {} if case.ranked or case.start >= 0 else {"logits": None}
     text = [case.start]
     for _ in range(TEXT if case.start >= 0 else 0):
@@ -314,7 +404,10 @@ def write(case):
         "metadata": entries,
         "tensors": compact(shapes, case.layers),
         "ids": ids,
-        **{name: encode(library.run(model, ids, pooling, case.fused)) for name, pooling in outputs.items()},
+        **({"hidden": case.hidden} if case.hidden else {}),
+        **({"rows": case.rows} if case.rows else {}),
+        **{name: encode(visible(library.run(model, ids, pooling, case.fused), case.hidden)[case.rows or slice(None)]) for name, pooling in outputs.items()},
+        **({"nextn": encode(library.predict(model, ids)[case.nextn_from :])} if case.nextn else {}),
         **({"ranked": {**case.ranked, "ids": pairs, "scores": [float(library.run(model, pair, RANK)[0]) for pair in pairs]}} if case.ranked else {}),
         **({"text": text, "textLogits": encode(library.translate(model, ids, text[:-1]))} if case.start >= 0 else {}),
     }

@@ -1,8 +1,9 @@
 // Compares decoding with a schema to decoding without, for one sequence and for eight.
 //
-//   node packages/llm/scripts/formatSpeed.mjs [FILE.gguf] [--backend wasm] [--tokens 96] [--rounds 7]       (needs a build)
+//   node packages/llm/scripts/formatSpeed.mjs [FILE.gguf] [--backend wasm] [--tokens 96] [--rounds 7] [--warm-up 1]     (needs a build)
 //
-// Rounds with and without the schema alternate, after one of each that is not counted. Prints the medians of tokens per second of all sequences
+// Rounds with and without the schema alternate, after as many of each that are not counted as `--warm-up` says. On a GPU, a token takes so
+// little time that JavaScript compiles for the first 30 rounds. Prints the medians of tokens per second of all sequences
 // together, and the median of the quotients of neighbouring rounds. Without FILE, the embedded model is measured.
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -14,11 +15,13 @@ const { values, positionals } = parseArgs({
     backend: { type: "string", default: "wasm" },
     tokens: { type: "string", default: "96" },
     rounds: { type: "string", default: "7" },
+    "warm-up": { type: "string", default: "1" },
   },
   allowPositionals: true,
 });
 const file = positionals[0] ?? fileURLToPath(new URL("../../model-fable/models/fable-q4_k_m.gguf", import.meta.url));
 const maxTokens = Number(values.tokens);
+const warmUp = Number(values["warm-up"]);
 const person = {
   type: "object",
   properties: {
@@ -42,10 +45,10 @@ const kinds = {
 };
 for (const sequences of [1, 8]) {
   const rates = Object.fromEntries(Object.keys(kinds).map((name) => [name, []]));
-  for (let round = 0; round <= Number(values.rounds); round++) {
+  for (let round = -warmUp; round < Number(values.rounds); round++) {
     for (const [name, options] of Object.entries(kinds)) {
       const rate = await tokensPerSecond(sequences, options);
-      if (round > 0) rates[name].push(rate);
+      if (round >= 0) rates[name].push(rate);
     }
   }
   for (const [name, list] of Object.entries(rates)) {

@@ -1,12 +1,14 @@
 // Writes docs/parity.md: how far the logits of each architecture are from llama.cpp's, by backend and type of the weights.
 //
-//   node --conditions=@centella/source packages/llm/scripts/parity.mjs [--backends reference,wasm,webgpu,cuda] [ARCHITECTURE …]
+//   node --conditions=@centella/source packages/llm/scripts/parity.mjs [--backends reference,wasm,webgpu,cuda] [--seconds N] [NAME …]
+//   node --conditions=@centella/source packages/llm/scripts/parity.mjs --take FILE [--take FILE …]
 //
-// With names of architectures, the rows of all others stay as they are.
+// Distances of all runs are in docs/parity.json. A run replaces those of the models that it computes: all, or those of the architectures that are
+// named. --seconds N starts no further model after N seconds, and leaves out those with a distance from the same commit: for backends without a GPU,
+// which take seconds for a model. --take takes in distances that checkDevice.mjs has written on a device.
 //
 // The models are those of test/fixtures/families, and of $CENTELLA_SHARED/data/archs (default: ../shared) where it exists. Quantized ones are
-// written by quantizeGguf and compared with test/fixtures/quantized.json. WebGPU is SwiftShader unless there is a GPU, and CUDA the interpreter of
-// PTX, which take seconds for a model: they compute the sample below.
+// written by quantizeGguf and compared with test/fixtures/quantized.json. WebGPU is SwiftShader unless there is a GPU, and CUDA the interpreter of PTX.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,51 +16,57 @@ import { parseArgs } from "node:util";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, reference } from "@centella/core";
 import { quantizeGguf, readGguf } from "@centella/gguf";
-import { loadModel, refusedArchitectures, supportedArchitectures } from "../src/index.ts";
-import { decodedText, expectedLogprobs } from "../test/decodedText.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "../test/familyFixture.ts";
+import { loadModel } from "../src/index.ts";
+import { asLlamaCpp, familyError, modelOfFamily, quantizedError } from "../test/familyError.ts";
+import { familyGoldens, floats, readFamilyGolden } from "../test/familyFixture.ts";
 import { interpreted, software } from "../test/gpus.ts";
-import { relativeError } from "../test/modelFiles.ts";
+import { relativeError } from "../test/vectors.ts";
+import { parityPage } from "./parityPage.mjs";
 
-const { values, positionals: wanted } = parseArgs({
-  options: { backends: { type: "string", default: "reference,wasm,webgpu,cuda" } },
+const { values: options, positionals: wanted } = parseArgs({
+  options: {
+    backends: { type: "string", default: "reference,wasm" },
+    seconds: { type: "string", default: "Infinity" },
+    take: { type: "string", multiple: true, default: [] },
+  },
   allowPositionals: true,
 });
 const root = join(import.meta.dirname, "../../..");
 const shared = join(process.env.CENTELLA_SHARED ?? join(root, "../shared"), "data/archs");
 const quantized = JSON.parse(readFileSync(new URL("../test/fixtures/quantized.json", import.meta.url), "utf8"));
+const stored = join(root, "docs/parity.json");
+const data = existsSync(stored) ? JSON.parse(readFileSync(stored, "utf8")) : { oracle: "", models: {}, runs: [] };
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { cwd: root, encoding: "utf8" }).trim();
+const date = new Date().toISOString().slice(0, 10);
 
 const types = ["F32", "Q8_0", "Q4_K_M"];
 const backends = {
   reference: { factory: reference(), types },
   wasm: { factory: wasm(), types },
-  webgpu: { factory: software, types: ["F32"], sample: ["deepseek2", "gpt-oss", "jamba", "lfm2", "mamba2", "qwen35moe"] },
-  cuda: { factory: interpreted, types: ["F32"], sample: ["llama-moe", "mamba"] },
+  webgpu: { factory: software, types: ["F32"] },
+  cuda: { factory: interpreted, types: ["F32"] },
 };
 
-/** The pooled states of an encoder. */
-const embedding = (ids) => async (model) => (await model.embed([{ ids }], { pooling: "mean", normalize: false }))[0];
-
-/** Models with what llama.cpp computes: logits of every position, the embedding of an encoder, or what a decoder generates. */
+/** Models with their distances to what llama.cpp computes, by type; rerankers are compared by their own test. */
 function* models() {
   for (const name of familyGoldens) {
     const golden = readFamilyGolden(name);
-    const { ids, logits, mean, text, oracle } = golden;
-    const bytes = familyModel(text === undefined ? golden : withVocabulary(golden, "t5"));
-    if (logits !== undefined) yield { name, oracle, bytes, compute: (model) => model.logits(ids), expected: floats(logits) };
-    else if (mean !== undefined) yield { name, oracle, bytes, compute: embedding(ids), expected: floats(mean) };
-    else if (text !== undefined) {
-      const compute = async (model) => (await decodedText(model, golden)).logprobs;
-      yield { name, oracle, bytes, compute, expected: expectedLogprobs(golden) };
-    }
-    // Scores of rerankers are compared by their own test.
+    if (golden.ranked !== undefined) continue;
+    const distance = (model, type) => (type === "F32" ? familyError(model, golden) : quantizedError(model, golden, quantized[name][type]));
+    yield { name, oracle: golden.oracle, bytes: modelOfFamily(golden), distance };
   }
   for (const file of existsSync(shared) ? readdirSync(shared).filter((each) => each.endsWith(".gguf")) : []) {
-    const bytes = readFileSync(join(shared, file));
-    const logits = readFileSync(join(shared, file.replace(".gguf", ".logits.f32")));
+    const name = `archs/${file.slice(0, -".gguf".length)}`;
     const ids = Array.from({ length: 12 }, (_, i) => i + 1);
-    const expected = new Float32Array(Uint8Array.from(logits).buffer);
-    yield { name: `archs/${file.slice(0, -".gguf".length)}`, bytes, compute: (model) => model.logits(ids), expected };
+    const logits = (type) =>
+      type === "F32"
+        ? new Float32Array(Uint8Array.from(readFileSync(join(shared, file.replace(".gguf", ".logits.f32")))).buffer)
+        : floats(quantized[name][type]);
+    const distance = async (model, type) => {
+      const expected = logits(type);
+      return relativeError((await model.logits(ids)).slice(-expected.length), expected);
+    };
+    yield { name, bytes: readFileSync(join(shared, file)), distance };
   }
 }
 
@@ -69,88 +77,64 @@ async function quantize(bytes, recipe) {
   return Buffer.concat(pieces);
 }
 
-/** Distance of a model of this type of weights; undefined if there is nothing to compare with. */
-async function distance(runtime, { name, bytes, compute, expected }, type) {
-  const last = quantized[name]?.[type];
-  if (type !== "F32" && last === undefined) return undefined;
-  const source = type === "F32" ? bytes : await quantize(bytes, type);
-  await using model = await loadModel(source, { runtime, cacheType: "f32", ...(type !== "F32" && { activations: "ggml" }) });
-  const values = await compute(model);
-  return type === "F32" ? relativeError(values, expected) : relativeError(values.slice(-floats(last).length), floats(last));
+/** The run of a backend, a type and a device, without distances if there was none. */
+function runOf({ backend, type, device }) {
+  const known = data.runs.find((run) => run.backend === backend && run.type === type && run.device === device);
+  if (known !== undefined) return known;
+  const run = { backend, type, ...(device && { device }), distances: {} };
+  data.runs.push(run);
+  return run;
 }
 
-const columns = Object.entries(backends).flatMap(([backend, { types: ofBackend }]) => ofBackend.map((type) => `${backend} ${type}`));
-const page = join(root, "docs/parity.md");
-/** Number of models, and their distances by backend and type, by architecture. */
-const rows = new Map(supportedArchitectures.toSorted().map((name) => [name, { models: 0, distances: new Map() }]));
-for (const [, name, models, cells] of wanted.length === 0 ? [] : readFileSync(page, "utf8").matchAll(/^\| `(.+)` \| (\d+) \| (.+) \|$/gm)) {
-  if (wanted.includes(name) || !rows.has(name)) continue;
-  const distances = cells.split(" | ").flatMap((text, i) => (text === "–" ? [] : [[columns[i], Number(text)]]));
-  rows.set(name, { models: Number(models), distances: new Map(distances) });
-}
-const oracles = new Set();
-for (const model of models()) {
-  const file = await readGguf(model.bytes);
-  const architecture = file.metadata.string("general.architecture");
-  if (model.oracle !== undefined) oracles.add(model.oracle);
-  if (wanted.length > 0 && !wanted.includes(architecture)) continue;
-  const row = rows.get(architecture);
-  row.models++;
-  for (const backend of values.backends.split(",")) {
-    const { factory, types: ofBackend, sample } = backends[backend];
-    if (sample !== undefined && !sample.includes(model.name)) continue;
-    await using runtime = await createRuntime({ backends: [factory], policy: { force: backend } });
+async function compute(backend) {
+  const { factory, types: ofBackend } = backends[backend];
+  await using runtime = await createRuntime({ backends: [factory], policy: { force: backend } });
+  const isHost = backend === "reference" || backend === "wasm";
+  const device = isHost ? undefined : deviceName(runtime.candidates[0].backend.device.name);
+  const start = performance.now();
+  for (const { name, oracle, bytes, distance } of models()) {
+    await using file = await readGguf(bytes);
+    data.models[name] = file.metadata.string("general.architecture");
+    if (oracle !== undefined) data.oracle = oracle;
+    if (wanted.length > 0 && !wanted.includes(data.models[name])) continue;
     for (const type of ofBackend) {
-      const value = await distance(runtime, model, type);
-      const key = `${backend} ${type}`;
-      if (value !== undefined) row.distances.set(key, Math.max(value, row.distances.get(key) ?? 0));
+      if (type !== "F32" && quantized[name]?.[type] === undefined) continue;
+      const run = runOf({ backend, type, device });
+      const isKnown = run.commit === commit && name in run.distances;
+      if (Number.isFinite(Number(options.seconds)) && (isKnown || performance.now() - start > options.seconds * 1000)) continue;
+      await using model = await loadModel(type === "F32" ? bytes : await quantize(bytes, type), { runtime, ...asLlamaCpp });
+      run.distances[name] = rounded(await distance(model, type));
+      Object.assign(run, { date, commit });
+      console.log(backend, type, name, run.distances[name]);
     }
+    save();
   }
-  console.log(model.name, Object.fromEntries(row.distances));
 }
 
-const cell = (value) => (value === undefined ? "–" : value.toExponential(1));
-const line = (cells) => `| ${cells.join(" | ")} |`;
-const all = [...rows.values()];
-const greatest = (column) => Math.max(...all.map(({ distances }) => distances.get(column) ?? 0));
-const count = (column) => all.filter(({ distances }) => distances.has(column)).length;
-const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
-const refused = await refusedArchitectures();
-const lines = [
-  "# Distance to llama.cpp",
-  "",
-  `Last written by \`node --conditions=@centella/source packages/llm/scripts/parity.mjs\` on ${new Date().toISOString().slice(0, 10)}, from commit`,
-  `${git("rev-parse", "--short", "HEAD")}. A run for some architectures leaves the other rows as they are. Compared with ${[...oracles].join("; ")}.`,
-  "",
-  "A distance is `‖ours − llama.cpp's‖ / ‖llama.cpp's‖` over the logits of a prompt, the embedding of an encoder or the log probabilities of a",
-  "decoder, and the greatest one of the architecture's models. All models are tiny and have random weights. The cache is f32.",
-  "",
-  "Quantized weights are those of `quantizeGguf`, with the recipe's types for each tensor, and activations are rounded as in llama.cpp",
-  '(`activations: "ggml"`). Most of these models have rows of 32 elements, for which Q4_K_M is a mix of Q5_0 and Q8_0. WebGPU is SwiftShader and',
-  "CUDA the interpreter of PTX, which compute a sample.",
-  "*–*: not run on this backend, or nothing to compare with.",
-  "",
-  "With quantized weights, distances are about 1e-7, or 1e-4 to 1e-2. In the latter models, an activation is halfway between two 8-bit codes, or between",
-  "two f16 values where rows are no multiple of 32, and the last bit of an f32 decides which one is taken. The scalar reference and WASM add in another",
-  "order, and differ as much from each other on such models, as on `llama` and `rwkv6`.",
-  "",
-  "| | architectures | greatest distance |",
-  "| --- | ---: | ---: |",
-  ...columns
-    .filter((column) => count(column) > 0)
-    .map((column) => line([column, `${count(column)} of ${rows.size}`, cell(greatest(column))])),
-  "",
-  line(["architecture", "models", ...columns]),
-  line(["---", "---:", ...columns.map(() => "---:")]),
-  ...[...rows].map(([name, { models: number, distances }]) =>
-    line([`\`${name}\``, number, ...columns.map((column) => cell(distances.get(column)))]),
-  ),
-  "",
-  "## Architectures of llama.cpp that are refused",
-  "",
-  "| architecture | reason |",
-  "| --- | --- |",
-  ...[...refused].map(([name, reason]) => line([`\`${name}\``, reason])),
-  "",
-];
-writeFileSync(page, lines.join("\n"));
+/** How the page names a device. */
+function deviceName(name) {
+  return /swiftshader/i.test(name) ? "SwiftShader" : name;
+}
+
+/** Takes in what checkDevice.mjs has written. */
+function take(path) {
+  const { backend, device, date, commit, distances } = JSON.parse(readFileSync(path, "utf8"));
+  const run = runOf({ backend, type: "F32", device: backend === "wasm" || backend === "reference" ? undefined : deviceName(device) });
+  for (const [name, distance] of Object.entries(distances)) if (name in data.models) run.distances[name] = rounded(distance);
+  Object.assign(run, { date, commit });
+}
+
+function rounded(distance) {
+  return Number(distance.toPrecision(3));
+}
+
+function save() {
+  const sorted = (entries) => Object.fromEntries(Object.entries(entries).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const runs = data.runs.map((run) => ({ ...run, distances: sorted(run.distances) }));
+  writeFileSync(stored, `${JSON.stringify({ ...data, models: sorted(data.models), runs }, null, 2)}\n`);
+}
+
+for (const path of options.take) take(path);
+if (options.take.length === 0) for (const backend of options.backends.split(",")) await compute(backend);
+save();
+writeFileSync(join(root, "docs/parity.md"), await parityPage(data));

@@ -4,8 +4,9 @@ node --conditions=@centella/source scripts/familyModels.mjs FOLDER
 LLAMA_BINS=<node_modules>/@node-llama-cpp/linux-x64/bins/linux-x64 python3 scripts/quantized_goldens.py FOLDER [name …]
 
 "archs/NAME" are the models of $CENTELLA_SHARED/data/archs, whose rows have 256 elements. llama.cpp quantizes each model with each of RECIPES,
-and computes the ids of its golden with an f32 cache. Kept are the logits of the last position, so that the file stays small. A model that
-llama.cpp cannot quantize has no entry, such as one with rows that are no multiple of 32.
+and computes the ids of its golden with an f32 cache. Kept are the logits of the last position of the golden, so that the file stays small, or the
+mean of an encoder's states, or the logits of a decoder's first token. A model that llama.cpp cannot quantize has no entry, such as one with rows
+that are no multiple of 32, nor has a model that ranks.
 """
 
 import ctypes as C
@@ -18,10 +19,14 @@ import sys
 import tempfile
 
 from family_cases import CASES
-from family_goldens import OUT, Library, declare, encode
+from family_goldens import OUT, Library, declare, encode, visible
 
 FILE = OUT.parent / "quantized.json"
 ARCHS = pathlib.Path(os.environ.get("CENTELLA_SHARED", FILE.parents[5] / "shared")) / "data/archs"
+"""What `computed` reads of a golden."""
+KEYS = ("ids", "rows", "hidden", "logits", "text")
+"""LLAMA_POOLING_TYPE_MEAN."""
+MEAN = 1
 """Numbers of llama.cpp's `llama_ftype`."""
 RECIPES = {"Q8_0": 7, "Q4_K_M": 15}
 
@@ -32,8 +37,21 @@ class QuantizeParams(C.Structure):
     _fields_ = [("bytes", C.c_uint8 * 80)]
 
 
-def quantized(path, ids, fused):
-    """Logits of the last position by recipe."""
+def last(golden):
+    """The last position whose logits a golden has."""
+    return golden.get("rows", [len(golden["ids"]) - 1])[-1]
+
+
+def computed(library, model, golden, fused):
+    if "text" in golden:
+        return library.translate(model, golden["ids"], golden["text"][:1])[0]
+    if "logits" not in golden:
+        return library.run(model, golden["ids"], MEAN)
+    return visible(library.run(model, golden["ids"], None, fused), golden.get("hidden"))[last(golden)]
+
+
+def quantized(path, golden, fused):
+    """What is compared, by recipe."""
     library = Library()
     default_params = declare(library.llama, "llama_model_quantize_default_params", QuantizeParams)
     quantize = declare(library.llama, "llama_model_quantize", C.c_uint32, C.c_char_p, C.c_char_p, C.c_void_p)
@@ -47,7 +65,7 @@ def quantized(path, ids, fused):
                 continue
             model = library.from_file(to, library.model_params())
             if model:
-                found[recipe] = encode(library.run(model, ids, None, fused)[-1])
+                found[recipe] = encode(computed(library, model, golden, fused))
     return found
 
 
@@ -56,10 +74,10 @@ def main(folder, wanted):
     jobs = {}
     for path in sorted(OUT.glob("*.json")):
         golden = json.loads(path.read_text())
-        if "logits" in golden:
-            jobs[path.stem] = (f"{folder}/{path.stem}.gguf", golden["ids"], path.stem in fused)
+        if {"logits", "mean", "text"} & golden.keys():
+            jobs[path.stem] = (f"{folder}/{path.stem}.gguf", {key: golden[key] for key in KEYS if key in golden}, path.stem in fused)
     for path in sorted(ARCHS.glob("*.gguf")):
-        jobs[f"archs/{path.stem}"] = (str(path), list(range(1, 13)), False)
+        jobs[f"archs/{path.stem}"] = (str(path), {"ids": list(range(1, 13)), "logits": ""}, False)
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
     for name in wanted or jobs:
         # A failed assertion in the library ends its process.

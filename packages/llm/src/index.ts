@@ -55,7 +55,7 @@ export type { ActivationMode, CacheType } from "./model/modelBuilder.ts";
 export type { ModelInfo, ModelMemory } from "./model/modelInfo.ts";
 export type { Perplexity } from "./model/perplexity.ts";
 export type { Pooling } from "./model/pooling.ts";
-export { architectureStatus, refusedArchitectures, supportedArchitectures } from "./models/index.ts";
+export { architectureStatus, draftArchitectures, refusedArchitectures, supportedArchitectures } from "./models/index.ts";
 export { type Candidates, candidatesOf, probabilities } from "./sampling/candidates.ts";
 export { type ChosenLogprob, logprobsOf, type TokenLogprob } from "./sampling/logprobs.ts";
 export { defaultSteps, type ResolvedSampling, resolveSampling, type SamplingOptions, type SamplingStep } from "./sampling/options.ts";

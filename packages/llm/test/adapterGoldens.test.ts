@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { writeGguf } from "../../gguf/test/writer.ts";
 import { type AdapterOptions, loadModel } from "../src/index.ts";
 import { everyLayer, familyModel, floats, readFamilyGolden, uniform } from "./familyFixture.ts";
-import { relativeError } from "./modelFiles.ts";
+import { relativeError } from "./vectors.ts";
 
 /** What llama.cpp computed with a model of family_goldens.py and adapters; `scripts/adapter_goldens.py` writes it. */
 interface AdapterGolden {

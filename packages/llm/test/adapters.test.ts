@@ -3,7 +3,8 @@ import { createRuntime, type Runtime } from "@centella/core";
 import { contentOf, readGguf, type TensorContent, type WritableEntry, writeGguf } from "@centella/gguf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AdapterOptions, loadModel, ModelError } from "../src/index.ts";
-import { relativeError, tiny } from "./modelFiles.ts";
+import { tiny } from "./modelFiles.ts";
+import { relativeError } from "./vectors.ts";
 
 const ids = [0, 2817, 632, 263, 534, 700, 41, 9];
 const [alpha, rank] = [6, 3];

@@ -121,6 +121,41 @@ test("certain tokens are those without an alternative", async () => {
   expect(constraint.certain(9)).toEqual([]);
 });
 
+test.each([false, true])("the mask after a token is that of the text with it, also where texts lose a space (%s)", (losesSpace) => {
+  const words = createTokenizer(
+    fakeMetadata({
+      "tokenizer.ggml.model": "llama",
+      "tokenizer.ggml.tokens": [...tokens.slice(0, 15), ...bytes, "\u2581a", "a", "b", "ab"],
+      "tokenizer.ggml.scores": [...tokens.slice(0, 15), ...bytes, 0, 0, 0, 0].map((_, i) => i),
+      "tokenizer.ggml.token_type": [2, ...controls.map(() => 3), 1, ...bytes.map(() => 6), 1, 1, 1, 1],
+      "tokenizer.ggml.bos_token_id": 1,
+      "tokenizer.ggml.eos_token_id": 2,
+      "tokenizer.ggml.add_space_prefix": losesSpace,
+    }),
+  );
+  const open = () =>
+    new AnswerConstraint(
+      { regex: "a(b|ba)*a?" },
+      { tokenizer: words, promptIds: [1], reasoning: undefined, begun: undefined, signal: undefined },
+    );
+  const [ahead, plain] = [open(), open()];
+  const text = [losesSpace ? "\u2581a" : "a", "b", "ab", "b", "a"].map((token) => words.tokenId(token)!);
+  for (const next of text) {
+    expect([...ahead.mask()]).toEqual([...plain.mask()]);
+    const { length } = plain.mask();
+    // Tokens that do not come are asked about, too.
+    for (const other of [words.tokenId("b")!, next]) ahead.maskAfterNext(other);
+    const after = [...(ahead.maskAfterNext(next) ?? new Uint32Array(length))];
+    const isForced = ahead.isForcedAfter(next);
+    ahead.accept(next);
+    plain.accept(next);
+    expect([...ahead.mask()]).toEqual(after);
+    expect([...plain.mask()]).toEqual(after);
+    expect(isForced).toBe(plain.forced().length > 0);
+  }
+  expect(ahead.maskAfterNext(2)).toBeUndefined();
+});
+
 describe("schema, tools and reasoning in one call", () => {
   const tools = [{ name: "f", inputSchema: { type: "object", properties: {}, additionalProperties: false } }];
   const format = { schema: { enum: ["yes", "no"] } };

@@ -57,6 +57,25 @@ test("a call that is cut short or whose arguments are no JSON is not finished", 
   }
 });
 
+test.each(["hermes", "granite", "phi-4", "lfm2", "llama-4"] as const)(
+  "an answer that is cut short within a second call has no text: %s",
+  async (name) => {
+    const syntax = namedFormats[name];
+    const call = syntax.arguments.kind === "json" ? 'f", "arguments": {"n": 1}' : "f(n=1)";
+    const [before, between] = [syntax.before, syntax.between!].map((pieces) => pieces.join("")) as [string, string];
+    const turn = before + call + between + call + syntax.after;
+    for (let end = before.length + call.length; end <= turn.length; end++) {
+      const collector = await collectorOf(syntax);
+      const parts = [...collector.push([{ type: "text", text: turn.slice(0, end) }]), ...collector.flush()];
+      expect(
+        parts.filter(({ type }) => type === "text"),
+        turn.slice(0, end),
+      ).toEqual([]);
+      expect(collector.finished).toHaveLength(end < turn.length - syntax.after.length ? 1 : 2);
+    }
+  },
+);
+
 test.each<[string, CallSyntax, string, string]>([
   [
     "hermes",

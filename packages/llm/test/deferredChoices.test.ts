@@ -133,6 +133,82 @@ test("sequences whose tokens were chosen apart come together again", async () =>
   expect(await late).toBe(9);
 });
 
+test("a mask that comes with the token chooses the next one before the caller asks for it", async () => {
+  const set = setUp(3, ready);
+  const { scheduler, runs, pool } = set;
+  const sequences = [await pool.acquire({}), await pool.acquire({})];
+  const tokens: number[] = [];
+  const maskAfter = (token: number) => {
+    tokens.push(token);
+    return Uint32Array.of(1 << token);
+  };
+  const firsts = sequences.map((sequence, i) => feed(scheduler, sequence, [4 + i], 9, { masks: mask(0b1), maskAfter }));
+  await turns();
+  const together: number[] = [];
+  for (const first of firsts) void first.then(() => together.push(runs.length));
+  runs[0]!.end(6, 7);
+  await Promise.all(firsts);
+  expect(tokens).toEqual([6, 7]);
+  // The choice and the run behind it were submitted before the callers went on.
+  expect(together).toEqual([4, 4]);
+  expect(kinds(runs)).toEqual(["model", "keeping", "choice", "keeping"]);
+  expect(runs[2]!.inputs).toMatchObject({ rows: [0, 1], masks: [1 << 6, 1 << 7], drawPositions: [2, 2] });
+  expect(runs[3]!.inputs).toMatchObject({ tokens: [-1, -1], positions: [2, 2], keptTo: [0, 1] });
+  const seconds = sequences.map((sequence, i) => feed(scheduler, sequence, [6 + i], 8, { masks: mask(1 << (6 + i)), maskAfter }));
+  await turns();
+  expect(runs).toHaveLength(4);
+  runs[1]!.end();
+  runs[2]!.end(8, 9);
+  expect(await Promise.all(seconds)).toEqual([8, 9]);
+  expect(runs[4]).toMatchObject({ plan: "choice", inputs: { rows: [0, 1], masks: [1 << 8, 1 << 9] } });
+  expect(sequences.map(({ ids }) => ids)).toEqual([
+    [4, 6],
+    [5, 7],
+  ]);
+});
+
+test("a token that is chosen before its caller asks for it is there when it does", async () => {
+  const set = setUp(3, ready);
+  const { scheduler, runs, pool } = set;
+  const sequence = await pool.acquire({});
+  const choice = { masks: mask(0b1), maskAfter: () => Uint32Array.of(0b10) };
+  const first = feed(scheduler, sequence, [4], 9, choice);
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  runs[1]!.end();
+  runs[2]!.end(7);
+  await turns();
+  // No more than one token ahead of the caller.
+  expect(kinds(runs)).toEqual(["model", "keeping", "choice", "keeping"]);
+  expect(await feed(scheduler, sequence, [6], 8, choice)).toBe(7);
+  expect(kinds(runs)).toEqual(["model", "keeping", "choice", "keeping", "choice", "keeping"]);
+  expect(sequence.ids).toEqual([4, 6]);
+});
+
+test.each([
+  ["does not know", () => undefined],
+  [
+    "fails to compute",
+    () => {
+      throw new Error("budget");
+    },
+  ],
+])("a mask that the caller %s ahead comes with its next token", async (_, maskAfter) => {
+  const set = setUp(3, ready);
+  const { scheduler, runs, pool } = set;
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 9, { masks: mask(0b1), maskAfter });
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  await turns();
+  expect(kinds(runs)).toEqual(["model", "keeping"]);
+  void choose(scheduler, sequence, 6, 8, 0b10);
+  await turns();
+  expect(runs[2]).toMatchObject({ plan: "choice", inputs: { masks: [0b10] } });
+});
+
 test("a draft continues with the token that is computed already", async () => {
   const set = setUp(3, ready);
   const { scheduler, runs } = set;
@@ -140,21 +216,25 @@ test("a draft continues with the token that is computed already", async () => {
   const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
   sequence.beginDraft();
   const draft = scheduler.feedChoosing(sequence, [6, 7, 8], { rows: "all", isDraft: true }, { sampling, position: 2, masks });
-  expect(last(runs)).toMatchObject({ plan: "choice", inputs: { rows: [0], masks: [0b1], drawPositions: [2], chosenBlocks: [-1] } });
+  const block = sequence.blocks[0]!;
+  expect(runs.slice(2)).toMatchObject([
+    { plan: "choice", inputs: { rows: [0], masks: [0b1], drawPositions: [2], chosenBlocks: [-1] } },
+    {
+      plan: "model",
+      inputs: {
+        tokens: [7, 8],
+        positions: [2, 3],
+        slots: [2, 3].map((at) => block * blockTokens + at),
+        masks: [0b10, 0b100],
+        drawPositions: [3, 4],
+        chosenBlocks: [-1, -1],
+      },
+    },
+  ]);
   runs[1]!.end();
   runs[2]!.end(7);
   await turns();
-  const block = sequence.blocks[0]!;
-  expect(last(runs)).toMatchObject({
-    plan: "model",
-    inputs: {
-      tokens: [7, 8],
-      positions: [2, 3],
-      slots: [2, 3].map((at) => block * blockTokens + at),
-      masks: [0b10, 0b100],
-      drawPositions: [3, 4],
-    },
-  });
+  expect(runs).toHaveLength(4);
   runs[3]!.end(8, 9);
   expect([...(await draft)]).toEqual([7, 8, 9]);
   expect(sequence.ids).toEqual([4]);
@@ -162,6 +242,86 @@ test("a draft continues with the token that is computed already", async () => {
   expect(sequence.ids).toEqual([4, 6, 7, 8]);
   await turns();
   expect(runs).toHaveLength(4);
+});
+
+test.each([false, true])("a draft continues with a token that is chosen already (%s: and read)", async (isRead) => {
+  const set = setUp(3, ready);
+  const { scheduler, runs, pool } = set;
+  const sequence = await pool.acquire({});
+  const first = feed(scheduler, sequence, [4], 9, { masks: mask(0b1), maskAfter: () => Uint32Array.of(0b10) });
+  await turns();
+  runs[0]!.end(6);
+  await first;
+  const end = async () => {
+    runs[1]!.end();
+    runs[2]!.end(7);
+    await turns();
+  };
+  if (isRead) await end();
+  expect(kinds(runs)).toEqual(["model", "keeping", "choice", "keeping"]);
+  sequence.beginDraft();
+  const masks = [0b10, 0b100].map((bits) => Uint32Array.of(bits));
+  const draft = scheduler.feedChoosing(sequence, [6, 7], { rows: "all", isDraft: true }, { sampling, position: 2, masks });
+  if (!isRead) await end();
+  runs[3]!.end();
+  await turns();
+  expect(last(runs)).toMatchObject({ plan: "model", inputs: { tokens: [7], positions: [2], masks: [0b100] } });
+  last(runs).end(8);
+  expect([...(await draft)]).toEqual([7, 8]);
+  expect(sequence.ids).toEqual([4]);
+  sequence.acceptDraft([6, 7], 2);
+  expect(sequence.ids).toEqual([4, 6, 7]);
+});
+
+/** A sequence with the token 6 and a draft of two tokens after it, which the model's runs and choices have verified. */
+async function drafted(set: ReturnType<typeof setUp>): Promise<Sequence> {
+  const { scheduler, runs } = set;
+  const sequence = await begun(set);
+  const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
+  sequence.beginDraft();
+  const draft = scheduler.feedChoosing(sequence, [6, 7, 8], { rows: "all", isDraft: true, following: 5 }, { sampling, position: 2, masks });
+  await turns();
+  const block = sequence.blocks[0]!;
+  // The token after the draft is computed ahead, in case that the draft is accepted.
+  expect(runs.slice(2)).toMatchObject([
+    { plan: "choice", inputs: { chosenBlocks: [-1] } },
+    { plan: "model", inputs: { tokens: [7, 8], chosenBlocks: [-1, block] } },
+    { plan: "keeping", inputs: { tokens: [-1], tokenBlocks: [block], positions: [4], keptTo: [0] } },
+  ]);
+  runs[1]!.end();
+  runs[2]!.end(7);
+  runs[3]!.end(8, 9);
+  expect([...(await draft)]).toEqual([7, 8, 9]);
+  return sequence;
+}
+
+test("the token after a draft that is accepted is computed already", async () => {
+  const set = setUp(3, ready);
+  const sequence = await drafted(set);
+  sequence.acceptDraft([6, 7, 8], 3);
+  const after = choose(set.scheduler, sequence, 9, 4, 0b1000);
+  await turns();
+  expect(set.runs.slice(5)).toMatchObject([
+    { plan: "choice", inputs: { rows: [0], masks: [0b1000], drawPositions: [5] } },
+    { plan: "keeping", inputs: { positions: [5] } },
+  ]);
+  set.runs[4]!.end();
+  set.runs[5]!.end(3);
+  expect(await after).toBe(3);
+  expect(sequence.ids).toEqual([4, 6, 7, 8, 9]);
+});
+
+test("the token after a draft that is rejected is computed again", async () => {
+  const set = setUp(3, ready);
+  const sequence = await drafted(set);
+  sequence.acceptDraft([6, 7, 8], 1);
+  const after = choose(set.scheduler, sequence, 7, 4, 0b1000);
+  set.runs[4]!.end();
+  await turns();
+  expect(set.runs[5]).toMatchObject({ plan: "model", inputs: { tokens: [7], positions: [2], masks: [0b1000], drawPositions: [3] } });
+  set.runs[5]!.end(3);
+  expect(await after).toBe(3);
+  expect(sequence.ids).toEqual([4, 6, 7]);
 });
 
 test("another token than the chosen one is computed again", async () => {

@@ -95,9 +95,12 @@ describe("before weights are read, a draft model is refused", () => {
     const decoder = familyModel(withVocabulary(readFamilyGolden("t5"), "t5"));
     await expect(load(decoder, { source: decoder })).rejects.toThrow("draft: unsupported: models of t5 do not continue a text");
     await expect(load(encoder, { source: model })).rejects.toThrow("draft: unsupported: models of eurobert do not continue a text");
-    for (const wrong of [{ tokens: 0 }, { minProbability: 2 }, { runtime: {} }, { source: undefined }, { token: 3 }]) {
-      await expect(load(model, { source: model, ...wrong } as DraftOptions)).rejects.toThrow(ArgumentError);
+    for (const wrong of [{ tokens: 0 }, { minProbability: 2 }, { runtime: {} }, { source: 7 }, { token: 3 }]) {
+      await expect(load(model, { source: model, ...wrong } as unknown as DraftOptions)).rejects.toThrow(ArgumentError);
     }
+    await expect(load(model, {})).rejects.toThrow(
+      "draft without a source: unsupported: the file has no block that predicts further tokens",
+    );
   });
 });
 

@@ -3,9 +3,9 @@ import { type BackendFactory, createRuntime } from "@centella/core";
 import { isFullGrid, isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
-import { familyGoldens, familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
+import { asLlamaCpp, familyError, modelOfFamily } from "./familyError.ts";
+import { familyGoldens, familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 import { interpreted, opens, software } from "./gpus.ts";
-import { relativeError } from "./modelFiles.ts";
 
 /** Of f32 weights and cache, with the elementary functions of a GPU. */
 const gpuError = 1e-3;
@@ -34,21 +34,21 @@ test.skipIf(!(await opens(cuda()))).each(others)(
 test.each(onInterpreter)("%s as interpreted PTX computes what llama.cpp does", (name) => expectGolden(interpreted, name), 120_000);
 
 // Each takes a software GPU 40 to 65 seconds, so the sample has them as PTX alone.
-test.skipIf(!(await opens(software))).each(isFullGrid ? rankers : [])(
+test.skipIf(!(await opens(software))).each(isWholeGrid ? rankers : isFullGrid ? ["bert-rank"] : [])(
   "%s on WebGPU scores as llama.cpp does (skipped without a device)",
-  (name) => expectScores(software, name),
+  (name) => expectGolden(software, name),
   120_000,
 );
 
 test.skipIf(!(await opens(cuda()))).each(rankers)(
   "%s on CUDA scores as llama.cpp does (skipped without a device)",
-  (name) => expectScores(cuda(), name),
+  (name) => expectGolden(cuda(), name),
   120_000,
 );
 
-test.each(isFullGrid ? rankers : ["bert-rank"])(
+test.each(isWholeGrid ? rankers : isFullGrid ? ["bert-rank", "qwen3-rank"] : ["bert-rank"])(
   "%s as interpreted PTX scores as llama.cpp does",
-  (name) => expectScores(interpreted, name),
+  (name) => expectGolden(interpreted, name),
   120_000,
 );
 
@@ -71,28 +71,10 @@ test("a session of mamba2 as interpreted PTX forks, is saved and goes on", () =>
 
 async function expectGolden(factory: BackendFactory, name: string): Promise<void> {
   const golden = readFamilyGolden(name);
-  const { ids, logits, mean, text, tolerance = gpuError } = golden;
   await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
-  const bytes = familyModel(text === undefined ? golden : withVocabulary(golden, "t5"));
-  await using model = await loadModel(bytes, { runtime, cacheType: "f32", batchSize: Math.ceil(ids.length / 2) });
-  if (logits !== undefined) expect(relativeError(await model.logits(ids), floats(logits))).toBeLessThan(tolerance);
-  if (mean !== undefined) {
-    const [vector] = await model.embed([{ ids }], { pooling: "mean", normalize: false });
-    expect(relativeError(vector!, floats(mean))).toBeLessThan(tolerance);
-  }
-  if (text !== undefined) {
-    const finish = await model.createSession().complete({ ids }, { temperature: 0, ignoreEos: true, maxTokens: 3 });
-    expect(finish.ids).toEqual(text.slice(1, 4));
-  }
-}
-
-async function expectScores(factory: BackendFactory, name: string): Promise<void> {
-  const golden = readFamilyGolden(name);
-  const { query, documents, scores } = golden.ranked!;
-  await using runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
-  await using model = await loadModel(familyModel(golden), { runtime, cacheType: "f32" });
-  const { results } = await model.rerank(query, documents.slice(0, 2));
-  for (const { index, score } of results) expect(Math.abs(score - scores[index]!), documents[index]).toBeLessThan(gpuError);
+  const batchSize = Math.ceil(golden.ids.length / 2);
+  await using model = await loadModel(modelOfFamily(golden), { runtime, ...asLlamaCpp, batchSize });
+  expect(await familyError(model, golden)).toBeLessThan(golden.tolerance ?? gpuError);
 }
 
 async function expectSessions(factory: BackendFactory, name: string): Promise<void> {

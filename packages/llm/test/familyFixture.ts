@@ -13,9 +13,15 @@ export interface FamilyGolden {
   readonly ids: readonly number[];
   /** Logits of every position, f32 in base64, if the model has logits. */
   readonly logits?: string;
+  /** Positions whose logits the golden has. Default: all. */
+  readonly rows?: readonly number[];
+  /** Tokens whose logits are the lowest f32 and are left out, from the first one up to the one after the last. */
+  readonly hidden?: readonly [number, number];
   /** What a decoder generates after its first token, if the model has an encoder, which reads `ids`; and the logits of all tokens but the last. */
   readonly text?: readonly number[];
   readonly textLogits?: string;
+  /** Logits of the block that predicts the token after the next one, for all `ids` but the last, or for the last of these that llama.cpp has. */
+  readonly nextn?: string;
   /** Embeddings of every position, and the pooled ones, if the model embeds. */
   readonly tokens?: string;
   readonly mean?: string;
@@ -31,6 +37,9 @@ export interface FamilyGolden {
 }
 
 type Entry = FamilyGolden["metadata"][number];
+
+/** The least finite f32, which hides a logit. */
+const lowest = -3.4028234663852886e38;
 
 const directory = fileURLToPath(new URL("fixtures/families", import.meta.url));
 
@@ -55,12 +64,15 @@ export function withWritersDefaults(golden: FamilyGolden): FamilyGolden {
 }
 
 /** The bytes of the model's file. */
-export function familyModel(golden: FamilyGolden): Uint8Array<ArrayBuffer> {
+export function familyModel(golden: Pick<FamilyGolden, "metadata" | "tensors">): Uint8Array<ArrayBuffer> {
   return writeGguf(familyFile(golden));
 }
 
-/** The model as a file, with the same weights as llama.cpp had. */
-export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<FileToWrite, "metadata" | "tensors">> {
+/** The model as a file, with the same weights as llama.cpp had: those of the names with the prefix. */
+export function familyFile(
+  { metadata, tensors }: Pick<FamilyGolden, "metadata" | "tensors">,
+  prefix = "",
+): Required<Pick<FileToWrite, "metadata" | "tensors">> {
   const layers = Number(metadata.find(([key]) => key.endsWith(".block_count"))![2]);
   return {
     metadata: metadata.map(([key, type, value]) => {
@@ -70,9 +82,9 @@ export function familyFile({ metadata, tensors }: FamilyGolden): Required<Pick<F
     }),
     tensors: everyLayer(tensors, layers).map(({ name, shape }) => ({
       name,
-      type: "f32",
+      type: name.endsWith("tid2eid.weight") ? "i32" : name === "d2t" ? "i64" : "f32",
       shape,
-      data: new Uint8Array(weights(name, shape).buffer),
+      data: new Uint8Array(weights(prefix + name, shape).buffer),
     })),
   };
 }
@@ -82,7 +94,7 @@ export const vocabularyKinds = ["llama", "gpt2", "bert", "t5", "rwkv", "plamo2"]
 const vocabularyLength = 40;
 
 /** The model with a vocabulary, so that it generates. */
-export function withVocabulary(golden: FamilyGolden, kind: (typeof vocabularyKinds)[number] = "llama"): FamilyGolden {
+export function withVocabulary<T extends Pick<FamilyGolden, "metadata">>(golden: T, kind: (typeof vocabularyKinds)[number] = "llama"): T {
   const special = kind === "bert" ? ["[UNK]", "[CLS]", "[SEP]"] : ["<unk>", "<s>", "</s>"];
   const tokens = [...special, ...words[kind]()];
   return {
@@ -132,12 +144,47 @@ export function floats(base64: string): Float32Array {
   return new Float32Array(new Uint8Array(Buffer.from(base64, "base64")).buffer);
 }
 
+/** The logits `[positions, vocabulary]` that the golden has as well. */
+export function comparedLogits(logits: Float32Array, { rows, ids }: FamilyGolden): Float32Array {
+  if (rows === undefined) return logits;
+  const columns = logits.length / ids.length;
+  return Float32Array.from(rows.flatMap((row) => [...logits.subarray(row * columns, (row + 1) * columns)]));
+}
+
+/** llama.cpp's logits of all tokens. @throws {Error} for a model without logits */
+export function expectedLogits({ logits, hidden, rows: positions, ids }: FamilyGolden): Float32Array {
+  if (logits === undefined) throw new Error("expected a golden with logits");
+  const stored = floats(logits);
+  if (hidden === undefined) return stored;
+  const [start, end] = hidden;
+  const columns = stored.length / (positions ?? ids).length;
+  const rows = (positions ?? ids).map((_, row) => {
+    const visible = stored.subarray(row * columns, (row + 1) * columns);
+    return [...visible.subarray(0, start), ...new Float32Array(end - start).fill(lowest), ...visible.subarray(start)];
+  });
+  return Float32Array.from(rows.flat());
+}
+
+/** The importance matrix of block_types.py: numbers from 0.1 to 1.9 for each column of each weight, stacked experts after one another. */
+export function importance(golden: FamilyGolden): ReadonlyMap<string, Float32Array> {
+  const matrices = familyFile(golden).tensors.filter(({ shape }) => shape.length > 1);
+  return new Map(
+    matrices.map(({ name, shape }) => {
+      const count = shape.at(-1)! * (shape.length === 3 ? shape[0]! : 1);
+      return [name, Float32Array.from(uniform(`importance of ${name}`, count), (x) => 1 + 0.9 * x)];
+    }),
+  );
+}
+
 /** The weights of family_goldens.py: factors near 1, decays below 0, and matrices that keep the magnitude of their input. */
-function weights(name: string, shape: readonly number[]): Float32Array {
+function weights(name: string, shape: readonly number[]): Float32Array | Int32Array | BigInt64Array {
   const u = uniform(
     name,
     shape.reduce((product, extent) => product * extent, 1),
   );
+  // Experts of tokens, of which these models have six.
+  if (name.endsWith("tid2eid.weight")) return Int32Array.from(u, (x) => Math.floor((x + 1) * 3));
+  if (name.endsWith("d2t")) return BigInt64Array.from(u, (_, i) => BigInt(Math.floor(((u.length - 1 - i) * 3) / 2) + 1));
   if (name.endsWith("ssm_a")) return Float32Array.from(u, (x) => -1 - 0.5 * x);
   const isFactor = ["norm.weight", "norm_2.weight", ".scale", "ssm_d", "rope_freqs.weight", "output_scale.weight"].some((end) =>
     name.endsWith(end),

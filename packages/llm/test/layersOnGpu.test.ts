@@ -4,7 +4,8 @@ import { ArgumentError, type Backend, createRuntime, reference, UnsupportedError
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { opens, software } from "./gpus.ts";
-import { relativeError, tiny } from "./modelFiles.ts";
+import { tiny } from "./modelFiles.ts";
+import { relativeError } from "./vectors.ts";
 
 const runtime = await createRuntime({ backends: [software, wasm({ threads: 1 })] });
 afterAll(() => runtime.dispose());

@@ -16,8 +16,9 @@ import {
 import { ModelSamples } from "../src/load/modelSamples.ts";
 import { unverifiedArchitectures } from "../src/models/index.ts";
 import { familyModel, readFamilyGolden } from "./familyFixture.ts";
-import { hasShared, patched, readFloats, relativeError, tiny, u32Entry } from "./modelFiles.ts";
+import { hasShared, patched, readFloats, tiny, u32Entry } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
+import { relativeError } from "./vectors.ts";
 
 const ids = [0, 2817, 632, 263, 534];
 let runtime: Runtime;
@@ -255,10 +256,12 @@ describe("loadModel refuses", () => {
   });
 
   test("an architecture that is known and not computed, with the reason", async () => {
-    const error = await load(patched(tiny, ["llama", "hy_v4"])).catch((caught: unknown) => caught);
+    const golden = readFamilyGolden("refact");
+    const metadata = [["general.architecture", "string", "eagle3"] as const, ...golden.metadata.slice(1)];
+    const error = await load(familyModel({ ...golden, metadata })).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(UnsupportedArchitectureError);
-    expect(error).toMatchObject({ architecture: "hy_v4", reason: expect.stringContaining("several states") });
-    expect((error as Error).message).toContain("got hy_v4: connections of several states between layers");
+    expect(error).toMatchObject({ architecture: "eagle3", reason: expect.stringContaining("for another model") });
+    expect((error as Error).message).toContain("got eagle3: it drafts for another model, and is loaded as its draft");
   });
 
   test("missing metadata, all keys at once", async () => {

@@ -1,6 +1,6 @@
 import { evaluateInChromium, isRequired } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
-import { relativeError } from "./modelFiles.ts";
+import { relativeError } from "./vectors.ts";
 
 const prompt = [0, 2817, 632, 263, 534];
 const count = 12;

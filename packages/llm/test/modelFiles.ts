@@ -44,19 +44,6 @@ export function readIds(...path: string[]): number[] {
     .map(Number);
 }
 
-/** `‖a − b‖ / ‖b‖`; infinite if the lengths differ. */
-export function relativeError(a: Float32Array, b: Float32Array): number {
-  if (a.length !== b.length) return Number.POSITIVE_INFINITY;
-  const square = (values: Float32Array): number => values.reduce((sum, value) => sum + value * value, 0);
-  return Math.sqrt(square(a.map((value, i) => value - b[i]!)) / square(b));
-}
-
-/** `a · b / (‖a‖ ‖b‖)`. */
-export function cosine(a: Float32Array, b: Float32Array): number {
-  const dot = (x: Float32Array, y: Float32Array): number => x.reduce((sum, value, i) => sum + value * y[i]!, 0);
-  return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
-}
-
 /** Index of the largest value in each row. */
 export function argmaxRows(logits: Float32Array, width: number): number[] {
   return Array.from({ length: logits.length / width }, (_, row) => {

@@ -3,9 +3,10 @@ import { readGguf } from "@centella/gguf";
 import { dequantize } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ContextOverflowError, loadModel, type Model } from "../src/index.ts";
-import { hasShared, relativeError, tiny, withMetadata } from "./modelFiles.ts";
+import { hasShared, tiny, withMetadata } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 import type { SuiteContext } from "./suiteContext.ts";
+import { relativeError } from "./vectors.ts";
 
 const skipped = hasShared ? "" : " (skipped: no outside test data at CENTELLA_SHARED)";
 const once = [0, 2817, 632, 263, 534];

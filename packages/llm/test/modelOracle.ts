@@ -2,20 +2,10 @@ import { createRuntime, reference, UnsupportedError } from "@centella/core";
 import type { GridSize } from "@centella/test-devices";
 import { describe, expect, type TestContext, test } from "vitest";
 import { type LoadModelOptions, loadModel, type Model } from "../src/index.ts";
-import {
-  argmaxRows,
-  cosine,
-  type Greedy,
-  greedyRuns,
-  hasShared,
-  portableChoices,
-  readFloats,
-  readIds,
-  relativeError,
-  tiny,
-} from "./modelFiles.ts";
+import { argmaxRows, type Greedy, greedyRuns, hasShared, portableChoices, readFloats, readIds, tiny } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
 import type { SuiteContext } from "./suiteContext.ts";
+import { cosine, relativeError } from "./vectors.ts";
 
 const skipped = hasShared ? "" : " (skipped: no outside test data at CENTELLA_SHARED)";
 const describeShared = describe.skipIf(!hasShared);

@@ -3,8 +3,9 @@ import { gridSize } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
-import { hasShared, readFloats, relativeError } from "./modelFiles.ts";
+import { hasShared, readFloats } from "./modelFiles.ts";
 import { shared } from "./shared.ts";
+import { relativeError } from "./vectors.ts";
 
 describeModel("reference", reference(), { isExact: true, scope: "small", size: gridSize });
 

@@ -3,8 +3,9 @@ import { createRuntime, type Runtime, reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import { crc32 } from "../src/cache/snapshot.ts";
 import { type LoadModelOptions, loadModel, type Model, type Session, SnapshotError } from "../src/index.ts";
-import { relativeError, tiny } from "./modelFiles.ts";
+import { tiny } from "./modelFiles.ts";
 import type { SuiteContext } from "./suiteContext.ts";
+import { relativeError } from "./vectors.ts";
 
 const greedy = { temperature: 0 } as const;
 const turn = "Tell me a story about a fox and a crow that wanted to see the end of the world, and a long one, please.";

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, DeviceLostError, type Runtime } from "@centella/core";
 import { diskStorage, GgufError, opfsStorage } from "@centella/gguf";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { sendFile, serve } from "../../gguf/test/httpServer.ts";
 import { createModelStore, type EngineModel, idleSnapshot, type ModelSnapshot, type ModelStore } from "../src/store/index.ts";
 import { LoadProgress } from "../src/store/loadProgress.ts";
@@ -249,14 +249,35 @@ test("a model in a worker reports as one in this thread does, and a worker that 
 
 describe("progress", () => {
   test("has a smoothed rate that a resumed beginning does not raise", () => {
-    const progress = new LoadProgress();
-    expect(progress.report(5e8, 1e9, "download", 0)).toEqual({ status: "downloading", bytes: 5e8, totalBytes: 1e9, rate: undefined });
-    expect(progress.report(5e8 + 1, 1e9, "download", 50)).toBeUndefined();
-    expect(progress.report(5.1e8, 1e9, "download", 1000)).toMatchObject({ rate: 1e7 });
-    const { rate } = progress.report(5.3e8, 1e9, "download", 2000)!;
+    const told: Partial<ModelSnapshot>[] = [];
+    const progress = new LoadProgress((changes) => told.push(changes));
+    const report = (...counts: Parameters<LoadProgress["report"]>) => {
+      progress.report(...counts);
+      return told.splice(0);
+    };
+    expect(report(5e8, 1e9, "download", 0)).toEqual([{ status: "downloading", bytes: 5e8, totalBytes: 1e9, rate: undefined }]);
+    expect(report(5e8 + 1, 1e9, "download", 50)).toEqual([]);
+    expect(report(5.1e8, 1e9, "download", 1000)).toMatchObject([{ rate: 1e7 }]);
+    const [{ rate } = {}] = report(5.3e8, 1e9, "download", 2000);
     expect(rate).toBeGreaterThan(1e7);
     expect(rate).toBeLessThan(2e7);
-    expect(progress.report(1e9, 1e9, "download", 2010)).toEqual({ bytes: 1e9 });
-    expect(progress.report(1, 10, "load", 2011)).toEqual({ status: "loading", bytes: 1, totalBytes: 10, rate: undefined });
+    expect(report(1e9, 1e9, "download", 2010)).toEqual([{ bytes: 1e9 }]);
+    expect(report(1, 10, "load", 2011)).toEqual([{ status: "loading", bytes: 1, totalBytes: 10, rate: undefined }]);
+  });
+
+  test("is up to date where a download stalls, and silent once it has ended", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const told: (number | undefined)[] = [];
+    const progress = new LoadProgress(({ bytes }) => told.push(bytes));
+    progress.report(1, 10, "download", 0);
+    progress.report(2, 10, "download", 1);
+    progress.report(3, 10, "download", 2);
+    vi.advanceTimersByTime(1000);
+    expect(told).toEqual([1, 3]);
+    progress.report(4, 10, "download", 103);
+    progress.stop();
+    vi.advanceTimersByTime(1000);
+    expect(told).toEqual([1, 3]);
   });
 });

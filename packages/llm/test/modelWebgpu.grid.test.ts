@@ -5,7 +5,8 @@ import { expect, test } from "vitest";
 import { loadModel } from "../src/index.ts";
 import { describeModel } from "./describeModel.ts";
 import { opens, software } from "./gpus.ts";
-import { relativeError, tiny } from "./modelFiles.ts";
+import { tiny } from "./modelFiles.ts";
+import { relativeError } from "./vectors.ts";
 
 describeModel("webgpu", software, { isExact: false, size: gridSize });
 

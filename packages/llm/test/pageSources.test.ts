@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { isRequired, launchChromium, openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
-import { afterAll, describe, expect, test } from "vitest";
+import { openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
+import { describeInChromium } from "@centella/test-devices/chromiumTests";
+import { expect, test } from "vitest";
 import { sendFile, serve, type TestServer } from "../../gguf/test/httpServer.ts";
 import { tiny } from "./modelFiles.ts";
 
@@ -66,16 +67,21 @@ function load({ page }: ServedPage, source: string, options: object = {}, setUp 
   })()`);
 }
 
-describe("models from URLs in Chromium", async () => {
-  const browser = await launchChromium();
-  if (typeof browser === "string") {
-    if (isRequired("webgpu")) test("Chromium is available", () => expect.fail(browser));
-    else test.skip(`Chromium is not available: ${browser}`, () => undefined);
-    return;
-  }
-  afterAll(() => browser.close());
+describeInChromium("models from URLs in Chromium", async (browser) => {
   const open = (options?: ServeOptions): Promise<ServedPage> => openPage(browser, options);
   const stored = (ids: Loaded["ids"], ...stages: string[]): Loaded => ({ ids: ids!, warnings: [], stages });
+
+  test("are downloaded once by two tabs", async () => {
+    await using server = await serveModel();
+    await using served = await open();
+    const second = await served.page.context().newPage();
+    await second.goto(served.url);
+    const url = new URL("m.gguf", server.url).href;
+    const [one, other] = await Promise.all([served.page, second].map((page) => load({ ...served, page }, url)));
+    expect(one!.ids).toHaveLength(3);
+    expect(other!.ids).toEqual(one!.ids);
+    expect(requestsOf(server).filter((request) => request === "GET bytes=0-")).toHaveLength(1);
+  });
 
   test("are stored by the first load; later ones ask for one byte, and work offline", async () => {
     await using server = await serveModel();

@@ -161,6 +161,7 @@ describe("the default number of prompt tokens per run", () => {
 
   test("is 2048 on a GPU, at most the context, and 512 elsewhere", async () => {
     expect(await batchSize([fakeGpu()])).toBe(2048);
+    expect(await batchSize([fakeGpu(undefined, { preferredRows: 4096 })])).toBe(4096);
     expect(await batchSize([fakeGpu()], { contextLength: 1000 })).toBe(1000);
     expect(await batchSize([fakeGpu()], { batchSize: 7 })).toBe(7);
     expect(await batchSize([])).toBe(512);

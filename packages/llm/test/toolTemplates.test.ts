@@ -109,7 +109,12 @@ function roundTrips(source: string, given = turns, isWritten = (_title: string):
     expect(whole.calls, text).toEqual(expected);
     expect(parse(text)).toEqual(whole);
     if (isWritten(title)) expect(await trip.accepts(withoutThought(text)), text).toBe(true);
-    for (let at = 1; at < text.length; at++) expect(parse([text.slice(0, at), text.slice(at)])).toEqual(whole);
+    for (let at = 1; at < text.length; at++) {
+      expect(parse([text.slice(0, at), text.slice(at)])).toEqual(whole);
+      // An answer that ends within a further call has no more text than the whole one.
+      const { calls: begun, text: content } = parse([text.slice(0, at)]);
+      if (begun[0]?.isDone && calls.length > 1) expect(whole.text.startsWith(content), `${text.slice(0, at)}: ${content}`).toBe(true);
+    }
   });
 
   test.skipIf(trip.format.isTriggerAtStart)("content before a call", async () => {

@@ -1,5 +1,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Worker } from "node:worker_threads";
 import { wasm } from "@centella/backend-wasm";
 import * as core from "@centella/core";
@@ -106,6 +108,27 @@ describe("a model in a worker", () => {
       expect(restored.ids).toEqual(wanted.ids);
       expect(restored.usage.cachedTokens).toBeGreaterThan(20);
     }
+  });
+
+  test("what a session computed stays in the cache after the garbage collector took its handle", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const prompt = { ids: [...once, ...Array.from({ length: 80 }, (_, i) => 100 + i)] };
+    let isCollected = false;
+    const registry = new FinalizationRegistry(() => {
+      isCollected = true;
+    });
+    await (async () => {
+      const session = model.createSession();
+      registry.register(session, undefined);
+      await session.complete(prompt, { ...greedy, maxTokens: 1 });
+    })();
+    while (!isCollected) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    const { usage } = await model.createSession().complete(prompt, { ...greedy, maxTokens: 1 });
+    expect(usage.cachedTokens).toBeGreaterThanOrEqual(64);
   });
 
   test("logits, embeddings, perplexity and ids are those of a model without a worker", async () => {

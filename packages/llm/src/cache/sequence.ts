@@ -75,6 +75,11 @@ export class Sequence {
   /** Takes blocks for all positions before `end`. @throws as {@link reserve} */
   reserveUntil(end: number): void {
     this.#state?.beginRun(this.#ids);
+    this.reserveBlocks(end);
+  }
+
+  /** Takes blocks for all positions before `end`, for what is computed of them besides the model's states. */
+  reserveBlocks(end: number): void {
     while (this.#blocks.length * blockTokens < end) this.#grow();
   }
 

@@ -37,6 +37,16 @@ export interface FormatOutcome {
   readonly value?: unknown;
 }
 
+/** The place in a text after a token that may come next. */
+interface NextPlace {
+  /** Undefined before a token was asked about. */
+  readonly id: number | undefined;
+  readonly matcher: Matcher;
+  /** Bits of the tokens that may follow, if they are known. */
+  readonly allowed: Uint32Array;
+  isKnown: boolean;
+}
+
 const space = 0x20;
 
 /** Excludes the tokens with which an answer would not match its format. Follows the text of one generation. */
@@ -51,7 +61,13 @@ export class AnswerConstraint implements NextTokens {
   #spaced: Matcher | undefined;
   /** Text of the message that the answer continues. */
   readonly #begun: string;
-  readonly #allowed: Uint32Array;
+  /** The mask of the text so far, once it is known. */
+  #allowed: Uint32Array;
+  #isKnown = false;
+  /** What follows the token that was asked about last. */
+  #next: NextPlace;
+  /** Space for other masks. */
+  readonly #other: Uint32Array;
   readonly #ids: number[] = [];
   /** Keywords of a schema that have no effect. */
   readonly warnings: readonly string[];
@@ -95,6 +111,8 @@ export class AnswerConstraint implements NextTokens {
     if (losesSpace && opened === undefined && this.#begun === "")
       this.#spaced = matcher(combine({ whole }, (parts) => sequence([" ", parts.whole])));
     this.#allowed = new Uint32Array(vocabulary.maskWords);
+    this.#other = new Uint32Array(vocabulary.maskWords);
+    this.#next = { id: undefined, matcher: this.#matcher, allowed: new Uint32Array(vocabulary.maskWords), isKnown: false };
     this.warnings = [...(answer?.warnings ?? []), ...(tools === undefined ? [] : turn.warnings)];
   }
 
@@ -112,10 +130,22 @@ export class AnswerConstraint implements NextTokens {
 
   /** Appends the token that was chosen. @throws {GrammarError} `GRAMMAR_BUDGET` */
   accept(id: number): void {
-    if (this.#spaced !== undefined && this.#beginsWithSpace(id)) this.#matcher = this.#spaced;
+    const { matcher, allowed, isKnown } = this.#after(id);
+    this.#next = { id: undefined, matcher, allowed: this.#allowed, isKnown: false };
     this.#spaced = undefined;
-    this.#matcher.accept(id);
+    this.#matcher = matcher;
+    this.#allowed = allowed;
+    this.#isKnown = isKnown;
     this.#ids.push(id);
+  }
+
+  /** The place after the token `id`, if it comes next. */
+  #after(id: number): NextPlace {
+    if (this.#next.id === id) return this.#next;
+    const matcher = (this.#spaced !== undefined && this.#beginsWithSpace(id) ? this.#spaced : this.#matcher).fork();
+    matcher.accept(id);
+    this.#next = { id, matcher, allowed: this.#next.allowed, isKnown: false };
+    return this.#next;
   }
 
   /**
@@ -134,17 +164,18 @@ export class AnswerConstraint implements NextTokens {
   }
 
   #canGoOn(matcher: Matcher): boolean {
-    matcher.mask(this.#allowed);
-    for (const id of this.#tokenizer.endOfGenerationIds) this.#allowed[id >> 5]! &= ~(1 << (id & 31));
-    return this.#allowed.some((word) => word !== 0);
+    matcher.mask(this.#other);
+    for (const id of this.#tokenizer.endOfGenerationIds) this.#other[id >> 5]! &= ~(1 << (id & 31));
+    return this.#other.some((word) => word !== 0);
   }
 
   /**
-   * Bits of the tokens that may come next. They are overwritten by the next call.
+   * Bits of the tokens that may come next. They are valid until another token is accepted.
    * @throws {GrammarError} as {@link masked}
    */
   mask(): Uint32Array {
     const allowed = this.#allowed;
+    if (this.#isKnown) return allowed;
     let isAlive = this.#matcher.mask(allowed);
     if (this.#spaced !== undefined) {
       // The first text loses its space, so that tokens with a space stand for what follows it.
@@ -158,7 +189,18 @@ export class AnswerConstraint implements NextTokens {
       isAlive = allowed.some((word) => word !== 0);
     }
     if (!isAlive) throw this.#deadEnd();
+    this.#isKnown = true;
     return allowed;
+  }
+
+  /**
+   * Bits of the tokens that may follow the text and then the token `id`; undefined if none may. They are valid until another token than `id`
+   * is asked about or accepted. @throws {GrammarError} `GRAMMAR_BUDGET`
+   */
+  maskAfterNext(id: number): Uint32Array | undefined {
+    const next = this.#after(id);
+    next.isKnown ||= next.matcher.mask(next.allowed);
+    return next.isKnown ? next.allowed : undefined;
   }
 
   /** The masks of the text so far, and of the text with each further token of a draft that the format allows. @throws as {@link mask} */
@@ -177,11 +219,15 @@ export class AnswerConstraint implements NextTokens {
   /** Bits of the tokens that may follow the text and then a draft; undefined if no token may. They are overwritten by the next call. */
   maskAfter(draft: readonly number[]): Uint32Array | undefined {
     const matcher = this.#matcher.fork();
-    return draft.every((id) => matcher.accept(id)) && matcher.mask(this.#allowed) ? this.#allowed : undefined;
+    return draft.every((id) => matcher.accept(id)) && matcher.mask(this.#other) ? this.#other : undefined;
   }
 
   forced(): Uint8Array {
     return this.#spaced === undefined ? this.#matcher.forced() : new Uint8Array(0);
+  }
+
+  isForcedAfter(id: number): boolean {
+    return this.#after(id).matcher.forced().length > 0;
   }
 
   cut(bytes: Uint8Array, last: number): readonly number[] {
@@ -202,8 +248,8 @@ export class AnswerConstraint implements NextTokens {
     const ids: number[] = [];
     const matcher = this.#matcher.fork();
     while (ids.length < room) {
-      matcher.mask(this.#allowed);
-      const id = soleBit(this.#allowed);
+      matcher.mask(this.#other);
+      const id = soleBit(this.#other);
       if (id === undefined || this.#tokenizer.isEndOfGeneration(id)) break;
       matcher.accept(id);
       ids.push(id);

@@ -9,7 +9,7 @@ export interface DraftSources {
   readonly other: Drafter | undefined;
   /** Number of sequences that share a run. */
   readonly sequences: () => number;
-  /** Whether tokens under masks are computed ahead. A draft ends the queue of runs for all sequences that share them. Default: they are not. */
+  /** Whether tokens under masks are computed ahead. Default: they are not. */
   readonly isAhead?: () => boolean;
 }
 
@@ -17,6 +17,8 @@ export interface DraftSources {
 export interface NextTokens {
   /** The bytes that must come next. */
   forced(): Uint8Array;
+  /** Whether bytes are certain to come after the token `id`, if it comes next. */
+  isForcedAfter(id: number): boolean;
   /** The tokens into which the tokenizer cuts forced bytes. @param last the token before them */
   cut(bytes: Uint8Array, last: number): readonly number[];
   /** As many of the tokens as spell a beginning of the bytes. */
@@ -75,14 +77,28 @@ export class FormatDrafts implements Drafter {
     }
   }
 
+  mayDraftAfter(id: number): boolean {
+    return this.#sources.other !== undefined || (this.#forces && this.#next.isForcedAfter(id));
+  }
+
+  /** Whether to draft forced text now. Where tokens are computed ahead, a draft that is not cheap would hold up all sequences of a run. */
+  get #forces(): boolean {
+    const { forces, isAhead } = this.#sources;
+    return forces && (this.#room > 0 || isAhead?.() !== true);
+  }
+
+  /** Number of tokens that each sequence of a run can draft at little cost. */
+  get #room(): number {
+    return Math.floor(cheapRows / this.#sources.sequences()) - 1;
+  }
+
   #forced(history: readonly number[], room: number): readonly number[] {
-    const { forces, sequences, isAhead } = this.#sources;
-    const bytes = forces && !(isAhead?.() && sequences() > 1) ? this.#next.forced() : noBytes;
+    const bytes = this.#forces ? this.#next.forced() : noBytes;
     if (bytes.length === 0) return [];
     const key = bytes.join();
     const place = this.#places.get(key);
     this.#places.set(key, history.length);
-    const length = Math.min(room, this.#length, Math.floor(cheapRows / sequences()) - 1);
+    const length = Math.min(room, this.#length, this.#room);
     if (this.#left > 0 || length < 1) {
       if (this.#left > 0) this.#left--;
       this.#kind = "certain";

@@ -1,6 +1,6 @@
 import type { Sequence } from "../cache/sequence.ts";
 import type { DeviceSampling } from "../sampling/deviceSampling.ts";
-import type { FeedOptions } from "../scheduler/request.ts";
+import type { FeedOptions, TokenChoice } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Drafter } from "./drafter.ts";
 import { type ResolvedOverflow, shiftedIds } from "./overflow.ts";
@@ -16,6 +16,8 @@ export type TokenSampler =
       readonly sampling: DeviceSampling;
       /** Bits of the tokens that may follow the text, and the text with each further token of a draft. Undefined: all tokens may. */
       readonly masks: ((draft: readonly number[]) => readonly Uint32Array[]) | undefined;
+      /** Bits of the tokens that may follow the text and the next token; see `TokenChoice`. */
+      readonly maskAfter: ((id: number) => Uint32Array | undefined) | undefined;
       /** Returns the token that comes next, given the one that the device chose. */
       readonly settle: (chosen: number) => number;
     };
@@ -42,6 +44,7 @@ export interface DecodeLoopContext {
  */
 export class DecodeLoop {
   readonly #context: DecodeLoopContext;
+  readonly #maskAfter: TokenChoice["maskAfter"];
   decodeMs = 0;
   draftedTokens = 0;
   acceptedTokens = 0;
@@ -54,6 +57,10 @@ export class DecodeLoop {
 
   constructor(context: DecodeLoopContext) {
     this.#context = context;
+    const { sampler, drafter } = context;
+    const maskAfter = sampler.kind === "device" ? sampler.maskAfter : undefined;
+    // A draft may have other masks.
+    this.#maskAfter = maskAfter && ((id) => ((drafter?.mayDraftAfter?.(id) ?? drafter !== undefined) ? undefined : maskAfter(id)));
   }
 
   /** Whether there is no room for another token. */
@@ -63,11 +70,16 @@ export class DecodeLoop {
 
   /** Appends tokens to the sequence and returns a sampler, whose row 0 is the last of them. */
   computeLast(ids: readonly number[]): Promise<RowSampler> {
-    const { maxTokens, sampler, drafter, signal } = this.#context;
+    const { signal } = this.#context;
+    return this.#compute(ids, [], { rows: "last", following: this.#following(1), signal });
+  }
+
+  /** Number of foreseeable tokens after the next `count` ones. */
+  #following(count: number): number {
+    const { maxTokens, sampler, drafter } = this.#context;
     // The next tokens are foreseeable if the device chooses them and no draft takes their place. Under a mask, a draft may continue them.
     const isForeseeable = sampler.kind === "device" && (sampler.masks !== undefined || drafter === undefined);
-    const following = isForeseeable ? maxTokens - this.#count - 1 : 0;
-    return this.#compute(ids, [], { rows: "last", following, signal });
+    return isForeseeable ? maxTokens - this.#count - count : 0;
   }
 
   /** Appends tokens to the sequence and returns a sampler of the tokens that follow their rows; see {@link Scheduler.feed}. */
@@ -78,7 +90,9 @@ export class DecodeLoop {
       const logits = await scheduler.feed(sequence, ids, options);
       return (row) => sampler.sample(logits.subarray(row * vocabSize, (row + 1) * vocabSize));
     }
-    const choice = { sampling: sampler.sampling, position: history.length, masks: sampler.masks?.(draft) };
+    const { sampling, masks } = sampler;
+    const maskAfter = draft.length === 0 ? this.#maskAfter : undefined;
+    const choice = { sampling, position: history.length, masks: masks?.(draft), maskAfter };
     const tokens = await scheduler.feedChoosing(sequence, ids, options, choice);
     return (row) => sampler.settle(tokens[row] ?? -1);
   }
@@ -129,7 +143,8 @@ export class DecodeLoop {
     let computed = 0;
     let again: readonly number[] = [];
     try {
-      const sampleRow = await this.#compute(ids, draft, { rows: "all", isDraft: true, signal });
+      const following = this.#following(ids.length);
+      const sampleRow = await this.#compute(ids, draft, { rows: "all", isDraft: true, following, signal });
       this.draftedTokens += draft.length;
       computed = 1;
       for (let row = 0; row < ids.length; row++) {

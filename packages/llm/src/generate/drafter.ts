@@ -4,4 +4,6 @@ export interface Drafter {
   draft(history: readonly number[], room: number): readonly number[] | Promise<readonly number[]>;
   /** Takes note of how many tokens of the last draft were accepted. */
   adapt(drafted: number, accepted: number): void;
+  /** Whether it may draft tokens after `id`, the token that comes next in the text. Default: it may. */
+  mayDraftAfter?(id: number): boolean;
 }

@@ -91,11 +91,23 @@ export class Generation {
   }
 
   async *parts(): AsyncGenerator<GenerationPart, void, undefined> {
-    let ending: Ending;
+    const { tokenizer, options, startedAt } = this.#context;
+    let ending: Ending | undefined;
     try {
-      ending = yield* this.#run();
+      const { loop, tokens } = yield* this.#begin();
+      for await (const id of tokens) {
+        this.#timeToFirstTokenMs ||= performance.now() - startedAt;
+        this.#history.push(id);
+        const isEnd = !options.ignoreEos && tokenizer.isEndOfGeneration(id);
+        // yield* would await each part, and the end of the list.
+        if (!isEnd) for (const part of this.#text.push(id)) yield part;
+        ending = isEnd ? { reason: "eos" } : this.#ending(loop);
+        if (ending !== undefined) break;
+        options.signal?.throwIfAborted();
+      }
+      ending ??= { reason: "length", limit: "maxTokens" };
     } catch (error) {
-      const { onAbort, signal } = this.#context.options;
+      const { onAbort, signal } = options;
       if (onAbort === "discard" || signal?.aborted !== true || error !== signal.reason) throw error;
       ending = { reason: "aborted" };
     }
@@ -106,23 +118,12 @@ export class Generation {
     yield this.#finish(hasCalls ? { reason: "toolCalls" } : ending);
   }
 
-  async *#run(): AsyncGenerator<GenerationPart, Ending, undefined> {
-    const { tokenizer, options, startedAt } = this.#context;
+  async *#begin(): AsyncGenerator<PrefillProgress, TokenSource, undefined> {
+    const { options, openSequence, diffusion } = this.#context;
     options.signal?.throwIfAborted();
-    const sequence = await this.#context.openSequence();
+    const sequence = await openSequence();
     this.#sequence = sequence;
-    const { loop, tokens } = this.#context.diffusion === undefined ? yield* this.#decode(sequence) : await this.#fill(sequence);
-    let ending: Ending | undefined;
-    for await (const id of tokens) {
-      this.#timeToFirstTokenMs ||= performance.now() - startedAt;
-      this.#history.push(id);
-      const isEnd = !options.ignoreEos && tokenizer.isEndOfGeneration(id);
-      if (!isEnd) yield* this.#text.push(id);
-      ending = isEnd ? { reason: "eos" } : this.#ending(loop);
-      if (ending !== undefined) break;
-      options.signal?.throwIfAborted();
-    }
-    return ending ?? { reason: "length", limit: "maxTokens" };
+    return diffusion === undefined ? yield* this.#decode(sequence) : this.#fill(sequence);
   }
 
   /** Computes the prompt, then one token after another. */
@@ -197,7 +198,8 @@ export class Generation {
       if (chosen < 0) constraint?.mask();
       return requireChoice(chosen);
     };
-    return { kind: "device", sampling, masks, settle: (chosen) => settle(() => choose(chosen)) };
+    const maskAfter = constraint && ((id: number) => constraint.maskAfterNext(id));
+    return { kind: "device", sampling, masks, maskAfter, settle: (chosen) => settle(() => choose(chosen)) };
   }
 
   /** Returns a function that samples tokens by their logits. */

@@ -1,11 +1,12 @@
 import { elementAt, lastOf } from "@centella/quant/checks";
 import type { Sequence } from "../cache/sequence.ts";
 import type { AnswerConstraint } from "../format/answerConstraint.ts";
-import type { DraftModel } from "../model/modelContext.ts";
+import type { DraftModel, DraftSequence } from "../model/modelContext.ts";
 import { exclude, logSumExp } from "../sampling/candidates.ts";
 import { type DeviceSampling, deviceSampling } from "../sampling/deviceSampling.ts";
 import { openChain } from "../sampling/openChain.ts";
 import type { SamplingChain } from "../sampling/samplingChain.ts";
+import type { RunSequence } from "../scheduler/request.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Drafter } from "./drafter.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
@@ -34,7 +35,7 @@ export async function openModelDrafter(context: ModelDrafterContext, first: Draf
 
 /** A step of a draft: tokens to append to a sequence of the draft model, and what the choice of the token after them depends on. */
 interface DraftStep {
-  readonly sequence: Sequence;
+  readonly sequence: RunSequence;
   readonly ids: readonly number[];
   /** The whole text with the draft so far. */
   readonly history: readonly number[];
@@ -74,7 +75,7 @@ class ModelDrafter implements Drafter {
       tokenizer,
       options: { sampling: wanted, dryBreakers, signal },
     } = context;
-    const { vocabSize } = model.context.scheduler;
+    const { vocabSize } = model.scheduler;
     const logitBias = Object.fromEntries(Object.entries(wanted.logitBias).filter(([id]) => Number(id) < vocabSize));
     // Mirostat adapts to the tokens that the text has.
     const options = { ...wanted, mirostat: 0, logitBias } as const;
@@ -93,16 +94,17 @@ class ModelDrafter implements Drafter {
       target,
       options: { signal },
     } = this.#context;
-    const { scheduler, pool } = model.context;
+    const { scheduler } = model;
     // Shorter than the history after the context was shifted.
     const text = [...target.ids, lastOf(history)];
     const count = Math.min(this.#length, room, scheduler.contextLength - text.length + 1);
     if (count < 1 || history.some((id) => id >= scheduler.vocabSize)) return [];
-    const sequence = await pool.acquire(owner, text.slice(0, -1), { signal });
+    const opened = await model.open(text, { owner, target, signal });
+    if (opened === undefined) return [];
     try {
-      return await this.#draft(sequence, text, history, count);
+      return await this.#draft(opened, history, count);
     } finally {
-      pool.release(sequence);
+      opened.close();
     }
   }
 
@@ -110,7 +112,7 @@ class ModelDrafter implements Drafter {
     this.#length = accepted === drafted ? Math.min(this.#maxLength, this.#length + 1) : accepted + 1;
   }
 
-  async #draft(sequence: Sequence, text: readonly number[], history: readonly number[], count: number): Promise<readonly number[]> {
+  async #draft({ sequence, ids }: DraftSequence, history: readonly number[], count: number): Promise<readonly number[]> {
     const { constraint, tokenizer } = this.#context;
     const draft: number[] = [];
     while (draft.length < count) {
@@ -118,7 +120,7 @@ class ModelDrafter implements Drafter {
       if (constraint !== undefined && mask === undefined) break;
       const id = await this.#takeStep({
         sequence,
-        ids: draft.length === 0 ? text.slice(sequence.ids.length) : draft.slice(-1),
+        ids: draft.length === 0 ? ids : draft.slice(-1),
         history: [...history, ...draft],
         mask,
         following: constraint === undefined ? count - draft.length - 1 : 0,
@@ -157,7 +159,7 @@ class FirstDraft implements Drafter {
 }
 
 /** Steps whose tokens the device chooses. */
-function stepOnDevice({ context: { scheduler } }: DraftModel, sampling: DeviceSampling, signal: AbortSignal | undefined): TakeStep {
+function stepOnDevice({ scheduler }: DraftModel, sampling: DeviceSampling, signal: AbortSignal | undefined): TakeStep {
   return async ({ sequence, ids, history, mask, following }) => {
     const choice = { sampling, position: history.length, masks: mask && [mask] };
     const [id = -1] = await scheduler.feedChoosing(sequence, ids, { rows: "last", following, signal }, choice);
@@ -166,11 +168,7 @@ function stepOnDevice({ context: { scheduler } }: DraftModel, sampling: DeviceSa
 }
 
 /** Steps whose tokens the host chooses, because the options need the logits or a probability. */
-function stepOnHost(
-  { context: { scheduler }, minProbability }: DraftModel,
-  chain: SamplingChain,
-  signal: AbortSignal | undefined,
-): TakeStep {
+function stepOnHost({ scheduler, minProbability }: DraftModel, chain: SamplingChain, signal: AbortSignal | undefined): TakeStep {
   return async ({ sequence, ids, history, mask }) => {
     const logits = await scheduler.feed(sequence, ids, { rows: "last", signal });
     if (mask !== undefined) exclude(logits, mask);

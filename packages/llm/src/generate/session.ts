@@ -28,6 +28,12 @@ import { sessionKinds } from "./sessionOptions.ts";
 import { finishOf, TurnQueue } from "./turnQueue.ts";
 import { validatedFinish } from "./validatedFinish.ts";
 
+/** A turn of a conversation, or a text by itself, which has no messages. */
+interface Turn {
+  readonly generation: Generation;
+  readonly messages: readonly ChatMessage[] | undefined;
+}
+
 /**
  * A conversation that remembers the messages of finished turns. A failed turn leaves no trace; `onAbort` decides about a turn that was aborted
  * or left early. Turns run one after the other.
@@ -195,16 +201,42 @@ export class Session {
     const startedAt = performance.now();
     this.#model.requireAlive();
     const end = await this.#turns.begin({ isStream, signal: options.signal });
+    const { pool } = this.#model;
+    let turn: Turn | undefined;
+    let isOver = false;
     try {
-      yield* this.#answer(prompt, options, startedAt) as AsyncGenerator<GenerationPart<Value>, void, undefined>;
+      turn = await this.#begin(prompt, options, startedAt);
+      const { generation, messages } = turn;
+      for await (const part of generation.parts()) {
+        if (part.type === "finish") {
+          isOver = true;
+          this.#remember(messages, part.reason === "aborted" ? withPartialAnswer : withAnswer, generation);
+        }
+        const { sequence } = generation;
+        if (sequence !== undefined) pool.pause(sequence);
+        yield (part.type === "finish" ? await validatedFinish(part, options.format) : part) as GenerationPart<Value>;
+        if (sequence !== undefined) pool.resume(sequence);
+      }
     } catch (error) {
+      isOver = true;
       throw this.#model.failure(error, options.signal);
     } finally {
+      if (turn !== undefined) this.#end(turn, !isOver && options.onAbort === "keep");
       end();
     }
   }
 
-  async *#answer(prompt: Prompt, options: ResolvedGeneration, startedAt: number): AsyncGenerator<GenerationPart, void, undefined> {
+  /** Frees what a turn held. */
+  #end({ generation, messages }: Turn, isKept: boolean): void {
+    if (isKept) this.#remember(messages, withPartialAnswer, generation);
+    const { sequence } = generation;
+    if (sequence === undefined) return;
+    this.#computed = [...sequence.ids];
+    this.#model.pool.release(sequence);
+  }
+
+  /** Checks and prepares a turn. */
+  async #begin(prompt: Prompt, options: ResolvedGeneration, startedAt: number): Promise<Turn> {
     this.#model.requireLogits("generate");
     const { scheduler, tokenizer, pool, draft } = this.#model;
     if (draft === undefined && (options.draftTokens ?? 0) > 0)
@@ -251,29 +283,7 @@ export class Session {
       startedAt,
       warnings: constraint === undefined ? warnings : [...warnings, ...constraint.warnings],
     });
-    let isOver = false;
-    try {
-      for await (const part of generation.parts()) {
-        if (part.type === "finish") {
-          isOver = true;
-          this.#remember(messages, part.reason === "aborted" ? withPartialAnswer : withAnswer, generation);
-        }
-        const { sequence } = generation;
-        if (sequence !== undefined) pool.pause(sequence);
-        yield part.type === "finish" ? await validatedFinish(part, options.format) : part;
-        if (sequence !== undefined) pool.resume(sequence);
-      }
-    } catch (error) {
-      isOver = true;
-      throw error;
-    } finally {
-      if (!isOver && options.onAbort === "keep") this.#remember(messages, withPartialAnswer, generation);
-      const { sequence } = generation;
-      if (sequence !== undefined) {
-        this.#computed = [...sequence.ids];
-        pool.release(sequence);
-      }
-    }
+    return { generation, messages };
   }
 
   /** Has the model's encoder read a prompt. The code is loaded on demand. */

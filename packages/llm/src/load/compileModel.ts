@@ -1,4 +1,4 @@
-import { OutOfMemoryError, type Runtime } from "@centella/core";
+import { OutOfMemoryError, type Runtime, type Selection } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { textsTogether } from "../cache/sequencePool.ts";
 import { ModelError } from "../errors.ts";
@@ -8,9 +8,9 @@ import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
 import type { Adapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
-import type { ReservedMemory } from "./draft.ts";
+import type { LayerSplit } from "./layersOnGpu.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
-import { defaultBatchSize, type ModelPlace } from "./modelPlace.ts";
+import { defaultBatchSize, type ModelPlace, type ReservedMemory } from "./modelPlace.ts";
 import type { ModelSamples } from "./modelSamples.ts";
 import { attendsAhead } from "./modelShape.ts";
 import { placeModel } from "./placeModel.ts";
@@ -38,6 +38,11 @@ export interface CompiledModel {
   readonly place: ModelPlace;
   /** Reason for the length of the context. */
   readonly contextReason: string;
+}
+
+/** Where a model is computed, and why. */
+export function chosenFor({ place: { split, reason }, plan: { selection } }: CompiledModel): Selection | LayerSplit {
+  return split ?? (reason === undefined ? selection : { ...selection, reason: `${selection.reason}; ${reason}` });
 }
 
 /** Sizes that do not depend on where the model is computed. */

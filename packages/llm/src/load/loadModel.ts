@@ -1,4 +1,4 @@
-import { CentellaError, type Selection } from "@centella/core";
+import { CentellaError } from "@centella/core";
 import type { GgufFile, GgufInput, LocateOptions, Metadata } from "@centella/gguf";
 import { checkOptions, checkValue } from "@centella/quant/checks";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
@@ -11,14 +11,15 @@ import { describeModel } from "../model/modelInfo.ts";
 import { recordChoice, recordModel } from "../model/recordModel.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
+import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { Adapters } from "./adapters.ts";
-import { type CompiledModel, compileModel, type ProgramSource } from "./compileModel.ts";
-import type { LoadFile } from "./draft.ts";
-import type { LayerSplit } from "./layersOnGpu.ts";
+import { type CompiledModel, chosenFor, compileModel, type ProgramSource } from "./compileModel.ts";
+import type { DescribeHead } from "./draft/draftHead.ts";
+import type { LoadFile } from "./draft/drafting.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
 import { loadKinds } from "./loadOptions.ts";
 import { locateOptions, openModelFile } from "./modelFiles.ts";
@@ -41,12 +42,17 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const opened = await openModelFile(source, locate);
   const { draft } = options;
   if (draft === undefined) return new Model(await loadFile(opened, options));
-  const { loadWithDraft } = await import("./draft.ts");
-  return new Model(await loadWithDraft(opened, { ...options, draft }, locate, loadFile));
+  if (draft.source === undefined) {
+    const describeHead: DescribeHead = async (description) =>
+      (await import("./draft/nextnDraft.ts")).describeNextn(description, opened.file, options);
+    return new Model(await loadFile(opened, options, { describeHead }));
+  }
+  const { loadWithDraft } = await import("./draft/loadDraft.ts");
+  return new Model(await loadWithDraft(opened, { ...options, draft: { ...draft, source: draft.source } }, locate, loadFile));
 }
 
-/** Loads an opened file, and closes it if that fails. `reserved` is kept free for another model. */
-const loadFile: LoadFile = async (opened, options, reserved) => {
+/** Loads an opened file, and closes it if that fails. */
+const loadFile: LoadFile = async (opened, options, { reserved, describeHead } = {}) => {
   const { file } = opened;
   const { runtime, signal } = options;
   const locate = locateOptions(options);
@@ -58,32 +64,41 @@ const loadFile: LoadFile = async (opened, options, reserved) => {
   };
   try {
     const maxWaiting = maxWaitingOf(options.queue);
-    const description = await describeArchitecture(file);
+    const family = await describeArchitecture(file);
+    const head = await describeHead?.(family);
+    const description = { ...family, keeps: head?.keeps };
     adapters = await openAdaptersOf(file, options, locate);
     const files = [file, ...(adapters?.files ?? [])];
     const samples = new ModelSamples(files);
-    const programSource = { runtime, file, description, adapters, reserved };
+    const programSource = { runtime, file, description, adapters, reserved: head?.reserved ?? reserved };
+    // Made while kernels are compiled elsewhere. A failure is reported once the weights are loaded.
+    const tokenizer = Promise.resolve(opened.tokenizer ?? yieldToEventLoop().then(() => tryTokenizer(file.metadata)));
+    tokenizer.catch(() => undefined);
     compiled = await compileModel(programSource, samples, options);
     await samples.complete(signal);
     const loaded = compiled;
     const schedulers = await createSchedulers(programSource, compiled);
     const { sampling, warnings } = await samplingOf(file.metadata);
+    const drafting = await head?.open(programSource, compiled);
     return {
       ...schedulers,
       ...(await openTransfers(programSource, compiled)),
       openRankHead: async () => (await import("./openRankHead.ts")).openRankHead(programSource, loaded),
       ChatTemplate: await chatTemplateOf(file.metadata),
-      tokenizer: opened.tokenizer ?? (await tryTokenizer(file.metadata)),
-      info: describeModel({
-        file,
-        config: description.config,
-        sizes: compiled.sizes,
-        weights: compiled.program.weights,
-        chosen: chosenFor(compiled),
-        warnings: [...files.flatMap((one) => one.warnings), ...compiled.plan.warnings, ...warnings],
-        contextReason: compiled.contextReason,
-        sampling,
-      }),
+      tokenizer: await tokenizer,
+      info: {
+        ...describeModel({
+          file,
+          config: description.config,
+          sizes: compiled.sizes,
+          weights: compiled.program.weights,
+          chosen: chosenFor(compiled),
+          warnings: [...files.flatMap((one) => one.warnings), ...compiled.plan.warnings, ...warnings],
+          contextReason: compiled.contextReason,
+          sampling,
+        }),
+        ...(drafting?.info && { draft: drafting.info }),
+      },
       diffusion: description.config.diffusion,
       decoderStart: description.config.decoderStart,
       metadata: file.metadata,
@@ -92,7 +107,7 @@ const loadFile: LoadFile = async (opened, options, reserved) => {
         return fingerprint(files, samples);
       },
       close,
-      draft: undefined,
+      draft: drafting?.draft,
       maxWaiting,
     };
   } catch (error) {
@@ -113,11 +128,6 @@ async function openAdaptersOf(
   return openAdapters(adapters, metadata.string("general.architecture"), locate);
 }
 
-/** Where a model is computed, and why. */
-function chosenFor({ place: { split, reason }, plan: { selection } }: CompiledModel): Selection | LayerSplit {
-  return split ?? (reason === undefined ? selection : { ...selection, reason: `${selection.reason}; ${reason}` });
-}
-
 /** The scheduler that generates, and one over the same weights and cache that outputs hidden states. For an encoder, both are the same. */
 async function createSchedulers(
   source: ProgramSource,
@@ -125,19 +135,20 @@ async function createSchedulers(
 ): Promise<Pick<ModelParts, "scheduler" | "openEmbeddingScheduler">> {
   const { runtime, file, description, adapters } = source;
   const { plan, sizes } = compiled;
-  const { vocabSize, embeddingLength, isEncoder, states } = description.config;
+  const { vocabSize, embeddingLength, isEncoder, states, ngrams } = description.config;
   const { backend } = plan.selection;
   const hasDecoder = description.config.decoderStart !== undefined;
-  const further = hasDecoder
+  const encoded = hasDecoder
     ? (await import("../scheduler/encodedInputs.ts")).encodedInputs({ width: embeddingLength, contextLength: sizes.contextLength })
     : undefined;
-  const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends };
+  const further = ngrams && (await import("../scheduler/ngramInputs.ts")).ngramInputs(ngrams);
+  const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends, further };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
   const scheduler = new Scheduler(plan, backend, {
     ...common,
     ...(isEncoder ? hiddenStates : logits),
-    further,
+    ...(encoded && { further: encoded }),
     ...(sizes.runsInFlight > 1 && {
       openDeferred: async () => (await import("./openDeferred.ts")).openDeferred(source, compiled, { recordModel, recordChoice }),
     }),

@@ -6,10 +6,10 @@ import type { QueueOptions } from "../scheduler/queueOptions.ts";
 import type { AdapterOptions } from "./adapters.ts";
 import type { LayersOnGpu } from "./layersOnGpu.ts";
 
-/** A draft model: a smaller model with the same vocabulary, which drafts tokens for the model to verify. */
+/** What drafts tokens for the model to verify: a smaller model with the same vocabulary, a head for this model, or a block of the model's own file. */
 export interface DraftOptions {
-  /** The file, as for `loadModel`. */
-  readonly source: GgufInput | readonly GgufInput[];
+  /** The file of the smaller model or head (EAGLE-3, Gemma 4 assistant), as for `loadModel`. Default: none; the first block after the model's layers predicts further tokens (MTP, NextN). */
+  readonly source?: GgufInput | readonly GgufInput[] | undefined;
   /** Maximum number of tokens to draft at a time. Drafts are shorter after rejected tokens. Default 3. */
   readonly tokens?: number | undefined;
   /**
@@ -17,7 +17,7 @@ export interface DraftOptions {
    * host then reads the draft model's logits. Default 0.
    */
   readonly minProbability?: number | undefined;
-  /** The runtime that computes the draft model. Default: the model's. */
+  /** The runtime that computes the draft model. Default: the model's. Only for a smaller model. */
   readonly runtime?: Runtime | undefined;
 }
 
@@ -34,7 +34,10 @@ export interface LoadModelOptions {
   readonly memoryLimit?: number | undefined;
   /** Number of sequences in the cache, and so of generations that can run at the same time. Default 1. */
   readonly sequences?: number | undefined;
-  /** Maximum number of tokens of a prompt that one run computes. Default: 2048 if the whole model is on a GPU, else 512; at most the context. */
+  /**
+   * Maximum number of tokens of a prompt that one run computes. Default: 2048 if the whole model is on a GPU (4096 on large NVIDIA GPUs), else 512;
+   * at most the context.
+   */
   readonly batchSize?: number | undefined;
   /**
    * Maximum number of runs that are queued on the backend while sequences only generate tokens that the device chooses. Each takes the tokens

@@ -14,3 +14,11 @@ export interface ModelPlace {
   /** Why the layers are where they are, if their number was chosen by the device's memory. */
   readonly reason?: string;
 }
+
+/** Memory that is kept free while a model is loaded. */
+export interface ReservedMemory {
+  /** Bytes by the length of the context. */
+  readonly bytesFor: (contextLength: number) => number;
+  /** Whether they are on the model's own devices. */
+  readonly isShared: boolean;
+}

@@ -15,8 +15,10 @@ export interface ModelShape {
   readonly decoderStart?: number | undefined;
   /** Whether a layer keeps keys and values. */
   readonly hasCache: (layer: number) => boolean;
-  /** The indexers that choose the keys that queries attend to, if the model has any. */
-  readonly indexer?: IndexerShape;
+  /** What layers keep of each token besides keys and values, if they do. */
+  readonly extraCache?: ExtraCacheShape;
+  /** How rows of a table are found by n-grams of tokens, if the model has one. */
+  readonly ngrams?: NgramShape | undefined;
   /** Recurrent states of the layers without keys and values, by the names of the tensors, f32. Empty: the model is not recurrent. */
   readonly states: readonly StateShape[];
 }
@@ -46,12 +48,27 @@ export interface HeadSizes {
   readonly valueLength: number;
 }
 
-/** Indexers of sparse attention. */
-export interface IndexerShape {
-  /** Keys that a query attends to. Contexts of no more tokens need no indexer. */
-  readonly topK: number;
-  /** Elements of the key by which an indexer finds a token, in layers that have an indexer; 0 in the others. */
-  readonly keyLengthOf: (layer: number) => number;
+/** What layers keep of each token besides keys and values, such as the keys by which indexers of sparse attention find it. */
+export interface ExtraCacheShape {
+  /** Contexts of no more tokens do without it. */
+  readonly unusedUpTo: number;
+  /** Elements of a token. */
+  readonly elementsOf: (layer: number) => number;
+}
+
+/** How rows of a table are found by the n-grams that end with a token, by several hashes of each. */
+export interface NgramShape {
+  /** Tokens of the longest n-gram. The shortest has two. */
+  readonly size: number;
+  /** Hashes of each n-gram. */
+  readonly perSize: number;
+  /** Factors of a token, of the one before it, and so on. */
+  readonly multipliers: readonly bigint[];
+  /** First row and number of rows of each hash, those of the shortest n-gram first. */
+  readonly offsets: readonly number[];
+  readonly counts: readonly number[];
+  /** The token that ends a text. It stands for all tokens up to the last one before. */
+  readonly endId: number;
 }
 
 /** A recurrent state: a tensor of each sequence that a layer carries from token to token. */

@@ -10,7 +10,7 @@ export { splitLayers } from "./layersOnGpu.ts";
 /** Share of the device's free memory that weights and cache may take. The rest is for activations, compiled kernels and other programs. */
 const usableShare = 0.85;
 
-/** Maximum number of prompt tokens per run on a GPU: enough rows to fill large devices. */
+/** Maximum number of prompt tokens per run on a GPU whose backend prefers none. */
 const gpuBatchSize = 2048;
 
 /** Keeps as many of the last layers on a GPU as its memory can hold, then the output, then the embeddings. The rest goes to the CPU. */
@@ -49,7 +49,7 @@ function batchSizeFor(gpu: Backend, { program }: RecordedModel): number {
     return typeof tokens === "object" ? byteLength(maxSpec(spec)) / tokens.max : 0;
   });
   const most = bytesPerToken.reduce((a, b) => Math.max(a, b), 0);
-  let size = gpuBatchSize;
+  let size = gpu.preferredRows ?? gpuBatchSize;
   while (size > defaultBatchSize && size * most > limit) size /= 2;
   return size;
 }

@@ -52,7 +52,7 @@ export class WeightTable {
   readonly parts: Map<string, ModelPart> = new Map();
   readonly #program: OpRecorder;
   readonly #file: GgufFile;
-  /** Prefix of the persistents' names. */
+  /** Prefix of the persistents' names: none for the model's own, else its owner's name and a dot. */
   readonly #prefix: string;
   readonly #values = new Map<string, Value>();
   readonly #origins = new Map<Value, WeightOrigin>();
@@ -134,6 +134,12 @@ export class WeightTable {
     return this.#weights.toSorted((a, b) => a.offset - b.offset);
   }
 
+  /** The weights to load of a program that uses a part of the file, in the file's order. @throws {ModelError} naming missing and misshapen tensors */
+  requested(): readonly Weight[] {
+    if (this.problems !== undefined) throw this.problems;
+    return this.#weights.toSorted((a, b) => a.offset - b.offset);
+  }
+
   #error(unknown: readonly string[]): ModelError {
     const problems = [
       ...list("these tensors, got none of them", [...this.#missing]),
@@ -144,7 +150,7 @@ export class WeightTable {
       ),
     ];
     return new ModelError(
-      `${this.#prefix === "" ? "model" : "adapter"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
+      `${this.#prefix.split(".")[0] || "model"}: ${problems.join("; ")}; the file is of a variant that is not computed yet, or broken`,
     );
   }
 
@@ -163,7 +169,7 @@ export class WeightTable {
     const isUsable = info !== undefined && this.#fits(info, shape);
     if (info === undefined) this.#missing.add(`${name} ${formatShape(shape)}`);
     // Recording continues with a placeholder, so that one error names every problem.
-    const dtype = isUsable && as === "stored" ? weightType(info) : "f32";
+    const dtype = isUsable ? typeOf(info, as) : as === "integers" ? "i32" : "f32";
     const value = this.#program.persistent(key, { dtype, shape: [rows, ...rest] });
     this.#values.set(key, value);
     const [columns = 1, inner = 1] = rest;
@@ -229,6 +235,11 @@ export class PartWeights {
     return this.#tensor(name, [range.of ?? range.rows], "f32", range);
   }
 
+  /** A table of 32-bit integers. */
+  integers(name: string, shape: readonly number[]): Value {
+    return this.#tensor(name, shape, "integers");
+  }
+
   optionalVector(name: string, length: number): Value | undefined {
     return this.has(name) ? this.vector(name, length) : undefined;
   }
@@ -254,6 +265,12 @@ function list(expected: string, names: readonly string[]): string[] {
   return [`expected ${expected} (${names.slice(0, maxNamed).join(", ")}${rest})`];
 }
 
+/** The type of a weight of this form in the program. */
+function typeOf(info: TensorInfo, as: WeightForm): DType {
+  if (as === "stored") return weightType(info);
+  return as === "integers" ? requireIntegers(info) : "f32";
+}
+
 /** @throws {UnsupportedError} for types that no op multiplies with */
 function weightType({ name, type }: TensorInfo): DType {
   if (type === "f32" || isHalf(type)) return type;
@@ -261,11 +278,17 @@ function weightType({ name, type }: TensorInfo): DType {
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
 }
 
-/** Form of a weight in the program: its stored type, f32, or f32 divisors. */
-type WeightForm = "stored" | "f32" | "divisors";
+/** @throws {UnsupportedError} unless it has 32-bit integers */
+function requireIntegers({ name, type }: TensorInfo): DType {
+  if (type === "i32") return type;
+  throw new UnsupportedError(`tensor ${name}`, `a table of indices of type ${type} is not computed, only i32`);
+}
+
+/** Form of a weight in the program: its stored type, f32, f32 divisors, or 32-bit integers. */
+type WeightForm = "stored" | "f32" | "divisors" | "integers";
 
 /** Readers of weights by form. */
-const weightMakers = { stored: storedWeight, f32: vectorWeight, divisors: divisorsWeight } as const;
+const weightMakers = { stored: storedWeight, f32: vectorWeight, divisors: divisorsWeight, integers: storedWeight } as const;
 
 function storedWeight(name: string, file: GgufFile, info: TensorInfo, { from, rows, of }: Required<RowRange>): Weight {
   const rowBytes = info.bytes / of;

@@ -1,10 +1,18 @@
-import { type Activations, type ConcreteSpec, createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
+import {
+  type Activations,
+  type ConcreteSpec,
+  createRecorder,
+  type OpRecorder,
+  type SymbolicDim,
+  UnsupportedError,
+  type Value,
+} from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
 import { ModelError } from "../errors.ts";
 import type { Adapters, AdapterTables } from "../load/adapters.ts";
-import { type ModelPart, WeightTable } from "../load/weights.ts";
+import { type ModelPart, type Weight, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
 import { ChosenTokens } from "./chosenTokens.ts";
 
@@ -37,6 +45,22 @@ export interface ModelSizes {
   readonly sequencesPerRun?: number;
   /** The program's result: logits, or the states that the output layer reads. Default "logits". */
   readonly result?: "logits" | "states";
+}
+
+/** States of all tokens that a model keeps on the device, for what drafts its next tokens. */
+export interface KeptStates {
+  /** Elements of a token's state. */
+  readonly width: number;
+  /** The states. Default: those that the output layer reads. */
+  readonly joined?: JoinedInputs;
+}
+
+/** States that are made of what layers get. */
+export interface JoinedInputs {
+  /** Indices of the layers. The number of layers stands for what the last one returns. */
+  readonly layers: readonly number[];
+  /** Records the states `[T, width]` of the layers' inputs `[T, d]`. */
+  join(m: ModelBuilder, inputs: readonly Value[]): Value;
 }
 
 /** Options of the `attention` op that models differ in; 0 is none. */
@@ -84,6 +108,27 @@ export interface ModelDescription {
   readonly config: ModelConfig;
   /** Records the forward pass, from ids to logits `[nOut, V]` or states `[nOut, d]`. */
   forward(builder: ModelBuilder): Value;
+  /** The block that predicts further tokens, if the file has one and the family computes it: a model of one layer, which reads kept states. */
+  readonly nextn?: (() => Promise<DraftDescription>) | undefined;
+  /** The states that the model keeps. Default: none. */
+  readonly keeps?: KeptStates | undefined;
+}
+
+/** What a program is recorded from. */
+export interface Recordable extends Pick<ModelDescription, "config" | "forward" | "keeps"> {
+  /** Prefix of the weights' names in the program, for a file besides the model's: its owner's name and a dot. Default: none. */
+  readonly prefix?: string;
+}
+
+/** How the next tokens of a model are drafted: by layers after the model's own, which read the states that the model keeps. */
+export interface DraftDescription extends Pick<ModelDescription, "config" | "forward"> {
+  /** What the model has to keep. */
+  readonly keeps: KeptStates;
+  /**
+   * Whether it attends to the model's keys and values alone. Then it computes only the newest token of a text and those of the draft. The input
+   * `draftStarts [T]` has the position of the token before the newest one.
+   */
+  readonly sharesCache?: boolean;
 }
 
 /**
@@ -118,6 +163,12 @@ export class ModelBuilder {
   readonly texts: KeyTable;
   /** Slots of the caches that the tokens' keys are written to `[T]`. */
   readonly slots: Value;
+  readonly #keeps: KeptStates | undefined;
+  /** Kept states of all tokens, `[slots, 1, width]`. */
+  #keptStates: Value | undefined;
+  readonly #inputs = new Map<number, Value>();
+  /** Tensors of other files. */
+  readonly #otherWeights = new Map<GgufFile, WeightTable>();
   readonly #caches: ReadonlyMap<number, Value>;
   /** The newest versions of the layers' caches. */
   readonly #written = new Map<number, Value>();
@@ -127,7 +178,7 @@ export class ModelBuilder {
   /** Embedding tables. A table's own adapter is one of its rows, not of the output layer that it may be as well. */
   readonly #tables = new Set<Value>();
 
-  constructor(config: ModelConfig, file: GgufFile, sizes: ModelSizes, adapters: Adapters | undefined) {
+  constructor({ config, keeps, prefix }: Recordable, file: GgufFile, sizes: ModelSizes, adapters: Adapters | undefined) {
     const program = createRecorder();
     this.program = program;
     this.config = config;
@@ -152,13 +203,28 @@ export class ModelBuilder {
     this.tokens = this.#chosen?.read(tokens) ?? tokens;
     this.#caches = this.#declareCaches(sizes);
     this.#states = this.#declareStates(sizes);
-    this.weights = new WeightTable(program, file);
+    this.#keeps = keeps;
+    if (keeps !== undefined) this.#keptStates = this.#declareKeptStates(sizes, keeps.width);
+    this.weights = new WeightTable(program, file, prefix);
     this.adapters = adapters?.record(program);
   }
 
   /** The part of the model that each persistent belongs to. */
   get parts(): ReadonlyMap<string, ModelPart> {
-    return new Map([...this.#parts, ...this.weights.parts, ...(this.adapters?.parts ?? [])]);
+    const others = [...this.#otherWeights.values()].flatMap(({ parts }) => [...parts]);
+    return new Map([...this.#parts, ...this.weights.parts, ...others, ...(this.adapters?.parts ?? [])]);
+  }
+
+  /** Tensors of another file, some of which the program uses. Their persistents have names with the prefix. */
+  weightsOf(file: GgufFile, prefix: string): WeightTable {
+    const table = this.#otherWeights.get(file) ?? new WeightTable(this.program, file, prefix);
+    this.#otherWeights.set(file, table);
+    return table;
+  }
+
+  /** Weights of other files that the program uses. */
+  get otherWeights(): readonly Weight[] {
+    return [...this.#otherWeights.values()].flatMap((table) => table.requested());
   }
 
   /** `x [..., k] · w [n, k]ᵀ` in the recording's mode, times a scale if there is one, adapters added. */
@@ -196,10 +262,10 @@ export class ModelBuilder {
     return cache;
   }
 
-  /** Attends with `q [T, H, dK]` to what an earlier layer has written to its cache: `[T, H, dV]`. */
+  /** Attends with `q [T, H, dK]` to what an earlier layer, or an earlier program, has written to its cache: `[T, H, dV]`. */
   attendTo(layer: number, q: Value, { tables = [this.texts], ...options }: AttendOptions & { readonly scale: number }): Value {
     const { program } = this;
-    const cache = declared(this.#written, layer);
+    const cache = this.#written.get(layer) ?? declared(this.#caches, layer);
     const activations = this.activations === "half" ? "half" : "f32";
     return tables
       .map(({ positions, rows, blocks, lengths, blockSize, isChosen = false }) => {
@@ -218,6 +284,63 @@ export class ModelBuilder {
   /** Keeps the tokens `[nOut]` that follow the output rows on the device, for the next run. */
   keepChosen(tokens: Value): void {
     this.#chosen?.write(tokens);
+  }
+
+  /** The requested rows `[nOut, …]` of `x [T, …]`. */
+  pick(x: Value): Value {
+    const { program, outRows } = this;
+    return x.spec.shape.length === 2 ? program.embedding(x, outRows) : program.gather(x, outRows, { axis: 0 });
+  }
+
+  /** Whether the last layer computes all rows, because their states are kept. */
+  get keepsLastStates(): boolean {
+    return this.#keeps !== undefined && (this.#keeps.joined?.layers.includes(this.config.layers) ?? true);
+  }
+
+  /** Notes what a layer gets, `[T, d]`, and returns it. The number of layers stands for what the last one returns. */
+  noteInput(layer: number, x: Value): Value {
+    const { layers, join } = this.#keeps?.joined ?? {};
+    if (layers === undefined || join === undefined || !layers.includes(layer)) return x;
+    this.#inputs.set(layer, x);
+    const inputs = layers.map((index) => this.#inputs.get(index)).filter((input) => input !== undefined);
+    if (inputs.length === layers.length) this.keepStates(join(this, inputs), this.slots);
+    return x;
+  }
+
+  /** @throws {UnsupportedError} if states are to be kept that the family does not note */
+  requireKeptStates(): void {
+    const missing = this.#keeps?.joined?.layers.filter((layer) => !this.#inputs.has(layer)) ?? [];
+    if (missing.length > 0)
+      throw new UnsupportedError(
+        "draft",
+        `models of ${this.config.architecture} do not keep the states that this file drafts by, only those of other architectures do`,
+      );
+  }
+
+  /** Kept states of the tokens `[T, width]`: of the model, or of what drafts for the tokens that it has drafted. */
+  get keptStates(): Value {
+    const { program, slots } = this;
+    if (this.#keptStates === undefined) throw new ModelError("model: expected kept states, got none; this is a bug, please report it");
+    const [rows, , width] = this.#keptStates.spec.shape.map(Number) as [number, number, number];
+    return program.embedding(program.reshape(this.#keptStates, { shape: [rows, width] }), slots);
+  }
+
+  /** Keeps the states `[T, d]` that the output layer reads, if the model keeps those. */
+  keepOutputs(states: Value): void {
+    if (this.#keeps?.joined === undefined) this.keepStates(states, this.slots);
+  }
+
+  /** Keeps states `[n, …]` of `width` elements each in slots `[n]`. */
+  keepStates(states: Value, slots: Value): void {
+    if (this.#keptStates === undefined || this.#keeps === undefined) return;
+    const { program } = this;
+    const { width } = this.#keeps;
+    const [rows = 1] = states.spec.shape;
+    const flat = program.reshape(states, { shape: [rows, width] });
+    const middle = Math.ceil(width / 2);
+    const half = (start: number, end: number): Value =>
+      program.reshape(program.slice(flat, { axis: 1, start, end }), { shape: [rows, 1, end - start] });
+    this.#keptStates = program.kvWrite(this.#keptStates, half(0, middle), half(middle, width), slots);
   }
 
   /** A state of a recurrent layer; see {@link ModelConfig.states}. */
@@ -252,6 +375,12 @@ export class ModelBuilder {
         return [layer, this.declareCache(`cache.${layer}`, layer, { dtype: cacheType, shape: [slots, kvHeads, keyLength + valueLength] })];
       }),
     );
+  }
+
+  #declareKeptStates({ sequences, contextLength, cacheType }: ModelSizes, width: number): Value {
+    const dtype = cacheType === "q8_0" ? "f16" : cacheType;
+    const shape = [sequences * blocksOf(contextLength) * blockTokens, 1, width];
+    return this.declareCache("cache.states", Math.max(0, this.config.layers - 1), { dtype, shape });
   }
 
   #declareStates({ sequences }: ModelSizes): ReadonlyMap<string, RecurrentState> {

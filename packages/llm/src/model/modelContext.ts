@@ -3,11 +3,13 @@ import type { Metadata } from "@centella/gguf";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
 import { blocksOf } from "../cache/prefixCache.ts";
 import type { RecurrentStateTransfer } from "../cache/recurrentStateTransfer.ts";
+import type { Sequence } from "../cache/sequence.ts";
 import { SequencePool } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
 import type { DiffusionShape } from "../load/modelShape.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
+import type { RunSequence } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { CacheType } from "./modelBuilder.ts";
@@ -15,13 +17,35 @@ import type { ModelInfo } from "./modelInfo.ts";
 import { filePooling, type Pooling } from "./pooling.ts";
 import type { RankHead } from "./rankHead.ts";
 
-/** A smaller model of the same vocabulary that drafts tokens of another model's texts. It is that model's to dispose of. */
+/** What drafts tokens of a model's texts: a smaller model of the same vocabulary, or a block of the model itself. */
 export interface DraftModel {
-  readonly context: ModelContext;
+  readonly scheduler: Scheduler;
   /** Maximum number of tokens of a draft. */
   readonly tokens: number;
   /** Least probability of a drafted token. */
   readonly minProbability: number;
+  /** Opens a text, whose newest token the model has not computed yet. Undefined: there can be no draft now. @throws the signal's reason */
+  open(text: readonly number[], of: DraftedText): Promise<DraftSequence | undefined>;
+  /** Frees what an owner's texts have cached. */
+  free(owner: object): void;
+  dispose(): Promise<void>;
+}
+
+/** The text of a {@link DraftModel}. */
+export interface DraftedText {
+  readonly owner: object;
+  /** The text in the model, except for its newest token. */
+  readonly target: Sequence;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A text that is drafted. */
+export interface DraftSequence {
+  readonly sequence: RunSequence;
+  /** Tokens to append to the sequence, with the newest one. */
+  readonly ids: readonly number[];
+  /** Ends the draft. */
+  close(): void;
 }
 
 /** The parts of a model, which `loadModel` creates. */
@@ -214,7 +238,7 @@ export class ModelContext {
   /** Frees what a session has cached, as {@link SequencePool.free} does. */
   free(owner: object): void {
     this.pool.free(owner);
-    this.draft?.context.free(owner);
+    this.draft?.free(owner);
   }
 
   /** Refuses further calls, rejects waiting ones, and frees all plans, the draft model and the file. */
@@ -226,7 +250,7 @@ export class ModelContext {
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
     (await this.#head?.catch(() => undefined))?.dispose();
-    await this.draft?.context.dispose();
+    await this.draft?.dispose();
     await this.scheduler.dispose();
     await this.#close();
   }

@@ -76,7 +76,7 @@ export interface LoadedParts {
 export function describeModel({ file, config, sizes, weights, chosen, warnings, contextReason, sampling }: LoadedParts): ModelInfo {
   const backends = "gpu" in chosen ? [chosen.gpu, chosen.cpu] : [chosen.backend];
   const { architecture } = config;
-  const isVerified = architectureStatus(architecture) === "verified";
+  const isVerified = architectureStatus(architecture) !== "unverified";
   const unverified = `architecture ${architecture} is unverified: its logits were never compared with those of another implementation`;
   return {
     name: file.metadata.optionalString("general.name") ?? "unnamed",

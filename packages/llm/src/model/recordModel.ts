@@ -4,7 +4,7 @@ import { ModelError } from "../errors.ts";
 import type { Adapters } from "../load/adapters.ts";
 import type { ModelPart, Weight } from "../load/weights.ts";
 import { ChosenTokens } from "./chosenTokens.ts";
-import { ModelBuilder, type ModelDescription, type ModelSizes } from "./modelBuilder.ts";
+import { ModelBuilder, type ModelSizes, type Recordable } from "./modelBuilder.ts";
 
 /** A recorded model: one program for prompts and for single tokens, and the weights that it needs. */
 export interface RecordedModel {
@@ -27,15 +27,32 @@ export type KeepLogits = (program: OpRecorder, logits: Value, sizes: ModelSizes)
  * @throws {ModelError | UnsupportedError}
  */
 export function recordModel(
-  { config, forward }: ModelDescription,
+  description: Recordable,
   file: GgufFile,
   sizes: ModelSizes,
   adapters?: Adapters,
   keep?: KeepLogits,
 ): RecordedModel {
-  const builder = new ModelBuilder(config, file, sizes, adapters);
+  const builder = recordRun(description, file, sizes, adapters, keep);
+  return recorded(builder, [...builder.weights.finish(), ...(builder.adapters?.finish() ?? [])]);
+}
+
+/** Records a part of a model, whose program does not use all tensors of the file. @throws as {@link recordModel} */
+export function recordPart(description: Recordable, file: GgufFile, sizes: ModelSizes): RecordedModel {
+  const builder = recordRun(description, file, sizes);
+  return recorded(builder, builder.weights.requested());
+}
+
+function recorded(builder: ModelBuilder, own: readonly Weight[]): RecordedModel {
+  const { program, parts, cacheSpecs: caches, stateSpecs: states, otherWeights } = builder;
+  return { program, weights: [...own, ...otherWeights], parts, caches, states };
+}
+
+function recordRun(description: Recordable, file: GgufFile, sizes: ModelSizes, adapters?: Adapters, keep?: KeepLogits): ModelBuilder {
+  const builder = new ModelBuilder(description, file, sizes, adapters);
   const { program, weights } = builder;
-  const result = explained([weights, builder.adapters], () => forward(builder));
+  const result = explained([weights, builder.adapters], () => description.forward(builder));
+  builder.requireKeptStates();
   if (builder.result === "states") program.output("states", result);
   else {
     // Logits leave the run only where a caller reads them: a chosen token is one number.
@@ -44,8 +61,7 @@ export function recordModel(
     builder.keepChosen(chosen);
     program.output("chosen", chosen);
   }
-  const { parts, cacheSpecs: caches, stateSpecs: states } = builder;
-  return { program, weights: [...weights.finish(), ...(builder.adapters?.finish() ?? [])], parts, caches, states };
+  return builder;
 }
 
 /** Records the choice of the tokens that follow rows of logits `[n, V]`, and keeps them for the next run. */

@@ -13,6 +13,8 @@ export interface ModelConfig extends ModelShape, HeadSizes {
   readonly epsilon: number;
   /** Blocks after the last layer that predict further tokens (NextN, MTP). They take no part in the logits. */
   readonly nextnBlocks: number;
+  /** Elements that are kept of each token's state for the first of these blocks. Default: `embeddingLength`. */
+  readonly keptLength?: number;
 }
 
 export interface ConfigOptions {

@@ -3,6 +3,7 @@ import { UnsupportedArchitectureError } from "../errors.ts";
 import { MetadataReader, type ModelHeader } from "../load/metadataReader.ts";
 import type { ModelDescription } from "../model/modelBuilder.ts";
 import type { Family } from "./family.ts";
+import { heads } from "./heads/index.ts";
 
 type FamilyLoader = () => Promise<{ readonly family: Family }>;
 
@@ -29,6 +30,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   bert: () => import("./families/encoders/bert.ts"),
   bitnet: () => import("./families/bitnet.ts"),
   bloom: () => import("./families/bloom.ts"),
+  chameleon: () => import("./families/chameleon.ts"),
   chatglm: variant("chatglm"),
   codeshell: variant("codeshell"),
   cogvlm: variant("cogvlm"),
@@ -41,6 +43,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   deepseek2: () => import("./families/experts/deepseek2.ts"),
   "deepseek2-ocr": variant("deepseek2-ocr"),
   deepseek32: () => import("./families/experts/deepseek32.ts"),
+  deepseek4: () => import("./families/experts/deepseek4.ts"),
   dots1: variant("dots1"),
   dream: variant("dream"),
   dots3note: () => import("./families/experts/dots3note.ts"),
@@ -66,6 +69,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   gptneox: variant("gptneox"),
   granite: variant("granite"),
   granite_swa: () => import("./families/windows/graniteSwa.ts"),
+  graniteswitch: () => import("./families/graniteSwitch.ts"),
   granitehybrid: () => import("./families/recurrent/graniteHybrid.ts"),
   granitemoe: variant("granitemoe"),
   grovemoe: () => import("./families/experts/grovemoe.ts"),
@@ -75,12 +79,14 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   "hunyuan-moe": () => import("./families/experts/hunyuanMoe.ts"),
   hunyuan_vl: () => import("./families/hunyuanVl.ts"),
   hy_v3: variant("hy_v3"),
+  hy_v4: () => import("./families/experts/hyV4.ts"),
   internlm2: variant("internlm2"),
   jais: variant("jais"),
   jais2: variant("jais2"),
   jamba: () => import("./families/recurrent/jamba.ts"),
   "jina-bert-v2": () => import("./families/encoders/jinaBertV2.ts"),
   "jina-bert-v3": () => import("./families/encoders/jinaBertV3.ts"),
+  "kimi-k3": () => import("./families/recurrent/kimiK3.ts"),
   "kimi-linear": () => import("./families/recurrent/kimiLinear.ts"),
   laguna: () => import("./families/experts/laguna.ts"),
   lfm2: () => import("./families/recurrent/lfm2.ts"),
@@ -138,6 +144,7 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
   qwen3next: () => import("./families/recurrent/qwen3next.ts"),
   qwen3vl: variant("qwen3"),
   qwen3vlmoe: variant("qwen3moe"),
+  qwen4exp: () => import("./families/recurrent/qwen4.ts"),
   refact: variant("refact"),
   rnd1: variant("rnd1"),
   rwkv6: () => import("./families/recurrent/rwkv6.ts"),
@@ -160,15 +167,19 @@ export const families: Readonly<Record<string, FamilyLoader>> = {
 /** Architectures whose logits were not compared with those of another implementation. */
 export const unverifiedArchitectures: Set<string> = new Set();
 
+/** Names of the families whose models draft for another one by its hidden states: they are loaded as its draft, not alone. */
+export const draftArchitectures: readonly string[] = Object.keys(heads);
+
 /** Names of the model families that can be loaded, as `general.architecture` spells them. */
 export const supportedArchitectures: readonly string[] = Object.keys(families);
 
 /**
- * Whether models of an architecture can be loaded, and whether their logits were compared with those of another implementation:
- * undefined if they cannot be loaded.
+ * Whether models of an architecture can be loaded, and whether their logits were compared with those of another implementation: "draft" for
+ * models that are loaded as the draft of another one, all of them compared, and undefined for models that cannot be loaded.
  */
-export function architectureStatus(architecture: string): "verified" | "unverified" | undefined {
+export function architectureStatus(architecture: string): "verified" | "unverified" | "draft" | undefined {
   check("architectureStatus", "architecture", architecture, string);
+  if (Object.hasOwn(heads, architecture)) return "draft";
   if (!Object.hasOwn(families, architecture)) return undefined;
   return unverifiedArchitectures.has(architecture) ? "unverified" : "verified";
 }
@@ -187,7 +198,11 @@ export async function refusedArchitectures(): Promise<ReadonlyMap<string, string
 export async function describeArchitecture(header: ModelHeader): Promise<ModelDescription> {
   const name = header.metadata.string("general.architecture");
   const load = Object.hasOwn(families, name) ? families[name] : undefined;
-  if (load === undefined) throw new UnsupportedArchitectureError(name, supportedArchitectures, (await refusedArchitectures()).get(name));
+  if (load === undefined) {
+    const isHead = Object.hasOwn(heads, name);
+    const reason = isHead ? "it drafts for another model, and is loaded as its draft" : (await refusedArchitectures()).get(name);
+    throw new UnsupportedArchitectureError(name, supportedArchitectures, reason);
+  }
   const { family } = await load();
   return family(new MetadataReader(header, name));
 }

@@ -4,6 +4,7 @@ import type { DiffusionShape } from "../load/modelShape.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
 import { embed, logits, outputNorm, states } from "./blocks/ends.ts";
 import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
+import { nextnOf } from "./blocks/nextnOf.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "./blocks/openFeedForward.ts";
 import { type RopeConfig, type RopeType, readRope } from "./blocks/rope.ts";
 import { readWindow, type WindowOptions } from "./blocks/window.ts";
@@ -45,6 +46,8 @@ export interface TransformerTraits extends MixedFeedForward {
   readonly diffusion?: DiffusionShape;
   /** Name of the norm after the last layer. Default "output_norm". */
   readonly outputNorm?: string;
+  /** Whether the first block after the layers is like these, and predicts further tokens. */
+  readonly hasNextn?: boolean;
   /** Tensors that a file may have and that take no part in the logits; `*` stands for every layer. */
   readonly ignored?: readonly string[];
 }
@@ -56,7 +59,12 @@ export async function transformer(file: MetadataReader, traits: TransformerTrait
   const windows = traits.window && readWindow(file, traits.window);
   const attend = attention(traits, rope, (layer) => windows?.at(layer) ?? 0);
   const feedForward = await openFeedForward(file, traits);
-  return { config, forward: (m) => forward(m, traits, attend, feedForward) };
+  const layerOf = (m: ModelBuilder) => decoderLayer(m, traits, attend, feedForward);
+  return {
+    config,
+    forward: (m) => forward(m, traits, layerOf(m)),
+    ...(traits.hasNextn === true && nextnOf(config, (layer, x) => layerOf(layer.model)(layer, x))),
+  };
 }
 
 /** A layer's attention: `[T, d] -> [n, d]`. */
@@ -78,12 +86,21 @@ function attention(traits: TransformerTraits, rope: RopeConfig | undefined, wind
 }
 
 /** T tokens, d embedding, V vocabulary: `tokens [T] -> logits [nOut, V]`, or the states `[nOut, d]` before the output layer. */
-function forward(m: ModelBuilder, traits: TransformerTraits, attend: Attention, feedForward: FeedForward): Value {
-  const { program } = m;
-  const { isParallel = false, hasPostNorms = false, residualScale = 1, feedForwardNorm = "ffn_norm", ignored = [] } = traits;
-  m.ignore(...ignored);
+function forward(m: ModelBuilder, traits: TransformerTraits, layerOf: DecoderLayer): Value {
+  m.ignore(...(traits.ignored ?? []));
   let x = embed(m, traits.embeddingScale);
-  for (const layer of layersOf(m)) {
+  for (const layer of layersOf(m)) x = layerOf(layer, layer.enter(x));
+  const y = outputNorm(m, x, traits.outputNorm);
+  return traits.isEncoder === true ? states(m, y) : logits(m, y, { scale: traits.logitScale ?? 1 });
+}
+
+/** `x [T, d] -> [n, d]`, the rows that {@link Layer.pick} leaves. */
+type DecoderLayer = (layer: Layer, x: Value) => Value;
+
+function decoderLayer(m: ModelBuilder, traits: TransformerTraits, attend: Attention, feedForward: FeedForward): DecoderLayer {
+  const { program } = m;
+  const { isParallel = false, hasPostNorms = false, residualScale = 1, feedForwardNorm = "ffn_norm" } = traits;
+  return (layer, x) => {
     const part = (name: string, y: Value): Value => m.scale(hasPostNorms ? layer.norm(name, y) : y, residualScale);
     const input = layer.norm("attn_norm", x);
     const attended = part("post_attention_norm", attend(layer, input));
@@ -91,12 +108,9 @@ function forward(m: ModelBuilder, traits: TransformerTraits, attend: Attention, 
     if (isParallel) {
       const hasNorm = layer.weights.has(`${feedForwardNorm}.weight`);
       const fed = feedForward(layer, hasNorm ? layer.norm(feedForwardNorm, rest) : layer.pick(input));
-      x = program.add(program.add(rest, attended), part("post_ffw_norm", fed));
-    } else {
-      const middle = program.add(rest, attended);
-      x = program.add(middle, part("post_ffw_norm", feedForward(layer, layer.norm(feedForwardNorm, middle))));
+      return program.add(program.add(rest, attended), part("post_ffw_norm", fed));
     }
-  }
-  const y = outputNorm(m, x, traits.outputNorm);
-  return traits.isEncoder === true ? states(m, y) : logits(m, y, { scale: traits.logitScale ?? 1 });
+    const middle = program.add(rest, attended);
+    return program.add(middle, part("post_ffw_norm", feedForward(layer, layer.norm(feedForwardNorm, middle))));
+  };
 }

@@ -71,6 +71,15 @@ export function nextSlices(
   return slices;
 }
 
+/** Whether another run may be queued behind `runs`, which are not over: only one that continues all sequences of the last of them. */
+export function mayQueue(runs: readonly RunningBatch[], runsInFlight: number): boolean {
+  const last = runs.at(-1);
+  const slices = last === undefined ? [] : [...last.slices, ...last.kept];
+  return (
+    runs.length < runsInFlight && slices.every(({ request }) => request.isDropped || (request.isSubmitted && request.next !== undefined))
+  );
+}
+
 /** Reserves the cache slots of a run and submits it. Runs execute in the order of these calls. */
 export function submit(plan: RunnablePlan, slices: readonly Slice[], inputs: RunInputs): RunningBatch {
   const { data, dims } = inputs.fill(slices);

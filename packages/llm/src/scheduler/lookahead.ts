@@ -1,5 +1,4 @@
-import type { Sequence } from "../cache/sequence.ts";
-import { Request, type TokenChoice } from "./request.ts";
+import { Request, type RunSequence, type TokenChoice } from "./request.ts";
 
 /**
  * Requests that are made before their tokens are fed. After each row that chooses a token, a caller with
@@ -13,7 +12,7 @@ export class Lookahead {
   readonly #limit: number;
   readonly #contextLength: number;
   /** The latest request of each sequence that a caller made. */
-  readonly #latest = new WeakMap<Sequence, Request>();
+  readonly #latest = new WeakMap<RunSequence, Request>();
 
   /** @param runsInFlight maximum number of runs that are queued at once */
   constructor(runsInFlight: number, contextLength: number) {
@@ -22,7 +21,7 @@ export class Lookahead {
   }
 
   /** Returns the request that was made ahead for these tokens and this choice, or for the first token of a draft, if there is one. */
-  take(sequence: Sequence, ids: readonly number[], { sampling, position }: TokenChoice): Request | undefined {
+  take(sequence: RunSequence, ids: readonly number[], { sampling, position }: TokenChoice): Request | undefined {
     const next = this.#latest.get(sequence)?.next;
     if (next === undefined || next.isDropped || next.output.kind !== "tokens") return undefined;
     const { choice } = next.output;
@@ -32,7 +31,7 @@ export class Lookahead {
   }
 
   /** Drops the requests that were made ahead for a sequence. */
-  drop(sequence: Sequence): void {
+  drop(sequence: RunSequence): void {
     this.#latest.get(sequence)?.next?.drop();
   }
 
@@ -58,8 +57,10 @@ export class Lookahead {
   #nextOf({ sequence, options, end, following, output }: Request): Request | undefined {
     if (output.kind !== "tokens" || (output.choice.masks !== undefined && !this.canDefer)) return undefined;
     const { sampling, position, masks } = output.choice;
-    const next = { kind: "tokens", tokens: new Int32Array(1), choice: { sampling, position: position + 1 } } as const;
-    const request = new Request({ sequence, ids: [], options, output: next }, end, following - 1);
+    const choice = { sampling, position: position + output.tokens.length };
+    const next = { kind: "tokens", tokens: new Int32Array(1), choice } as const;
+    const single = options.isDraft ? ({ ...options, rows: "last", isDraft: false } as const) : options;
+    const request = new Request({ sequence, ids: [], options: single, output: next }, end, following - 1);
     request.isDeferred = masks !== undefined;
     return request;
   }

@@ -1,5 +1,25 @@
+import { DeviceLostError, ProgramError } from "@centella/core";
 import type { Sequence } from "../cache/sequence.ts";
 import type { DeviceSampling } from "../sampling/deviceSampling.ts";
+
+/** What runs need of a sequence. */
+export type RunSequence = Pick<
+  Sequence,
+  | "append"
+  | "beginDraft"
+  | "blockOf"
+  | "checkCache"
+  | "encoded"
+  | "ids"
+  | "isParked"
+  | "reserveUntil"
+  | "restart"
+  | "revision"
+  | "slotOf"
+  | "stateRow"
+  | "unpark"
+  | "writeBlocks"
+>;
 
 /**
  * Which of the tokens that are fed give output rows: logits, or the hidden states that embeddings are made of. Tokens of which some are
@@ -14,6 +34,11 @@ export interface TokenChoice {
   readonly position: number;
   /** For each row, bits of the tokens that may follow it. Default: all tokens may. */
   readonly masks?: readonly Uint32Array[] | undefined;
+  /**
+   * Returns bits of the tokens that may follow the chosen one, as soon as that one is known. The next token is then chosen before the caller
+   * asks for it. Undefined: the caller has to say how it goes on. The bits are valid until the next call. Only without a draft.
+   */
+  readonly maskAfter?: ((chosen: number) => Uint32Array | undefined) | undefined;
 }
 
 /** Output of a request's rows: the rows themselves, `[rows, width]`, or only the chosen tokens, -1 where no token can be chosen. */
@@ -29,8 +54,8 @@ export interface FeedOptions {
    */
   readonly isDraft?: boolean;
   /**
-   * Number of tokens that the caller will feed one by one after these, each the token that the row before it chose, unless the text ends
-   * earlier. They may be computed before they are fed. Default 0. Only with `rows: "last"` and an output of tokens.
+   * Number of tokens that the caller will feed one by one after these, each the token that the last row before it chose, unless the text ends
+   * earlier or a draft is rejected. They may be computed before they are fed. Default 0. Only with an output of tokens, which has the last row.
    */
   readonly following?: number;
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +63,7 @@ export interface FeedOptions {
 
 /** Tokens to append to a sequence. */
 export interface FeedRequest {
-  readonly sequence: Sequence;
+  readonly sequence: RunSequence;
   readonly ids: readonly number[];
   readonly options: FeedOptions;
   readonly output: RowOutput;
@@ -52,7 +77,7 @@ export interface Completion {
 
 /** A request in the scheduler's queue. */
 export class Request implements FeedRequest {
-  readonly sequence: Sequence;
+  readonly sequence: RunSequence;
   /** Position of the first token. */
   readonly start: number;
   readonly output: RowOutput;
@@ -75,7 +100,7 @@ export class Request implements FeedRequest {
   isDeferred = false;
   /** Row of the kept logits of a request whose run was submitted without its choice; see `DeferredChoices`. */
   keptRow: number | undefined;
-  /** The request for the token that this one chooses, made ahead. */
+  /** The request after this one: for the token that it chooses, made ahead, or for the rest of a draft. */
   next: Request | undefined;
   readonly #revision: number;
   #isDropped = false;
@@ -111,4 +136,19 @@ export class Request implements FeedRequest {
 /** Number of output rows of `ids`. */
 export function countRows(ids: readonly number[], { rows }: FeedOptions): number {
   return typeof rows === "object" ? rows.length : { none: 0, last: 1, all: ids.length }[rows];
+}
+
+/** Why a request that was aborted or dropped ends. */
+export function endOf({ options: { signal } }: Request): unknown {
+  // A request that a caller waits for is dropped if its sequence lost its cache.
+  return signal?.aborted ? signal.reason : new DeviceLostError("model", "it was opened again");
+}
+
+/** @throws {ProgramError} if the context does not hold the tokens */
+export function requireRoom({ sequence, ids }: FeedRequest, contextLength: number): void {
+  const room = contextLength - sequence.ids.length;
+  if (ids.length > room)
+    throw new ProgramError(
+      `feed: expected at most ${room} tokens, got ${ids.length}; shorten the text, or load the model with a greater contextLength`,
+    );
 }

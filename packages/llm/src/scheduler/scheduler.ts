@@ -1,12 +1,30 @@
-import { type Backend, DeviceLostError, DisposedError, type Plan, ProgramError, type Selection } from "@centella/core";
-import type { Sequence } from "../cache/sequence.ts";
-import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunnablePlan, type RunningBatch, readRows, submit } from "./batch.ts";
+import { type Backend, DeviceLostError, DisposedError, type Plan, type Selection } from "@centella/core";
+import {
+  type BatchLimits,
+  type BatchRows,
+  deliver,
+  mayQueue,
+  nextSlices,
+  type RunnablePlan,
+  type RunningBatch,
+  readRows,
+  submit,
+} from "./batch.ts";
 import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
 import { countRecoveries, recoverDevices } from "./deviceRecovery.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
 import { openDeferred } from "./openDeferred.ts";
-import { countRows, type FeedOptions, type FeedRequest, Request, type TokenChoice } from "./request.ts";
+import {
+  countRows,
+  endOf,
+  type FeedOptions,
+  type FeedRequest,
+  Request,
+  type RunSequence,
+  requireRoom,
+  type TokenChoice,
+} from "./request.ts";
 import { type InputLayout, RunInputs, type Slice } from "./runInputs.ts";
 
 /** Milliseconds for which runs of a backend that computes on the caller's thread may delay timers and aborts. One run may take longer. */
@@ -85,14 +103,14 @@ export class Scheduler {
    * fails or is aborted, the sequence keeps the tokens of the runs before it. A parked sequence first waits in the queue.
    * @throws {DisposedError | ProgramError}; the signal's reason
    */
-  async feed(sequence: Sequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
+  async feed(sequence: RunSequence, ids: readonly number[], options: FeedOptions): Promise<Float32Array> {
     const values = new Float32Array(countRows(ids, options) * this.#options.width);
     await this.#compute(sequence, options, () => this.#add({ sequence, ids, options, output: { kind: "values", values } }));
     return values;
   }
 
   /** Like {@link feed}, but returns only the tokens that the device chooses. The logits stay there. */
-  feedChoosing(sequence: Sequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
+  feedChoosing(sequence: RunSequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
     return this.#compute(sequence, options, async () => {
       if (choice.masks !== undefined && options.following) await this.#openDeferred();
       const tokens = new Int32Array(countRows(ids, options));
@@ -127,7 +145,7 @@ export class Scheduler {
    * Reactivates a parked sequence: waits in the queue and computes its evicted tokens again.
    * @throws {DisposedError}; the signal's reason
    */
-  async unpark(sequence: Sequence, signal: AbortSignal | undefined): Promise<void> {
+  async unpark(sequence: RunSequence, signal: AbortSignal | undefined): Promise<void> {
     if (!sequence.isParked) return;
     const ids = await sequence.unpark(signal);
     await this.#add({ sequence, ids, options: { rows: "none", signal }, output: { kind: "values", values: new Float32Array(0) } });
@@ -167,7 +185,7 @@ export class Scheduler {
   }
 
   /** Does `work` on a sequence that is not parked. If that loses the device, the device is opened again, and the work is done again once. */
-  async #compute<T>(sequence: Sequence, { signal, isDraft }: FeedOptions, work: () => Promise<T>): Promise<T> {
+  async #compute<T>(sequence: RunSequence, { signal, isDraft }: FeedOptions, work: () => Promise<T>): Promise<T> {
     sequence.checkCache();
     if (sequence.isParked) await this.unpark(sequence, signal);
     const { length } = sequence.ids;
@@ -185,12 +203,7 @@ export class Scheduler {
 
   #add(feed: FeedRequest): Promise<void> {
     const { sequence, ids, options } = feed;
-    if (sequence.ids.length + ids.length > this.contextLength) {
-      const room = this.contextLength - sequence.ids.length;
-      throw new ProgramError(
-        `feed: expected at most ${room} tokens, got ${ids.length}; shorten the text, or load the model with a greater contextLength`,
-      );
-    }
+    requireRoom(feed, this.contextLength);
     if (ids.length === 0) return Promise.resolve();
     this.#lookahead.drop(sequence);
     const request = new Request(feed, sequence.ids.length, options.following ?? 0);
@@ -200,15 +213,36 @@ export class Scheduler {
 
   /** Gives a request that was made ahead to its caller, who knows the mask of its choice. */
   #adopt(request: Request, choice: TokenChoice): Promise<void> {
-    if (request.isDeferred && request.output.kind === "tokens") {
-      request.isDeferred = false;
-      request.output.choice = choice;
-      if (request.keptRow !== undefined) this.#choosable.push(request);
-    }
+    // Nothing has waited for the caller of a request whose choice is decided.
+    if (choice.masks !== undefined && !request.isDeferred) this.#returning++;
+    this.#decide(request, choice);
     if (request.done < request.length) return this.#wait(request);
-    request.sequence.append(request.ids);
+    if (!request.options.isDraft) request.sequence.append(request.ids);
+    this.#chooseNext(request);
     this.#continue(request);
     return Promise.resolve();
+  }
+
+  /** Sets how the token after a request is chosen, which is due if the choice was deferred. */
+  #decide(request: Request, choice: TokenChoice): void {
+    if (request.output.kind !== "tokens") return;
+    request.output.choice = choice;
+    if (!request.isDeferred) return;
+    request.isDeferred = false;
+    if (request.keptRow !== undefined) this.#choosable.push(request);
+  }
+
+  /** Chooses the token after the next one, if the caller of a request has said under which mask. Returns whether it has. */
+  #chooseNext({ output, next }: Request): boolean {
+    if (output.kind !== "tokens" || next?.output.kind !== "tokens" || !next.isDeferred || next.isDropped) return false;
+    try {
+      const mask = output.choice.maskAfter?.(output.tokens[0]!);
+      if (mask !== undefined) this.#decide(next, { ...next.output.choice, masks: [mask] });
+      return mask !== undefined;
+    } catch {
+      // The caller has the same error when it goes on itself.
+      return false;
+    }
   }
 
   /** Gives a request that was made ahead to a caller with a draft, whose first token it computes. The others follow in the next run. */
@@ -220,10 +254,12 @@ export class Scheduler {
   ): Promise<void> {
     const rest = { ...choice, position: choice.position + 1, masks: choice.masks?.slice(1) };
     const output = { kind: "tokens", tokens: tokens.subarray(1), choice: rest } as const;
-    const request = new Request({ sequence, ids: ids.slice(1), options, output }, first.end, 0);
+    const request = new Request({ sequence, ids: ids.slice(1), options, output }, first.end, options.following ?? 0);
     first.options = options;
     first.following = 0;
-    this.#waiting.push(request);
+    first.next?.drop();
+    first.next = request;
+    if (first.isSubmitted) this.#waiting.push(request);
     await Promise.all([this.#adopt(first, choice), this.#wait(request)]);
   }
 
@@ -243,10 +279,14 @@ export class Scheduler {
 
   /** Makes the requests that follow one of a caller, and goes on. */
   #continue(request: Request): void {
-    const next = this.#lookahead.extend(request);
-    if (next !== undefined) this.#waiting.push(next);
+    this.#lookAhead(request);
     if (this.#returning > 0) this.#returning--;
     this.#pump();
+  }
+
+  #lookAhead(request: Request): void {
+    const next = this.#lookahead.extend(request);
+    if (next !== undefined) this.#waiting.push(next);
   }
 
   /** Submits runs while requests wait and there is room for another run. */
@@ -278,18 +318,10 @@ export class Scheduler {
     return this.#choosable.splice(0).map((request) => ({ request, count: 1, rows: 1 }));
   }
 
-  /**
-   * Whether another run may be queued: behind runs that are not over only one that continues all sequences of the last of them. Sequences
-   * whose choice is due are about to continue, too.
-   */
+  /** Whether another run of the model may be queued. Sequences whose choice is due are about to continue. */
   #hasRoom(): boolean {
     const runs = this.#running.filter(({ kind }) => kind === "model");
-    const last = runs.at(-1);
-    if (last === undefined) return this.#choosable.length === 0;
-    return (
-      runs.length < this.#options.runsInFlight &&
-      [...last.slices, ...last.kept].every(({ request }) => request.isDropped || (request.isSubmitted && request.next !== undefined))
-    );
+    return runs.length === 0 ? this.#choosable.length === 0 : mayQueue(runs, this.#options.runsInFlight);
   }
 
   /** Continues after a turn of the event loop, for timers, messages and aborts. */
@@ -312,10 +344,8 @@ export class Scheduler {
     for (const request of ended) this.#reject(request, () => this.#endOf(request));
   }
 
-  #endOf({ options: { signal } }: Request): unknown {
-    if (this.#isDisposed) return new DisposedError("model");
-    // A request that a caller waits for is dropped if its sequence lost its cache.
-    return signal?.aborted ? signal.reason : new DeviceLostError("model", "it was opened again");
+  #endOf(request: Request): unknown {
+    return this.#isDisposed ? new DisposedError("model") : endOf(request);
   }
 
   #submit(slices: readonly Slice[]): void {
@@ -373,10 +403,12 @@ export class Scheduler {
     }
   }
 
-  #finish({ output, next, completion }: Request): void {
-    if (next !== undefined && output.kind === "tokens") next.ids = [...output.tokens];
+  #finish(request: Request): void {
+    const { output, next, completion } = request;
+    if (next?.ids.length === 0 && output.kind === "tokens") next.ids = [...output.tokens.subarray(-1)];
     if (completion === undefined) return;
-    this.#returning++;
+    if (this.#chooseNext(request)) this.#lookAhead(request);
+    else this.#returning++;
     completion.resolve();
   }
 

@@ -14,9 +14,27 @@ export class LoadProgress {
   #bytes = 0;
   #timeMs = 0;
   #rate: number | undefined;
+  #late: ReturnType<typeof setTimeout> | undefined;
+  readonly #update: (changes: Partial<ModelSnapshot>) => void;
 
-  /** Returns the changes, or undefined if the last report was a moment ago. */
-  report(bytes: number, totalBytes: number, stage: LoadStage, timeMs: number): Partial<ModelSnapshot> | undefined {
+  constructor(update: (changes: Partial<ModelSnapshot>) => void) {
+    this.#update = update;
+  }
+
+  /** Reports now, or `reportMs` later if the last report was a moment ago and no newer one has come. */
+  report(bytes: number, totalBytes: number, stage: LoadStage, timeMs: number): void {
+    this.stop();
+    const changes = this.#changes(bytes, totalBytes, stage, timeMs);
+    if (changes !== undefined) this.#update(changes);
+    else this.#late = setTimeout(() => this.report(bytes, totalBytes, stage, timeMs + reportMs), reportMs);
+  }
+
+  /** Nothing is reported any more. */
+  stop(): void {
+    clearTimeout(this.#late);
+  }
+
+  #changes(bytes: number, totalBytes: number, stage: LoadStage, timeMs: number): Partial<ModelSnapshot> | undefined {
     const elapsedMs = timeMs - this.#timeMs;
     if (stage !== this.#stage) {
       this.#stage = stage;

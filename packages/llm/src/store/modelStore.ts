@@ -1,5 +1,6 @@
 import { formatRejection } from "@centella/core/backend";
 import type { EngineModel, LoadSource } from "../engine/engineModel.ts";
+import type { LoadModelOptions } from "../load/loadOptions.ts";
 import type { Model } from "../model/model.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { WorkerModel } from "../worker/workerModel.ts";
@@ -94,6 +95,8 @@ class LoadingStore implements ModelStore {
   };
 
   async #load(signal: AbortSignal, freed: Promise<unknown>): Promise<EngineModel> {
+    const progress = new LoadProgress((changes) => !signal.aborted && this.#state.update(changes));
+    const onProgress: NonNullable<LoadModelOptions["onProgress"]> = (...counts) => progress.report(...counts, nowMs());
     try {
       await freed;
       const { estimateOf } = await import("./estimate.ts");
@@ -101,7 +104,7 @@ class LoadingStore implements ModelStore {
       signal.throwIfAborted();
       this.#state.update({ estimate });
       const generations = new Generations(this.#state, nowMs);
-      const model = await openModel(this.#source, this.#options, { signal, onProgress: this.#reporter(signal) }, generations);
+      const model = await openModel(this.#source, this.#options, { signal, onProgress }, generations);
       if (signal.aborted) await model.dispose();
       signal.throwIfAborted();
       this.#loading = undefined;
@@ -114,16 +117,9 @@ class LoadingStore implements ModelStore {
         this.#state.update({ status: isLoss(error) ? "lost" : "error", rate: undefined, error });
       }
       throw error;
+    } finally {
+      progress.stop();
     }
-  }
-
-  /** Reports progress until the signal is aborted. */
-  #reporter(signal: AbortSignal): (done: number, total: number, stage: "download" | "load") => void {
-    const progress = new LoadProgress();
-    return (done, total, stage) => {
-      const changes = progress.report(done, total, stage, nowMs());
-      if (changes !== undefined && !signal.aborted) this.#state.update(changes);
-    };
   }
 
   /** Disposes of the loaded model. A later load waits for it. */

@@ -62,10 +62,13 @@ export class CallParser {
     return spans;
   }
 
-  /** Ends the text. A call that was cut short is left out after its last piece. */
+  /**
+   * Ends the text. A call that was cut short is left out after its last piece. Before its arguments, the first call of an answer is text:
+   * a text may begin like one. A further call is left out.
+   */
   flush(): CallSpan[] {
     const spans: CallSpan[] = [];
-    if (this.#attempt !== undefined) {
+    if (this.#attempt !== undefined && this.#count === 0) {
       this.#held = this.#attempt + this.#held;
       this.#state = "text";
     }

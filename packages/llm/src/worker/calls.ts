@@ -21,7 +21,7 @@ type Cloneable<O> = Omit<O, "signal" | "onProgress">;
 /** Options of loading a model, as they are sent to the worker. */
 export interface PackedLoadOptions extends Cloneable<Omit<LoadModelOptions, "runtime" | "adapters" | "draft">> {
   readonly adapters?: readonly (Omit<AdapterOptions, "source"> & { readonly source: PackedSource })[] | undefined;
-  readonly draft?: (Omit<DraftOptions, "source" | "runtime"> & { readonly source: PackedSources }) | undefined;
+  readonly draft?: (Omit<DraftOptions, "source" | "runtime"> & { readonly source?: PackedSources | undefined }) | undefined;
 }
 
 /** A source, or the parts of a split model. */
@@ -55,7 +55,7 @@ export interface ModelCalls {
   saveSession(session: number, options: Cloneable<SaveOptions>): Uint8Array;
   /** Frees the session's part of the cache. */
   freeSession(session: number): void;
-  /** Disposes of a session whose handle was garbage-collected. */
+  /** Forgets a session whose handle was garbage-collected. What it computed stays in the cache, as without a worker. */
   dropSession(session: number): void;
   dispose(): void;
 }

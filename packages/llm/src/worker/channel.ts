@@ -1,4 +1,5 @@
 import { ArgumentError, DeviceLostError, DisposedError } from "@centella/core";
+import { whenLifeEnds } from "./lifeLock.ts";
 import { type PackedError, packError, unpackError } from "./packedError.ts";
 
 /*
@@ -65,9 +66,12 @@ export class Caller<C extends Calls<C>> {
   readonly #reports = new Map<number, (...values: never[]) => void>();
   #lastId = 0;
   #lost: Error | undefined;
+  readonly #closed = new AbortController();
 
-  constructor(port: MessagePort) {
+  /** `life` is the name of the lock that the other end holds until it ends, if it does. */
+  constructor(port: MessagePort, life?: string) {
     this.#port = port;
+    if (life !== undefined) whenLifeEnds(life, () => this.#disconnect(new DeviceLostError("worker", "it ended")), this.#closed.signal);
     port.addEventListener("message", ({ data }: MessageEvent<Reply>) => {
       if (data.type === "report") this.#report(data);
       else this.#pending.get(data.id)?.(data);
@@ -145,6 +149,7 @@ export class Caller<C extends Calls<C>> {
   #disconnect(reason: Error): void {
     if (this.#lost !== undefined) return;
     this.#lost = reason;
+    this.#closed.abort();
     const error = packError(reason);
     for (const [id, settle] of this.#pending) settle({ type: "failed", id, error });
   }

@@ -9,6 +9,15 @@ export interface ModelWorker {
 /** Sent by a worker that serves models: when it begins to, and in reply to {@link Hello}. */
 interface Ready {
   readonly centella: "ready";
+  /** Name of the lock that the worker holds until it ends. */
+  readonly life: string | undefined;
+}
+
+/** A connection to a worker. */
+export interface Connection {
+  readonly port: MessagePort;
+  /** As in {@link Ready}. */
+  readonly life: string | undefined;
 }
 
 /** Asks a worker whether it serves models. */
@@ -91,11 +100,11 @@ const answerSeconds = 60;
  * Waits until a worker serves models and opens a channel to it.
  * @throws {DeviceLostError} if the worker ends or fails first, or does not reply within a minute; the signal's reason
  */
-export async function connect(worker: ModelWorker, signal: AbortSignal | undefined): Promise<MessagePort> {
+export async function connect(worker: ModelWorker, signal: AbortSignal | undefined): Promise<Connection> {
   const emitter = worker as Emitter;
   const ends: (() => void)[] = [];
   try {
-    await new Promise<void>((resolve, reject) => {
+    const life = await new Promise<string | undefined>((resolve, reject) => {
       const fail = (reason: string) => reject(new DeviceLostError("worker", reason));
       const abort = (): void => reject(signal?.reason as Error);
       signal?.addEventListener("abort", abort);
@@ -105,17 +114,17 @@ export async function connect(worker: ModelWorker, signal: AbortSignal | undefin
         () => clearTimeout(timer),
         () => signal?.removeEventListener("abort", abort),
         subscribe(emitter, "message", (message) => {
-          if (messageType(message) === "ready") resolve();
+          if (messageType(message) === "ready") resolve((message as Ready).life);
         }),
         subscribe(emitter, "error", (error) => fail(`its script failed: ${error instanceof Error ? error.message : String(error)}`)),
         subscribe(emitter, "exit", () => fail("it ended before it served models")),
       );
       worker.postMessage({ centella: "hello" } satisfies Hello, []);
     });
+    const { port1, port2 } = new MessageChannel();
+    worker.postMessage({ centella: "connect", port: port2 } satisfies Connect, [port2 as never]);
+    return { port: port1, life };
   } finally {
     for (const end of ends) end();
   }
-  const { port1, port2 } = new MessageChannel();
-  worker.postMessage({ centella: "connect", port: port2 } satisfies Connect, [port2 as never]);
-  return port1;
 }

@@ -6,6 +6,7 @@ import type { Model } from "../model/model.ts";
 import type { ModelCalls, PackedSources, StreamedPart } from "./calls.ts";
 import { type Handlers, serveCalls } from "./channel.ts";
 import { endpointOfWorker, isConnect, isHello } from "./endpoint.ts";
+import { holdLifeLock } from "./lifeLock.ts";
 import { type PackedSource, unpackSource } from "./packedSource.ts";
 
 /**
@@ -26,11 +27,13 @@ export function serveModels(openRuntime: () => Runtime | Promise<Runtime>): void
     });
     return opened;
   };
+  const life = holdLifeLock();
+  const answer = async (): Promise<void> => endpoint.post({ centella: "ready", life: await life });
   endpoint.listen((message) => {
-    if (isHello(message)) endpoint.post({ centella: "ready" });
+    if (isHello(message)) void answer();
     else if (isConnect(message)) serveCalls<ModelCalls>(message.port, handlersOf(runtime));
   });
-  endpoint.post({ centella: "ready" });
+  void answer();
 }
 
 /** Sources that were unpacked in this worker. */
@@ -72,7 +75,7 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
       try {
         loaded = await loadModel(sources.openAll(source), {
           ...options,
-          ...(draft && { draft: { ...draft, source: sources.openAll(draft.source) } }),
+          ...(draft && { draft: { ...draft, source: draft.source === undefined ? undefined : sources.openAll(draft.source) } }),
           ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: sources.open(adapter.source) })) }),
           runtime: await openRuntime(),
           signal,
@@ -107,10 +110,7 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     },
     saveSession: ({ signal }, number, options) => session(number).save({ ...options, signal }),
     freeSession: (_, number) => session(number).dispose(),
-    dropSession(_, number) {
-      session(number).dispose();
-      sessions.delete(number);
-    },
+    dropSession: (_, number) => void sessions.delete(number),
     async dispose() {
       await model().dispose();
       sources.close();

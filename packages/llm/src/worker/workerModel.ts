@@ -127,12 +127,13 @@ export async function loadModel(source: GgufInput | readonly GgufInput[], option
   const packed = packAll(source);
   const plain = {
     ...rest,
-    ...(draft && { draft: { ...draft, source: packAll(draft.source) } }),
+    ...(draft && { draft: { ...draft, source: draft.source === undefined ? undefined : packAll(draft.source) } }),
     ...(adapters && { adapters: adapters.map((adapter) => ({ ...adapter, source: pack(adapter.source) })) }),
   };
   // Only a page can ask the browser to keep the worker's files. Not awaited, because the answer changes nothing here.
   if (rest.cache !== false && isRemote(source)) void globalThis.navigator?.storage?.persist?.().catch(() => false);
-  const caller = new Caller<ModelCalls>(await connect(worker, signal));
+  const { port, life } = await connect(worker, signal);
+  const caller = new Caller<ModelCalls>(port, life);
   try {
     const info = await caller.call("load", [packed, plain], { signal, onReport: onProgress, transfer });
     return new WorkerModel(info, caller, maxWaiting);

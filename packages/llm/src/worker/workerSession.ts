@@ -19,7 +19,7 @@ import type { Tool } from "../tools/tools.ts";
 import type { ModelCalls, StreamedPart } from "./calls.ts";
 import type { Caller } from "./channel.ts";
 
-/** Makes the worker drop sessions whose handles were garbage-collected. */
+/** Has the worker forget sessions whose handles were garbage-collected. */
 let registry: FinalizationRegistry<{ readonly caller: Caller<ModelCalls>; readonly number: number }> | undefined;
 
 /** State that the sessions of a model share. */

@@ -1,9 +1,9 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { IndexerShape } from "../../load/modelShape.ts";
+import type { ExtraCacheShape } from "../../load/modelShape.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
-import { declareKeyCaches, type KeyCaches, slotsInOrder, writeKeys } from "./indexer.ts";
+import { declareKeyCaches, type KeyCaches, seenFirst, slotsInOrder, writeKeys } from "./indexer.ts";
 import type { Heads, Layer } from "./layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
@@ -12,7 +12,7 @@ export type AttendSparsely = (layer: Layer, x: Value, heads: Heads) => Value;
 
 /** Indexers that choose blocks of a text, for each head of keys. */
 export interface BlockIndexer {
-  readonly shape: IndexerShape;
+  readonly extraCache: ExtraCacheShape;
   /** Records what all layers share; undefined if the context has no more keys than each query sees. */
   open(m: ModelBuilder, rope: RopeConfig): AttendSparsely | undefined;
 }
@@ -46,14 +46,15 @@ export function readBlockIndexer(file: MetadataReader, has: (layer: number) => b
   };
   file.finish();
   const topK = sizes.blocks * sizes.blockLength;
+  const lengthOf = (layer: number): number => (has(layer) ? sizes.keyLength : 0);
   return {
-    shape: { topK, keyLengthOf: (layer) => (has(layer) ? sizes.keyLength : 0) },
+    extraCache: { unusedUpTo: topK, elementsOf: lengthOf },
     open(m, rope) {
       if (topK >= m.contextLength) {
         for (let layer = 0; layer < m.config.layers; layer++) m.weights.ignoreAll(`blk.${layer}.indexer.`);
         return undefined;
       }
-      const shared = shareTables(m, sizes, declareKeyCaches(m, sizes.keyLength, has));
+      const shared = shareTables(m, sizes, declareKeyCaches(m, lengthOf));
       return (layer, x, heads) => attendToBlocks(layer, x, heads, rope, sizes, shared);
     },
   };
@@ -127,9 +128,5 @@ function highestBlocks(
   const keys = blocks * blockLength;
   const places = program.reshape(program.add(program.reshape(first, { shape: [T, blocks, 1] }), within), { shape: [T, keys] });
   const counts = program.cast(program.lessEqual(places, own), { dtype: "f32" }); // 1 where the query sees the key
-  const order = program.topKIndices(counts, { k: keys });
-  return {
-    slots: program.takeAlongAxis(slots, program.takeAlongAxis(places, order, { axis: 1 }), { axis: 1 }),
-    lengths: program.cast(program.sum(counts, { axis: 1 }), { dtype: "i32" }),
-  };
+  return seenFirst(program, program.takeAlongAxis(slots, places, { axis: 1 }), counts);
 }

@@ -2,9 +2,9 @@ import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 import { Section } from "./section.ts";
 
-/** The tokens' embeddings `[T, d]`, multiplied by a factor. */
-export function embed(m: ModelBuilder, factor: number = 1): Value {
-  return m.scale(m.lookUp(embeddingTable(new Section(m, "input")), m.tokens), factor);
+/** The tokens' embeddings `[T, d]`, multiplied by a factor; or those of other ids `[T]`. */
+export function embed(m: ModelBuilder, factor: number = 1, ids: Value = m.tokens): Value {
+  return m.scale(m.lookUp(embeddingTable(new Section(m, "input")), ids), factor);
 }
 
 /** Learned embeddings of the tokens' positions `[T, d]`. */
@@ -19,9 +19,21 @@ export function embeddingNorm(m: ModelBuilder, x: Value): Value {
   return new Section(m, "input").norm("token_embd_norm", x);
 }
 
-/** The norm after the last layer: `[nOut, d] -> [nOut, d]`. */
-export function outputNorm(m: ModelBuilder, x: Value, name: string = "output_norm"): Value {
-  return new Section(m, "output").norm(name, x);
+/** The norm after the last layer: `[nOut, d] -> [nOut, d]`; or `[T, d] -> [nOut, d]` in models that keep the states of all tokens. */
+export function outputNorm(m: ModelBuilder, x: Value, name?: string): Value {
+  return keepStates(m, lastNorm(m, x, name));
+}
+
+/** The norm after the last layer, `[n, d] -> [n, d]`, of models that keep other states than those after it. */
+export function lastNorm(m: ModelBuilder, x: Value, name: string = "output_norm"): Value {
+  return new Section(m, "output").norm(name, m.noteInput(m.config.layers, x));
+}
+
+/** Keeps the states `[T, …]` of all tokens, if a block that predicts further tokens reads them. Returns the requested rows `[nOut, …]`. */
+export function keepStates(m: ModelBuilder, x: Value): Value {
+  if (!m.keepsLastStates) return x;
+  m.keepOutputs(x);
+  return m.pick(x);
 }
 
 export interface LogitsOptions {
@@ -34,14 +46,17 @@ export interface LogitsOptions {
 /** The forward pass's result: logits `[nOut, V]` of normed states `[nOut, d]`, or these states where a caller asked for them. */
 export function logits(m: ModelBuilder, y: Value, { scale = 1, softcap = 0 }: LogitsOptions = {}): Value {
   if (m.result === "states") return states(m, y);
-  const { program, config } = m;
-  const section = new Section(m, "output");
-  const { weights } = section;
-  const rows = config.vocabSize;
-  const matrix = weights.has("output.weight") ? weights.matrix("output.weight", [rows, config.embeddingLength]) : embeddingTable(section);
-  const product = section.bias("output", m.linear(y, matrix, weights.optionalVector("output.scale", 1)), { rows });
-  const scaled = m.scale(product, scale);
+  const { program } = m;
+  const scaled = m.scale(outputLayer(new Section(m, "output"), y), scale);
   return softcap === 0 ? scaled : program.scale(program.tanh(program.scale(scaled, { by: 1 / softcap })), { by: softcap });
+}
+
+/** `y [n, d] -> [n, rows]` by the output layer, or by the embeddings in files without one. */
+export function outputLayer(section: Section, y: Value, rows: number = section.model.config.vocabSize): Value {
+  const { weights, model } = section;
+  const hasOwn = weights.has("output.weight");
+  const matrix = hasOwn ? weights.matrix("output.weight", [rows, model.config.embeddingLength]) : embeddingTable(section);
+  return section.bias("output", model.linear(y, matrix, weights.optionalVector("output.scale", 1)), { rows });
 }
 
 /** The result of a forward pass that ends before the output layer. */
@@ -51,7 +66,7 @@ export function states(m: ModelBuilder, x: Value): Value {
 }
 
 /** `[V, d]`. Files that have one matrix for both ends name it after the first, or after the last. */
-function embeddingTable({ weights, model }: Section): Value {
+export function embeddingTable({ weights, model }: Section): Value {
   const name = weights.has("token_embd.weight") || !weights.has("output.weight") ? "token_embd.weight" : "output.weight";
   return weights.matrix(name, [model.config.vocabSize, model.config.embeddingLength]);
 }

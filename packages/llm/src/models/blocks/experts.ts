@@ -8,6 +8,9 @@ import { type FeedForwardOptions, projectFeedForward } from "./feedForward.ts";
 import type { Layer } from "./layer.ts";
 import { lastExtent } from "./section.ts";
 
+/** Gating functions of the ops `moeRoute` and `moeWeights`, and the square root of softplus, which is a composition. */
+type RouterGating = Gating | "sqrtSoftplus";
+
 /** How a family mixes experts. */
 export interface ExpertsOptions {
   /** Gating function if `expert_gating_func` names none. Default "softmax". */
@@ -20,23 +23,27 @@ export interface ExpertsOptions {
   readonly shared?: "plain" | "gated" | undefined;
   /** What the weights multiply: the experts' outputs, or their inputs. Default "outputs". */
   readonly weighted?: "inputs" | "outputs";
+  /** A vector other than the layer's state that the experts, but for the shared one, read and write. */
+  readonly latent?: ExpertsConfig["latent"];
 }
 
 /** Mixture of experts of a model; see the ops `moeRoute` and `moeWeights`. */
 export interface ExpertsConfig {
   readonly count: number;
   readonly used: number;
-  readonly gating: Gating;
+  readonly gating: RouterGating;
   readonly groups: number;
   readonly topKGroups: number;
   readonly normalize: boolean;
   readonly scale: number;
   readonly shared: "plain" | "gated" | undefined;
   readonly weighted: "inputs" | "outputs";
+  /** Names of its matrices are `name_down` and `name_up`, that of an optional norm is `name_norm`. */
+  readonly latent: { readonly name: string; readonly length: number } | undefined;
 }
 
 /** Values of `expert_gating_func`, by number. */
-const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen"];
+const gatingFunctions: readonly (RouterGating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen", "sqrtSoftplus"];
 
 /**
  * Reads the experts of a file; undefined if it has none.
@@ -44,7 +51,7 @@ const gatingFunctions: readonly (Gating | undefined)[] = [undefined, "softmax", 
  */
 export function readExperts(
   file: MetadataReader,
-  { gating = "softmax", normalize = false, scale = 1, shared, weighted = "outputs" }: ExpertsOptions,
+  { gating = "softmax", normalize = false, scale = 1, shared, weighted = "outputs", latent }: ExpertsOptions,
 ): ExpertsConfig | undefined {
   const count = file.size("expert_count");
   if (count === undefined) return undefined;
@@ -58,14 +65,19 @@ export function readExperts(
   if (stored !== undefined && gatingFunctions[stored] === undefined)
     throw new UnsupportedError(
       `${file.key("expert_gating_func")} = ${stored}`,
-      "the ones computed are 1 (softmax), 2 (sigmoid) and 3 (softmax of the chosen)",
+      "the ones computed are 1 (softmax), 2 (sigmoid), 3 (softmax of the chosen) and 4 (square root of softplus)",
     );
   const groups = file.size("expert_group_count") ?? 1;
   const topKGroups = file.size("expert_group_used_count") ?? 1;
-  return { count, used, gating: gatingFunctions[stored ?? 0] ?? gating, groups, topKGroups, normalize, scale, shared, weighted };
+  const chosenGating = gatingFunctions[stored ?? 0] ?? gating;
+  if (chosenGating === "sqrtSoftplus" && groups > 1)
+    throw new UnsupportedError(`${file.key("expert_group_count")} = ${groups}`, "with square roots of softplus, experts are not in groups");
+  return { count, used, gating: chosenGating, groups, topKGroups, normalize, scale, shared, weighted, latent };
 }
 
 export interface ExpertsCall extends FeedForwardOptions {
+  /** The experts of each token `[n, k]`, if the router does not choose them. */
+  readonly ids?: Value | undefined;
   /** What the choice of experts depends on, `[n, d]`. Default: `x`. */
   readonly routed?: Value | undefined;
   /** End of the names of the experts' tensors. Default "exps". */
@@ -74,9 +86,18 @@ export interface ExpertsCall extends FeedForwardOptions {
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
 export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: ExpertsCall = {}): Value {
-  const chosen = route(layer, routerLogits(layer, options.routed ?? x, config), config);
-  const routed = mixture(layer, x, chosen, config, options);
+  const chosen = route(layer, routerLogits(layer, options.routed ?? x, config), config, options.ids);
+  const routed = latentMixture(layer, x, chosen, config, options);
   return config.shared === undefined ? routed : layer.model.program.add(routed, sharedExpert(layer, x, config.shared, options));
+}
+
+/** The experts' {@link mixture}, within {@link ExpertsConfig.latent} vectors if the config has them. */
+function latentMixture(layer: Layer, x: Value, chosen: ChosenExperts, config: ExpertsConfig, options: ExpertsCall): Value {
+  if (config.latent === undefined) return mixture(layer, x, chosen, config, options);
+  const { name, length } = config.latent;
+  const y = mixture(layer, layer.unscaledProduct(`${name}_down`, x, { rows: length }), chosen, config, options);
+  const normed = layer.weights.has(`${name}_norm.weight`) ? layer.norm(`${name}_norm`, y) : y;
+  return layer.unscaledProduct(`${name}_up`, normed, { rows: layer.model.config.embeddingLength });
 }
 
 /** The experts of each token and their factors, both `[n, k]`. */
@@ -94,22 +115,55 @@ export function routerLogits(layer: Layer, x: Value, { count }: ExpertsConfig): 
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts. */
 export function mixture(layer: Layer, x: Value, { ids, factors }: ChosenExperts, config: ExpertsConfig, options: ExpertsCall = {}): Value {
-  const { program, config: model } = layer.model;
+  const { program } = layer.model;
   const { tensors = "exps" } = options;
+  const width = lastExtent(x);
   const weights = program.reshape(factors, { shape: [...ids.spec.shape, 1] });
   const weighsInputs = config.weighted === "inputs";
-  const input = weighsInputs ? program.mul(program.reshape(x, { shape: [rowsOf(x), 1, model.embeddingLength] }), weights) : x;
+  const input = weighsInputs ? program.mul(program.reshape(x, { shape: [rowsOf(x), 1, width] }), weights) : x;
   const inner = expertActivations(layer, input, ids, config, options); // [n, k, f]
-  const outputs = expertLinear(layer, `ffn_down_${tensors}`, inner, ids, model.embeddingLength, config, options); // [n, k, d]
+  const outputs = expertLinear(layer, `ffn_down_${tensors}`, inner, ids, width, config, options); // [n, k, d]
   return program.sum(weighsInputs ? outputs : program.mul(outputs, weights), { axis: 1 });
 }
 
-/** Chooses experts for each token, by the router's `logits [n, E]`. */
-function route({ model: { program }, weights }: Layer, logits: Value, config: ExpertsConfig): ChosenExperts {
-  const { count, used, gating, groups, topKGroups, normalize, scale } = config;
-  const bias = weights.optionalVector(weights.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias", count);
-  const ids = program.moeRoute(logits, { k: used, gating, groups, topKGroups, ...(bias && { bias }) });
-  return { ids, factors: program.moeWeights(logits, ids, { gating, normalize, scale }) };
+/** Chooses experts for each token, by the router's `logits [n, E]`, unless `ids` names them. */
+function route({ model: { program }, weights }: Layer, logits: Value, config: ExpertsConfig, given?: Value): ChosenExperts {
+  const bias = weights.optionalVector(weights.has("exp_probs_b") ? "exp_probs_b" : "exp_probs_b.bias", config.count);
+  const ids = given ?? bestExperts(program, logits, config, bias);
+  return { ids, factors: expertFactors(program, logits, ids, config) };
+}
+
+/** The experts of the best scores: `logits [n, E], bias [E]? -> ids [n, k]`. */
+export function bestExperts(
+  program: ModelBuilder["program"],
+  logits: Value,
+  { used: k, gating, groups, topKGroups }: Pick<ExpertsConfig, "used" | "gating" | "groups" | "topKGroups">,
+  bias?: Value,
+): Value {
+  if (gating !== "sqrtSoftplus") return program.moeRoute(logits, { k, gating, groups, topKGroups, ...(bias && { bias }) });
+  const gates = sqrtSoftplus(program, logits);
+  return program.topKIndices(bias === undefined ? gates : program.add(gates, bias), { k });
+}
+
+/** The factors of chosen experts: `logits [n, E], ids [n, k] -> [n, k]`. */
+export function expertFactors(
+  program: ModelBuilder["program"],
+  logits: Value,
+  ids: Value,
+  { gating, normalize, scale }: Pick<ExpertsConfig, "gating" | "normalize" | "scale">,
+): Value {
+  if (gating !== "sqrtSoftplus") return program.moeWeights(logits, ids, { gating, normalize, scale });
+  const gates = program.takeAlongAxis(sqrtSoftplus(program, logits), ids, { axis: 1 });
+  if (!normalize) return program.scale(gates, { by: scale });
+  const sum = program.maximum(program.sum(gates, { axis: 1, keepDims: true }), program.constant(Float32Array.of(leastSum), "f32", [1]));
+  return program.scale(program.div(gates, sum), { by: scale });
+}
+
+/** Least sum of gates that they are divided by; see the op `moeWeights`. */
+const leastSum = 2 ** -14;
+
+function sqrtSoftplus(program: ModelBuilder["program"], logits: Value): Value {
+  return program.sqrt(program.softplus(logits));
 }
 
 /** `x [n, d]` or `[n, k, d] -> [n, k, f]`: the experts' gates and inputs of the last product, which are two tensors or one. */

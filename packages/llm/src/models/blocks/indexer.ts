@@ -1,23 +1,25 @@
 import type { Value } from "@centella/core";
 import { elementAt, entryOf } from "@centella/quant/checks";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { IndexerShape } from "../../load/modelShape.ts";
+import type { ExtraCacheShape } from "../../load/modelShape.ts";
 import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
 import type { Layer } from "./layer.ts";
-import { applyRope, type RopeConfig, type RopeType } from "./rope.ts";
+import { applyRope, applyRopeToEnd, type RopeConfig, type RopeType } from "./rope.ts";
 
 /** Chooses the keys that queries see, by a layer's input `[T, d]` and by the vectors that its queries come from; undefined for all keys. */
 export type ChooseKeys = (layer: Layer, x: Value, queries: Value) => readonly KeyTable[] | undefined;
 
 /** The indexers of a model. */
 export interface Indexer {
-  readonly shape: IndexerShape;
+  readonly extraCache: ExtraCacheShape;
   /** Records what all layers share. The rope is that of the attention. */
   open(m: ModelBuilder, rope: RopeConfig): ChooseKeys;
 }
 
 export interface IndexerOptions {
   readonly ropeType: RopeType;
+  /** Which elements of queries and keys are rotated. Default "first". */
+  readonly rotates?: "first" | "last";
   /** Epsilon of the keys' layer norm. */
   readonly epsilon: number;
   /** Whether a layer has an indexer of its own; the others take the keys that the last one before them chose. */
@@ -30,26 +32,28 @@ interface IndexerSizes {
   readonly keyLength: number;
   readonly topK: number;
   readonly epsilon: number;
-  readonly rope: RopeConfig;
+  readonly rotated: (x: Value) => Value;
 }
 
 /** Query heads whose scores of all tokens are in memory at once. */
 const headsAtOnce = 8;
 
 /** Reads the lightning indexers of DeepSeek Sparse Attention. @throws {ModelError} naming every missing key at once */
-export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: IndexerOptions): Indexer {
+export function readIndexer(file: MetadataReader, { ropeType, rotates = "first", epsilon, has }: IndexerOptions): Indexer {
   const heads = file.requiredSize("attention.indexer.head_count");
   const keyLength = file.requiredSize("attention.indexer.key_length");
   const topK = file.requiredTokens("attention.indexer.top_k");
   file.finish();
+  const lengthOf = (layer: number): number => (has(layer) ? keyLength : 0);
   return {
-    shape: { topK, keyLengthOf: (layer) => (has(layer) ? keyLength : 0) },
+    extraCache: { unusedUpTo: topK, elementsOf: lengthOf },
     open(m, rope) {
       const isNeeded = topK < m.contextLength;
       for (let layer = 0; layer < m.config.layers; layer++) if (!isNeeded || !has(layer)) m.weights.ignoreAll(`blk.${layer}.indexer.`);
       if (!isNeeded) return () => undefined;
-      const sizes = { heads, keyLength, topK, epsilon, rope: { ...rope, type: ropeType } };
-      const caches = declareKeyCaches(m, keyLength, has);
+      const apply = rotates === "first" ? applyRope : applyRopeToEnd;
+      const sizes = { heads, keyLength, topK, epsilon, rotated: (x: Value): Value => apply(m, { ...rope, type: ropeType }, x) };
+      const caches = declareKeyCaches(m, lengthOf);
       const slots = slotsInOrder(m);
       let chosen: readonly KeyTable[] | undefined;
       return (layer, x, queries) => {
@@ -65,24 +69,32 @@ export function readIndexer(file: MetadataReader, { ropeType, epsilon, has }: In
  * `x [T, d], queries [T, rank] -> [T, slots]`. llama.cpp rotates queries and keys by a Hadamard matrix for quantised caches, which changes
  * no product.
  */
-function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D, epsilon, rope }: IndexerSizes, caches: KeyCaches): Value {
+function scores(
+  layer: Layer,
+  x: Value,
+  queries: Value,
+  { heads: H, keyLength: D, epsilon, rotated }: IndexerSizes,
+  caches: KeyCaches,
+): Value {
   const { model, weights } = layer;
   const { program, T } = model;
   const norm = { weight: weights.vector("indexer.k_norm.weight", D), bias: weights.vector("indexer.k_norm.bias", D) };
   const compressed = layer.unscaledProduct("indexer.attn_k", x, { rows: D });
   const key = program.layerNorm(compressed, norm.weight, { eps: epsilon, bias: norm.bias });
-  const keys = writeKeys(layer, caches, applyRope(model, rope, program.reshape(key, { shape: [T, 1, D] }))); // [slots, D]
-  const q = applyRope(
-    model,
-    rope,
-    program.reshape(layer.unscaledProduct("indexer.attn_q_b", queries, { rows: H * D }), { shape: [T, H, D] }),
-  );
+  const keys = writeKeys(layer, caches, rotated(program.reshape(key, { shape: [T, 1, D] }))); // [slots, D]
+  const q = rotated(program.reshape(layer.unscaledProduct("indexer.attn_q_b", queries, { rows: H * D }), { shape: [T, H, D] }));
   const factors = program.scale(layer.unscaledProduct("indexer.proj", x, { rows: H }), { by: 1 / Math.sqrt(D * H) });
-  const perHead = program.reshape(factors, { shape: [T, H, 1] });
+  return headScores(model, q, keys, factors);
+}
+
+/** The sum over heads of `factor · relu(q · k)`: `q [T, H, D], keys [slots, D], factors [T, H]? -> [T, slots]`. Factors are 1 by default. */
+export function headScores({ program, T }: ModelBuilder, q: Value, keys: Value, factors?: Value): Value {
+  const H = Number(q.spec.shape[1]);
+  const perHead = factors && program.reshape(factors, { shape: [T, H, 1] });
   const part = (start: number): Value => {
     const heads = { axis: 1, start, end: Math.min(H, start + headsAtOnce) };
     const products = program.relu(program.matmul(program.slice(q, heads), keys, { transposeB: true })); // [T, heads, slots]
-    return program.sum(program.mul(products, program.slice(perHead, heads)), { axis: 1 });
+    return program.sum(perHead === undefined ? products : program.mul(products, program.slice(perHead, heads)), { axis: 1 });
   };
   return Array.from({ length: Math.ceil(H / headsAtOnce) }, (_, group) => part(group * headsAtOnce)).reduce((sum, y) =>
     program.add(sum, y),
@@ -92,14 +104,17 @@ function scores(layer: Layer, x: Value, queries: Value, { heads: H, keyLength: D
 /** The caches of keys, by layer, `[slots, 1, D]`. */
 export type KeyCaches = ReadonlyMap<number, Value>;
 
-/** Declares the caches of keys. Blocks of a quantised cache cannot be multiplied, so these keys are f16 then. */
-export function declareKeyCaches(m: ModelBuilder, keyLength: number, has: (layer: number) => boolean): KeyCaches {
-  const layers = Array.from({ length: m.config.layers }, (_, layer) => layer).filter(has);
+/**
+ * Declares caches of keys for the layers where their length is not 0. Blocks of a quantised cache cannot be multiplied, so these keys are f16
+ * then.
+ */
+export function declareKeyCaches(m: ModelBuilder, lengthOf: (layer: number) => number, name: string = "index"): KeyCaches {
+  const layers = Array.from({ length: m.config.layers }, (_, layer) => layer).filter((layer) => lengthOf(layer) > 0);
   return new Map(
     layers.map((layer) => {
       const { dtype, shape } = entryOf(m.cacheSpecs, `cache.${layer}`);
-      const spec = { dtype: dtype === "q8_0" ? "f16" : dtype, shape: [elementAt(shape, 0), 1, keyLength] } as const;
-      return [layer, m.declareCache(`cache.${layer}.index`, layer, spec)];
+      const spec = { dtype: dtype === "q8_0" ? "f16" : dtype, shape: [elementAt(shape, 0), 1, lengthOf(layer)] } as const;
+      return [layer, m.declareCache(`cache.${layer}.${name}`, layer, spec)];
     }),
   );
 }
@@ -124,6 +139,19 @@ export function slotsInOrder({ program, T, texts }: ModelBuilder): Value {
   const within = program.arange({ count: blockSize, dtype: "i32" });
   const slots = program.add(program.reshape(first, { shape: [T, count, 1] }), within); // [T, count, blockSize]
   return program.reshape(slots, { shape: [T, count * blockSize] });
+}
+
+/** Slots `[T, n]` with those that `isSeen [T, n]` marks by 1 first, and how many these are `[T]`. */
+export function seenFirst(
+  program: ModelBuilder["program"],
+  slots: Value,
+  isSeen: Value,
+): { readonly slots: Value; readonly lengths: Value } {
+  const order = program.topKIndices(isSeen, { k: Number(isSeen.spec.shape[1]) });
+  return {
+    slots: program.takeAlongAxis(slots, order, { axis: 1 }),
+    lengths: program.cast(program.sum(isSeen, { axis: 1 }), { dtype: "i32" }),
+  };
 }
 
 /** The keys of the highest scores among those up to each query, by `scores [T, all slots]` and `slots [T, positions]`. */

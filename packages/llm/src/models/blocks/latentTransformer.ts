@@ -1,12 +1,13 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { AttendOptions, ModelDescription } from "../../model/modelBuilder.ts";
+import type { AttendOptions, ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
 import { type ModelConfig, readConfig } from "../config.ts";
 import { attentionTemperature, readAttentionTemperature } from "./attentionTemperature.ts";
 import { embed, logits, outputNorm } from "./ends.ts";
-import type { Indexer } from "./indexer.ts";
+import type { ChooseKeys, Indexer } from "./indexer.ts";
 import { type LatentConfig, latentAttention, readLatent } from "./latentAttention.ts";
-import { layersOf } from "./layer.ts";
+import { type Layer, layersOf } from "./layer.ts";
+import { nextnOf } from "./nextnOf.ts";
 import { type MixedFeedForward, openFeedForward } from "./openFeedForward.ts";
 import { type RopeType, readRope } from "./rope.ts";
 
@@ -18,6 +19,8 @@ export interface LatentTraits extends MixedFeedForward {
   readonly indexer?: Indexer;
   /** Whether YaRN leaves the length of the rotated elements; see `RopeOptions`. Default true. */
   readonly keepsLength?: boolean;
+  /** Whether the first block after the layers is like these, and predicts further tokens. */
+  readonly hasNextn?: boolean;
   /** Factors, 1 by default: of the embeddings, of what each part adds to its input, and of the logits. */
   readonly embeddingScale?: number;
   readonly residualScale?: number;
@@ -34,23 +37,30 @@ export async function latentTransformer(file: MetadataReader, traits: LatentTrai
   const scale = rope.scoreFactor ** 2 / Math.sqrt(latent.keyLength);
   const temperatureConfig = readAttentionTemperature(file, file.tokens("attention.temperature_length"));
   const feedForward = await openFeedForward(file, traits);
+  const cached = withLatentCache(config, latent);
+  /** `x [T, d] -> [n, d]`, the rows that `Layer.pick` leaves. */
+  const decoderLayer = (m: ModelBuilder, chooser?: ChooseKeys): ((layer: Layer, x: Value) => Value) => {
+    const { program } = m;
+    const temperature = attentionTemperature(m, temperatureConfig);
+    return (layer, x) => {
+      const part = (y: Value): Value => m.scale(y, residualScale);
+      const input = layer.norm("attn_norm", x);
+      const chooseKeys = chooser && ((queries: Value): AttendOptions["tables"] => chooser(layer, input, queries));
+      const attended = latentAttention(layer, input, latent, { rope, scale, temperature, ...(chooseKeys && { chooseKeys }) });
+      const middle = program.add(layer.pick(x), part(attended));
+      return program.add(middle, part(feedForward(layer, layer.norm("ffn_norm", middle))));
+    };
+  };
   return {
-    config: { ...withLatentCache(config, latent), ...(indexer && { indexer: indexer.shape }) },
+    config: { ...cached, ...(indexer && { extraCache: indexer.extraCache }) },
     forward(m) {
-      const { program } = m;
-      const temperature = attentionTemperature(m, temperatureConfig);
-      const chooser = indexer?.open(m, rope);
+      const layerOf = decoderLayer(m, indexer?.open(m, rope));
       let x = embed(m, embeddingScale);
-      for (const layer of layersOf(m)) {
-        const part = (y: Value): Value => m.scale(y, residualScale);
-        const input = layer.norm("attn_norm", x);
-        const chooseKeys = chooser && ((queries: Value): AttendOptions["tables"] => chooser(layer, input, queries));
-        const attended = latentAttention(layer, input, latent, { rope, scale, temperature, ...(chooseKeys && { chooseKeys }) });
-        const middle = program.add(layer.pick(x), part(attended));
-        x = program.add(middle, part(feedForward(layer, layer.norm("ffn_norm", middle))));
-      }
+      for (const layer of layersOf(m)) x = layerOf(layer, x);
       return logits(m, outputNorm(m, x), { scale: logitScale });
     },
+    // The block attends to all keys, where an indexer would choose them as well.
+    ...(traits.hasNextn === true && nextnOf(cached, (layer, x) => decoderLayer(layer.model)(layer, x))),
   };
 }
 

@@ -51,11 +51,15 @@ export class Layer extends Section {
     this.weights.ignore("attn_rot_embd.weight");
   }
 
+  /** Notes the layer's input, which drafts may depend on, and returns it. */
+  enter(x: Value): Value {
+    return this.model.noteInput(this.index, x);
+  }
+
   /** The rows of `x [T, …]` that the rest of the layer needs: all of them, or the requested `[nOut, …]` in the last layer, after its attention. */
   pick(x: Value): Value {
-    const { program, config, outRows } = this.model;
-    if (this.index !== config.layers - 1) return x;
-    return x.spec.shape.length === 2 ? program.embedding(x, outRows) : program.gather(x, outRows, { axis: 0 });
+    const { config, keepsLastStates } = this.model;
+    return this.index !== config.layers - 1 || keepsLastStates ? x : this.model.pick(x);
   }
 
   /** Heads of `x [T, d]`, from one matrix `attn_qkv` or from three. */
@@ -92,9 +96,9 @@ export class Layer extends Section {
   }
 
   /** Factors from 0 to 1 of what heads return, `[T, H, dV]` or `[T, H, 1]`, by the attention's input `x [T, d]`. */
-  attentionGate(x: Value, kind: "element" | "head"): Value {
+  attentionGate(x: Value, kind: "element" | "head", valueLength: number = this.model.config.headsOf(this.index).valueLength): Value {
     const { program, T, config } = this.model;
-    const { heads, valueLength } = config.headsOf(this.index);
+    const { heads } = config.headsOf(this.index);
     const size = kind === "head" ? 1 : valueLength;
     const gate = this.linear("attn_gate", x, { rows: heads * size });
     return program.reshape(program.sigmoid(gate), { shape: [T, heads, size] });

@@ -4,6 +4,7 @@ import { ModelError } from "../../errors.ts";
 import { isFactor } from "../../load/factor.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import { lastExtent } from "./section.ts";
 
 /** Pairs of elements that rope turns, in llama.cpp's names: neighbours ("norm"), or one of each half of the rotated elements ("neox"). */
 export type RopeType = "norm" | "neox";
@@ -38,6 +39,8 @@ export interface RopeOptions {
   readonly keyLength: number;
   /** Whether the keys are latent attention's, whose files state YaRN's magnitude in another way. */
   readonly isLatent?: boolean;
+  /** Base of the frequencies, if it is not what the file says of all layers. */
+  readonly base?: number;
   /** Whether YaRN's magnitude applies to the whole scores alone, where latent attention's file states it. Default true. */
   readonly keepsLength?: boolean;
 }
@@ -46,7 +49,7 @@ export interface RopeOptions {
 export function readRope(
   file: MetadataReader,
   type: RopeType,
-  { keyLength, isLatent = false, keepsLength = true }: RopeOptions,
+  { keyLength, isLatent = false, keepsLength = true, base = file.positive("rope.freq_base") ?? 10_000 }: RopeOptions,
 ): RopeConfig {
   const dims = file.size("rope.dimension_count") ?? keyLength;
   if (dims > keyLength || dims % 2 !== 0) {
@@ -57,7 +60,6 @@ export function readRope(
   const scaling = file.string("rope.scaling.type") ?? "linear";
   if (!scalingTypes.includes(scaling))
     throw new UnsupportedError(`rope scaling ${shown(scaling)}`, `the ones computed are ${scalingTypes.join(", ")}`);
-  const base = file.positive("rope.freq_base") ?? 10_000;
   const originalContext = readOriginalContext(file);
   return {
     type,
@@ -78,9 +80,9 @@ export function readOriginalContext(file: MetadataReader): number {
   return file.tokens("rope.scaling.original_context_length") ?? file.requiredTokens("context_length");
 }
 
-/** `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions. */
-export function applyRope(m: ModelBuilder, rope: RopeConfig, x: Value): Value {
-  const { program, positions } = m;
+/** `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions, or by others `[T]`. */
+export function applyRope(m: ModelBuilder, rope: RopeConfig, x: Value, positions: Value = m.positions): Value {
+  const { program } = m;
   const { dims, base, scale, factors, magnitude } = rope;
   const stored = rope.hasStoredFactors ? storedFactors(m, rope) : undefined;
   if (stored !== undefined && factors !== undefined) {
@@ -92,6 +94,16 @@ export function applyRope(m: ModelBuilder, rope: RopeConfig, x: Value): Value {
   const size = Number(x.spec.shape.at(-1));
   const perElement = Float32Array.from({ length: size }, (_, i) => (i < dims ? magnitude : 1));
   return program.mul(y, program.constant(perElement, "f32", [size]));
+}
+
+/** The same for the trailing elements. */
+export function applyRopeToEnd(m: ModelBuilder, rope: RopeConfig, x: Value, positions: Value = m.positions): Value {
+  const { program } = m;
+  const size = lastExtent(x);
+  const start = size - rope.dims;
+  if (start === 0) return applyRope(m, rope, x, positions);
+  const rotated = applyRope(m, rope, program.slice(x, { axis: -1, start, end: size }), positions);
+  return program.concat([program.slice(x, { axis: -1, start: 0, end: start }), rotated], { axis: -1 });
 }
 
 const longFactors = "rope_factors_long.weight";

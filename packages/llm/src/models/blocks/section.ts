@@ -1,5 +1,5 @@
 import type { Value } from "@centella/core";
-import type { ModelPart, PartWeights, RowRange } from "../../load/weights.ts";
+import type { ModelPart, PartWeights, RowRange, WeightTable } from "../../load/weights.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 
 /** A part of a model with weights of its own: a layer, or what comes before the first or after the last one. */
@@ -7,9 +7,9 @@ export class Section {
   readonly model: ModelBuilder;
   readonly weights: PartWeights;
 
-  constructor(model: ModelBuilder, part: ModelPart, prefix: string = "") {
+  constructor(model: ModelBuilder, part: ModelPart, prefix: string = "", table: WeightTable = model.weights) {
     this.model = model;
-    this.weights = model.weights.of(part, prefix);
+    this.weights = table.of(part, prefix);
   }
 
   /** The model's norm over the last axis, with `name.weight` or `name`, and with `name.bias` if the file has it. */

@@ -6,6 +6,8 @@ export interface SlidingWindow {
   readonly tokens: number;
   /** Tokens that a layer sees; 0 for all. */
   at(layer: number): number;
+  /** The same of a block after the layers, which has a window only where the file lists one for it. */
+  listedAt(block: number): number;
 }
 
 export interface WindowOptions {
@@ -21,14 +23,10 @@ export interface WindowOptions {
 
 export function readWindow(file: MetadataReader, { period, fallback = 0, isFirst = false, ...options }: WindowOptions): SlidingWindow {
   const tokens = options.tokens ?? file.tokens("attention.sliding_window") ?? fallback;
-  const has = tokens === 0 ? () => false : readPattern(file, period, isFirst);
-  return { tokens, at: (layer) => (has(layer) ? tokens : 0) };
-}
-
-/** Which layers have a window: as listed by the file, or all but each n-th. */
-function readPattern(file: MetadataReader, fallback: number, isFirst: boolean): (layer: number) => boolean {
   const listed = file.flags("attention.sliding_window_pattern");
-  if (typeof listed === "object") return (layer) => listed[layer] === true;
-  const period = listed ?? fallback;
-  return period === 0 ? () => true : (layer) => layer % period !== (isFirst ? 0 : period - 1);
+  const listedAt = (layer: number): number => (typeof listed === "object" && listed[layer] === true ? tokens : 0);
+  if (typeof listed === "object") return { tokens, at: listedAt, listedAt };
+  const each = listed ?? period;
+  const has = (layer: number): boolean => each === 0 || layer % each !== (isFirst ? 0 : each - 1);
+  return { tokens, at: (layer) => (has(layer) ? tokens : 0), listedAt };
 }

@@ -33,7 +33,7 @@ export async function hunyuan(
       const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", x)), rope);
+        const { q, k, v } = layer.rope(layer.qkv(layer.norm("attn_norm", layer.enter(x))), rope);
         const attended = layer.attention({ q: layer.norm("attn_q_norm", q), k: layer.norm("attn_k_norm", k), v });
         const middle = program.add(layer.pick(x), attended);
         x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));

@@ -91,6 +91,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     queryKeyNorm: "headIfPresent",
     feedForwardNorm: "post_attention_norm",
     experts: { ...storedExperts(file), gating: "sigmoid" },
+    hasNextn: true,
   }),
   /** GPT-NeoX and Pythia. */
   gptneox: (file) => ({
@@ -107,7 +108,12 @@ export const variants: Readonly<Record<string, Traits>> = {
   /** Granite 3 and later, mixtures of experts, with a shared one or without. */
   granitemoe: (file) => ({ ...graniteScales(file), ropeType: "norm", experts: normalizedExperts(file) }),
   /** Hy 3. */
-  hy_v3: (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" } }),
+  hy_v3: (file) => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" },
+    hasNextn: true,
+  }),
   /** InternLM 2 and 2.5. */
   internlm2: () => ({ ropeType: "norm" }),
   /** Jais: ALiBi, and scores divided by the length of a head. */

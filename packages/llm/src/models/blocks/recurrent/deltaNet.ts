@@ -27,7 +27,7 @@ export function withDeltaNets(file: MetadataReader, config: ModelConfig, sizes: 
 }
 
 /** Gated delta net (Yang, Kautz & Hatamizadeh, 2024, section 3.4): see the op `deltaScan`. `x [T, d] -> [n, d]` */
-export function deltaNetBlock(layer: Layer, x: Value, sizes: SsmConfig, sharing: KeySharing): Value {
+export function deltaNetBlock(layer: Layer, x: Value, sizes: SsmConfig, sharing: KeySharing, gating: "silu" | "sigmoid" = "silu"): Value {
   const { model, weights } = layer;
   const { program, T, config } = model;
   const { innerLength: inner, kernelSize, stateLength: K, heads: H, groups: G } = sizes;
@@ -44,7 +44,7 @@ export function deltaNetBlock(layer: Layer, x: Value, sizes: SsmConfig, sharing:
   const learned = perHead(program.sigmoid(beta));
   const b = program.mul(k, program.neg(program.mul(decay, learned)));
   const y = deltaScan(layer, { q, k, v: program.mul(v, learned), decay, a: k, b }); // [T, H, K]
-  const gated = program.mul(layer.norm("ssm_norm", y), program.silu(gate));
+  const gated = program.mul(layer.norm("ssm_norm", y), program[gating](gate));
   const flat = program.reshape(gated, { shape: [T, inner] });
   return layer.linear("ssm_out", layer.pick(flat), { rows: config.embeddingLength });
 }

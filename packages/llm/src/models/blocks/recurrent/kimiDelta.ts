@@ -12,8 +12,8 @@ export interface KimiDeltaConfig {
   readonly size: number;
   /** Elements of the convolutions' filters. */
   readonly kernelSize: number;
-  /** Lower bound of the decays' logarithms, below 0. Default: none, and another function. */
-  readonly lowerBound?: number;
+  /** Lower bound of the decays' logarithms, below 0, and the sign of their stored rates. Default: no bound, and another function. */
+  readonly bound?: { readonly lower: number; readonly rates: "positive" | "negative" } | undefined;
 }
 
 export function readKimiDelta(file: MetadataReader): KimiDeltaConfig {
@@ -39,7 +39,7 @@ export function withKimiDelta(config: ModelConfig, { size, kernelSize }: KimiDel
  * Kimi Delta Attention (Kimi Team, 2025, "Kimi Linear", section 3): a gated delta rule whose decays differ by element; see the op `deltaScan`.
  * `x [T, d] -> [n, d]`
  */
-export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize, lowerBound }: KimiDeltaConfig): Value {
+export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize, bound }: KimiDeltaConfig): Value {
   const { model, weights } = layer;
   const { program, T, config } = model;
   const { heads: H } = config;
@@ -49,17 +49,18 @@ export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize, lo
     return byHead(program.silu(convolve(layer, `ssm_conv1d_${name}.weight`, kernelSize, projected, `convolution.${name}`)), K);
   };
   // Two matrices of a low rank, or one.
-  const low = (name: string): Value =>
-    weights.has(`ssm_${name}_b.weight`)
-      ? layer.unscaledProduct(`ssm_${name}_b`, layer.unscaledProduct(`ssm_${name}_a`, x, { rows: K }), { rows: H * K })
-      : layer.unscaledProduct(`ssm_${name}_a`, x, { rows: H * K });
+  const low = (name: string): Value => {
+    if (weights.has(`ssm_${name}_b.weight`))
+      return layer.unscaledProduct(`ssm_${name}_b`, layer.unscaledProduct(`ssm_${name}_a`, x, { rows: K }), { rows: H * K });
+    return layer.unscaledProduct(weights.has(`ssm_${name}.weight`) ? `ssm_${name}` : `ssm_${name}_a`, x, { rows: H * K });
+  };
   const [q, k, v] = [unit(layer, part("q"), 1 / Math.sqrt(K)), unit(layer, part("k"), 1), part("v")];
   const steps = byHead(program.add(low("f"), weights.vector("ssm_dt.bias", H * K)), K);
   const rates = weights.vector("ssm_a", [H, 1]);
   const logarithms =
-    lowerBound === undefined
+    bound === undefined
       ? program.mul(program.softplus(steps), rates)
-      : program.scale(program.sigmoid(program.mul(steps, rates)), { by: lowerBound });
+      : program.scale(program.sigmoid(program.mul(steps, bound.rates === "positive" ? rates : program.neg(rates))), { by: bound.lower });
   const decay = program.exp(logarithms);
   const beta = program.sigmoid(byHead(layer.unscaledProduct("ssm_beta", x, { rows: H }), 1));
   const b = program.mul(k, program.neg(beta));

@@ -1,5 +1,7 @@
+import type { Value } from "@centella/core";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { layersOf } from "../../blocks/layer.ts";
+import { type Layer, layersOf } from "../../blocks/layer.ts";
+import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
 import { readRope } from "../../blocks/rope.ts";
 import { readWindow } from "../../blocks/window.ts";
@@ -18,21 +20,25 @@ export const family: Family = async (file) => {
     feedForward: { scales: true },
     experts: { ...storedExperts(file), gating: "sigmoid" },
   });
+  const layerOf = (layer: Layer, x: Value, window: number, rotates: boolean): Value => {
+    const { model } = layer;
+    const input = layer.norm("attn_norm", x);
+    const heads = layer.rope(layer.qkv(input), rotates ? rope : undefined);
+    const attended = layer.attention(heads, { window });
+    const isHalved = layer.weights.has("ffn_up_shexp.weight");
+    const fed = model.scale(feedForward(layer, layer.pick(input)), isHalved ? 1 / 2 : 1);
+    return model.program.add(model.program.add(layer.pick(x), fed), attended);
+  };
   return {
     config,
     forward(m) {
-      const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const window = windows.at(layer.index);
-        const input = layer.norm("attn_norm", x);
-        const heads = layer.rope(layer.qkv(input), window > 0 || layer.index < denseLayers ? rope : undefined);
-        const attended = layer.attention(heads, { window });
-        const isHalved = layer.weights.has("ffn_up_shexp.weight");
-        const fed = m.scale(feedForward(layer, layer.pick(input)), isHalved ? 1 / 2 : 1);
-        x = program.add(program.add(layer.pick(x), fed), attended);
+        x = layerOf(layer, x, window, window > 0 || layer.index < denseLayers);
       }
       return logits(m, outputNorm(m, x), { scale });
     },
+    ...nextnOf(config, (layer, x) => layerOf(layer, x, windows.listedAt(layer.index), true), { logitScale: scale }),
   };
 };

@@ -27,7 +27,7 @@ export const family: Family = async (file) => {
     return { heads: heads(layer) ?? 1, kvHeads: 1, keyLength: rank + ropeLength, valueLength: rank };
   };
   const indexer = readIndexer(file, { ropeType: "neox", epsilon: 1e-6, has: (layer) => windows.at(layer) === 0 });
-  const config = { ...readConfig(file, { headsOf }), indexer: indexer.shape };
+  const config = { ...readConfig(file, { headsOf }), extraCache: indexer.extraCache };
   const globalRope = readRope(file, "norm", { keyLength: global.ropeLength });
   const localRope = { ...globalRope, base: file.positive("rope.freq_base_swa") ?? globalRope.base };
   const feedForward = await openFeedForward(file, { experts: { ...storedExperts(file), shared: "plain" } });

@@ -13,7 +13,8 @@ export const family: Family = (file) => {
       `metadata: expected an indexer in the first layer in ${file.key("attention.indexer.types")}, got none; convert the model again`,
     );
   const indexer = readIndexer(file, { ropeType: "norm", epsilon: 0, has });
-  return latentTransformer(file, { keepsLength: false, indexer, experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
+  const experts = { ...storedExperts(file), gating: "sigmoid", shared: "plain" } as const;
+  return latentTransformer(file, { keepsLength: false, hasNextn: true, indexer, experts });
 };
 
 /** Context of GLM 5.2, whose first files do not list their layers with an indexer. */

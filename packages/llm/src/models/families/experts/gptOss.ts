@@ -23,7 +23,7 @@ export const family: Family = async (file) => {
       for (const layer of layersOf(m)) {
         const window = windows.at(layer.index);
         const sinks = layer.weights.vector("attn_sinks.weight", config.heads);
-        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), window > 0 ? localRope : globalRope);
+        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", layer.enter(x))), window > 0 ? localRope : globalRope);
         const middle = program.add(layer.pick(x), layer.attention(heads, { window, sinks }));
         x = program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
       }

@@ -1,7 +1,7 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../../errors.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { type ExpertsConfig, experts, mixture, readExperts, routerLogits } from "../../blocks/experts.ts";
+import { bestExperts, type ExpertsConfig, expertFactors, experts, mixture, readExperts, routerLogits } from "../../blocks/experts.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
@@ -42,11 +42,11 @@ export const family: Family = (file) => {
  */
 function groupExperts(layer: Layer, x: Value, scores: Value, config: ExpertsConfig, groupSize: number): Value {
   const { program } = layer.model;
-  const { count, used, gating, normalize, scale } = config;
+  const { count, used } = config;
   const groups = count / groupSize;
   const groupOf = Int32Array.from({ length: count }, (_, expert) => Math.floor(expert / groupSize));
-  const chosen = program.moeRoute(scores, { k: Math.min(used, groups), gating });
+  const chosen = bestExperts(program, scores, { ...config, used: Math.min(used, groups), groups: 1 });
   const ids = program.gather(program.constant(groupOf, "i32", [count]), chosen, { axis: 0 });
-  const factors = program.moeWeights(scores, ids, { gating, normalize, scale });
+  const factors = expertFactors(program, scores, ids, config);
   return mixture(layer, x, { ids, factors }, { ...config, count: groups }, { tensors: "chexps" });
 }

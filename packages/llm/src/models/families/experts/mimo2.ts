@@ -1,6 +1,8 @@
-import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { layersOf } from "../../blocks/layer.ts";
+import type { Value } from "@centella/core";
+import { embed, keepStates, lastNorm, logits } from "../../blocks/ends.ts";
+import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerHeads } from "../../blocks/layerSizes.ts";
+import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { readRope } from "../../blocks/rope.ts";
 import { readWindow } from "../../blocks/window.ts";
@@ -18,20 +20,22 @@ export const family: Family = async (file) => {
   const feedForward = await openFeedForward(file, {
     experts: { gating: "sigmoid", normalize: true, scale: file.positive("expert_weights_scale") },
   });
+  const layerOf = (layer: Layer, x: Value): Value => {
+    const { model } = layer;
+    const window = windows.at(layer.index);
+    const sinks = layer.weights.optionalVector("attn_sinks.weight", headsOf(layer.index).heads);
+    const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), window > 0 ? localRope : globalRope);
+    const attended = model.scale(layer.attention(heads, { window, ...(sinks && { sinks }) }), valueScale);
+    const middle = model.program.add(layer.pick(x), attended);
+    return model.program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
+  };
   return {
     config,
     forward(m) {
-      const { program } = m;
       let x = embed(m);
-      for (const layer of layersOf(m)) {
-        const window = windows.at(layer.index);
-        const sinks = layer.weights.optionalVector("attn_sinks.weight", headsOf(layer.index).heads);
-        const heads = layer.rope(layer.qkv(layer.norm("attn_norm", x)), window > 0 ? localRope : globalRope);
-        const attended = m.scale(layer.attention(heads, { window, ...(sinks && { sinks }) }), valueScale);
-        const middle = program.add(layer.pick(x), attended);
-        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle)));
-      }
-      return logits(m, outputNorm(m, x));
+      for (const layer of layersOf(m)) x = layerOf(layer, x);
+      return logits(m, lastNorm(m, keepStates(m, x)));
     },
+    ...nextnOf(config, layerOf, { keepsUnnormed: true }),
   };
 };

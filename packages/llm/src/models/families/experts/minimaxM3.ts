@@ -11,7 +11,7 @@ import type { Family } from "../../family.ts";
 export const family: Family = async (file) => {
   const denseLayers = file.tokens("leading_dense_block_count") ?? 0;
   const indexer = readBlockIndexer(file, (layer) => layer >= denseLayers);
-  const config = { ...readConfig(file), indexer: indexer.shape };
+  const config = { ...readConfig(file), extraCache: indexer.extraCache };
   const rope = readRope(file, "neox", config);
   const experts = { ...storedExperts(file), shared: "plain" } as const;
   const feedForward = await openFeedForward(file, { feedForward: { activation: clippedSwiglu }, experts });

@@ -1,7 +1,9 @@
+import type { Value } from "@centella/core";
 import { bounded } from "../../blocks/boundedActivation.ts";
-import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { layersOf } from "../../blocks/layer.ts";
+import { embed, keepStates, lastNorm, logits } from "../../blocks/ends.ts";
+import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerHeads, readLayerNumbers } from "../../blocks/layerSizes.ts";
+import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
 import { readRope, unscaled } from "../../blocks/rope.ts";
 import { readWindow } from "../../blocks/window.ts";
@@ -19,24 +21,26 @@ export const family: Family = async (file) => {
   const windows = readWindow(file, { period: 0 });
   const [bounds, sharedBounds] = [readLayerNumbers(file, "swiglu_clamp_exp"), readLayerNumbers(file, "swiglu_clamp_shexp")];
   const feedForward = await openFeedForward(file, { experts: { ...storedExperts(file), gating: "sigmoid", shared: "plain" } });
+  const layerOf = (layer: Layer, x: Value): Value => {
+    const { index, weights } = layer;
+    const { program } = layer.model;
+    const window = windows.at(index);
+    const input = layer.norm("attn_norm", x);
+    const heads = layer.rope(layer.qkv(input, { norm: "headIfPresent" }), window > 0 ? localRope : globalRope);
+    const gate = weights.has("attn_gate.weight") ? layer.attentionGate(input, "head") : undefined;
+    const middle = program.add(layer.pick(x), layer.attention(heads, { window, ...(gate && { gate }) }));
+    const isMixed = weights.has("ffn_gate_inp.weight");
+    const sharedActivation = bounded(sharedBounds(index), "after");
+    const activation = isMixed ? bounded(bounds(index), "after") : sharedActivation;
+    return program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation, sharedActivation }));
+  };
   return {
     config,
     forward(m) {
-      const { program } = m;
       let x = embed(m);
-      for (const layer of layersOf(m)) {
-        const { index, weights } = layer;
-        const window = windows.at(index);
-        const input = layer.norm("attn_norm", x);
-        const heads = layer.rope(layer.qkv(input, { norm: "headIfPresent" }), window > 0 ? localRope : globalRope);
-        const gate = weights.has("attn_gate.weight") ? layer.attentionGate(input, "head") : undefined;
-        const middle = program.add(layer.pick(x), layer.attention(heads, { window, ...(gate && { gate }) }));
-        const isMixed = weights.has("ffn_gate_inp.weight");
-        const sharedActivation = bounded(sharedBounds(index), "after");
-        const activation = isMixed ? bounded(bounds(index), "after") : sharedActivation;
-        x = program.add(middle, feedForward(layer, layer.norm("ffn_norm", middle), { activation, sharedActivation }));
-      }
-      return logits(m, outputNorm(m, x));
+      for (const layer of layersOf(m)) x = layerOf(layer, x);
+      return logits(m, lastNorm(m, keepStates(m, x)));
     },
+    ...nextnOf(config, layerOf, { keepsUnnormed: true }),
   };
 };

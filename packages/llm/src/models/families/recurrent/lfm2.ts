@@ -26,7 +26,7 @@ export async function lfm2Model(file: MetadataReader, options: { readonly expert
       const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const input = layer.norm("attn_norm", x);
+        const input = layer.norm("attn_norm", layer.enter(x));
         const mixed = config.hasCache(layer.index)
           ? layer.attention(layer.rope(layer.qkv(input, { norm: "head" }), rope), { window: windows.at(layer.index) })
           : shortConvolution(layer, input, convolution);

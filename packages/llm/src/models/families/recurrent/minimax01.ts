@@ -25,7 +25,7 @@ export const family: Family = async (file) => {
       const { program } = m;
       let x = embed(m);
       for (const layer of layersOf(m)) {
-        const input = layer.norm("attn_norm", x);
+        const input = layer.norm("attn_norm", layer.enter(x));
         const mixed = isRecurrent(layer.index) ? lightningAttention(layer, input) : layer.attention(layer.rope(layer.qkv(input), rope));
         const middle = layer.norm("ffn_norm", program.add(mixed, m.scale(layer.pick(input), residualScale)));
         x = program.add(feedForward(layer, middle), m.scale(middle, residualScale));

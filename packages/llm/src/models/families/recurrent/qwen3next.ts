@@ -4,6 +4,7 @@ import type { ModelDescription } from "../../../model/modelBuilder.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { gatedQueries } from "../../blocks/gatedQueries.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
+import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { deltaNetBlock, type KeySharing, readDeltaNet, withDeltaNets } from "../../blocks/recurrent/deltaNet.ts";
 import { readRope } from "../../blocks/rope.ts";
@@ -23,17 +24,20 @@ export async function qwenNext(file: MetadataReader, sharing: KeySharing): Promi
     const { heads, gate } = gatedQueries(layer, input);
     return layer.attention(layer.rope(heads, rope), { gate });
   };
+  const layerOf = (layer: Layer, x: Value, isAttention: boolean): Value => {
+    const { program } = layer.model;
+    const input = layer.norm("attn_norm", x);
+    const mixed = isAttention ? attend(layer, input) : deltaNetBlock(layer, input, sizes, sharing);
+    const middle = program.add(layer.pick(x), mixed);
+    return program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
+  };
   return {
     config,
     forward(m) {
       let x = embed(m);
-      for (const layer of layersOf(m)) {
-        const input = layer.norm("attn_norm", x);
-        const mixed = config.hasCache(layer.index) ? attend(layer, input) : deltaNetBlock(layer, input, sizes, sharing);
-        const middle = m.program.add(layer.pick(x), mixed);
-        x = m.program.add(middle, feedForward(layer, layer.norm("post_attention_norm", middle)));
-      }
+      for (const layer of layersOf(m)) x = layerOf(layer, layer.enter(x), config.hasCache(layer.index));
       return logits(m, outputNorm(m, x));
     },
+    ...nextnOf(config, (layer, x) => layerOf(layer, x, true)),
   };
 }

@@ -36,7 +36,7 @@ export const family: Family = async (file) => {
       let x = embed(m, Math.sqrt(config.embeddingLength));
       const inputs = perLayer > 0 ? perLayerInputs(m, x, perLayer) : undefined;
       for (const layer of layersOf(m)) {
-        const attended = layer.norm("post_attention_norm", gemmaAttention(layer, layer.norm("attn_norm", x), attention));
+        const attended = layer.norm("post_attention_norm", gemmaAttention(layer, layer.norm("attn_norm", layer.enter(x)), attention));
         const middle = program.add(layer.pick(x), attended);
         const length = widths(layer.index) ?? config.feedForwardLength;
         const plain = (): Value => layer.feedForward(layer.norm("ffn_norm", middle), { ...gelu, length });

@@ -27,7 +27,7 @@ export const family: Family = (file) => {
         const post = (name: string, y: typeof x): typeof x =>
           program.rmsNorm(y, layer.weights.vector(`${name}.weight`, d), { eps: postEpsilon });
         const window = windows.at(layer.index);
-        const input = layer.norm("attn_norm", x);
+        const input = layer.norm("attn_norm", layer.enter(x));
         const heads = layer.rope(layer.qkv(input, { norm: "head" }), window > 0 ? rope : undefined);
         const attended = layer.attention(heads, { window, gate: layer.attentionGate(input, "element") });
         const middle = program.add(layer.pick(x), post("post_attention_norm", attended));

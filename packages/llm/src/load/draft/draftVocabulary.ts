@@ -1,7 +1,7 @@
 import type { Metadata } from "@centella/gguf";
 import { describe } from "@centella/quant/checks";
-import { ModelError } from "../errors.ts";
-import type { Tokenizer } from "../tokenizer/tokenizer.ts";
+import { ModelError } from "../../errors.ts";
+import type { Tokenizer } from "../../tokenizer/tokenizer.ts";
 
 /** A model's vocabulary. */
 export interface ModelVocabulary {

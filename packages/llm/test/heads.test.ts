@@ -1,0 +1,178 @@
+import { wasm } from "@centella/backend-wasm";
+import { createRuntime, UnsupportedError } from "@centella/core";
+import { readGguf } from "@centella/gguf";
+import { describe, expect, test } from "vitest";
+import { type DraftOptions, type GenerateOptions, loadModel, ModelError } from "../src/index.ts";
+import { describeHeadOf } from "../src/load/draft/loadHead.ts";
+import { type FamilyGolden, familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
+import { type HeadGolden, headGoldens, headModel, readHeadGolden } from "./headFixture.ts";
+import { openHead } from "./openHead.ts";
+import { expectOwnTexts } from "./ownTexts.ts";
+import { relativeError } from "./vectors.ts";
+
+type Entry = FamilyGolden["metadata"][number];
+
+/** Relative error of the logits of tokens that a head knows. The other tokens have no chance. */
+function knownError(logits: Float32Array, expected: Float32Array): number {
+  const isKnown = expected.map((logit) => Number(logit > -1e38));
+  for (const [i, known] of isKnown.entries()) expect(logits[i]! > -1e38).toBe(known === 1);
+  return relativeError(
+    logits.filter((_, i) => isKnown[i]),
+    expected.filter((_, i) => isKnown[i]),
+  );
+}
+
+/** Opens the model of a golden with its head. */
+async function openPair(golden: HeadGolden, batchSize = 32) {
+  const head = await readGguf(headModel(golden));
+  return openHead(familyModel(golden.target), { batchSize }, ({ config }, file) =>
+    describeHeadOf({ file, config }, head, { tokens: 3, minProbability: 0, cacheType: "f32", weightBytes: 0 }),
+  );
+}
+
+test.each(headGoldens)("%s: the head predicts what llama.cpp's does", async (name) => {
+  const golden = readHeadGolden(name);
+  const { ids, drafted } = golden;
+  await using opened = await openPair(golden);
+  const feed = await opened.read(ids);
+  const { logits } = await feed("all", drafted);
+  const expected = Float32Array.from([...floats(golden.logits), ...floats(golden.draftedLogits)]);
+  expect(knownError(logits, expected)).toBeLessThan(1e-4);
+});
+
+test.each(headGoldens)("%s: after a draft that was rejected, the head reads the model's states again", async (name) => {
+  const golden = readHeadGolden(name);
+  const { ids, drafted } = golden;
+  await using opened = await openPair(golden, 7);
+  const early = await opened.read(ids.slice(0, 12));
+  await early("last", [3, 14, 15, 9]);
+  const feed = await opened.read(ids);
+  const { logits, tokens } = await feed("last", drafted);
+  // An assistant computes the newest token alone.
+  expect(tokens).toBe(floats(golden.logits).length > opened.vocabSize ? ids.length - 12 : 1);
+  const expected = Float32Array.from([...floats(golden.logits).slice(-opened.vocabSize), ...floats(golden.draftedLogits)]);
+  expect(knownError(logits, expected)).toBeLessThan(1e-4);
+});
+
+/** A model and its head, with a vocabulary. */
+function pair(name: string) {
+  const golden = readHeadGolden(name);
+  return { target: withVocabulary(golden.target), head: withVocabulary(golden) };
+}
+
+const greedy = { temperature: 0, maxTokens: 12, logitBias: { 2: Number.NEGATIVE_INFINITY } } as const;
+const prompt = [5, 9, 31, 17, 8, 22, 35, 14, 27];
+
+test.each(headGoldens)("%s: texts are the same as without drafts", async (name) => {
+  const { target, head } = pair(name);
+  await using runtime = await createRuntime({ backends: [wasm()], policy: { force: "wasm" } });
+  const load = (draft?: DraftOptions) =>
+    loadModel(familyModel(target), { runtime, cacheType: "f32", sequences: 2, ...(draft && { draft }) });
+  await using plain = await load();
+  await using model = await load({ source: headModel(head), tokens: 3 });
+  expect(model.info.draft).toMatchObject({ architecture: head.metadata[0]![2], backend: "wasm", isVerified: true, warnings: [] });
+  const options: readonly GenerateOptions[] = [greedy, { ...greedy, temperature: 0.8, seed: 3 }, { ...greedy, logprobs: 1 }];
+  for (const each of options) {
+    const texts = [prompt, [...prompt.slice(0, 4), 3, 4]];
+    const complete = (of: typeof model) => Promise.all(texts.map((ids) => of.createSession().complete({ ids }, each)));
+    const [expected, drafted] = [await complete(plain), await complete(model)];
+    expect(drafted.map(({ ids }) => ids)).toEqual(expected.map(({ ids }) => ids));
+    for (const { usage } of drafted) expect(usage.draftedTokens).toBeGreaterThan(0);
+  }
+  await expectOwnTexts(() => load({ source: headModel(head), tokens: 2 }));
+});
+
+describe("before weights are read, a head is refused", () => {
+  const { target, head } = pair("eagle3");
+  /** The head with other metadata, of keys without the architecture's name, and without some tensors. */
+  const changed = (
+    values: Readonly<Record<string, readonly [type: string, value: Entry[2]]>>,
+    without: readonly string[] = [],
+  ): Uint8Array => {
+    const entries = Object.entries(values).map(
+      ([key, [type, value]]): Entry => [key.includes(".ggml.") ? key : `eagle3.${key}`, type, value],
+    );
+    const kept = head.metadata.filter(([key]) => entries.every(([other]) => other !== key));
+    const tensors = Object.fromEntries(Object.entries(head.tensors).filter(([name]) => !without.includes(name)));
+    return headModel({ metadata: [...kept, ...entries], tensors });
+  };
+  async function refusal(source: Uint8Array, model: Pick<FamilyGolden, "metadata" | "tensors"> = target, more: Partial<DraftOptions> = {}) {
+    await using runtime = await createRuntime({ backends: [] });
+    let reports = 0;
+    const loading = loadModel(familyModel(model), { runtime, draft: { source, ...more }, onProgress: () => void reports++ });
+    const error = await loading.catch((caught: unknown) => caught);
+    expect(reports).toBe(0);
+    return error as Error;
+  }
+  const tokens = [...(head.metadata.find(([key]) => key === "tokenizer.ggml.tokens")![2] as readonly string[])];
+
+  test.each([
+    ["three layers", changed({ target_layers: ["u32[]", [1, 2]] }), "expected 3 layers in eagle3.target_layers, got 2"],
+    [
+      "layers of the model",
+      changed({ target_layers: ["u32[]", [1, 2, 5]] }),
+      "expected layers from 0 to 4 in eagle3.target_layers, which the model has, got 1, 2, 5",
+    ],
+    [
+      "named layers",
+      changed({ target_layers: ["u32[]", []] }),
+      "expected layers from 0 to 4 in eagle3.target_layers, which the model has, got none",
+    ],
+    [
+      "the model's width",
+      changed({ target_hidden_size: ["u32", 24] }),
+      "expected 32 for eagle3.target_hidden_size, as in the model, got 24",
+    ],
+    ["one block", changed({ block_count: ["u32", 2] }), "expected 1 block in eagle3.block_count, got 2"],
+    ["all tensors", changed({}, ["blk.0.attn_q.weight"]), "draft: expected these tensors, got none of them (blk.0.attn_q.weight"],
+    ["features to fuse", changed({}, ["fc.weight"]), "draft: expected these tensors, got none of them (fc.weight"],
+    [
+      "the same texts",
+      changed({ "tokenizer.ggml.tokens": ["strings", tokens.with(7, "zz")] }),
+      "in tokenizer.ggml.tokens[7], as in the model",
+    ],
+    [
+      "as many tokens",
+      changed({ "tokenizer.ggml.tokens": ["strings", tokens.slice(0, -1)] }),
+      "expected 40 entries in tokenizer.ggml.tokens, as in the model, got 39",
+    ],
+  ])("without %s", async (_title, source, message) => {
+    const error = await refusal(source);
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error.message).toContain(message);
+  });
+
+  test("with another architecture, another width, and other keys than the model's, for an assistant", async () => {
+    const { target: gemma, head: assistant } = pair("gemma4-assistant");
+    const withSize = (name: string, value: number): Uint8Array => {
+      const key = `gemma4-assistant.${name}`;
+      return headModel({ ...assistant, metadata: [...assistant.metadata.filter(([other]) => other !== key), [key, "u32", value]] });
+    };
+    const error = await refusal(headModel(assistant));
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error.message).toContain("an assistant of gemma4 does not draft for models of llama");
+    const message = async (name: string, value: number) => (await refusal(withSize(name, value), gemma)).message;
+    expect(await message("embedding_length_out", 24)).toContain(
+      "expected 32 for gemma4-assistant.embedding_length_out, as in the model, got 24",
+    );
+    expect(await message("attention.key_length_swa", 8)).toContain(
+      "expected 6 for gemma4-assistant.attention.key_length_swa, as in the model, got 8",
+    );
+  });
+
+  test("with a table of the model's that is of another width, for a family whose layers it cannot read, and on another runtime", async () => {
+    const { target: wide, head: narrow } = pair("eagle3-vocabulary");
+    const { "token_embd.weight": _, ...tensors } = narrow.tensors;
+    expect((await refusal(headModel({ ...narrow, tensors }), wide)).message).toContain(
+      "expected 32 for eagle3.embedding_length, as in the model, got 24",
+    );
+    const other = withVocabulary(readFamilyGolden("falcon-h1"));
+    const error = await refusal(changed({ target_layers: ["u32[]", [0, 1, 1]] }), other);
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error.message).toContain("models of falcon-h1 do not keep the states");
+    await using elsewhere = await createRuntime({ backends: [] });
+    expect((await refusal(headModel(head), target, { runtime: elsewhere })).message).toContain(
+      "expected the model's runtime for a draft of the architecture eagle3",
+    );
+  });
+});
