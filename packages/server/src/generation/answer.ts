@@ -1,4 +1,4 @@
-import type { GenerateOptions, GenerationFinish, GenerationPart, Prompt } from "@centella/llm";
+import type { GenerateOptions, GenerationFinish, Prompt } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 import type { FinishKind } from "../events.ts";
 import type { Call } from "../http/route.ts";
@@ -8,6 +8,7 @@ import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
 import { mergeChoices } from "./choices.ts";
 import type { Prefill } from "./prefills.ts";
 import { Reservation } from "./reservation.ts";
+import { TextMeter } from "./textMeter.ts";
 
 /** Texts to generate. */
 export interface AnswerRequest {
@@ -32,6 +33,7 @@ export class Answer {
   readonly #slot: Slot | undefined;
   #first: ChoicePart | undefined;
   #slotId = -1;
+  #isOver = false;
 
   /**
    * Waits for its turn and checks the request: what this throws happened before anything was computed.
@@ -77,6 +79,7 @@ export class Answer {
     try {
       if (this.#first !== undefined) yield this.#first;
       for (let next = await this.#parts.next(); !next.done; next = await this.#parts.next()) yield next.value;
+      this.#isOver = true;
     } catch (error) {
       throw this.#reservation.failure(error);
     } finally {
@@ -101,9 +104,9 @@ export class Answer {
     this.#reservation.resume();
   }
 
-  /** Ends what still runs, because its client left, and frees everything. */
+  /** Frees everything. Ends what still runs, because its client left. */
   async close(): Promise<void> {
-    this.#reservation.cancel();
+    if (!this.#isOver) this.#reservation.cancel();
     await this.#parts.return();
     this.#reservation.release();
   }
@@ -135,14 +138,16 @@ export class Answer {
       if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
       prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal);
       const session = lease.slots.open(slot, named !== undefined);
-      // Ends this text alone.
-      const full = new AbortController();
-      const ending = this.#call.caller.maxContext === undefined ? signal : AbortSignal.any([signal, full.signal]);
-      const parts = session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: ending });
-      for await (const part of this.#limited(parts, () => full.abort())) {
-        if (part.type === "finish") finish = part;
+      const meter = new TextMeter(this.#call.caller.maxContext, signal);
+      for await (const part of session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal })) {
+        meter.count(part);
         prefill.record(part);
-        yield part;
+        if (part.type !== "finish") yield part;
+        else {
+          const kind = this.#reservation.isCancelled ? "cancelled" : kindOf(part);
+          finish = { ...part, kind, reasoningTokens: meter.reasoningTokens };
+          yield finish;
+        }
       }
     } catch (error) {
       hasFailed = !signal.aborted;
@@ -175,27 +180,6 @@ export class Answer {
       onAbort: "keep",
     };
   }
-
-  /** Applies the caller's `maxContext`, counts the tokens of the reasoning, and names the end. */
-  async *#limited(parts: AsyncIterable<GenerationPart>, end: () => void): AsyncGenerator<AnswerPart, void, undefined> {
-    const { maxContext = Number.POSITIVE_INFINITY } = this.#call.caller;
-    let [reasoningTokens, context] = [0, 0];
-    for await (const part of parts) {
-      if (part.type === "finish") {
-        yield { ...part, kind: this.#reservation.isCancelled ? "cancelled" : kindOf(part), reasoningTokens };
-        continue;
-      }
-      if (part.type === "prefill") {
-        context = part.total;
-        if (context >= maxContext) throw tooLong(context, maxContext);
-      } else {
-        context += part.ids.length;
-        if (part.type === "reasoning") reasoningTokens += part.ids.length;
-        if (context >= maxContext) end();
-      }
-      yield part;
-    }
-  }
 }
 
 /** @throws {ApiError} 400 for a token that the model does not have */
@@ -206,14 +190,6 @@ function checkBiases({ logitBias = {} }: GenerateOptions, { model }: Lease): voi
   throw new ApiError(400, "invalid_value", `logit_bias: expected ids of tokens below ${vocabSize}, got ${unknown}`, {
     param: "logit_bias",
   });
-}
-
-function tooLong(tokens: number, limit: number): ApiError {
-  return new ApiError(
-    400,
-    "context_length_exceeded",
-    `prompt: expected fewer than ${limit} tokens for this key, got ${tokens}; shorten it`,
-  );
 }
 
 function kindOf({ reason }: GenerationFinish): FinishKind {

@@ -13,7 +13,16 @@ interface Step {
 }
 
 /** The parts of texts that are generated at the same time, as they arrive. The first text begins. */
-export async function* mergeChoices(texts: readonly Text[]): AsyncGenerator<ChoicePart, void, undefined> {
+export function mergeChoices(texts: readonly Text[]): AsyncGenerator<ChoicePart, void, undefined> {
+  return texts.length === 1 ? onlyChoice(texts[0]!) : mergeSeveral(texts);
+}
+
+/** Most requests ask for one text, which needs no race of promises for each part. */
+async function* onlyChoice(text: Text): AsyncGenerator<ChoicePart, void, undefined> {
+  for await (const part of text.open()) yield { choice: 0, part };
+}
+
+async function* mergeSeveral(texts: readonly Text[]): AsyncGenerator<ChoicePart, void, undefined> {
   const opened = new Map<number, AsyncGenerator<AnswerPart, void, undefined>>();
   const pending = new Map<number, Promise<Step>>();
   const advance = (choice: number): void => {

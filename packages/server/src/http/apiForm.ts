@@ -12,3 +12,9 @@ export interface ApiForm {
 export function serverSentEvent(data: object, event?: string): string {
   return `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
 }
+
+/** Writes server-sent events that begin with the same fields. These become JSON once. */
+export function eventsWith(head: object): (more: object) => string {
+  const start = `data: ${JSON.stringify(head).slice(0, -1)},`;
+  return (more) => `${start}${JSON.stringify(more).slice(1)}\n\n`;
+}

@@ -31,72 +31,142 @@ export function reportFailure(events: Events, requestId: string, thrown: unknown
   if (error.status >= 500 && error.status !== 503) events.emit({ type: "failure", requestId, error: error.cause ?? error });
 }
 
-/**
- * Chunks of a stream that are sent before the next one is computed. Models that compute on this thread may hold it for several tokens, and the
- * first text must not wait for them.
- */
-const urgentChunks = 4;
+/** Chunks that are sent by themselves: the first one may only say that the answer has begun, and the first text must not wait. */
+const urgentChunks = 2;
 
-/** Lets the event loop send what was written. */
+/**
+ * Milliseconds in which later chunks are collected, to be sent together: a frame of a display. Each time costs as much as several chunks, most
+ * of it in the system. Chunks that come less often are sent at once.
+ */
+const collectMs = 16;
+
+const encoder = new TextEncoder();
+
+/** Lets the event loop send what was written. Models that compute on this thread may hold it for several tokens. */
 function nextTask(): Promise<void> {
   const { setImmediate: schedule = setTimeout } = globalThis;
   return new Promise((resolve) => void schedule(resolve));
 }
 
-/**
- * A response whose chunks are computed when they are read: a slow reader slows its own texts down. A client that leaves ends them.
- * A failure becomes the last chunk.
- */
+/** Chunks that are computed while they are read: a slow reader slows its own texts down. A failure becomes the last chunk. */
+class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
+  readonly #call: Call;
+  readonly #source: StreamSource;
+  readonly #chunks: AsyncGenerator<string, void, undefined>;
+  readonly #format: StreamFormat;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  #pings: ReturnType<typeof setInterval> | undefined;
+  #isSilent = false;
+  /** What waits for {@link #timer}. */
+  #unsent = "";
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #sent = 0;
+  #sentAt = 0;
+  #running: Promise<void> | undefined;
+  #isCancelled = false;
+  #hasFailed = false;
+  #onDemand: (() => void) | undefined;
+
+  constructor(call: Call, source: StreamSource, chunks: AsyncGenerator<string, void, undefined>, format: StreamFormat) {
+    this.#call = call;
+    this.#source = source;
+    this.#chunks = chunks;
+    this.#format = format;
+  }
+
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+    const { ping } = this.#format;
+    if (ping !== undefined) this.#pings = setInterval(() => this.#ping(ping), this.#call.services.limits.pingMs);
+  }
+
+  /** The reader asks for more. */
+  pull(): void {
+    this.#source.resume();
+    this.#running ??= this.#run();
+    this.#onDemand?.();
+  }
+
+  async cancel(): Promise<void> {
+    this.#isCancelled = true;
+    this.#stop();
+    this.#onDemand?.();
+    await this.#source.close();
+  }
+
+  async #run(): Promise<void> {
+    for (let chunk = await this.#next(); chunk !== undefined && !this.#isCancelled; chunk = await this.#next()) {
+      this.#unsent += chunk;
+      if (this.#sent < urgentChunks) {
+        this.#send();
+        await nextTask();
+      } else this.#timer ??= setTimeout(() => this.#send(), Math.max(0, this.#sentAt + collectMs - performance.now()));
+      if (!this.#isWanted) await this.#demand();
+    }
+    if (this.#isCancelled) return;
+    if (this.#unsent !== "") this.#send();
+    this.#stop();
+    this.#controller.close();
+  }
+
+  get #isWanted(): boolean {
+    return this.#isCancelled || (this.#controller.desiredSize ?? 0) > 0;
+  }
+
+  /** Waits until the reader asks for more. */
+  async #demand(): Promise<void> {
+    this.#source.pause();
+    await new Promise<void>((resolve) => {
+      this.#onDemand = resolve;
+    });
+    this.#onDemand = undefined;
+  }
+
+  /** The next chunk. Undefined after the last one. */
+  async #next(): Promise<string | undefined> {
+    if (this.#hasFailed) return undefined;
+    try {
+      const { value } = await this.#chunks.next();
+      return value ?? undefined;
+    } catch (thrown) {
+      this.#hasFailed = true;
+      const { services, requestId } = this.#call;
+      reportFailure(services.events, requestId, thrown);
+      return this.#format.api.errorChunk(apiErrorOf(thrown), requestId);
+    }
+  }
+
+  #send(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#controller.enqueue(encoder.encode(this.#unsent));
+    this.#unsent = "";
+    this.#isSilent = false;
+    this.#sent++;
+    this.#sentAt = performance.now();
+  }
+
+  #ping(ping: string): void {
+    if (this.#isSilent && this.#isWanted) this.#controller.enqueue(encoder.encode(ping));
+    this.#isSilent = true;
+  }
+
+  #stop(): void {
+    clearInterval(this.#pings);
+    clearTimeout(this.#timer);
+  }
+}
+
+// Proxies such as nginx would collect the chunks otherwise.
+const unbuffered = { "cache-control": "no-cache", "x-accel-buffering": "no" };
+
+/** A response whose chunks are computed while they are read. A client that leaves ends them. */
 export function streamResponse(
   call: Call,
-  answer: StreamSource,
+  source: StreamSource,
   chunks: AsyncGenerator<string, void, undefined>,
   format: StreamFormat,
 ): Response {
-  const { limits } = call.services;
-  const encoder = new TextEncoder();
-  let pings: ReturnType<typeof setInterval> | undefined;
-  let isSilent = false;
-  let sent = 0;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      const { ping } = format;
-      if (ping === undefined) return;
-      pings = setInterval(() => {
-        if (isSilent && (controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(ping));
-        isSilent = true;
-      }, limits.pingMs);
-    },
-    async pull(controller) {
-      if (sent > 0 && sent <= urgentChunks) await nextTask();
-      answer.resume();
-      const text = await nextChunk();
-      answer.pause();
-      isSilent = false;
-      sent++;
-      if (text !== undefined) controller.enqueue(encoder.encode(text));
-      else {
-        clearInterval(pings);
-        controller.close();
-      }
-    },
-    async cancel() {
-      clearInterval(pings);
-      await answer.close();
-    },
-  });
-  let hasFailed = false;
-  async function nextChunk(): Promise<string | undefined> {
-    if (hasFailed) return undefined;
-    try {
-      const { value } = await chunks.next();
-      return value ?? undefined;
-    } catch (thrown) {
-      hasFailed = true;
-      reportFailure(call.services.events, call.requestId, thrown);
-      return format.api.errorChunk(apiErrorOf(thrown), call.requestId);
-    }
-  }
-  // Proxies such as nginx would collect the chunks otherwise.
-  return new Response(body, { headers: { "content-type": format.contentType, "cache-control": "no-cache", "x-accel-buffering": "no" } });
+  const body = new ReadableStream<Uint8Array>(new StreamBody(call, source, chunks, format));
+  return new Response(body, { headers: { "content-type": format.contentType, ...unbuffered } });
 }

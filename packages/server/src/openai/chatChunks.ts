@@ -2,7 +2,7 @@ import type { GeneratedText, ToolCallPart } from "@centella/llm";
 import type { Answer } from "../generation/answer.ts";
 import type { AnswerFinish } from "../generation/answerParts.ts";
 import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
-import { serverSentEvent } from "../http/apiForm.ts";
+import { eventsWith } from "../http/apiForm.ts";
 import { completionHead } from "./completionHead.ts";
 import { timingsOf, usageOf } from "./usage.ts";
 
@@ -23,33 +23,29 @@ export async function* chatChunks(
   answer: Answer,
   { choices, includesUsage, reportsProgress }: ChunkOptions,
 ): AsyncGenerator<string, void, undefined> {
-  const head = completionHead("chatcmpl", "chat.completion.chunk", answer);
+  const eventOf = eventsWith(completionHead("chatcmpl", "chat.completion.chunk", answer));
   const { tokenizer } = answer.lease.model;
   const finishes: AnswerFinish[] = [];
   const begun = new Set<number>();
-  const chunk = (choices: readonly object[], more: object = includesUsage ? { usage: null } : {}): string =>
-    serverSentEvent({ ...head, choices, ...more });
+  const chunk = (choices: readonly object[], more: object = includesUsage ? { usage: null } : {}): string => eventOf({ choices, ...more });
   for await (const { choice: index, part } of answer.parts()) {
-    if (!begun.has(index)) {
-      begun.add(index);
-      yield chunk([{ index, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null }]);
-    }
-    if (part.type === "prefill") {
-      if (reportsProgress) yield chunk([], { prompt_progress: { total: part.total, processed: part.done } });
-    } else if (part.type === "finish") {
+    if (part.type === "prefill" && !reportsProgress) continue;
+    // Sent with what follows: each time costs as much as several chunks.
+    const role = begun.has(index) ? "" : chunk([{ index, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null }]);
+    begun.add(index);
+    if (part.type === "prefill") yield role + chunk([], { prompt_progress: { total: part.total, processed: part.done } });
+    else if (part.type === "finish") {
       finishes[index] = part;
-      yield chunk([{ index, delta: {}, logprobs: null, finish_reason: part.kind }], {
-        timings: timingsOf(part),
-        ...(includesUsage && { usage: null }),
-      });
+      const more = { timings: timingsOf(part), ...(includesUsage && { usage: null }) };
+      yield role + chunk([{ index, delta: {}, logprobs: null, finish_reason: part.kind }], more);
     } else {
       const delta = deltaOf(part);
       const logprobs = part.logprobs === undefined ? null : { content: tokenLogprobs(tokenizer, part.logprobs) };
-      if (delta !== undefined) yield chunk([{ index, delta, logprobs, finish_reason: null }]);
+      if (delta !== undefined) yield role + chunk([{ index, delta, logprobs, finish_reason: null }]);
+      else if (role !== "") yield role;
     }
   }
-  if (includesUsage) yield chunk([], { usage: usageOf(finishes, choices) });
-  yield done;
+  yield (includesUsage ? chunk([], { usage: usageOf(finishes, choices) }) : "") + done;
 }
 
 /** What a part adds to the message. */

@@ -1,6 +1,6 @@
 import type { Answer } from "../generation/answer.ts";
 import type { AnswerFinish } from "../generation/answerParts.ts";
-import { serverSentEvent } from "../http/apiForm.ts";
+import { eventsWith } from "../http/apiForm.ts";
 import { done } from "./chatChunks.ts";
 import { completionHead } from "./completionHead.ts";
 import { CompletionLogprobs } from "./completionLogprobs.ts";
@@ -19,7 +19,7 @@ export async function* completionChunks(
   answer: Answer,
   { choices, echoes, includesUsage }: CompletionStream,
 ): AsyncGenerator<string, void, undefined> {
-  const head = completionHead("cmpl", "text_completion", answer);
+  const eventOf = eventsWith(completionHead("cmpl", "text_completion", answer));
   const finishes: AnswerFinish[] = [];
   const logprobsOf = echoes.flatMap(() => Array.from({ length: choices }, () => new CompletionLogprobs(answer.lease.model.tokenizer, 0)));
   const begun = new Set<number>();
@@ -28,16 +28,14 @@ export async function* completionChunks(
     begun.add(index);
     if (part.type === "finish") {
       finishes[index] = part;
-      yield serverSentEvent({
-        ...head,
+      yield eventOf({
         choices: [{ index, text: echo, logprobs: null, finish_reason: part.kind }],
         timings: timingsOf(part),
       });
     } else if (part.type === "text") {
       const logprobs = part.logprobs === undefined ? null : logprobsOf[index]!.next(part.logprobs);
-      yield serverSentEvent({ ...head, choices: [{ index, text: echo + part.text, logprobs, finish_reason: null }] });
-    } else if (echo !== "") yield serverSentEvent({ ...head, choices: [{ index, text: echo, logprobs: null, finish_reason: null }] });
+      yield eventOf({ choices: [{ index, text: echo + part.text, logprobs, finish_reason: null }] });
+    } else if (echo !== "") yield eventOf({ choices: [{ index, text: echo, logprobs: null, finish_reason: null }] });
   }
-  if (includesUsage) yield serverSentEvent({ ...head, choices: [], usage: usageOf(finishes, choices) });
-  yield done;
+  yield (includesUsage ? eventOf({ choices: [], usage: usageOf(finishes, choices) }) : "") + done;
 }

@@ -42,22 +42,29 @@ function usageOf({ usage, reasoningTokens }: AnswerFinish): object {
   };
 }
 
-/** The events of a response. The last one has the whole response; a failure is thrown. */
-async function* responseEvents(answer: Answer, head: object, { reasoning }: ResponseBody): AsyncGenerator<ItemEvent, void, undefined> {
+/** The events of a response, with those of a part together. The last one has the whole response; a failure is thrown. */
+async function* responseEvents(
+  answer: Answer,
+  head: object,
+  { reasoning }: ResponseBody,
+): AsyncGenerator<readonly ItemEvent[], void, undefined> {
   const items = new ResponseItems((reasoning?.summary ?? reasoning?.generate_summary) != null);
   const begun = { ...head, status: "in_progress", output: [], usage: null };
-  yield { type: "response.created", response: begun };
-  yield { type: "response.in_progress", response: begun };
+  yield [
+    { type: "response.created", response: begun },
+    { type: "response.in_progress", response: begun },
+  ];
   for await (const { part } of answer.parts()) {
     if (part.type !== "finish") {
-      yield* eventsOf(part, items, answer);
+      const events = [...eventsOf(part, items, answer)];
+      if (events.length > 0) yield events;
       continue;
     }
     const isCut = part.kind === "length";
-    yield* items.end(isCut ? "incomplete" : "completed");
     const status = isCut ? "incomplete" : "completed";
+    const ends = [...items.end(status)];
     const details = isCut ? { incomplete_details: { reason: "max_output_tokens" } } : {};
-    yield { type: `response.${status}`, response: { ...head, ...details, status, output: items.output, usage: usageOf(part) } };
+    yield [...ends, { type: `response.${status}`, response: { ...head, ...details, status, output: items.output, usage: usageOf(part) } }];
   }
 }
 
@@ -83,7 +90,7 @@ function* eventsOf(part: Exclude<AnswerPart, AnswerFinish>, items: ResponseItems
 /** The whole response. @throws {ApiError} if the generation fails */
 export async function wholeResponse(answer: Answer, body: ResponseBody): Promise<object> {
   let response: unknown;
-  for await (const event of responseEvents(answer, headOf(answer, body), body)) response = event.response ?? response;
+  for await (const events of responseEvents(answer, headOf(answer, body), body)) response = events.at(-1)!.response ?? response;
   return response as object;
 }
 
@@ -97,7 +104,7 @@ export async function* sentEvents(
   const sent = (event: ItemEvent): string => serverSentEvent({ ...event, sequence_number: number++ }, event.type);
   const head = headOf(answer, body);
   try {
-    for await (const event of responseEvents(answer, head, body)) yield sent(event);
+    for await (const events of responseEvents(answer, head, body)) yield events.map(sent).join("");
   } catch (thrown) {
     report(thrown);
     const { code, message } = apiErrorOf(thrown);
