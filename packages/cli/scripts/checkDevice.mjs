@@ -1,8 +1,11 @@
 // Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
 //   node packages/cli/scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full. --texts N is the number of texts
-// under random schemas (default 1000), --only-texts leaves out all other checks.
-import { appendFileSync, existsSync, readdirSync, readFileSync } from "node:fs";
+// under random schemas (default 1000), --only-texts leaves out all other checks, --only-families all but the models of the families, of which
+// --family NAME chooses some. --distances FOLDER writes how far these models are from llama.cpp's answers, a file for each backend, for
+// packages/llm/scripts/parity.mjs --take FILE. CENTELLA_COMMIT names the commit where git does not.
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -17,10 +20,19 @@ const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
 const models = fileURLToPath(new URL("../../model-fable/models/", import.meta.url));
 const { values: options, positionals: names } = parseArgs({
-  options: { log: { type: "string" }, texts: { type: "string", default: "1000" }, "only-texts": { type: "boolean", default: false } },
+  options: {
+    log: { type: "string" },
+    texts: { type: "string", default: "1000" },
+    "only-texts": { type: "boolean", default: false },
+    "only-families": { type: "boolean", default: false },
+    distances: { type: "string" },
+    family: { type: "string", multiple: true },
+  },
   allowPositionals: true,
 });
 let failures = 0;
+/** Distances to llama.cpp's logits by model, as packages/llm/scripts/parity.mjs names models. */
+const distances = new Map();
 
 for (const name of names) await checkBackend(name, factories[name]);
 process.exitCode = Math.min(failures, 100);
@@ -33,9 +45,22 @@ async function checkBackend(name, factory) {
     return;
   }
   console.log(`\n${name}: ${backend.device.name}`);
-  if (!options["only-texts"]) await checkComputing(name, runtime, backend);
-  await checkTexts(name, runtime);
+  if (options["only-families"]) await checkLogitsOfFamilies(name, runtime);
+  else {
+    if (!options["only-texts"]) await checkComputing(name, runtime, backend);
+    await checkTexts(name, runtime);
+  }
+  if (options.distances && distances.size > 0) writeDistances(name, backend.device.name);
   await runtime.dispose();
+}
+
+function writeDistances(backend, device) {
+  const commit = process.env.CENTELLA_COMMIT ?? execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const date = new Date().toISOString().slice(0, 10);
+  mkdirSync(options.distances, { recursive: true });
+  const run = { backend, device, date, commit, distances: Object.fromEntries(distances) };
+  writeFileSync(join(options.distances, `${backend}.json`), `${JSON.stringify(run, null, 1)}\n`);
+  distances.clear();
 }
 
 async function checkComputing(name, runtime, backend) {
@@ -43,12 +68,21 @@ async function checkComputing(name, runtime, backend) {
   if (backend.syncAvailable) await checkSync(name, runtime, backend);
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
   for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
-  for (const family of families()) {
+  await checkLogitsOfFamilies(name, runtime);
+  await timeDecode(name, runtime);
+}
+
+async function checkLogitsOfFamilies(name, runtime) {
+  for (const family of families().filter(isWanted)) {
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits.f32`, ids(12), 1e-3);
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits200.f32`, "data/archs/ids200.txt", 1e-3);
   }
   await checkFamilies(name, runtime);
-  await timeDecode(name, runtime);
+}
+
+/** Whether a model is among those of --family, or there is none. */
+function isWanted(family) {
+  return options.family?.includes(family) ?? true;
 }
 
 async function checkConformance(name, backend) {
@@ -130,6 +164,7 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
       const logits = await model.logits(tokens);
       const wanted = new Float32Array(new Uint8Array(readFileSync(join(shared, oracle))).buffer);
       const error = relativeError(logits, wanted);
+      if (oracle.endsWith(".logits.f32")) distances.set(file.slice("data/".length, -".gguf".length), error);
       return { ok: error < limit, message: `relative error ${error.toExponential(2)}` };
     } finally {
       await model.dispose();
@@ -139,24 +174,21 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
 
 /** The tiny models of every family beside llm's tests. A packed workspace may lack them. */
 async function checkFamilies(name, runtime) {
-  const fixture = new URL("../../llm/test/familyFixture.ts", import.meta.url);
+  const [fixture, errors] = ["familyFixture", "familyError"].map((file) => new URL(`../../llm/test/${file}.ts`, import.meta.url));
   if (!existsSync(fixture)) {
     console.log(`skip ${name} tiny families: ${fileURLToPath(fixture)} is not here`);
     return;
   }
-  const { familyGoldens, readFamilyGolden, familyModel, floats } = await import(fixture.href);
-  for (const family of familyGoldens) {
+  const { familyGoldens, readFamilyGolden } = await import(fixture.href);
+  const { asLlamaCpp, familyError, modelOfFamily } = await import(errors.href);
+  for (const family of familyGoldens.filter(isWanted)) {
     const golden = readFamilyGolden(family);
     await check(name, `tiny ${family}`, async () => {
-      const model = await loadModel(familyModel(golden), { runtime, cacheType: "f32" });
+      const model = await loadModel(modelOfFamily(golden), { runtime, ...asLlamaCpp });
       try {
-        // Encoders have no logits: their mean over the tokens is compared.
-        const embed = async () => (await model.embed([{ ids: golden.ids }], { pooling: "mean", normalize: false }))[0];
-        const error = relativeError(
-          golden.logits === undefined ? await embed() : await model.logits(golden.ids),
-          floats(golden.logits ?? golden.mean),
-        );
-        return { ok: error < 1e-3, message: `relative error ${error.toExponential(2)}` };
+        const error = await familyError(model, golden);
+        if (golden.ranked === undefined) distances.set(family, error);
+        return { ok: error < (golden.tolerance ?? 1e-3), message: `error ${error.toExponential(2)}` };
       } finally {
         await model.dispose();
       }

@@ -17,7 +17,7 @@ export interface RuntimeOptions {
 }
 
 function factoriesWith({ threads, device }: RuntimeOptions): readonly BackendFactory[] {
-  const cpu = [wasm(threads === undefined ? {} : { threads }), reference()];
+  const cpu = [wasm({ sync: false, ...(threads !== undefined && { threads }) }), reference()];
   return device === undefined ? [cuda(), webgpu(), ...cpu] : [cuda({ device }), ...cpu];
 }
 

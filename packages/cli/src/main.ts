@@ -1,7 +1,6 @@
-import { commands } from "./commands/index.ts";
-import { packageVersion } from "./commands/version.ts";
-import { isUsage, messageOf } from "./failure.ts";
+import { commandsFor } from "./commands/index.ts";
 import { Output } from "./output.ts";
+import { packageVersion } from "./packageVersion.ts";
 import { commandOf, runProgram } from "./program.ts";
 
 const exitCode = { failure: 1, usage: 2 } as const;
@@ -31,6 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   // No reader is left that could be told.
   process.stderr.on("error", () => undefined);
+  const commands = await commandsFor(args);
   try {
     await runProgram(commands, args, packageVersion(), interrupt.signal);
     return 0;
@@ -39,6 +39,8 @@ async function main(args: readonly string[]): Promise<number> {
       if (endedBy !== "stdout") output.error("\ncentella: interrupted");
       return endCodes[endedBy];
     }
+    // Its error types are in every package, which commands such as --version do not load.
+    const { isUsage, messageOf } = await import("./failure.ts");
     output.error(`centella: ${messageOf(error)}`);
     if (!isUsage(error)) return exitCode.failure;
     const name = commandOf(commands, args[0])?.name;
@@ -50,4 +52,6 @@ async function main(args: readonly string[]): Promise<number> {
 void main(process.argv.slice(2)).then((code) => {
   // A failure of stdout is already set.
   process.exitCode ??= code;
+  // Freeing everything first would take 10 ms. What was written before is out when this write is.
+  process.stderr.write("", () => process.stdout.write("", () => process.exit()));
 });

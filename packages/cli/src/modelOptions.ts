@@ -33,7 +33,10 @@ export const modelOptions: {
     }),
   ),
   "memory-limit": number("MIB", "memory for weights and cache with --context auto (default: most of the free memory)"),
-  batch: number("TOKENS", "prompt tokens computed at once (default: 2048 on GPUs, else 512)", { short: "b", aliases: ["--batch-size"] }),
+  batch: number("TOKENS", "prompt tokens computed at once (default: 2048 or 4096 on GPUs, else 512)", {
+    short: "b",
+    aliases: ["--batch-size"],
+  }),
   "runs-in-flight": number("N", "runs queued on the device at once while generating (default: as the backend prefers)"),
   "cache-type": choice(["f32", "f16", "q8_0"], "type of the KV cache (default: f16)"),
   activations: choice(
@@ -46,9 +49,13 @@ export const modelOptions: {
       aliases: ["-ngl", "--gpu-layers", "--n-gpu-layers"],
     }),
   ),
-  draft: text("FILE", "a smaller model of the same vocabulary, which drafts tokens for the model to verify", {
-    aliases: ["-md", "--model-draft", "--spec-draft-model"],
-  }),
+  draft: text(
+    "FILE",
+    "a smaller model of the same vocabulary or a head for the model, which drafts tokens to verify, or self: the model's own block",
+    {
+      aliases: ["-md", "--model-draft", "--spec-draft-model"],
+    },
+  ),
   "draft-tokens": number("N", "tokens to draft at a time (default: 3)", { min: 1, integer: true, aliases: ["--spec-draft-n-max"] }),
   "draft-min-probability": number("P", "end a draft before a token that is less likely than P to the draft model (default: 0)", {
     min: 0,
@@ -89,11 +96,15 @@ export async function loadOptions(values: ModelValues): Promise<Omit<LoadModelOp
   };
 }
 
+/** In place of a draft model's file: the block of the model's own file that predicts further tokens. */
+const ownBlock = "self";
+
 async function draftOf({
   draft,
   "draft-tokens": tokens,
   "draft-min-probability": minProbability,
 }: ModelValues): Promise<Pick<LoadModelOptions, "draft">> {
+  if (draft === ownBlock) return { draft: { tokens, minProbability } };
   if (draft !== undefined) return { draft: { source: await modelSource(draft), tokens, minProbability } };
   const given = tokens === undefined ? "--draft-min-probability" : "--draft-tokens";
   if (tokens !== undefined || minProbability !== undefined) throw new UsageError(`${given}: expected --draft FILE with it, got none`);

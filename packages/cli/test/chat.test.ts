@@ -1,13 +1,12 @@
-import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { commandOf } from "../src/chat/chatCommands.ts";
 import { History } from "../src/chat/history.ts";
 import { TurnAssembler } from "../src/chat/turns.ts";
-import { bin, centella, expectOneLine, tiny } from "./centella.ts";
+import { centella, expectOneLine, tiny } from "./centella.ts";
+import { hasPty, type Steps, typed } from "./terminal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "centella-chat-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -187,26 +186,8 @@ describe("a chat from a pipe", () => {
   });
 });
 
-// Python makes the pseudo-terminal: Node cannot without a native module.
-const hasPty = spawnSync("python3", ["-c", "import pty"]).status === 0;
-
 describe.skipIf(!hasPty)("a chat on a terminal (skipped where python3 has no pty)", () => {
-  const driver = fileURLToPath(new URL("terminal.py", import.meta.url));
-  type Steps = readonly (readonly [text: string, keys: string])[];
-
-  async function onTerminal(args: readonly string[], steps: Steps): Promise<{ readonly shown: string; readonly code: number }> {
-    const command = [process.execPath, bin, ...args];
-    const child = spawn("python3", [driver, JSON.stringify(command), JSON.stringify(steps)], {
-      env: { ...process.env, CENTELLA_BACKEND: "wasm", XDG_STATE_HOME: folder, TERM: "xterm" },
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    let stdout = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    await new Promise((resolve) => child.on("close", resolve));
-    return JSON.parse(stdout);
-  }
+  const onTerminal = (args: readonly string[], steps: Steps) => typed(args, steps, { XDG_STATE_HOME: folder });
 
   beforeEach(() => rmSync(file("centella"), { recursive: true, force: true }));
   const chat = (...steps: Steps) => onTerminal(["chat", tiny, "-n", "4"], steps);

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
-import { commands } from "../src/commands/index.ts";
+import { loadCommands } from "../src/commands/index.ts";
 import { centella, expectOneLine, tiny } from "./centella.ts";
+
+const commands = await loadCommands();
 
 const shared = resolve(fileURLToPath(new URL("../../..", import.meta.url)), process.env.CENTELLA_SHARED ?? "../shared");
 const folder = mkdtempSync(join(tmpdir(), "centella-cli-"));

@@ -1,7 +1,9 @@
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import { commands } from "../src/commands/index.ts";
+import { loadCommands } from "../src/commands/index.ts";
 import { completionScript } from "../src/completion.ts";
+
+const commands = await loadCommands();
 
 const has = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 const run = (shell: string, script: string): string => spawnSync(shell, ["-c", script], { encoding: "utf8" }).stdout.trim();

@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { commands } from "../src/commands/index.ts";
+import { loadCommands } from "../src/commands/index.ts";
 import { messageOf } from "../src/failure.ts";
 import { generateOptions, readGenerateOptions } from "../src/generateOptions.ts";
 import { loadOptions, modelOptions } from "../src/modelOptions.ts";
 import { centella, expectOneLine, tiny } from "./centella.ts";
 import { parse } from "./parse.ts";
+
+const commands = await loadCommands();
 
 const read = async (...args: string[]) => readGenerateOptions((await parse(generateOptions, ...args)).values);
 const load = async (...args: string[]) => loadOptions((await parse(modelOptions, ...args)).values);
@@ -162,6 +164,7 @@ describe("options of loading", () => {
     expect(await load("--draft", tiny, "--draft-tokens", "4", "--draft-min-probability", "0.5")).toEqual({ draft });
     expect(await load("-md", tiny, "--spec-draft-n-max", "4", "--spec-draft-p-min", "0.5")).toEqual({ draft });
     expect((await load("--spec-draft-model", tiny)).draft).toMatchObject({ source: tiny });
+    expect((await load("--draft", "self", "--draft-tokens", "2")).draft).toEqual({ tokens: 2 });
   });
 
   test.each([

@@ -2,8 +2,10 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { commandOf } from "../src/chat/chatCommands.ts";
 import type { Command } from "../src/command.ts";
-import { commands } from "../src/commands/index.ts";
+import { loadCommands } from "../src/commands/index.ts";
 import { optionsOf } from "../src/program.ts";
+
+const commands = await loadCommands();
 
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
-import { readGguf, writeGguf } from "@centella/gguf";
 import { loadModel } from "@centella/llm";
 import { createHandler } from "@centella/server";
 import { expect, test } from "vitest";
+import { strongAdapter } from "../../llm/test/strongAdapter.ts";
 import { type Loading, servedModels } from "../src/serve/servedModels.ts";
 import { serveOptions } from "../src/serve/serveOptions.ts";
 import { tiny } from "./centella.ts";
@@ -15,34 +15,10 @@ import { parse } from "./parse.ts";
 const models = { files: [`story=${tiny}`, `other=${tiny}`], folder: undefined, alias: undefined, isLazy: true };
 const unopened: Loading = { options: {}, load: undefined as never, idleMs: undefined, everywhere: [] };
 
-/** Writes an adapter that changes the first layer much. */
-async function writeAdapter(path: string): Promise<void> {
-  const name = "blk.0.ffn_down.weight";
-  await using file = await readGguf(tiny);
-  const [rows, columns] = file.tensors.find((tensor) => tensor.name === name)!.shape as [number, number];
-  const tensor = (suffix: string, shape: readonly number[], values: Float32Array) => ({
-    name: name + suffix,
-    type: "f32" as const,
-    shape,
-    data: new Uint8Array(values.buffer),
-  });
-  const ramp = (count: number): Float32Array => Float32Array.from({ length: count }, (_, i) => (((i * 7919) % 31) - 15) / 15);
-  const pieces: Uint8Array[] = [];
-  const metadata = [
-    { key: "general.architecture", type: "string" as const, value: "llama" },
-    { key: "general.type", type: "string" as const, value: "adapter" },
-    { key: "adapter.type", type: "string" as const, value: "lora" },
-    { key: "adapter.lora.alpha", type: "f32" as const, value: 4 },
-  ];
-  const tensors = [tensor(".lora_a", [2, columns], ramp(2 * columns)), tensor(".lora_b", [rows, 2], ramp(2 * rows))];
-  await writeGguf({ write: async (bytes) => void pieces.push(Uint8Array.from(bytes)) }, { metadata, tensors });
-  writeFileSync(path, Buffer.concat(pieces));
-}
-
 test("an adapter with a name is a model next to its base", async () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-"));
   const path = join(folder, "sea.gguf");
-  await writeAdapter(path);
+  writeFileSync(path, await strongAdapter(tiny));
   const runtime = await createRuntime({ backends: [wasm({ threads: 1 })] });
   const { values } = await parse(serveOptions, "--lora", `sea=${path}`, "--lora", `other:hill=${path}:0.5`);
   const loaders = servedModels(

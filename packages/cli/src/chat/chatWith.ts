@@ -3,28 +3,41 @@ import type { Context } from "../command.ts";
 import { isUsage, messageOf } from "../failure.ts";
 import type { GenerateValues } from "../generateOptions.ts";
 import type { Loaded } from "../loading.ts";
+import type { McpServer } from "../mcp/mcpFile.ts";
+import type { McpServers } from "../mcp/mcpServers.ts";
 import type { Output } from "../output.ts";
 import { UsageError } from "../usageError.ts";
 import { commandOf } from "./chatCommands.ts";
 import { Conversation } from "./conversation.ts";
-import { openTurns } from "./turnSource.ts";
+import { openTurns, type TurnSource } from "./turnSource.ts";
+
+/** What a chat begins with. */
+export interface ChatStart {
+  readonly system: string | undefined;
+  readonly values: GenerateValues;
+  /** Servers whose tools the model may call. */
+  readonly servers?: readonly McpServer[];
+  /** Whether calls run without being asked for. */
+  readonly isAllowed?: boolean;
+}
 
 /**
  * Answers the turns of stdin until its end.
  * @throws {UsageError} if the model has no chat template; an error if the last turn failed
  */
-export async function chatWith(
-  loaded: Loaded,
-  system: string | undefined,
-  values: GenerateValues,
-  { signal, output }: Context,
-): Promise<void> {
+export async function chatWith(loaded: Loaded, start: ChatStart, context: Context): Promise<void> {
+  const { signal, output } = context;
   const { info } = loaded.model;
   if (!info.hasChatTemplate) throw new UsageError("chat: expected a chat template in the file, got none; use centella run --raw");
   output.note(`${loaded.name} · ${info.quantization} · ${info.backend} · context of ${info.contextLength} tokens`);
   output.note("/help lists commands, Ctrl-D ends the chat");
-  const conversation = new Conversation(loaded, system, values, output, signal);
-  const turns = openTurns(signal);
+  let turns: TurnSource | undefined;
+  const ask = async (question: string): Promise<string> => (await turns?.ask(question)) ?? "";
+  await using servers = await connected(start, ask, signal);
+  const tools = servers?.tools ?? [];
+  if (servers !== undefined) output.note(`tools: ${tools.map(({ name }) => name).join(", ") || "none"}`);
+  const conversation = new Conversation(loaded, { ...start, tools }, output, signal);
+  turns = openTurns(signal);
   try {
     for (let turn = await turns.next(); turn !== undefined; turn = await turns.next()) {
       let isOver = false;
@@ -38,6 +51,17 @@ export async function chatWith(
   }
   signal.throwIfAborted();
   if (conversation.hasFailed) throw new Error("chat: the last turn was not answered");
+}
+
+/** The servers of a chat, if it has any. Their code is loaded only then. */
+async function connected(
+  { servers, isAllowed = false }: ChatStart,
+  ask: TurnSource["ask"],
+  signal: AbortSignal,
+): Promise<McpServers | undefined> {
+  if (servers === undefined) return undefined;
+  const [{ McpServers }, { askBefore }] = await Promise.all([import("../mcp/mcpServers.ts"), import("../mcp/approval.ts")]);
+  return McpServers.connect(servers, isAllowed ? async () => undefined : askBefore(ask), signal);
 }
 
 /** Answers a turn or runs a command. Returns whether the chat is over. */

@@ -1,13 +1,20 @@
 import { readFile } from "node:fs/promises";
-import { CentellaError, DeviceLostError, DisposedError } from "@centella/core";
+import { CentellaError, DeviceLostError, DisposedError, UnsupportedError } from "@centella/core";
 import { writeWholeFile } from "@centella/gguf";
-import type { ChatMessage, GenerateOptions, GenerationFinish, Session } from "@centella/llm";
+import { type ChatMessage, type GenerateOptions, type GenerationFinish, GrammarError, type Session, type Tool } from "@centella/llm";
 import { messageOf } from "../failure.ts";
 import { type GenerateValues, readGenerateOptions } from "../generateOptions.ts";
 import type { Loaded } from "../loading.ts";
 import type { Output } from "../output.ts";
 import { writeGeneration } from "../streaming.ts";
 import { UsageError } from "../usageError.ts";
+
+/** What a chat begins with. */
+export interface ConversationStart {
+  readonly system: string | undefined;
+  readonly values: GenerateValues;
+  readonly tools: readonly Tool[];
+}
 
 /** A chat with a model: its messages, the options for answers, and whether the last answer failed. */
 export class Conversation {
@@ -16,13 +23,18 @@ export class Conversation {
   readonly #signal: AbortSignal;
   /** Files that this conversation wrote or read, and may overwrite. */
   readonly #files = new Set<string>();
+  /** Tools that are run when the model calls them. */
+  readonly #tools: readonly Tool[];
+  /** Whether arguments of tools are held to their schemas. */
+  #isStrict = true;
   #values: GenerateValues;
   #dropped = 0;
   /** Warnings of the last answer. */
   #warnings: ReadonlySet<string> = new Set();
   #hasFailed = false;
 
-  constructor({ model }: Loaded, system: string | undefined, values: GenerateValues, output: Output, signal: AbortSignal) {
+  constructor({ model }: Loaded, { system, values, tools }: ConversationStart, output: Output, signal: AbortSignal) {
+    this.#tools = tools;
     this.#session = model.createSession({ messages: system === undefined ? [] : [{ role: "system", content: system }] });
     this.#output = output;
     this.#signal = signal;
@@ -69,21 +81,36 @@ export class Conversation {
   async answer(content: string, interrupt: AbortSignal, values: GenerateValues = this.#values): Promise<void> {
     const signal = AbortSignal.any([this.#signal, interrupt]);
     try {
-      const parts = this.#session.generate([{ role: "user", content }], {
-        ...chatOptions(values),
-        progress: true,
-        onAbort: "keep",
-        signal,
-      });
-      const finish = await writeGeneration(parts, this.#output);
+      const finish = await this.#write([{ role: "user", content }], { ...chatOptions(values), progress: true, onAbort: "keep", signal });
       this.#output.write("\n");
       this.#signal.throwIfAborted();
       this.#explain(finish);
       this.#hasFailed = false;
     } catch (error) {
-      if (this.#signal.aborted || !canGoOn(error)) throw error;
+      if (this.#signal.aborted) throw error;
+      // A call of a tool was interrupted. An interrupted text is kept, and has a finish.
+      if (interrupt.aborted) return this.#output.warn("(stopped)");
+      if (!canGoOn(error)) throw error;
       this.#output.error(`centella: ${messageOf(error)}`);
       this.#hasFailed = true;
+    }
+  }
+
+  /** Writes the answer to a prompt, and those to the results of its calls. */
+  async #write(prompt: readonly ChatMessage[], options: GenerateOptions): Promise<GenerationFinish> {
+    if (this.#tools.length === 0) return writeGeneration(this.#session.generate(prompt, options), this.#output);
+    const tools = [...this.#tools, ...(options.tools ?? [])];
+    const run = (): Promise<GenerationFinish> => {
+      return writeGeneration(this.#session.run(prompt, { ...options, tools, strictTools: this.#isStrict }), this.#output);
+    };
+    try {
+      return await run();
+    } catch (error) {
+      // Servers write schemas for models that promise nothing: one that cannot be enforced must not end the chat.
+      if (!this.#isStrict || !(error instanceof UnsupportedError || error instanceof GrammarError)) throw error;
+      this.#isStrict = false;
+      this.#output.warn(`(arguments of tools may not fit their schemas: ${messageOf(error)})`);
+      return run();
     }
   }
 
@@ -152,5 +179,5 @@ function parseMessages(text: string): readonly ChatMessage[] | undefined {
 
 function isMessage(value: unknown): value is ChatMessage {
   const { role, content } = (value ?? {}) as { readonly role?: unknown; readonly content?: unknown };
-  return typeof role === "string" && typeof content === "string";
+  return typeof role === "string" && (typeof content === "string" || content === null);
 }

@@ -35,6 +35,7 @@ export class PasteFilter extends Transform {
   /** The start of a mark that the next chunk may complete. */
   #tail = "";
   #onInterrupt: (() => void) | undefined;
+  #isPassing = false;
   #held = "";
 
   constructor(terminal: RawTerminal) {
@@ -54,6 +55,19 @@ export class PasteFilter extends Transform {
     this.#onInterrupt = onInterrupt;
   }
 
+  /** Passes new keys on while those before them are held. Returns the function that ends this. */
+  pass(): () => void {
+    this.#isPassing = true;
+    return () => {
+      this.#isPassing = false;
+    };
+  }
+
+  /** Reports an interrupt as if Ctrl-C had been pressed while keys are held. */
+  interrupt(): void {
+    this.#onInterrupt?.();
+  }
+
   release(): void {
     this.#onInterrupt = undefined;
     if (this.#held !== "") this.push(this.#held);
@@ -67,7 +81,7 @@ export class PasteFilter extends Transform {
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
     const keys = this.#joined(this.#tail + this.#decoder.write(chunk));
-    if (this.#onInterrupt === undefined) this.push(keys);
+    if (this.#onInterrupt === undefined || this.#isPassing) this.push(keys);
     else {
       this.#held += keys.replaceAll(interrupt, "");
       for (const key of keys) if (key === interrupt) this.#onInterrupt?.();

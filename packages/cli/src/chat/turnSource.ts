@@ -10,12 +10,19 @@ export interface TurnSource {
   next(): Promise<string | undefined>;
   /** Runs `work`. Ctrl-C aborts its signal, and a second Ctrl-C ends the source. */
   during(work: (interrupt: AbortSignal) => Promise<void>): Promise<void>;
+  /** Asks a question during work. Returns the answer: an empty one where nobody answers. */
+  ask(question: string): Promise<string>;
   close(): void;
+}
+
+/** Whether a person types the turns. */
+export function isTyped(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 /** Opens stdin as a source of turns: typed on a terminal, or read from a pipe or file. */
 export function openTurns(signal: AbortSignal): TurnSource {
-  return process.stdin.isTTY === true && process.stdout.isTTY === true ? new TypedTurns(signal) : new PipedTurns(signal);
+  return isTyped() ? new TypedTurns(signal) : new PipedTurns(signal);
 }
 
 /** Turns from lines of stdin. */
@@ -41,6 +48,10 @@ class PipedTurns implements TurnSource {
     return work(new AbortController().signal);
   }
 
+  async ask(): Promise<string> {
+    return "";
+  }
+
   close(): void {
     this.#interface.close();
   }
@@ -59,6 +70,8 @@ class TypedTurns implements TurnSource {
   readonly #marksPastes = process.env.TERM !== "dumb";
   /** Whether the next Ctrl-C at an empty prompt ends the chat. */
   #endsAtInterrupt = false;
+  /** Ends the question that is being asked. */
+  #endQuestion: (() => void) | undefined;
 
   constructor(signal: AbortSignal) {
     this.#keys = new PasteFilter(process.stdin);
@@ -73,7 +86,11 @@ class TypedTurns implements TurnSource {
       signal,
     });
     this.#lines = this.#interface[Symbol.asyncIterator]();
-    this.#interface.on("SIGINT", () => this.#interruptPrompt());
+    this.#interface.on("SIGINT", () => (this.#endQuestion === undefined ? this.#interruptPrompt() : this.#interruptQuestion()));
+    // Answers to questions are no turns to repeat.
+    this.#interface.on("history", (lines) => {
+      if (this.#endQuestion !== undefined) lines.shift();
+    });
     if (this.#marksPastes) process.stdout.write(bracketedPaste.on);
   }
 
@@ -107,10 +124,35 @@ class TypedTurns implements TurnSource {
     }
   }
 
+  async ask(question: string): Promise<string> {
+    const holdAgain = this.#keys.pass();
+    const ended = new AbortController();
+    try {
+      return await new Promise((resolve) => {
+        this.#endQuestion = () => {
+          ended.abort();
+          resolve("");
+        };
+        this.#interface.once("close", this.#endQuestion);
+        this.#interface.question(question, { signal: ended.signal }, resolve);
+      });
+    } finally {
+      if (this.#endQuestion !== undefined) this.#interface.off("close", this.#endQuestion);
+      this.#endQuestion = undefined;
+      holdAgain();
+    }
+  }
+
   close(): void {
     this.#interface.close();
     this.#keys.detach();
     if (this.#marksPastes) process.stdout.write(bracketedPaste.off);
+  }
+
+  /** Handles Ctrl-C at a question: it is not answered, and the work is interrupted. */
+  #interruptQuestion(): void {
+    this.#endQuestion?.();
+    this.#keys.interrupt();
   }
 
   /** Handles Ctrl-C at the prompt: drops the typed text. If none is typed, a second Ctrl-C ends the chat. */

@@ -2,8 +2,8 @@ import { type Command, command, requireArguments } from "../command.ts";
 import { completionScript, shells } from "../completion.ts";
 import { UsageError } from "../usageError.ts";
 
-/** `centella completion SHELL`: a script that completes `commands`. */
-export const completion = (commands: () => readonly Command[]): Command =>
+/** `centella completion SHELL`: a script that completes the commands that `load` returns. */
+export const completion = (load: () => Promise<readonly Command[]>): Command =>
   command({
     name: "completion",
     arguments: shells.join("|"),
@@ -14,6 +14,6 @@ export const completion = (commands: () => readonly Command[]): Command =>
       const [given] = requireArguments("completion", ["SHELL"], positionals);
       const shell = shells.find((one) => one === given);
       if (shell === undefined) throw new UsageError(`completion: expected one of ${shells.join(", ")}, got ${given}`);
-      output.write(completionScript(shell, commands()));
+      output.write(completionScript(shell, await load()));
     },
   });

@@ -9,6 +9,7 @@ import { flag, number } from "../options.ts";
 const families = {
   verified: "verified: logits compared with llama.cpp's",
   unverified: "unverified: logits not compared with another implementation",
+  draft: "verified as a draft: logits compared with llama.cpp's; name it with --draft, beside the model that it is for",
   unknown: "unknown: models of this architecture cannot be loaded",
 };
 

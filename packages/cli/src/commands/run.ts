@@ -55,7 +55,7 @@ export const run: Command = command({
     const prompt = await promptText(values, file, argument);
     await withModel(file, values, context, async (loaded) => {
       const { model, runtime } = loaded;
-      if (prompt === undefined) return chatWith(loaded, values.system, values, context);
+      if (prompt === undefined) return chatWith(loaded, { system: values.system, values }, context);
       const wants = values.chat ? "--chat" : values.system === undefined ? undefined : "--system";
       if (wants !== undefined && !model.info.hasChatTemplate)
         throw new UsageError(`run: expected a chat template in the file for ${wants}, got none; use --raw without it`);

@@ -1,12 +1,6 @@
-import { createRequire } from "node:module";
 import { type Command, command, requireArguments } from "../command.ts";
 import { flag } from "../options.ts";
-
-/** The version of this package. */
-export function packageVersion(): string {
-  const manifest: { version: string } = createRequire(import.meta.url)("@centella/cli/package.json");
-  return manifest.version;
-}
+import { packageVersion } from "../packageVersion.ts";
 
 /** `centella version` */
 export const version: Command = command({
