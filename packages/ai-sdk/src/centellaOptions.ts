@@ -10,11 +10,17 @@ const ownedNames = ["signal", "onAbort", "raw", "progress", "partial", "ignoreEo
 
 type SharedName = (typeof sharedNames)[number];
 
-/** `providerOptions.centella`: options of `session.generate` that the AI SDK has no names for. */
-export type CentellaOptions = Omit<GenerateOptions, SharedName | (typeof ownedNames)[number]>;
+/** What every call can choose by `providerOptions.centella`. */
+export interface AdapterChoice {
+  /** Name of one of the model's LoRA adapters. The first call with it loads the model with the adapter. Default: none. */
+  readonly adapter?: string | undefined;
+}
+
+/** `providerOptions.centella`: options of `session.generate` that the AI SDK has no names for, and the adapter. */
+export type CentellaOptions = Omit<GenerateOptions, SharedName | (typeof ownedNames)[number]> & AdapterChoice;
 
 /** Options of every generation of a model whose call gives none, by the names of `session.generate`. */
-export type GenerationDefaults = CentellaOptions & Pick<GenerateOptions, SharedName>;
+export type GenerationDefaults = Omit<GenerateOptions, (typeof ownedNames)[number]>;
 
 const defaultNames = generateOptionNames.filter((name) => !isOneOf(ownedNames, name));
 const optionNames = defaultNames.filter((name) => !isOneOf(sharedNames, name));
@@ -23,12 +29,23 @@ function isOneOf(names: readonly string[], name: string): boolean {
   return names.includes(name);
 }
 
-/** @throws {ArgumentError} for an unknown option; the engine checks their values */
-export function centellaOptions(providerOptions: Readonly<Record<string, unknown>> | undefined): CentellaOptions {
+type ProviderOptions = Readonly<Record<string, unknown>> | undefined;
+
+/** Options of a generation. @throws {ArgumentError} for an unknown option; the engine checks their values */
+export function centellaOptions(providerOptions: ProviderOptions): CentellaOptions {
+  return ownOptions(providerOptions, optionNames);
+}
+
+/**
+ * `providerOptions.centella` of any call: the adapter, and the options `names`.
+ * @throws {ArgumentError} for an unknown option
+ */
+export function ownOptions<Options extends object>(providerOptions: ProviderOptions, names: readonly string[]): Options & AdapterChoice {
+  const where = "providerOptions.centella";
   const options = providerOptions?.centella ?? {};
-  if (!isRecord(options)) throw new ArgumentError("providerOptions.centella", "an object of options", String(options));
-  checkKeys("providerOptions.centella", options, optionNames);
-  return options;
+  if (!isRecord(options)) throw new ArgumentError(where, "an object of options", String(options));
+  checkKeys(where, options, [...names, "adapter"]);
+  return options as Options & AdapterChoice;
 }
 
 /** @throws {ArgumentError} for an unknown option */

@@ -5,9 +5,10 @@ import type {
   Experimental_DecisionModelV4Result as DecisionModelV4Result,
 } from "@ai-sdk/provider";
 import type { EngineModel } from "@centella/llm/engine";
+import { ownOptions } from "./centellaOptions.ts";
 import { refuse, withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import type { ModelHandle } from "./modelHandle.ts";
+import { type ModelHandle, openFor } from "./modelHandle.ts";
 
 type Answer = DecisionModelV4Result["answers"][string];
 
@@ -30,9 +31,10 @@ export class CentellaDecisionModel implements DecisionModelV4 {
     this.#handle = handle;
   }
 
-  async doDecide({ state, questions, abortSignal: signal }: DecisionModelV4CallOptions): Promise<DecisionModelV4Result> {
+  async doDecide({ state, questions, abortSignal: signal, providerOptions }: DecisionModelV4CallOptions): Promise<DecisionModelV4Result> {
     return withSdkErrors(async () => {
-      const model = await this.#handle.open();
+      const { adapter } = ownOptions(providerOptions, []);
+      const model = await openFor(this.#handle, { adapter, signal });
       const facts = state.map((part) =>
         part.type === "text" ? part.text : part.type === "json" ? JSON.stringify(part.value) : refuse(part.type, "models read text alone"),
       );

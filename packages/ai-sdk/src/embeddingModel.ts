@@ -1,10 +1,9 @@
 import type { EmbeddingModelV4, EmbeddingModelV4CallOptions, EmbeddingModelV4Result } from "@ai-sdk/provider";
 import type { EmbedOptions } from "@centella/llm";
-import { ArgumentError } from "@centella/quant";
-import { checkKeys, isRecord } from "@centella/quant/checks";
+import { ownOptions } from "./centellaOptions.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import type { ModelHandle } from "./modelHandle.ts";
+import { type ModelHandle, openFor } from "./modelHandle.ts";
 
 /** A model that embeds texts. */
 export class CentellaEmbeddingModel implements EmbeddingModelV4 {
@@ -28,8 +27,8 @@ export class CentellaEmbeddingModel implements EmbeddingModelV4 {
     providerOptions,
   }: EmbeddingModelV4CallOptions): Promise<EmbeddingModelV4Result> {
     return withSdkErrors(async () => {
-      const own = embedOptions(providerOptions);
-      const model = await this.#handle.open();
+      const { adapter, ...own } = ownOptions<Pick<EmbedOptions, "pooling" | "normalize">>(providerOptions, ["pooling", "normalize"]);
+      const model = await openFor(this.#handle, { adapter, signal });
       const inputs = await Promise.all(values.map(async (value) => ({ ids: await model.tokenizer.encode(value) })));
       const vectors = await model.embed(inputs, { ...own, ...(dimensions !== undefined && { dimensions }), signal });
       return {
@@ -39,12 +38,4 @@ export class CentellaEmbeddingModel implements EmbeddingModelV4 {
       };
     });
   }
-}
-
-/** `providerOptions.centella` of an embedding. */
-function embedOptions(providerOptions: Readonly<Record<string, unknown>> | undefined): Pick<EmbedOptions, "pooling" | "normalize"> {
-  const options = providerOptions?.centella ?? {};
-  if (!isRecord(options)) throw new ArgumentError("providerOptions.centella", "an object of options", String(options));
-  checkKeys("providerOptions.centella", options, ["pooling", "normalize"]);
-  return options;
 }

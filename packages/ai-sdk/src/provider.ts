@@ -7,14 +7,15 @@ import {
   type ProviderV4,
   type RerankingModelV4,
 } from "@ai-sdk/provider";
-import { type EngineLoadOptions, type EngineModel, loadEngineModel, loadedModel } from "@centella/llm/engine";
+import type { EngineModel } from "@centella/llm/engine";
 import { ArgumentError } from "@centella/quant";
-import { check, checkOptions, isRecord, object } from "@centella/quant/checks";
+import { check, checkOptions, object } from "@centella/quant/checks";
 import { checkDefaults, type GenerationDefaults } from "./centellaOptions.ts";
 import { CentellaDecisionModel } from "./decisionModel.ts";
 import { CentellaEmbeddingModel } from "./embeddingModel.ts";
 import { CentellaLanguageModel, provider } from "./language/languageModel.ts";
-import type { ModelHandle } from "./modelHandle.ts";
+import { type LoadableModel, modelOrStore, ownedModel } from "./ownedModel.ts";
+import { ProvidedModel } from "./providedModel.ts";
 import type { CentellaProviderOptions, LoadedModels, ModelSource } from "./providerOptions.ts";
 import { CentellaRerankingModel } from "./rerankingModel.ts";
 
@@ -48,9 +49,10 @@ export function createCentella<const Id extends string>(options: CentellaProvide
   }
   check("createCentella", "models", options.models, object, "name at least one model");
   const defaults = checkDefaults("createCentella.defaults", options.defaults);
+  const engine = "worker" in options ? { worker: options.worker } : { runtime: options.runtime };
   const entries = Object.entries<ModelSource>(options.models);
-  const handles = new Map(entries.map(([id, source]) => [id, new LoadedOnce(id, defaults, () => load(options, source))]));
-  const handleOf = (modelId: string, modelType: "languageModel" | "embeddingModel" | "rerankingModel" = "languageModel"): LoadedOnce => {
+  const handles = new Map(entries.map(([id, source]) => [id, new ProvidedModel(id, source, { defaults, engine })]));
+  const handleOf = (modelId: string, modelType: "languageModel" | "embeddingModel" | "rerankingModel" = "languageModel"): ProvidedModel => {
     const handle = handles.get(modelId);
     if (handle !== undefined) return handle;
     const message = `${modelType}: expected one of the models ${[...handles.keys()].join(", ")}, got ${modelId}; name it in the option models`;
@@ -73,59 +75,18 @@ export function createCentella<const Id extends string>(options: CentellaProvide
         message: `imageModel: models of ${provider} write text, got ${modelId}`,
       });
     },
-    load: async (modelId: string) => handleOf(modelId).open(),
+    load: async (modelId: string, adapter?: string) => handleOf(modelId).open(adapter),
     unload: async (modelId: string) => handleOf(modelId).unload(),
     dispose,
     [Symbol.asyncDispose]: dispose,
   });
 }
 
-/** A model that is loaded already as a language model of the AI SDK. Its owner disposes of it. @throws {ArgumentError} */
-export function centellaModel(model: EngineModel, defaults: GenerationDefaults = {}): LanguageModelV4 {
-  check("centellaModel", "model", model, loadedModel, "load it with loadModel");
-  return new CentellaLanguageModel({ id: model.info.name, defaults: checkDefaults("centellaModel", defaults), open: async () => model });
-}
-
-/** A model of a provider: loaded by the first call, which later ones wait for. */
-class LoadedOnce implements ModelHandle {
-  readonly id: string;
-  readonly defaults: GenerationDefaults;
-  readonly #load: () => Promise<EngineModel>;
-  #model: Promise<EngineModel> | undefined;
-
-  constructor(id: string, defaults: GenerationDefaults, load: () => Promise<EngineModel>) {
-    this.id = id;
-    this.defaults = defaults;
-    this.#load = load;
-  }
-
-  open(): Promise<EngineModel> {
-    if (this.#model === undefined) {
-      const loading = this.#load();
-      this.#model = loading;
-      // A failed load is tried again by the next call.
-      loading.catch(() => {
-        if (this.#model === loading) this.#model = undefined;
-      });
-    }
-    return this.#model;
-  }
-
-  async unload(): Promise<void> {
-    const loading = this.#model;
-    this.#model = undefined;
-    const model = await loading?.catch(() => undefined);
-    await model?.dispose();
-  }
-}
-
-async function load(options: CentellaProviderOptions, given: ModelSource): Promise<EngineModel> {
-  const { source, load = {} } = isEntry(given) ? given : { source: given };
-  const engine = "worker" in options ? { worker: options.worker } : { runtime: options.runtime };
-  // A worker refuses what it cannot have.
-  return loadEngineModel(source, { ...load, ...engine } as EngineLoadOptions);
-}
-
-function isEntry(source: ModelSource): source is Extract<ModelSource, { readonly source: unknown }> {
-  return isRecord(source) && "source" in source && !("read" in source);
+/**
+ * A model that is loaded already, or a store that loads it on the first call, as a language model of the AI SDK. Its owner disposes of it.
+ * @throws {ArgumentError}
+ */
+export function centellaModel(model: EngineModel | LoadableModel, defaults: GenerationDefaults = {}): LanguageModelV4 {
+  check("centellaModel", "model", model, modelOrStore, "load it with loadModel, or pass a store");
+  return new CentellaLanguageModel(ownedModel(model, checkDefaults("centellaModel", defaults)));
 }

@@ -1,4 +1,4 @@
-import type { LoadModelOptions } from "@centella/llm";
+import type { AdapterOptions, LoadModelOptions } from "@centella/llm";
 import type { EngineModel, LoadSource } from "@centella/llm/engine";
 import type { ModelWorker } from "@centella/llm/worker";
 import type { GenerationDefaults } from "./centellaOptions.ts";
@@ -6,8 +6,22 @@ import type { GenerationDefaults } from "./centellaOptions.ts";
 /** Options of loading a model, here or in a worker. */
 type LoadOptions = Omit<LoadModelOptions, "runtime">;
 
+/** Where a LoRA adapter comes from: its file, or that with its scale. */
+export type AdapterSource = AdapterOptions["source"] | AdapterOptions;
+
+/** A model with options of loading, and with adapters that calls choose from. */
+export interface ModelEntry {
+  readonly source: LoadSource;
+  readonly load?: LoadOptions | undefined;
+  /**
+   * LoRA adapters by the names that calls choose them by: `providerOptions: { centella: { adapter } }`. Each adapter that is used takes the
+   * memory of the whole model again.
+   */
+  readonly adapters?: Readonly<Record<string, AdapterSource>> | undefined;
+}
+
 /** Where a model comes from: what `loadModel` takes, or that with options of loading. */
-export type ModelSource = LoadSource | { readonly source: LoadSource; readonly load?: LoadOptions };
+export type ModelSource = LoadSource | ModelEntry;
 
 /** Options of {@link createCentella}: either a runtime or a worker computes. */
 export type CentellaProviderOptions<Id extends string = string> = {
@@ -19,9 +33,9 @@ export type CentellaProviderOptions<Id extends string = string> = {
 
 /** What a provider does with its models besides the calls of the AI SDK. */
 export interface LoadedModels<Id extends string> extends AsyncDisposable {
-  /** Loads a model before its first call. @throws {NoSuchModelError}, and the errors of `loadModel` */
-  load(modelId: Id): Promise<EngineModel>;
-  /** Frees a model that is loaded. The next call loads it again. */
+  /** Loads a model, plain or with one of its adapters, before its first call. @throws {NoSuchModelError | ArgumentError}, and the errors of `loadModel` */
+  load(modelId: Id, adapter?: string): Promise<EngineModel>;
+  /** Frees a model that is loaded, also with adapters. The next call loads it again. */
   unload(modelId: Id): Promise<void>;
   /** Frees all models. */
   dispose(): Promise<void>;

@@ -1,7 +1,8 @@
 import type { RerankingModelV4, RerankingModelV4CallOptions, RerankingModelV4Result } from "@ai-sdk/provider";
+import { ownOptions } from "./centellaOptions.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import type { ModelHandle } from "./modelHandle.ts";
+import { type ModelHandle, openFor } from "./modelHandle.ts";
 
 /** A model that ranks documents by their relevance for a query. */
 export class CentellaRerankingModel implements RerankingModelV4 {
@@ -16,10 +17,17 @@ export class CentellaRerankingModel implements RerankingModelV4 {
   }
 
   /** Documents that are objects are ranked by their JSON. */
-  async doRerank({ documents, query, topN, abortSignal: signal }: RerankingModelV4CallOptions): Promise<RerankingModelV4Result> {
+  async doRerank({
+    documents,
+    query,
+    topN,
+    abortSignal: signal,
+    providerOptions,
+  }: RerankingModelV4CallOptions): Promise<RerankingModelV4Result> {
     return withSdkErrors(async () => {
+      const { adapter } = ownOptions(providerOptions, []);
       const texts = documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
-      const model = await this.#handle.open();
+      const model = await openFor(this.#handle, { adapter, signal });
       const { results } = await model.rerank(query, texts, { topN, signal });
       return { ranking: results.map(({ index, score }) => ({ index, relevanceScore: score })) };
     });

@@ -1,12 +1,14 @@
 import type { EmbeddingModelV3, ImageModelV3, LanguageModelV3, ProviderV3, RerankingModelV3 } from "@ai-sdk/provider";
 import type { EngineModel } from "@centella/llm/engine";
 import type { GenerationDefaults } from "./centellaOptions.ts";
+import type { LoadableModel } from "./ownedModel.ts";
 import { centellaModel as centellaModelV4, createCentella as createCentellaV4 } from "./provider.ts";
 import type { CentellaProviderOptions, LoadedModels } from "./providerOptions.ts";
 
 export type { EngineModel } from "@centella/llm/engine";
 export type { CentellaOptions, GenerationDefaults } from "./centellaOptions.ts";
-export type { CentellaProviderOptions, ModelSource } from "./providerOptions.ts";
+export type { LoadableModel } from "./ownedModel.ts";
+export type { AdapterSource, CentellaProviderOptions, LoadedModels, ModelEntry, ModelSource } from "./providerOptions.ts";
 
 /** Models as a provider of version 3 of the specification, for the AI SDK 6. A call is short for `languageModel`. */
 export interface CentellaProviderV3<Id extends string = string> extends ProviderV3, LoadedModels<Id> {
@@ -38,8 +40,8 @@ export function createCentella<const Id extends string>(options: CentellaProvide
   });
 }
 
-/** A model that is loaded already as a language model of the AI SDK 6. Its owner disposes of it. */
-export function centellaModel(model: EngineModel, defaults?: GenerationDefaults): LanguageModelV3 {
+/** A model that is loaded already, or a store that loads it on the first call, as a language model of the AI SDK 6. Its owner disposes of it. */
+export function centellaModel(model: EngineModel | LoadableModel, defaults?: GenerationDefaults): LanguageModelV3 {
   return asV3(centellaModelV4(model, defaults));
 }
 

@@ -8,6 +8,7 @@ import {
 } from "@ai-sdk/provider";
 import { createRuntime } from "@centella/core";
 import { ContextOverflowError } from "@centella/llm";
+import { generateText } from "ai";
 import { describe, expect, test } from "vitest";
 import { centellaModel, createCentella } from "../src/index.ts";
 import { openProviders } from "./providers.ts";
@@ -84,9 +85,15 @@ describe("calls that cannot be done", () => {
   });
 });
 
-test("what is not done is a warning", async () => {
+test("a picture is refused before it is fetched", async () => {
+  const image = new URL("https://centella.invalid/fox.png");
+  const asked = generateText({ model, messages: [{ role: "user", content: [{ type: "image", image }] }], maxRetries: 0 });
+  await expect(asked).rejects.toThrow(/^file part of type image/);
+});
+
+test.each(["high", "max"] as const)("what is not done is a warning: reasoning at the level %s", async (reasoning) => {
   const { warnings } = await model.doGenerate(
-    call({ reasoning: "high", tools: [{ type: "function", name: "feed", inputSchema: {}, inputExamples: [{ input: {} }] }] }),
+    call({ reasoning, tools: [{ type: "function", name: "feed", inputSchema: {}, inputExamples: [{ input: {} }] }] }),
   );
   expect(warnings.flatMap((warning) => ("feature" in warning ? [warning.feature] : []))).toEqual([
     "inputExamples of tool feed",
@@ -117,6 +124,31 @@ describe("providers", () => {
     const cache = { names: async () => [] } as never;
     const provider = createCentella({ worker, models: { a: { source: "a.gguf", load: { cache } } } });
     await expect(provider.load("a")).rejects.toThrow(/^loadModel\.cache: expected true or false|cache to be true or false/);
+  });
+
+  test("end calls that are aborted while their model is loaded", async () => {
+    await using runtime = await createRuntime({ backends: [] });
+    let endLoads = (_: Error): void => undefined;
+    const read = new Promise<never>((_, reject) => {
+      endLoads = reject;
+    });
+    const source = { size: 100, read: () => read };
+    const slow = createCentella({ models: { a: { source } }, runtime });
+    const reason = new Error("too late");
+    const calls: readonly ((abortSignal: AbortSignal) => PromiseLike<unknown>)[] = [
+      (abortSignal) => slow("a").doGenerate(call({ abortSignal })),
+      (abortSignal) => slow("a").doStream(call({ abortSignal })),
+      (abortSignal) => slow.embeddingModel("a").doEmbed({ values: ["a"], abortSignal }),
+      (abortSignal) => slow.rerankingModel("a").doRerank({ query: "a", documents: { type: "text", values: ["a"] }, abortSignal }),
+      (abortSignal) => slow.decisionModel("a").doDecide({ state: [], questions: {}, abortSignal }),
+    ];
+    for (const start of calls) {
+      const controller = new AbortController();
+      const started = start(controller.signal);
+      controller.abort(reason);
+      await expect(started).rejects.toBe(reason);
+    }
+    endLoads(reason);
   });
 
   test("try a load again that failed", async () => {

@@ -1,4 +1,4 @@
-import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { expect } from "vitest";
 
 /** Reads a stream of a model to its end, and holds its parts to the order that the specification asks for. */
@@ -11,6 +11,33 @@ export async function readParts(stream: ReadableStream<LanguageModelV4StreamPart
   }
   order.end();
   return parts;
+}
+
+/** The provider, with models whose streams are held to that order. */
+export function withCheckedStreams<Provider extends ((id: never) => LanguageModelV4) & { languageModel(id: never): LanguageModelV4 }>(
+  provider: Provider,
+): Provider {
+  return new Proxy(provider, {
+    apply: (target, _, [id]) => checked(target(id as never)),
+    get: (target, key) => (key === "languageModel" ? (id: never) => checked(target.languageModel(id)) : Reflect.get(target, key)),
+  });
+}
+
+function checked(model: LanguageModelV4): LanguageModelV4 {
+  const doStream: LanguageModelV4["doStream"] = async (call) => {
+    const { stream, ...rest } = await model.doStream(call);
+    const order = new PartOrder();
+    const held = new TransformStream<LanguageModelV4StreamPart, LanguageModelV4StreamPart>({
+      transform(part, controller) {
+        order.check(part);
+        controller.enqueue(part);
+      },
+      flush: () => order.end(),
+    });
+    return { ...rest, stream: stream.pipeThrough(held) };
+  };
+  const { specificationVersion, provider, modelId, supportedUrls } = model;
+  return { specificationVersion, provider, modelId, supportedUrls, doStream, doGenerate: (call) => model.doGenerate(call) };
 }
 
 /** The states of a stream: begun, between blocks, in one block, finished. */

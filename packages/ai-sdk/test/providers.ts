@@ -1,13 +1,9 @@
-import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime } from "@centella/core";
 import { afterAll } from "vitest";
 import { type CentellaProvider, createCentella } from "../src/index.ts";
 import { type CentellaProviderV3, createCentella as createCentellaV3 } from "../src/v3.ts";
-
-/** The embedded model with two million parameters. */
-const tiny = fileURLToPath(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
+import { startWorker, tiny } from "./place.ts";
 
 const models = { fable: { source: tiny, load: { contextLength: 1024, sequences: 2 } } };
 
@@ -17,9 +13,7 @@ export async function openProviders(): Promise<{
   readonly v3: readonly (readonly [name: string, provider: CentellaProviderV3<"fable">])[];
 }> {
   const runtime = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
-  const worker = new Worker(new URL("workers/serving.ts", import.meta.url), {
-    execArgv: ["--conditions=@centella/source", "--no-warnings"],
-  });
+  const worker = startWorker();
   const v4 = [["a runtime", createCentella({ runtime, models })] as const, ["a worker", createCentella({ worker, models })] as const];
   const v3 = [["a runtime", createCentellaV3({ runtime, models })] as const, ["a worker", createCentellaV3({ worker, models })] as const];
   afterAll(async () => {

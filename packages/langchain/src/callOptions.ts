@@ -16,20 +16,35 @@ export const engineOptionNames: readonly string[] = generateOptionNames.filter((
 export interface CentellaCallOptions extends BaseChatModelCallOptions, EngineOptions {
   /** Functions that the model may call. */
   readonly tools?: readonly BindToolsInput[] | undefined;
+  /** What the answer must be, in the form in which agents of LangChain ask for it. The option `format` takes precedence. */
+  readonly response_format?: ResponseFormat | undefined;
 }
+
+/** Format of an answer in OpenAI's form. */
+export type ResponseFormat =
+  | { readonly type: "text" | "json_object" }
+  | { readonly type: "json_schema"; readonly json_schema: { readonly schema?: object | undefined } };
 
 /** What the engine gets of the options of a model and of a call. */
 export function engineOptions(own: EngineOptions, call: CentellaCallOptions): GenerateOptions {
   const given = pickEngineOptions(call);
-  const { tools, tool_choice: choice, stop, signal } = call;
+  const { tools, tool_choice: choice, stop, signal, response_format: response } = call;
+  const format = response && formatOf(response);
   return {
     ...own,
+    ...(format !== undefined && { format }),
     ...given,
     ...(stop !== undefined && { stop }),
     ...(signal !== undefined && { signal }),
     ...(tools !== undefined &&
       tools.length > 0 && { tools: tools.map(toolOf), ...(choice !== undefined && { toolChoice: choiceOf(choice) }) }),
   };
+}
+
+function formatOf(format: ResponseFormat): EngineOptions["format"] {
+  if (format.type === "text") return undefined;
+  const schema = format.type === "json_schema" ? format.json_schema.schema : undefined;
+  return schema === undefined ? "json" : ({ schema } as EngineOptions["format"]);
 }
 
 /** The options of the engine among others. */

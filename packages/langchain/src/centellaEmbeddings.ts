@@ -2,6 +2,7 @@ import type { EmbedOptions } from "@centella/llm";
 import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { check, object } from "@centella/quant/checks";
 import { Embeddings, type EmbeddingsParams } from "@langchain/core/embeddings";
+import { retryIfBusy } from "./retries.ts";
 
 /** Fields of {@link CentellaEmbeddings}: those of `model.embed` besides the model. */
 export interface CentellaEmbeddingsFields extends EmbeddingsParams, Omit<EmbedOptions, "signal"> {
@@ -19,7 +20,7 @@ export class CentellaEmbeddings extends Embeddings {
     check("CentellaEmbeddings", "fields", fields, object);
     const { model, pooling, normalize, dimensions, ...params } = fields;
     check("CentellaEmbeddings", "model", model, loadedModel, "load it with loadModel");
-    super(params);
+    super({ onFailedAttempt: retryIfBusy, ...params });
     this.#model = model;
     this.#options = { pooling, normalize, dimensions };
   }

@@ -1,4 +1,4 @@
-import type { GenerationFinish } from "@centella/llm";
+import type { GenerationFinish, GenerationPart } from "@centella/llm";
 import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { check, checkKeys, object } from "@centella/quant/checks";
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
@@ -9,16 +9,22 @@ import {
   type BindToolsInput,
   type LangSmithParams,
 } from "@langchain/core/language_models/chat_models";
-import { assembleStructuredOutputPipeline, createContentParser } from "@langchain/core/language_models/structured_output";
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import type { ModelProfile } from "@langchain/core/language_models/profile";
+import {
+  assembleStructuredOutputPipeline,
+  createContentParser,
+  createFunctionCallingParser,
+} from "@langchain/core/language_models/structured_output";
+import type { AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { isSerializableSchema, type SerializableSchema } from "@langchain/core/utils/standard_schema";
-import { type InteropZodType, isInteropZodSchema } from "@langchain/core/utils/types";
+import { getSchemaDescription, type InteropZodType, isInteropZodSchema } from "@langchain/core/utils/types";
 import { type CentellaCallOptions, type EngineOptions, engineOptionNames, engineOptions, pickEngineOptions } from "./callOptions.ts";
-import { chatMessages } from "./chatMessages.ts";
+import { chatMessages, textOf } from "./chatMessages.ts";
 import { chunkOf, lastChunk, messageOf } from "./chunks.ts";
+import { retryIfBusy } from "./retries.ts";
 
 /** Fields of a {@link ChatCentella}. The engine's options are defaults of its calls. */
 export interface ChatCentellaFields extends BaseChatModelParams, EngineOptions {
@@ -59,13 +65,19 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
     check("ChatCentella", "fields", fields, object);
     checkKeys("ChatCentella", fields, ["model", ...engineOptionNames, ...Object.keys(baseNames)]);
     check("ChatCentella", "model", fields.model, loadedModel, "load it with loadModel");
-    super(fields);
+    super({ onFailedAttempt: retryIfBusy, ...fields });
     this.#model = fields.model;
     this.#options = pickEngineOptions(fields);
   }
 
   override get callKeys(): string[] {
-    return [...super.callKeys, ...engineOptionNames, "tools"];
+    return [...super.callKeys, ...engineOptionNames, "tools", "response_format"];
+  }
+
+  /** What agents can count on. */
+  override get profile(): ModelProfile {
+    const { contextLength: maxInputTokens } = this.#model.info;
+    return { maxInputTokens, imageInputs: false, audioInputs: false, toolCalling: true, toolChoice: true, structuredOutput: true };
   }
 
   override _llmType(): string {
@@ -86,6 +98,11 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
   override invocationParams(options?: this["ParsedCallOptions"]): Record<string, unknown> {
     const { signal: _, ...params } = this.#engineOptions(options ?? ({} as this["ParsedCallOptions"]));
     return { model: this.#model.info.name, ...params };
+  }
+
+  /** Counts the tokens of a text by the model's own tokenizer. */
+  override async getNumTokens(content: MessageContent): Promise<number> {
+    return (await this.#model.tokenizer.encode(textOf(content))).length;
   }
 
   override bindTools(
@@ -112,8 +129,13 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
     options: StructuredOutputMethodOptions<boolean> = {},
   ): Runnable<BaseLanguageModelInput, Output> | Runnable<BaseLanguageModelInput, { raw: BaseMessage; parsed: Output }> {
     const { method = "jsonSchema", includeRaw = false, name = "StructuredOutput" } = options;
-    if (method === "functionCalling") return super.withStructuredOutput<Output>(schema, options as StructuredOutputMethodOptions<false>);
     const plain = isInteropZodSchema(schema) || isSerializableSchema(schema) ? toJsonSchema(schema) : schema;
+    if (method === "functionCalling") {
+      const { name: tool = "extract" } = options;
+      const answer = { type: "function", function: { name: tool, description: getSchemaDescription(schema), parameters: plain } };
+      const calling = this.bindTools([answer], { tool_choice: tool, parallelToolCalls: false });
+      return assembleStructuredOutputPipeline(calling, createFunctionCallingParser<Output>(schema, tool), includeRaw, name);
+    }
     const answering = this.withConfig({ format: { schema: plain } as NonNullable<EngineOptions["format"]> });
     return assembleStructuredOutputPipeline(answering, createContentParser<Output>(schema), includeRaw, name);
   }
@@ -147,9 +169,19 @@ export class ChatCentella extends BaseChatModel<CentellaCallOptions> {
     }
   }
 
-  /** Sessions share the beginnings of their prompts, so a conversation needs none of its own. */
-  #parts(messages: readonly BaseMessage[], options: this["ParsedCallOptions"]) {
-    return this.#model.createSession().generate(chatMessages(messages), this.#engineOptions(options));
+  /** Sessions share the beginnings of their prompts, so a conversation needs none of its own. A generation that finds a full queue is tried again. */
+  async *#parts(messages: readonly BaseMessage[], options: this["ParsedCallOptions"]): AsyncGenerator<GenerationPart, void, undefined> {
+    const start = async () => {
+      const parts = this.#model.createSession().generate(chatMessages(messages), this.#engineOptions(options));
+      return { parts, first: await parts.next() };
+    };
+    const { parts, first } = await this.caller.call(start);
+    try {
+      if (first.done !== true) yield first.value;
+      yield* parts;
+    } finally {
+      await parts.return();
+    }
   }
 
   #engineOptions(options: this["ParsedCallOptions"]) {

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "@centella/core";
 import type { ChatMessage } from "@centella/llm";
-import { AIMessage, type BaseMessage, ChatMessage as NamedRoleMessage, ToolMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, type MessageContent, ChatMessage as NamedRoleMessage, ToolMessage } from "@langchain/core/messages";
 
 const roles: Readonly<Record<string, string>> = { human: "user", ai: "assistant", system: "system", developer: "developer", tool: "tool" };
 
@@ -8,7 +8,7 @@ const roles: Readonly<Record<string, string>> = { human: "user", ai: "assistant"
 export function chatMessages(messages: readonly BaseMessage[]): readonly ChatMessage[] {
   return messages.map((message) => {
     const role = NamedRoleMessage.isInstance(message) ? message.role : (roles[message.type] ?? message.type);
-    const content = textOf(message);
+    const content = textOf(message.content);
     const name = message.name === undefined ? {} : { name: message.name };
     if (AIMessage.isInstance(message)) return { role, ...name, ...assistantFields(message, content) };
     if (ToolMessage.isInstance(message)) return { role, ...name, tool_call_id: message.tool_call_id, content };
@@ -27,7 +27,8 @@ function assistantFields({ tool_calls: calls = [], additional_kwargs }: AIMessag
   };
 }
 
-function textOf({ content }: BaseMessage): string {
+/** The text of a content. @throws {UnsupportedError} for pictures and other content that is no text */
+export function textOf(content: MessageContent): string {
   if (typeof content === "string") return content;
   return content
     .map((part) => {

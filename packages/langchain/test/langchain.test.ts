@@ -9,7 +9,7 @@ import { tool } from "@langchain/core/tools";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { familyModel, readFamilyGolden } from "../../llm/test/familyFixture.ts";
-import { CentellaEmbeddings, CentellaRerank, ChatCentella } from "../src/index.ts";
+import { CentellaEmbeddings, CentellaRerank, ChatCentella, type EngineModel } from "../src/index.ts";
 import { openModels } from "./models.ts";
 
 const models = await openModels();
@@ -94,6 +94,28 @@ describe.each(models)("a model in %s", (_, model) => {
     await expect(new ChatCentella({ model, maxTokens: 2, maxRetries: 0 }).withStructuredOutput(Animal).invoke(question)).rejects.toThrow();
   });
 
+  test("structured output by a call of a tool, and in the form in which agents ask for it", async () => {
+    const roomy = new ChatCentella({ model, temperature: 0, maxTokens: 100 });
+    const byTool = await roomy
+      .withStructuredOutput(Animal, { method: "functionCalling", name: "animal", includeRaw: true })
+      .invoke(question);
+    expect(byTool.parsed).toEqual((byTool.raw as AIMessage).tool_calls![0]!.args);
+    expect(Animal.safeParse(byTool.parsed).success).toBe(true);
+    expect(Animal.safeParse(await roomy.withStructuredOutput(Animal, { method: "functionCalling" }).invoke(question)).success).toBe(true);
+    const response_format = { type: "json_schema", json_schema: { name: "animal", schema: z.toJSONSchema(Animal) } } as const;
+    const asked = await roomy.bindTools([feed], { tool_choice: "none", response_format }).invoke(question);
+    expect(Animal.safeParse(JSON.parse(String(asked.content))).success).toBe(true);
+    const plain = await roomy.invoke(question, { response_format: { type: "text" } });
+    expect(plain.content).toBe((await roomy.invoke(question)).content);
+    expect(roomy.profile).toMatchObject({ structuredOutput: true, toolCalling: true, maxInputTokens: 1024 });
+  });
+
+  test("tokens are counted by the model's own tokenizer", async () => {
+    const ids = await model.tokenizer.encode(question);
+    expect(await chat.getNumTokens(question)).toBe(ids.length);
+    expect(await chat.getNumTokens([{ type: "text", text: question }])).toBe(ids.length);
+  });
+
   test("a signal ends the text, and the next call works", async () => {
     const controller = new AbortController();
     const read = async () => {
@@ -121,6 +143,40 @@ describe("bad input", () => {
     await expect(chat.invoke([picture])).rejects.toThrow(/content part of type image_url: unsupported/);
     await expect(chat.invoke(question, { temperature: -1 })).rejects.toThrow(/temperature/);
     expect(() => new ChatCentella({ model, topA: 1 } as never)).toThrow(/^ChatCentella: .*got topA/);
+  });
+});
+
+describe("calls that fail", () => {
+  /** A model whose calls fail with errors of these codes, and then work. */
+  function failing(...codes: readonly string[]): { readonly model: EngineModel; readonly calls: () => number } {
+    let calls = 0;
+    const fail = (): void => {
+      const code = codes[calls++];
+      if (code !== undefined) throw Object.assign(new Error(code), { code });
+    };
+    const finish = { type: "finish", text: "Hi!", reason: "eos", usage: { promptTokens: 1, cachedTokens: 0, completionTokens: 1 } };
+    const generate = async function* () {
+      fail();
+      yield finish;
+    };
+    const embed = async () => {
+      fail();
+      return [[1]];
+    };
+    return { model: { info: {}, createSession: () => ({ generate }), embed } as never, calls: () => calls };
+  }
+
+  test.concurrent.each([
+    ["an answer", (model: EngineModel) => new ChatCentella({ model }).invoke("Hi!")],
+    ["a stream", async (model: EngineModel) => (await new ChatCentella({ model }).stream("Hi!")).next()],
+    ["a vector", (model: EngineModel) => new CentellaEmbeddings({ model }).embedQuery("Hi!")],
+  ])("are tried again only after a full queue: %s", async (_, call) => {
+    const busy = failing("busy");
+    await call(busy.model);
+    expect(busy.calls()).toBe(2);
+    const wrong = failing("argument", "argument");
+    await expect(call(wrong.model)).rejects.toThrow("argument");
+    expect(wrong.calls()).toBe(1);
   });
 });
 

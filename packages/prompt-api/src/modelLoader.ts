@@ -1,6 +1,5 @@
 import type { LoadModelOptions } from "@centella/llm";
-import { type EngineLoadOptions, type EngineModel, loadEngineModel } from "@centella/llm/engine";
-import { abortable } from "./abortable.ts";
+import { abortable, type EngineLoadOptions, type EngineModel, loadEngineModel } from "@centella/llm/engine";
 import { loadError } from "./errors.ts";
 import type { ModelToLoad } from "./modelSource.ts";
 import type { Availability } from "./types.ts";

@@ -1,5 +1,5 @@
+import { abortable } from "@centella/llm/engine";
 import { isRecord } from "@centella/quant/checks";
-import { abortable } from "./abortable.ts";
 import { readConstraint } from "./constraint.ts";
 import type { Dialogue, Question } from "./dialogue.ts";
 import { domException, promptError } from "./errors.ts";

@@ -1,12 +1,10 @@
-import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll } from "vitest";
 import { type AnswerDefaults, createLanguageModel, type LanguageModelClass } from "../src/index.ts";
+import { startWorker, tiny } from "./place.ts";
 
-/** The embedded model with two million parameters. */
-export const tiny: string = fileURLToPath(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
+export { tiny } from "./place.ts";
 
 export const contextLength = 256;
 
@@ -23,9 +21,7 @@ export async function openLanguageModels(
   length: number = contextLength,
 ): Promise<readonly (readonly [name: string, model: LanguageModelClass])[]> {
   const runtime = await openRuntime();
-  const worker = new Worker(new URL("workers/serving.ts", import.meta.url), {
-    execArgv: ["--conditions=@centella/source", "--no-warnings"],
-  });
+  const worker = startWorker();
   const options = { source: tiny, load: { contextLength: length, sequences: 2 }, defaults: { temperature: 0, maxTokens: 12, ...defaults } };
   const models = [
     ["a runtime", createLanguageModel({ ...options, runtime })],

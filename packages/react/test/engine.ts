@@ -1,9 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
-
-const tiny = readFileSync(join(import.meta.dirname, "../../model-fable/models/fable-tiny-q8_0.gguf"));
+import { tiny } from "./tiny.ts";
 
 /** Opens the runtime of a page's models, and counts. */
 export class CountedEngine {

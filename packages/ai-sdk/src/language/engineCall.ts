@@ -8,6 +8,8 @@ import { chatMessages } from "./messages.ts";
 export interface EngineCall {
   readonly prompt: readonly ChatMessage[];
   readonly options: GenerateOptions;
+  /** Name of the adapter, if the call chooses one. */
+  readonly adapter: string | undefined;
   /** Ways to do what `reasoning` asks for, the best first: which of them a model knows is found out by trying. */
   readonly reasoning: readonly ReasoningOptions[];
   readonly warnings: readonly SharedV4Warning[];
@@ -18,7 +20,7 @@ export interface EngineCall {
  * @throws {UnsupportedFunctionalityError | ArgumentError} for what the engine cannot do, or what is unknown to it
  */
 export function engineCall(call: LanguageModelV4CallOptions, defaults: GenerationDefaults): EngineCall {
-  const own = centellaOptions(call.providerOptions);
+  const { adapter, ...own } = centellaOptions(call.providerOptions);
   const { tools, warnings } = toolsOf(call);
   const format = own.format ?? formatOf(call);
   return {
@@ -32,6 +34,7 @@ export function engineCall(call: LanguageModelV4CallOptions, defaults: Generatio
       progress: true,
       signal: call.abortSignal,
     },
+    adapter,
     reasoning: own.reasoning === undefined ? reasoningOf(call.reasoning) : [],
     warnings,
   };
@@ -87,18 +90,18 @@ function toolOf({ name, description, inputSchema }: LanguageModelV4FunctionTool)
 type Level = NonNullable<LanguageModelV4CallOptions["reasoning"]>;
 
 /** For each level the name that chat templates have for it, and the most tokens of reasoning where templates have no names. */
-const levels: Readonly<Record<Exclude<Level, "provider-default" | "none">, { readonly effort: string; readonly budget?: number }>> = {
+const levels: Readonly<Record<Exclude<Level, "provider-default" | "none">, { readonly effort: string; readonly budget: number }>> = {
   minimal: { effort: "low", budget: 256 },
   low: { effort: "low", budget: 1024 },
   medium: { effort: "medium", budget: 4096 },
   high: { effort: "high", budget: 16_384 },
-  xhigh: { effort: "high" },
-  max: { effort: "high" },
+  xhigh: { effort: "high", budget: 65_536 },
+  max: { effort: "high", budget: Number.MAX_SAFE_INTEGER },
 };
 
 function reasoningOf(level: Level = "provider-default"): readonly ReasoningOptions[] {
   if (level === "provider-default") return [];
   if (level === "none") return [{ off: true }];
   const { effort, budget } = levels[level];
-  return [{ effort }, budget === undefined ? {} : { budget }];
+  return [{ effort }, { budget }];
 }

@@ -8,7 +8,7 @@ import type {
 } from "@ai-sdk/provider";
 import type { EngineModel } from "@centella/llm/engine";
 import { sdkError, withSdkErrors } from "../errors.ts";
-import type { ModelHandle } from "../modelHandle.ts";
+import { type ModelHandle, openFor } from "../modelHandle.ts";
 import { engineCall } from "./engineCall.ts";
 import { failed, type SdkFinish, sdkFinish } from "./finish.ts";
 import { Generation } from "./generation.ts";
@@ -21,14 +21,16 @@ export const provider = "centella";
 export class CentellaLanguageModel implements LanguageModelV4 {
   readonly specificationVersion = "v4";
   readonly provider = provider;
-  readonly modelId: string;
-  /** Models read text alone. */
-  readonly supportedUrls: Record<string, RegExp[]> = {};
+  /** All, though models read text alone: the AI SDK would download the others before they are refused. */
+  readonly supportedUrls: Record<string, RegExp[]> = { "*": [/^/] };
   readonly #handle: ModelHandle;
 
   constructor(handle: ModelHandle) {
-    this.modelId = handle.id;
     this.#handle = handle;
+  }
+
+  get modelId(): string {
+    return this.#handle.id;
   }
 
   async doGenerate(call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
@@ -74,8 +76,7 @@ export class CentellaLanguageModel implements LanguageModelV4 {
 
   async #start(call: LanguageModelV4CallOptions): Promise<{ readonly model: EngineModel; readonly generation: Generation }> {
     const translated = engineCall(call, this.#handle.defaults);
-    call.abortSignal?.throwIfAborted();
-    const model = await this.#handle.open();
+    const model = await openFor(this.#handle, { adapter: translated.adapter, signal: call.abortSignal });
     return { model, generation: await Generation.start(model, translated) };
   }
 

@@ -1,32 +1,22 @@
-import {
-  createProviderRegistry,
-  embedMany,
-  experimental_decide,
-  extractReasoningMiddleware,
-  generateText,
-  jsonSchema,
-  type ModelMessage,
-  Output,
-  stepCountIs,
-  streamText,
-  ToolLoopAgent,
-  tool,
-  wrapLanguageModel,
-} from "ai";
+import { experimental_decide, type JSONSchema7, type ModelMessage } from "ai";
+import { generateText as generateText6 } from "ai-6";
 import { describe, expect, test } from "vitest";
 import { openProviders } from "./providers.ts";
+import { versionsOf } from "./versions.ts";
 
-const { v4 } = await openProviders();
+const providers = await openProviders();
 const prompt = "Tell me a story about a fox.";
-const animal = jsonSchema<{ animal: string }>({
+const animalSchema: JSONSchema7 = {
   type: "object",
   properties: { animal: { enum: ["fox", "owl"] } },
   required: ["animal"],
   additionalProperties: false,
-});
+};
 const oneCall = { providerOptions: { centella: { parallelToolCalls: false } }, maxOutputTokens: 100, temperature: 0, maxRetries: 0 };
 
-describe.each(v4)("the AI SDK 7 over %s", (_, centella) => {
+describe.each(versionsOf(providers))("the AI SDK %s", (_, sdk, centella) => {
+  const { createProviderRegistry, embedMany, generateText, Output, stepCountIs, streamText, ToolLoopAgent, tool } = sdk;
+  const animal = sdk.jsonSchema<{ animal: string }>(animalSchema);
   const greedy = { model: centella("fable"), temperature: 0, maxRetries: 0 } as const;
 
   test("texts are those of the engine, whole and streamed, with their usage", async () => {
@@ -65,7 +55,7 @@ describe.each(v4)("the AI SDK 7 over %s", (_, centella) => {
     const array = streamText({
       ...greedy,
       prompt,
-      output: Output.array({ element: jsonSchema<number>({ type: "integer", minimum: 0, maximum: 9 }) }),
+      output: Output.array({ element: sdk.jsonSchema<number>({ type: "integer", minimum: 0, maximum: 9 }) }),
     });
     for await (const each of array.elementStream) if (elements.push(each) === 3) break;
     expect(elements.every((each) => Number.isInteger(each) && each >= 0 && each <= 9)).toBe(true);
@@ -134,32 +124,10 @@ describe.each(v4)("the AI SDK 7 over %s", (_, centella) => {
     expect(usage.tokens).toBeGreaterThan(2);
   });
 
-  test("decisions, with the probabilities of all options", async () => {
-    const criteria = { fox: "a red animal", owl: "a bird", cat: null };
-    const { answers } = await experimental_decide({
-      model: centella.decisionModel("fable"),
-      state: "The animal sat in the tree and said hoo.",
-      questions: {
-        animal: { type: "choice", instructions: "Which animal is it?", criteria },
-        loud: { type: "score", instructions: "How loud was it?", criteria: ["silent", "quiet", "loud"] },
-        bird: { type: "boolean", instructions: "Is it a bird?" },
-      },
-    });
-    const { animal, loud, bird } = answers;
-    if (animal.type !== "choice" || loud.type !== "score" || bird.type !== "boolean") throw new Error("a question was refused");
-    const probabilities = Object.values(animal.probabilities!);
-    expect(Object.keys(animal.probabilities!)).toEqual(Object.keys(criteria));
-    expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1);
-    expect(animal.probabilities![animal.choice]).toBe(Math.max(...probabilities));
-    expect(loud.score).toBeCloseTo(loud.probabilities![1]! + 2 * loud.probabilities![2]!);
-    expect(bird.probability).toBeGreaterThan(0);
-    expect(bird.probability).toBeLessThan(1);
-  });
-
   test("a registry and middleware", async () => {
     const registry = createProviderRegistry({ centella });
     const named = await generateText({ ...greedy, model: registry.languageModel("centella:fable"), prompt, maxOutputTokens: 5 });
-    const model = wrapLanguageModel({ model: centella("fable"), middleware: extractReasoningMiddleware({ tagName: "think" }) });
+    const model = sdk.wrapLanguageModel({ model: centella("fable"), middleware: sdk.extractReasoningMiddleware({ tagName: "think" }) });
     expect((await generateText({ ...greedy, model, prompt, maxOutputTokens: 5 })).text).toBe(named.text);
   });
 
@@ -181,4 +149,33 @@ describe.each(v4)("the AI SDK 7 over %s", (_, centella) => {
     const { usage } = await generateText({ ...greedy, messages, maxOutputTokens: 3 });
     expect(usage.inputTokenDetails.noCacheTokens).toBeLessThanOrEqual(32 + 20);
   });
+});
+
+describe.each(providers.v4)("the AI SDK 7 over %s", (_, centella) => {
+  test("decisions, with the probabilities of all options", async () => {
+    const criteria = { fox: "a red animal", owl: "a bird", cat: null };
+    const { answers } = await experimental_decide({
+      model: centella.decisionModel("fable"),
+      state: "The animal sat in the tree and said hoo.",
+      questions: {
+        animal: { type: "choice", instructions: "Which animal is it?", criteria },
+        loud: { type: "score", instructions: "How loud was it?", criteria: ["silent", "quiet", "loud"] },
+        bird: { type: "boolean", instructions: "Is it a bird?" },
+      },
+    });
+    const { animal, loud, bird } = answers;
+    if (animal.type !== "choice" || loud.type !== "score" || bird.type !== "boolean") throw new Error("a question was refused");
+    const probabilities = Object.values(animal.probabilities!);
+    expect(Object.keys(animal.probabilities!)).toEqual(Object.keys(criteria));
+    expect(probabilities.reduce((a, b) => a + b)).toBeCloseTo(1);
+    expect(animal.probabilities![animal.choice]).toBe(Math.max(...probabilities));
+    expect(loud.score).toBeCloseTo(loud.probabilities![1]! + 2 * loud.probabilities![2]!);
+    expect(bird.probability).toBeGreaterThan(0);
+    expect(bird.probability).toBeLessThan(1);
+  });
+});
+
+test("the AI SDK 6 refuses models of version 4, which is why there are both", async () => {
+  const model = providers.v4[0]![1]("fable") as object as Parameters<typeof generateText6>[0]["model"];
+  await expect(generateText6({ model, prompt, maxRetries: 0 })).rejects.toThrow(/Unsupported model version v4/);
 });
