@@ -1,0 +1,14 @@
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { App } from "./app/App.tsx";
+import { keepOffline } from "./offline/register.ts";
+import "./styles.css";
+
+const root = document.querySelector("#root");
+if (root === null) throw new Error("main: expected an element #root, got none");
+createRoot(root).render(
+  <StrictMode>
+    <App />
+  </StrictMode>,
+);
+keepOffline();

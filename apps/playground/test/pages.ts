@@ -1,0 +1,92 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { expect } from "vitest";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const screenshots = fileURLToPath(new URL("../build/screenshots", import.meta.url));
+
+/** A browser profile, and what went wrong in its pages. */
+export interface Profile extends AsyncDisposable {
+  readonly context: BrowserContext;
+  /** Errors of scripts, and refusals of the page's policy. */
+  readonly problems: string[];
+  /** Opens a page of the app, such as `chat?seed=1`. */
+  open(route: string): Promise<Page>;
+}
+
+/** A profile of its own: nothing is stored yet. */
+export async function openProfile(browser: Browser, url: string, options: Parameters<Browser["newContext"]>[0] = {}): Promise<Profile> {
+  const context = await browser.newContext({ acceptDownloads: true, ...options });
+  return { ...pagesIn(context, url), [Symbol.asyncDispose]: () => context.close() };
+}
+
+/** Pages of a profile that tests share: the model is stored already. Pages are closed with the result. */
+export function shareProfile(context: BrowserContext, url: string): Profile {
+  const shared = pagesIn(context, url);
+  return {
+    ...shared,
+    async [Symbol.asyncDispose]() {
+      for (const page of shared.pages) await page.close();
+    },
+  };
+}
+
+function pagesIn(context: BrowserContext, url: string) {
+  const [problems, pages]: [string[], Page[]] = [[], []];
+  const open = async (route: string): Promise<Page> => {
+    const page = await context.newPage();
+    pages.push(page);
+    page.on("pageerror", (error) => problems.push(String(error)));
+    page.on("console", (message) => {
+      if (message.type() === "error") problems.push(message.text());
+    });
+    page.setDefaultTimeout(20_000);
+    await page.goto(`${url}#/${route}`);
+    return page;
+  };
+  return { context, problems, pages, open };
+}
+
+/** Waits until the model is loaded. */
+export async function modelReady(page: Page): Promise<void> {
+  await page.locator('[data-testid="model-status"]', { hasText: "ready" }).waitFor();
+}
+
+/** Violations of accessibility on a page, as texts. None is what a test expects. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { axe: checker } = globalThis as unknown as { axe: { run(): Promise<{ violations: readonly Violation[] }> } };
+    interface Violation {
+      readonly id: string;
+      readonly help: string;
+      readonly nodes: readonly { readonly html: string }[];
+    }
+    const result = await checker.run();
+    return result.violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join("\n")}`);
+  });
+}
+
+/**
+ * Checks a page for accessibility, dark on a desktop and light on a phone, and keeps pictures of it in `build/screenshots`. Both colours have
+ * the same markup, and both sizes the same colours.
+ */
+export async function checkLooks(page: Page, name: string): Promise<void> {
+  mkdirSync(screenshots, { recursive: true });
+  const before = page.viewportSize();
+  const show = (theme: string): Promise<void> =>
+    page.evaluate((value) => document.documentElement.setAttribute("data-theme", value), theme);
+  await page.screenshot({ path: `${screenshots}/${name}.png` });
+  await show("dark");
+  await page.screenshot({ path: `${screenshots}/${name}-dark.png` });
+  expect(await violations(page), `${name} in dark colours`).toEqual([]);
+  await show("light");
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.screenshot({ path: `${screenshots}/${name}-phone.png` });
+  expect(await violations(page), `${name} on a phone`).toEqual([]);
+  const width = await page.evaluate(() => document.documentElement.scrollWidth);
+  expect(width, `${name} on a phone scrolls to the side`).toBeLessThanOrEqual(360);
+  if (before !== null) await page.setViewportSize(before);
+}

@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join, normalize } from "node:path";
+import { execPath } from "node:process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { gzipSync } from "node:zlib";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+const types: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".webmanifest": "application/manifest+json",
+  ".gguf": "application/octet-stream",
+};
+
+/** The built page in a folder of its own. */
+export async function buildSite(): Promise<{ readonly folder: string; remove(): Promise<void> }> {
+  const folder = await mkdtemp(join(tmpdir(), "playground-"));
+  const vite = join(root, "node_modules/vite/bin/vite.js");
+  // A process of its own: this one says to Vite that it is a test, and Vite would build for development.
+  const { NODE_ENV: _, ...env } = process.env;
+  await promisify(execFile)(execPath, [vite, "build", "--logLevel", "error", "--outDir", folder, "--emptyOutDir"], { cwd: root, env });
+  return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+}
+
+/** A static host, as plain as they come: files, ranges, compression. */
+export interface Host {
+  readonly url: string;
+  /** Bytes sent so far by path, compressed, without models. */
+  readonly sent: Map<string, number>;
+  close(): Promise<void>;
+}
+
+export async function serveSite(folder: string): Promise<Host> {
+  const sent = new Map<string, number>();
+  const server = createServer((request, response) => answer(folder, sent, request, response));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    // A folder, as on static hosts where a project has no host of its own.
+    url: `http://127.0.0.1:${port}/playground/`,
+    sent,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(folder: string, sent: Map<string, number>, request: IncomingMessage, response: ServerResponse): void {
+  const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname).replace(/^\/playground\//, "");
+  const file = join(folder, path === "" ? "index.html" : path);
+  if (!existsSync(file)) {
+    response.writeHead(404).end();
+    return;
+  }
+  const type = types[extname(file)] ?? "application/octet-stream";
+  const bytes = readFileSync(file);
+  if (extname(file) === ".gguf") {
+    sendRange(bytes, request, response, type);
+    return;
+  }
+  const body = gzipSync(bytes);
+  sent.set(path, (sent.get(path) ?? 0) + body.length);
+  response.writeHead(200, { "content-type": type, "content-encoding": "gzip", "content-length": body.length }).end(body);
+}
+
+function sendRange(bytes: Buffer, { headers }: IncomingMessage, response: ServerResponse, type: string): void {
+  const range = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? "");
+  const etag = `"${bytes.length}"`;
+  if (range === null) {
+    response.writeHead(200, { "content-type": type, "content-length": bytes.length, "accept-ranges": "bytes", etag }).end(bytes);
+    return;
+  }
+  const [start, end] = [Number(range[1]), range[2] === "" ? bytes.length - 1 : Math.min(Number(range[2]), bytes.length - 1)];
+  const part = bytes.subarray(start, end + 1);
+  const contentRange = `bytes ${start}-${end}/${bytes.length}`;
+  response.writeHead(206, { "content-type": type, "content-length": part.length, "content-range": contentRange, etag }).end(part);
+}

@@ -1,0 +1,20 @@
+import { describe, expect, test } from "vitest";
+import { checkLooks, modelReady, openProfile } from "../pages.ts";
+import type { Setting } from "../setting.ts";
+
+export function describeAbout(setting: () => Setting): void {
+  describe("About", () => {
+    test("says what the browser offers, and what follows", async () => {
+      await using profile = await openProfile(setting().browser, setting().url);
+      const page = await profile.open("about");
+      const isolation = page.getByRole("row", { name: /Cross-origin isolation/ });
+      await isolation.waitFor();
+      expect(await isolation.textContent()).toContain("no");
+      expect(await page.getByRole("row", { name: /WebAssembly SIMD/ }).textContent()).toContain("yes");
+      await page.getByText("maxStorageBufferBindingSize").waitFor();
+      await modelReady(page);
+      await checkLooks(page, "about");
+      expect(profile.problems).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import { describe, expect, test } from "vitest";
+import { modelReady, openProfile } from "../pages.ts";
+import type { Setting } from "../setting.ts";
+import { serveSite } from "../site.ts";
+
+/** Bytes that the page may take, compressed, until a model can be used. Models do not count. */
+const maxStartBytes = 450_000;
+
+export function describeStart(setting: () => Setting): void {
+  describe("start", () => {
+    test("downloads little before the first interaction", async () => {
+      const host = await serveSite(setting().folder);
+      try {
+        await using profile = await openProfile(setting().browser, host.url);
+        const page = await profile.open("chat");
+        await modelReady(page);
+        const bytes = [...host.sent.values()].reduce((sum, size) => sum + size, 0);
+        expect(bytes, [...host.sent].map(([path, size]) => `${path}: ${size}`).join("\n")).toBeLessThan(maxStartBytes);
+      } finally {
+        await host.close();
+      }
+    });
+
+    test("becomes isolated and works offline from the second visit on, with threads", async () => {
+      await using profile = await openProfile(setting().browser, setting().url);
+      const page = await profile.open("about");
+      await modelReady(page);
+      expect(await page.evaluate(() => crossOriginIsolated)).toBe(false);
+      expect(await page.getByTestId("backend").textContent()).toContain("wasm");
+      await page.keyboard.press("Tab");
+      await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+      await profile.context.setOffline(true);
+      await page.reload();
+      await modelReady(page);
+      expect(await page.evaluate(() => crossOriginIsolated)).toBe(true);
+      expect(await page.getByRole("row", { name: /^Threads/ }).textContent()).toContain("yes");
+      await page.getByRole("link", { name: "Chat" }).click();
+      await page.getByRole("button", { name: /little fox/ }).click();
+      await page.locator("[data-role=assistant] .prose-answer", { hasText: /\w+ \w+/ }).waitFor();
+      expect(profile.problems.filter((problem) => !/ERR_INTERNET_DISCONNECTED/.test(problem))).toEqual([]);
+    });
+  });
+}

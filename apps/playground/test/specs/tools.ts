@@ -1,0 +1,42 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { checkLooks, modelReady, shareProfile } from "../pages.ts";
+import type { Setting } from "../setting.ts";
+
+async function resultOf(page: Page, code: string): Promise<string> {
+  await page.getByLabel("Code").fill(code);
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  await page.getByTestId("tool-result").waitFor();
+  const result = await page.getByTestId("tool-result").textContent();
+  // What the model makes of it does not matter here. It may have ended by itself.
+  await page
+    .getByRole("button", { name: "Stop" })
+    .click({ timeout: 500 })
+    .catch(() => undefined);
+  await page.getByRole("button", { name: "Run", exact: true }).waitFor();
+  return result ?? "";
+}
+
+export function describeTools(setting: () => Setting): void {
+  describe("Tools", () => {
+    test("runs what the user writes apart from the page, and shows calls and results", async () => {
+      await using profile = shareProfile(setting().context, setting().url);
+      const page = await profile.open("tools?backend=wasm");
+      await modelReady(page);
+      await page.getByRole("button", { name: "Run", exact: true }).click();
+      await page.getByRole("heading", { name: "Call of roll_dice" }).waitFor();
+      await page.getByTestId("tool-result").waitFor();
+      const { rolls, sum } = JSON.parse((await page.getByTestId("tool-result").textContent()) ?? "");
+      expect(sum).toBe(rolls.reduce((a: number, b: number) => a + b, 0));
+      await checkLooks(page, "tools");
+
+      expect(await resultOf(page, "function run() { throw new Error('no dice') }")).toContain("no dice");
+      expect(await resultOf(page, "function run( {")).toMatch(/SyntaxError|Unexpected/);
+      expect(await resultOf(page, "async function run() { await fetch('https://example.com/') }")).toMatch(/fetch|network/i);
+      expect(await resultOf(page, "function run() { return [typeof document, self.origin] }")).toBe('["undefined","null"]');
+      expect(await resultOf(page, "function run() { for (;;); }")).toContain("2000 ms");
+      // The refused request is the one problem.
+      expect(profile.problems.filter((problem) => !problem.includes("https://example.com/"))).toEqual([]);
+    });
+  });
+}

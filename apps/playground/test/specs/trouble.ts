@@ -1,0 +1,162 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { modelReady, openProfile, shareProfile } from "../pages.ts";
+import type { Setting } from "../setting.ts";
+import { tiny } from "../tinyModel.ts";
+
+/** Bytes after which the slow server waits. */
+const half = 1_300_000;
+
+/** A server of the tiny model. */
+interface SlowServer extends AsyncDisposable {
+  readonly url: string;
+  /** From now on downloads are counted, and the first one stops at half of the file. */
+  watch(): void;
+  /** Bytes at which downloads began. */
+  readonly starts: readonly number[];
+}
+
+async function serveSlowly(): Promise<SlowServer> {
+  const starts: number[] = [];
+  let isWatched = false;
+  const cors = { "access-control-allow-origin": "*", "access-control-expose-headers": "Content-Range, Content-Length, ETag" };
+  const server = createServer(({ headers }, response) => {
+    const [, first, last] = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? "") ?? [];
+    const [start, end] = [
+      Number(first ?? 0),
+      last === undefined || last === "" ? tiny.length - 1 : Math.min(Number(last), tiny.length - 1),
+    ];
+    const part = tiny.subarray(start, end + 1);
+    const range = first === undefined ? {} : { "content-range": `bytes ${start}-${end}/${tiny.length}` };
+    response.writeHead(first === undefined ? 200 : 206, { ...cors, ...range, etag: '"1"', "content-length": part.length });
+    // Other requests read the header, or check the file.
+    const isDownload = isWatched && part.length >= tiny.length - half;
+    if (isDownload) starts.push(start);
+    if (isDownload && starts.length === 1) response.write(part.subarray(0, half));
+    else response.end(part);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/tiny.gguf`,
+    starts,
+    watch() {
+      isWatched = true;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export function describeTrouble(setting: () => Setting): void {
+  describe("trouble", () => {
+    test("a download that was paused, or whose page was closed, goes on where it stopped", async () => {
+      await using model = await serveSlowly();
+      await using profile = await openProfile(setting().browser, setting().url);
+      const route = `about?backend=wasm&model=${encodeURIComponent(model.url)}`;
+      const page = await profile.open(route);
+      await page.getByRole("button", { name: "Load", exact: true }).click();
+      await page.getByRole("button", { name: "Download 2.5 MB and load" }).waitFor();
+      model.watch();
+      await page.getByRole("button", { name: "Download 2.5 MB and load" }).click();
+      await page.getByText("1.3 MB of 2.5 MB", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await page.getByText("not loaded", { exact: true }).waitFor();
+      await page.close();
+      const next = await profile.open(route);
+      await next.getByRole("button", { name: "Load", exact: true }).click();
+      await next.getByRole("button", { name: "Download 2.5 MB and load" }).click();
+      await next.getByText("Fable Tiny 2M").waitFor();
+      await modelReady(next);
+      // The header is read again for the plan.
+      expect(
+        model.starts.filter((start) => start > 0),
+        "bytes at which the download went on",
+      ).toEqual([half]);
+    });
+
+    test("an engine that ends is started again, and the conversation is still there", async () => {
+      await using profile = await openProfile(setting().browser, setting().url);
+      await profile.context.addInitScript(() => {
+        const engines: Worker[] = [];
+        Object.assign(globalThis, { engines });
+        globalThis.Worker = class extends Worker {
+          constructor(url: URL | string, options?: WorkerOptions) {
+            super(url, options);
+            engines.push(this);
+          }
+        };
+      });
+      const page = await profile.open("chat?backend=wasm&maxTokens=8");
+      await page.getByRole("button", { name: /little fox/ }).click();
+      await page.getByTestId("figures").waitFor();
+      // As a browser does with a worker that has run out of memory.
+      await page.evaluate(() => (globalThis as unknown as { engines: Worker[] }).engines[0]?.terminate());
+      await page.getByLabel("Write a message").fill("Go on.");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.getByRole("button", { name: "Load again" }).click();
+      await modelReady(page);
+      expect(await page.locator("[data-role=assistant] .prose-answer").count()).toBeGreaterThan(0);
+      await page.getByLabel("Write a message").fill("Go on, please.");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await expect.poll(() => page.getByTestId("figures").count()).toBe(2);
+    });
+
+    test("an engine whose script cannot be loaded is an error with a way back", async () => {
+      await using profile = await openProfile(setting().browser, setting().url);
+      const page = await profile.open("about");
+      await modelReady(page);
+      await page.route(/\/engine-[^/]*\.js$/, (route) => route.abort());
+      await page.goto(`${setting().url}?again#/about?backend=wasm`);
+      await page.getByRole("alert").waitFor();
+      await page.unroute(/\/engine-[^/]*\.js$/);
+      await page.getByRole("button", { name: "Load again" }).click();
+      await modelReady(page);
+    });
+
+    test("an option outside of its range is named, and the conversation goes on without it", async () => {
+      await using profile = shareProfile(setting().context, setting().url);
+      const page = await profile.open("chat?backend=wasm&maxTokens=8&temperature=-1");
+      await modelReady(page);
+      await page.getByRole("button", { name: /little fox/ }).click();
+      expect(await page.getByRole("alert").textContent()).toContain("temperature");
+      await page.getByLabel("Temperature", { exact: true }).fill("0.5");
+      await page.getByLabel("Write a message").fill("Tell me a story.");
+      await page.getByRole("button", { name: "Send", exact: true }).click();
+      await page.getByTestId("figures").waitFor();
+    });
+
+    test("two tabs share the stored model", async () => {
+      await using profile = await openProfile(setting().browser, setting().url);
+      let downloads = 0;
+      profile.context.on("request", (request) => {
+        if (request.url().endsWith(".gguf") && request.headers().range === undefined) downloads++;
+      });
+      await modelReady(await profile.open("about"));
+      await modelReady(await profile.open("about"));
+      expect(downloads).toBe(1);
+    });
+
+    test("works by the keyboard alone", async () => {
+      await using profile = shareProfile(setting().context, setting().url);
+      const page = await profile.open("chat?backend=wasm&maxTokens=8");
+      await modelReady(page);
+      await page.keyboard.press("Tab");
+      expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Skip to the content");
+      await page.keyboard.press("Enter");
+      for (let i = 0; i < 3; i++) await page.keyboard.press("Tab");
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("Tell me a story.");
+      await page.keyboard.press("Enter");
+      await page.getByTestId("figures").waitFor();
+      await page.getByRole("button", { name: "Change model" }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Choose a model" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("heading", { name: "Choose a model" }).waitFor({ state: "detached" });
+      expect(profile.problems).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,23 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { offline } from "./vite/offline.ts";
+import { securityPolicy } from "./vite/securityPolicy.ts";
+
+// The page is built from the sources of the packages, so that it needs no build of them.
+const conditions = ["@centella/source", "module", "browser"];
+
+/** With these headers a page may have threads. The server of the built files may lack them: the service worker adds them then. */
+const isolation = { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp" };
+
+// biome-ignore lint/style/noDefaultExport: Vite loads the default export.
+export default defineConfig({
+  // Relative, so that the files work in any folder of a static host.
+  base: "./",
+  plugins: [react(), tailwindcss(), securityPolicy(), offline()],
+  resolve: { conditions },
+  worker: { format: "es" },
+  build: { outDir: "build/site", target: "es2023", chunkSizeWarningLimit: 700 },
+  server: { headers: isolation },
+  preview: { headers: isolation },
+});
