@@ -1,0 +1,4 @@
+import { mount } from "svelte";
+import StoryTeller from "./StoryTeller.svelte";
+
+mount(StoryTeller, { target: document.querySelector("#app")! });

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium, type Page } from "playwright-core";
+
+const examples = fileURLToPath(new URL("..", import.meta.url));
+
+/** Starts a Chromium with the extension of a folder of the examples. */
+export async function openExtension(
+  executablePath: string,
+  folder: string,
+  profile: string,
+): Promise<{ openPage(path: string): Promise<Page> } & AsyncDisposable> {
+  const path = join(examples, folder);
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath,
+    args: ["--no-sandbox", "--headless=new", `--disable-extensions-except=${path}`, `--load-extension=${path}`],
+  });
+  const [worker = await context.waitForEvent("serviceworker")] = context.serviceWorkers();
+  const url = new URL(worker.url());
+  return {
+    async openPage(path) {
+      const page = await context.newPage();
+      await page.goto(new URL(path, url).href);
+      return page;
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
