@@ -7,6 +7,7 @@ import { contentOf, type GgufContent, quantizeGguf, readGguf, splitContent, spli
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { serveHub } from "../../../packages/gguf/test/faultyHub.ts";
 import type { TestServer } from "../../../packages/gguf/test/httpServer.ts";
+import { serveSearch } from "../../../packages/gguf/test/searchedHub.ts";
 import { familyModel, readFamilyGolden } from "../../../packages/llm/test/familyFixture.ts";
 import { repositoryFolder } from "../src/receipts/store.ts";
 
@@ -20,6 +21,7 @@ const skipped: Readonly<Record<string, string>> = {
   "npm install -g @centella/cli webgpu": "packages/cli/test/packed.test.ts installs the packages",
   "npx -p @centella/cli -p webgpu centella run": "needs published packages",
   "centella run --backend webgpu": "needs a GPU",
+  "centella chat model.gguf --mcp mcp.json": "asks on a terminal; packages/cli/test/mcp.test.ts answers it",
   "centella gpu --watch": "repeats until it is stopped, and wants an NVIDIA device",
 };
 
@@ -38,6 +40,7 @@ centella() {
 
 let folder: string;
 let hub: TestServer;
+let searched: TestServer;
 
 /** The folder of a user who has the files that the README names. */
 beforeAll(async () => {
@@ -54,6 +57,8 @@ beforeAll(async () => {
   writeFileSync(at("requests.jsonl"), '{"custom_id":"a","url":"/v1/completions","body":{"prompt":"The fox","max_tokens":2}}\n');
   writeFileSync(at("schema.json"), '{"type":"boolean"}');
   writeFileSync(at("tools.json"), '[{"name":"weather","inputSchema":{"type":"object","properties":{},"additionalProperties":false}}]');
+  const tools = { command: process.execPath, args: [join(repositoryFolder, "packages/cli/test/mcp/zoo.ts"), "--stdio"] };
+  writeFileSync(at("mcp.json"), JSON.stringify({ mcpServers: { tools } }));
   await using file = await readGguf(tiny);
   const write = async (name: string, fill: (sink: { write: (bytes: Uint8Array) => Promise<void> }) => Promise<unknown>): Promise<void> => {
     const pieces: Uint8Array[] = [];
@@ -65,11 +70,12 @@ beforeAll(async () => {
   for (const [i, part] of parts.entries()) {
     await write(splitName({ prefix: "parts", number: i + 1, count: parts.length }), (sink) => writeGguf(sink, part));
   }
+  searched = await serveSearch({ "o/qwen3": { files: { "model-Q4_K_M.gguf": 1_000_000 } } });
   hub = await serveHub({ "model-Q4_K_M.gguf": readFileSync(tiny) }, () => "none");
 });
 
 afterAll(async () => {
-  await hub[Symbol.asyncDispose]();
+  await Promise.all([hub[Symbol.asyncDispose](), searched[Symbol.asyncDispose]()]);
   rmSync(folder, { recursive: true });
 });
 
@@ -88,7 +94,7 @@ describe.skipIf(process.platform === "win32")("the commands of the CLI's README"
       HOME: folder,
       NODE: process.execPath,
       CLI: join(repositoryFolder, "packages/cli/bin/centella.js"),
-      HF_ENDPOINT: hub.url.href,
+      HF_ENDPOINT: (line.startsWith("centella search") ? searched : hub).url.href,
       XDG_CACHE_HOME: join(folder, "cache"),
       XDG_STATE_HOME: join(folder, "state"),
       CENTELLA_BACKEND: "wasm",

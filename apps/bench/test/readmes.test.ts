@@ -18,8 +18,15 @@ type Place = "node" | "page" | "worker" | "vitest";
 /** A text of a model with a random seed. Stories may begin with a quotation mark or a digit. */
 const anyText = /\S.{20}/s;
 
+interface Expectation {
+  readonly in: Place;
+  /** The button of the page that its reader presses. */
+  readonly presses?: string;
+  readonly prints: RegExp;
+}
+
 /** What each snippet prints, and where it runs: in Node unless said otherwise. */
-const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly prints: RegExp }>> = {
+const expected: Readonly<Record<string, RegExp | Expectation>> = {
   "README 1": /^[A-Z].{80}/s,
   "README 2": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
   "README 3": /^Float32Array\(3\) \[ 4, 10, 11 \]\n$/,
@@ -30,6 +37,8 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "backend-wasm 2": /^WebAssembly SIMD, 1 thread/,
   "backend-webgpu 1": { in: "page", prints: /^Float32Array\(30\)\n$/ },
   "backend-webgpu 2": /^Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
+  "backend-webgpu 3": /^$/,
+  "backend-webgpu 4": /^$/,
   "conformance 1": { in: "vitest", prints: /Test Files .*1 passed/ },
   "conformance 2": /^$/,
   "core 1": /^Float32Array\(4\) \[ 1, 0, 3, 4 \]\n$/,
@@ -69,6 +78,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
   "prompt-api 3": { in: "page", prints: anyText },
   "react 1": { in: "worker", prints: /^$/ },
   "react 2": { in: "page", prints: /Fable Tiny 2M is ready$/ },
+  "react 3": { in: "page", presses: "Ask", prints: /user: Tell me a story about a fox\.assistant: \w.{80}.*Ask$/s },
   "server 1": /^length 40\n$/,
   "server 2": /^story 1024\n$/,
   "server 3": /^true\n$/,
@@ -77,7 +87,7 @@ const expected: Readonly<Record<string, RegExp | { readonly in: Place; readonly 
 
 const snippets = readSnippets(root);
 
-function expectationOf({ name }: Snippet): { readonly in: Place; readonly prints: RegExp } {
+function expectationOf({ name }: Snippet): Expectation {
   const given = expected[name];
   if (given === undefined) throw new Error(`${name}: expected a line in this test that says what it prints, got none`);
   return given instanceof RegExp ? { in: "node", prints: given } : given;
@@ -142,11 +152,12 @@ describe.each(nodes)("in Node $version", ({ path }) => {
 });
 
 test.for(snippets.filter((snippet) => expectationOf(snippet).in === "page"))("$name runs in a page", async (snippet, { skip }) => {
-  const { prints } = expectationOf(snippet);
+  const { presses, prints } = expectationOf(snippet);
   const workers = inPlace("worker", snippet.readme).map((worker) => [parse(fileName(worker)!).name, project.pathOf(worker)]);
   const scripts = { ...Object.fromEntries(workers), main: project.pathOf(snippet) };
   const visited = await visitPage({
     scripts,
+    presses,
     until: prints,
     server: server.url,
     isOnGpu: snippet.readme === "backend-webgpu",

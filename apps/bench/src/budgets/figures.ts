@@ -3,6 +3,7 @@ import type { Figure } from "./budget.ts";
 import { callFigure } from "./calls.ts";
 import { growthFigure, passesFigure } from "./growth.ts";
 import { memoryFigure } from "./memory.ts";
+import { providerFigures } from "./provider.ts";
 import { sizeFigures } from "./sizes.ts";
 import { speedFigures } from "./speed.ts";
 import { transferFigures } from "./transfers.ts";
@@ -15,6 +16,7 @@ export function allFigures(): readonly Figure[] {
     growthFigure("wasm", open),
     passesFigure(),
     callFigure(wasm({ threads: 1 })),
+    ...providerFigures(),
     memoryFigure("wasm"),
     ...transferFigures(),
     ...sizeFigures(),

@@ -100,7 +100,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
  * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
- * probabilities, prompt lookup, draft models, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or
+ * probabilities, prompt lookup, draft models, heads and blocks that draft, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or
  * multiplied without rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log
  * in, reading by ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory.
  * Storing a model is a separate figure, because a model that the user has chosen is not stored.
@@ -118,22 +118,26 @@ const otherUses = [
   "deferredChoices.js",
   "diffusionLoop.js",
   "diskStorage.js",
-  "draft.js",
   "dry.js",
+  "eagle3.js",
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
+  "gemma4Assistant.js",
   "httpSource.js",
+  "loadDraft.js",
   "locateRemote.js",
   "logprobs.js",
   "lookUp.js",
   "mirostat.js",
   "modelDrafter.js",
+  "nextn.js",
+  "nextnDraft.js",
   "ollamaRegistry.js",
   "openChain.js",
   "openDeferred.js",
   "openRankHead.js",
-  "opfsStorage.js",
+  "opfsFiles.js",
   "pathSource.js",
   "perplexity.js",
   "placeOnGpu.js",
@@ -169,7 +173,7 @@ const largestFamilies = ["deepseek2.js", "jamba.js"];
 
 /**
  * Modules that only some models need: families other than Llama, weights that are not blocks or whose types lack kernels, files in
- * parts, experts, recurrent states, encoders that read prompts, memory with 64-bit addresses, tokenizers other than byte-pair encoding
+ * parts, experts, recurrent states, encoders that read prompts, embeddings of n-grams, memory with 64-bit addresses, tokenizers other than byte-pair encoding
  * (the largest), answers in the Harmony format, sampling that the file recommends.
  */
 const otherModels = [
@@ -185,6 +189,7 @@ const otherModels = [
   "longestMatch.js",
   "modelSampling.js",
   "moeKernels.js",
+  "ngramInputs.js",
   "recurrentStateTransfer.js",
   "reductionKernels.js",
   "regexPreTokenizers.js",
@@ -198,7 +203,7 @@ const otherModels = [
 ];
 
 /** Modules that download a model from a URL or a hub and store it. */
-const storing = ["locateRemote.js", "opfsStorage.js"];
+const storing = ["locateRemote.js", "opfsFiles.js"];
 
 /** Modules that synchronous calls may need at any time. */
 const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js", "reductionKernels.js"];

@@ -17,7 +17,7 @@ interface Product {
 
 const types: readonly WeightType[] = ["q4_K", "q6_K", "q8_0", "f16"];
 
-/** Shapes of one decoded token, those of models with 8 billion weights; a square one for several rows and prompts; plain matrices. */
+/** Shapes of one decoded token and of prompts, those of models with 8 billion weights; a square one for several rows; plain matrices. */
 const products: Readonly<Record<Scale, readonly Product[]>> = {
   full: [
     ...[
@@ -25,6 +25,8 @@ const products: Readonly<Record<Scale, readonly Product[]>> = {
       { n: 4096, k: 14336 },
       { n: 128256, k: 4096 },
     ].flatMap((shape) => types.map((type) => ({ type, m: 1, ...shape }))),
+    ...[6144, 4096].map((n) => ({ type: "q4_K", m: 1, n, k: 4096 }) as const),
+    ...[512, 2048, 4096].map((m) => ({ type: "q4_K", m, n: 28672, k: 4096 }) as const),
     ...types.flatMap((type) => [1, 16, 64, 512, 4096].map((m) => ({ type, m, n: 8192, k: 8192 }))),
     { type: "f32", m: 4096, n: 4096, k: 4096 },
     { type: "f16", m: 4096, n: 4096, k: 4096 },

@@ -10,6 +10,8 @@ const [maxTries, tryMs] = [200, 50];
 export interface PageOptions {
   /** Entry points by name. */
   readonly scripts: Readonly<Record<string, string>>;
+  /** Text of the button that the reader presses, if any. */
+  readonly presses: string | undefined;
   /** What the page has written when it is complete. Frameworks write after their script has ended. */
   readonly until: RegExp;
   /** Serves what the page asks other hosts for. */
@@ -24,6 +26,7 @@ export interface PageOptions {
  */
 export async function visitPage({
   scripts,
+  presses,
   until,
   server,
   isOnGpu,
@@ -70,6 +73,7 @@ export async function visitPage({
     const ended = page.waitForFunction("globalThis.hasEnded", undefined, { timeout: 0 });
     ended.catch(() => undefined);
     await Promise.race([failed, ended]);
+    if (presses !== undefined) await page.getByRole("button", { name: presses }).click();
     const read = async (): Promise<string> => log + (await page.evaluate<string>("document.body.textContent"));
     for (let tries = 0; tries < maxTries && !until.test(await read()); tries++) await page.waitForTimeout(tryMs);
     return { written: await read() };

@@ -7,6 +7,7 @@ import * as store from "@centella/llm/store";
 import { fable } from "@centella/model-fable";
 import * as promptApi from "@centella/prompt-api";
 import * as react from "@centella/react";
+import * as chat from "@centella/react/chat";
 import { test } from "vitest";
 import { callExports, excused } from "./harness.ts";
 import { whole } from "./values.ts";
@@ -30,4 +31,5 @@ test("adapters to other libraries: wrong arguments are typed errors", async () =
   });
   const byReact = excused("React alone calls it; packages/react/test has wrong arguments");
   await callExports("react", react, { CentellaProvider: byReact, useModel: byReact, useModels: byReact });
+  await callExports("react/chat", chat, { useCentellaChat: byReact });
 });

@@ -12,7 +12,8 @@ test("factories of backends: wrong arguments are typed errors", async () => {
   await callExports("wasm", wasm, { wasm: [options], detect: [] });
   const gpu = { requestAdapter: async () => null };
   await callExports("webgpu", webgpu, {
-    webgpu: [{ gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false }],
+    webgpu: [{ gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false, tuning: new Map() }],
+    tuningFile: ["forms.json"],
   });
   await callExports("cuda", cuda, {
     CudaBackend: excused("cuda() makes it"),

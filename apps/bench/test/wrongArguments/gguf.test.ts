@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as gguf from "@centella/gguf";
 import { type ByteSource, diskStorage, type GgufFile, readGguf, writeGguf } from "@centella/gguf";
+import * as search from "@centella/gguf/search";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { callExports, callMethods, complaintsOf, excused, sampled } from "./harness.ts";
 import { whole } from "./values.ts";
@@ -120,6 +121,19 @@ test("gguf: wrong arguments are typed errors", async () => {
     writeGguf: excused("below: it writes files"),
     writeWholeFile: excused("below: it writes files"),
   });
+  vi.stubGlobal("fetch", async () => Response.json([]));
+  await callExports("gguf/search", search, {
+    searchHub: sampled(300, "story", {
+      retries: 0,
+      backoffMs: 1,
+      stallMs: 1000,
+      token: "t",
+      endpoint: "https://hub.test",
+      signal,
+      limit: 1,
+    }),
+  });
+  vi.stubGlobal("fetch", fetched);
   // What would be a path is one in the test's folder.
   const inFolder = (target: unknown): gguf.ByteSink =>
     (typeof target === "string" && target !== "" ? join(folder, "out") : target) as gguf.ByteSink;
