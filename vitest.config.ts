@@ -13,12 +13,15 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
+// What tests start prints plain text, also where the run itself is in colour.
+delete process.env.FORCE_COLOR;
+
 // biome-ignore lint/style/noDefaultExport: vitest loads the default export.
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "examples/*/test/**/*.test.ts"],
+    include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
     // One for each core. The default leaves a core unused, which takes twice as long on two cores.
     maxWorkers: "100%",
     sequence: { sequencer: SlowFirst },

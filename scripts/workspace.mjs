@@ -23,6 +23,16 @@ export function install() {
   writeFileSync(stamp, wanted);
 }
 
+/** Installs a workspace of its own, such as the one of the examples. Nothing is fetched if its lockfile is installed. */
+export function installWorkspace(folder, options = []) {
+  must(
+    ["pnpm", "--dir", folder, ...options, "install", "--frozen-lockfile", "--prefer-offline", "--reporter=append-only", "--loglevel=error"],
+    {
+      stdio: ["ignore", 2, 2],
+    },
+  );
+}
+
 /** Builds what changed since the last build. */
 export function build() {
   console.error("centella: building (turbo; unchanged packages come from its cache) …");
