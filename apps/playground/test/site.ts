@@ -18,7 +18,6 @@ const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
   ".svg": "image/svg+xml",
   ".webmanifest": "application/manifest+json",
-  ".gguf": "application/octet-stream",
 };
 
 /** The built page in a folder of its own. */
@@ -36,18 +35,31 @@ export interface Host {
   readonly url: string;
   /** Bytes sent so far by path, compressed, without models. */
   readonly sent: Map<string, number>;
+  /** Bytes of models sent so far. */
+  modelBytes(): number;
+  /** From now on downloads of models stop at half of the file, until the result is called. */
+  holdModels(): () => void;
   close(): Promise<void>;
 }
 
 export async function serveSite(folder: string): Promise<Host> {
   const sent = new Map<string, number>();
-  const server = createServer((request, response) => answer(folder, sent, request, response));
+  const models: ServedModels = { bytes: 0, held: Promise.resolve() };
+  const server = createServer((request, response) => answer(folder, { sent, models }, request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     // A folder, as on static hosts where a project has no host of its own.
     url: `http://127.0.0.1:${port}/playground/`,
     sent,
+    modelBytes: () => models.bytes,
+    holdModels() {
+      let release = (): void => undefined;
+      models.held = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -56,7 +68,18 @@ export async function serveSite(folder: string): Promise<Host> {
   };
 }
 
-function answer(folder: string, sent: Map<string, number>, request: IncomingMessage, response: ServerResponse): void {
+interface ServedModels {
+  bytes: number;
+  /** Resolves when downloads may pass half of a file. */
+  held: Promise<void>;
+}
+
+interface Served {
+  readonly sent: Map<string, number>;
+  readonly models: ServedModels;
+}
+
+function answer(folder: string, { sent, models }: Served, request: IncomingMessage, response: ServerResponse): void {
   const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname).replace(/^\/playground\//, "");
   const file = join(folder, path === "" ? "index.html" : path);
   if (!existsSync(file)) {
@@ -66,7 +89,7 @@ function answer(folder: string, sent: Map<string, number>, request: IncomingMess
   const type = types[extname(file)] ?? "application/octet-stream";
   const bytes = readFileSync(file);
   if (extname(file) === ".gguf") {
-    sendRange(bytes, request, response, type);
+    void sendModel(bytes, models, request, response);
     return;
   }
   const body = gzipSync(bytes);
@@ -74,15 +97,25 @@ function answer(folder: string, sent: Map<string, number>, request: IncomingMess
   response.writeHead(200, { "content-type": type, "content-encoding": "gzip", "content-length": body.length }).end(body);
 }
 
-function sendRange(bytes: Buffer, { headers }: IncomingMessage, response: ServerResponse, type: string): void {
+async function sendModel(
+  bytes: Buffer,
+  models: ServedModels,
+  { method, headers }: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const range = /^bytes=(\d+)-(\d*)$/.exec(headers.range ?? "");
-  const etag = `"${bytes.length}"`;
-  if (range === null) {
-    response.writeHead(200, { "content-type": type, "content-length": bytes.length, "accept-ranges": "bytes", etag }).end(bytes);
-    return;
-  }
-  const [start, end] = [Number(range[1]), range[2] === "" ? bytes.length - 1 : Math.min(Number(range[2]), bytes.length - 1)];
-  const part = bytes.subarray(start, end + 1);
-  const contentRange = `bytes ${start}-${end}/${bytes.length}`;
-  response.writeHead(206, { "content-type": type, "content-length": part.length, "content-range": contentRange, etag }).end(part);
+  const start = Number(range?.[1] ?? 0);
+  const end = range?.[2] ? Math.min(Number(range[2]) + 1, bytes.length) : bytes.length;
+  response.writeHead(range === null ? 200 : 206, {
+    "content-type": "application/octet-stream",
+    "content-length": end - start,
+    etag: `"${bytes.length}"`,
+    ...(range === null ? { "accept-ranges": "bytes" } : { "content-range": `bytes ${start}-${end - 1}/${bytes.length}` }),
+  });
+  if (method === "HEAD") return void response.end();
+  models.bytes += end - start;
+  const half = Math.max(start, Math.min(end, bytes.length >> 1));
+  response.write(bytes.subarray(start, half));
+  await models.held;
+  response.end(bytes.subarray(half, end));
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { diskStorage, type ModelStorage, pull, readGguf } from "../src/index.ts";
 import { randomFrom, randomModel, serveHub } from "./faultyHub.ts";
-import { sendFile, serve, type TestServer } from "./httpServer.ts";
+import { rangeOf, sendFile, serve, type TestServer } from "./httpServer.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gguf-locate-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -128,19 +128,6 @@ describe("URLs that are kept", () => {
     expect(warnings[0]).toMatch(reason);
   });
 
-  test("are read by ranges, with a warning, while another page stores them", async () => {
-    await using server = await start();
-    const url = new URL("m.gguf", server.url);
-    const storage = await diskStorage(join(cacheFolder, "mine"));
-    const { name } = await pull(url, { storage });
-    etag = '"b"';
-    const lock = await storage.lock(name);
-    const [got, warnings] = await data(url, { cache: storage });
-    expect(got).toEqual(expected);
-    expect(warnings).toEqual([expect.stringMatching(/not stored: gguf: expected .* to be free/)]);
-    await lock.release();
-  });
-
   test("that do not fit are an error with numbers, which says how to read them all the same", async () => {
     await using server = await start();
     const storage: ModelStorage = { ...(await diskStorage(join(cacheFolder, "mine"))), freeBytes: async () => 1000 };
@@ -182,5 +169,99 @@ describe("URLs that are kept", () => {
     const reason = new Error("enough");
     const onDownload = (): void => controller.abort(reason);
     await expect(data(new URL("m.gguf", server.url), { cache: true, signal: controller.signal, onDownload })).rejects.toBe(reason);
+  });
+});
+
+/** A promise that its owner resolves. */
+class Gate {
+  open: () => void = () => undefined;
+  readonly promise: Promise<void> = new Promise((resolve) => {
+    this.open = resolve;
+  });
+}
+
+describe("URLs that two callers load at once", () => {
+  const half = bytes.length >> 1;
+
+  /** A server that sends half of the file, and the rest after `proceed`. */
+  async function startHalf(): Promise<TestServer & { proceed(): void; readonly starts: readonly number[] }> {
+    const rest = new Gate();
+    const starts: number[] = [];
+    const server = await serve(async (request, response) => {
+      const { start, end } = rangeOf(request, bytes.length) ?? { start: 0, end: bytes.length };
+      const range = { "Content-Range": `bytes ${start}-${end - 1}/${bytes.length}` };
+      response.writeHead(request.headers.range === undefined ? 200 : 206, { ETag: '"a"', "Content-Length": end - start, ...range });
+      if (request.method === "HEAD") return void response.end();
+      starts.push(start);
+      response.write(bytes.subarray(start, Math.max(start, half)));
+      await rest.promise;
+      response.end(bytes.subarray(Math.max(start, half), end));
+    });
+    return Object.assign(server, { starts, proceed: rest.open });
+  }
+
+  /** Begins to load. `half` resolves when half of the file is there, also for a caller that waits. */
+  function begin(server: TestServer, signal?: AbortSignal) {
+    const atHalf = new Gate();
+    const onDownload = (done: number, total: number | undefined): void => {
+      if (done >= half && total === bytes.length) atHalf.open();
+    };
+    return { loaded: data(new URL("m.gguf", server.url), { cache: true, onDownload, ...(signal && { signal }) }), half: atHalf.promise };
+  }
+
+  test("are downloaded once: the second caller waits, and reports the bytes of the first", async () => {
+    await using server = await startHalf();
+    const first = begin(server);
+    await first.half;
+    const second = begin(server);
+    await second.half;
+    server.proceed();
+    expect(await Promise.all([first.loaded, second.loaded])).toEqual([
+      [expected, []],
+      [expected, []],
+    ]);
+    expect(server.starts).toEqual([0]);
+  });
+
+  test("are downloaded on by the second caller if the first gives up", async () => {
+    await using server = await startHalf();
+    const stop = new AbortController();
+    const first = begin(server, stop.signal);
+    await first.half;
+    const second = begin(server);
+    await second.half;
+    stop.abort(new Error("enough"));
+    await expect(first.loaded).rejects.toThrow("enough");
+    server.proceed();
+    expect(await second.loaded).toEqual([expected, []]);
+    expect(server.starts).toEqual([0, half]);
+  });
+
+  test("are not waited for after an abort", async () => {
+    await using server = await startHalf();
+    const stop = new AbortController();
+    const first = begin(server);
+    await first.half;
+    const second = begin(server, stop.signal);
+    await second.half;
+    stop.abort(new Error("enough"));
+    await expect(second.loaded).rejects.toThrow("enough");
+    server.proceed();
+    expect(await first.loaded).toEqual([expected, []]);
+    expect(server.starts).toEqual([0]);
+  });
+
+  test("are downloaded again by the second caller if the first did not renew a file that has changed", async () => {
+    await using server = await startHalf();
+    server.proceed();
+    const storage = await diskStorage(models());
+    const { name } = await pull(new URL("m.gguf", server.url), { storage });
+    const lock = await storage.lock(name);
+    const waiting = new Gate();
+    const renewed = pull(new URL("m.gguf", server.url), { storage, refresh: true, wait: true, onProgress: () => waiting.open() });
+    await waiting.promise;
+    await lock.release();
+    expect((await renewed).wasStored).toBe(false);
+    expect(server.starts).toEqual([0, 0]);
   });
 });

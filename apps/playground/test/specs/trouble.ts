@@ -1,12 +1,19 @@
+import { statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { fable } from "@centella/model-fable";
 import { describe, expect, test } from "vitest";
 import { modelReady, openProfile, shareProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
+import { serveSite } from "../site.ts";
 import { tiny } from "../tinyModel.ts";
 
 /** Bytes after which the slow server waits. */
 const half = 1_300_000;
+
+/** Size of the embedded model. */
+const modelBytes = statSync(fileURLToPath(fable)).size;
 
 /** A server of the tiny model. */
 interface SlowServer extends AsyncDisposable {
@@ -128,15 +135,27 @@ export function describeTrouble(setting: () => Setting): void {
       await page.getByTestId("figures").waitFor();
     });
 
-    test("two tabs share the stored model", async () => {
-      await using profile = await openProfile(setting().browser, setting().url);
-      let downloads = 0;
-      profile.context.on("request", (request) => {
-        if (request.url().endsWith(".gguf") && request.headers().range === undefined) downloads++;
-      });
-      await modelReady(await profile.open("about"));
-      await modelReady(await profile.open("about"));
-      expect(downloads).toBe(1);
+    test("two tabs that open at once download the model once; waiting can be paused", async () => {
+      const host = await serveSite(setting().folder);
+      try {
+        const release = host.holdModels();
+        await using profile = await openProfile(setting().browser, host.url);
+        const first = await profile.open("about?backend=wasm");
+        await first.getByText("6.5 MB of 13.0 MB").waitFor();
+        const second = await profile.open("about?backend=wasm");
+        await second.getByText("6.5 MB of 13.0 MB").waitFor();
+        await second.getByRole("button", { name: "Pause" }).click();
+        await second.getByText("not loaded", { exact: true }).waitFor();
+        await second.getByRole("button", { name: "Resume" }).click();
+        await second.getByText("6.5 MB of 13.0 MB").waitFor();
+        release();
+        await modelReady(first);
+        await modelReady(second);
+        expect(host.modelBytes() / modelBytes).toBeLessThan(1.001);
+        expect(profile.problems).toEqual([]);
+      } finally {
+        await host.close();
+      }
     });
 
     test("works by the keyboard alone", async () => {

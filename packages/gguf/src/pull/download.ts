@@ -29,6 +29,20 @@ const hashChunkBytes = 2 ** 20;
 const partialName = (name: string): string => `${name}.partial`;
 const stateName = (name: string): string => `${name}.partial.json`;
 
+/** Progress of a file, in bytes. */
+export interface FileBytes {
+  readonly done: number;
+  /** Undefined while it is unknown. */
+  readonly total: number | undefined;
+}
+
+/** Returns the progress of a file that another caller downloads. */
+export async function progressOf(storage: ModelStorage, { name, size }: RemoteFile): Promise<FileBytes> {
+  const state = await readRecord(storage, stateName(name));
+  const total = size ?? (typeof state?.total === "number" ? state.total : undefined);
+  return { done: (await storage.size(partialName(name))) ?? (await storage.size(name)) ?? 0, total };
+}
+
 /** Whether a file of the storage is a helper file of a download, not a model. */
 function isAuxiliary(name: string): boolean {
   return /\.(partial|json|lock|tmp)$/.test(name);
@@ -36,8 +50,9 @@ function isAuxiliary(name: string): boolean {
 
 /**
  * Downloads one file, unless it is stored with the expected digest. Until all checks have passed, the file is `NAME.partial`, which the
- * next attempt resumes. `source` is recorded with the file. `onBytes` is called with the bytes so far and in total.
- * @throws {GgufError} `corrupt` if the bytes do not have the expected SHA-256 (they are removed), `busy`, `quota`, `io`
+ * next attempt resumes. The caller holds the model's lock. `source` is recorded with the file. `onBytes` is called with the bytes so far
+ * and in total.
+ * @throws {GgufError} `corrupt` if the bytes do not have the expected SHA-256 (they are removed), `quota`, `io`
  */
 export async function download(
   storage: ModelStorage,
@@ -47,17 +62,11 @@ export async function download(
   signal: AbortSignal | undefined,
   onBytes: (done: number, total: number | undefined) => void,
 ): Promise<Downloaded> {
-  const lock = await storage.lock(file.name);
-  try {
-    const stored = await storedFile(storage, file);
-    if (stored !== undefined) return stored;
-    const signals = [signal, lock.lost].filter((one) => one !== undefined);
-    const downloaded = await new Download(storage, file, options, AbortSignal.any(signals), onBytes).run();
-    await writeRecord(storage, `${file.name}.json`, { ...downloaded, source });
-    return downloaded;
-  } finally {
-    await lock.release();
-  }
+  const stored = await storedFile(storage, file);
+  if (stored !== undefined) return stored;
+  const downloaded = await new Download(storage, file, options, signal, onBytes).run();
+  await writeRecord(storage, `${file.name}.json`, { ...downloaded, source });
+  return downloaded;
 }
 
 /** Returns the record of the stored file if it has the expected digest and URL. */
@@ -196,7 +205,8 @@ class Download {
     this.#lastModified = answer.lastModified;
     try {
       await this.#checkSize(answer);
-      await writeRecord(this.#storage, stateName(this.#file.name), { url: recordUrl(url), sha256, etag: this.#etag });
+      const total = this.#total ?? answer.total;
+      await writeRecord(this.#storage, stateName(this.#file.name), { url: recordUrl(url), sha256, etag: this.#etag, total });
     } catch (error) {
       await this.#discardAnswer(answer);
       throw error;

@@ -33,13 +33,17 @@ export async function locateRemote(place: RemotePlace, options: LocateOptions): 
   }
 }
 
-/** Returns the model's files in the storage. They are downloaded if they are missing or have changed on the server. */
+/**
+ * Returns the model's files in the storage. They are downloaded if they are missing or have changed on the server. While another page or
+ * process downloads them, this one waits.
+ */
 async function storedFiles(place: RemotePlace, cache: true | ModelStorage, options: LocateOptions): Promise<readonly GgufInput[]> {
   const { signal, onDownload } = options;
   const storage = cache === true ? await lastingStorage() : cache;
   const source = place.kind === "hub" ? place.reference : place.url;
   const pullOptions: PullOptions = {
     storage,
+    wait: true,
     ...(signal && { signal }),
     onProgress: ({ done, total }) => onDownload?.(done, total),
   };

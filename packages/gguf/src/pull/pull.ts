@@ -6,10 +6,11 @@ import { httpKinds, modelStorage, url } from "../kinds.ts";
 import type { GgufInput } from "../source/byteSource.ts";
 import { isHttp, type Place, placeOf } from "../source/place.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
-import { type Downloaded, download, linkedFile, parseDownloaded } from "./download.ts";
+import { type Downloaded, download, type FileBytes, linkedFile, parseDownloaded } from "./download.ts";
 import { isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
 import { endpointOf, type HubOptions, hubRequest } from "./hubRequest.ts";
+import { lockModel, lockModelWhenFree } from "./modelLock.ts";
 import { nameOfUrl, recordUrl } from "./names.ts";
 import { opfsStorage } from "./opfsStorage.ts";
 import { readRecord, writeRecord } from "./record.ts";
@@ -32,6 +33,11 @@ export interface PullOptions extends HubOptions {
   readonly sha256?: string;
   /** Ask the server even if the model is stored. Default false. */
   readonly refresh?: boolean;
+  /**
+   * Wait while another page or process downloads the model, and use its files. If it gives up, the download goes on from its bytes.
+   * `onProgress` reports the bytes of the other download. Default false: the error `busy`.
+   */
+  readonly wait?: boolean;
   readonly onProgress?: (progress: PullProgress) => void;
 }
 
@@ -62,6 +68,7 @@ const kinds: Kinds<PullOptions> = {
   endpoint: url,
   sha256: string,
   refresh: boolean,
+  wait: boolean,
   signal: abortSignal,
   onProgress: callback,
 };
@@ -86,28 +93,57 @@ export async function pull(source: string | URL, options: PullOptions = {}): Pro
   signal?.throwIfAborted();
   const storage = options.storage ?? (await defaultStorage());
   const key = sourceKey(source);
-  const stored = options.refresh === true ? undefined : await findByKeys(storage, [key]);
-  if (stored !== undefined) return { ...stored, input: await inputsOf(storage, stored), wasStored: true };
+  const before = await findByKeys(storage, [key]);
+  if (before !== undefined && options.refresh !== true) return { ...before, input: await inputsOf(storage, before), wasStored: true };
   const { files: remote, httpFor } = await remoteFiles(source, options);
   const wanted = withDigest(remote, options.sha256);
-  const totals: (number | undefined)[] = wanted.map(({ size }) => size);
-  const done = wanted.map(() => 0);
+  const report = (name: string, bytes: readonly FileBytes[]): void => {
+    const totals = bytes.map(({ total }) => total);
+    onProgress?.({ name, done: sum(bytes.map(({ done }) => done)), total: totals.includes(undefined) ? undefined : sum(totals) });
+  };
+  let hasWaited = false;
+  const onWait = (bytes: readonly FileBytes[]): void => {
+    hasWaited = true;
+    report(elementAt(wanted, 0).name, bytes);
+  };
+  const lock = options.wait === true ? await lockModelWhenFree(storage, wanted, signal, onWait) : await lockModel(storage, wanted);
+  try {
+    const now = hasWaited ? await findByKeys(storage, [key]) : undefined;
+    // A model that was there before, in the same version, is not what the other caller has downloaded.
+    const isNew = now !== undefined && JSON.stringify(now) !== JSON.stringify(before);
+    const signals = [signal, lock.lost].filter((one) => one !== undefined);
+    const model = isNew ? now : await downloadAll(storage, key, wanted, httpFor, AbortSignal.any(signals), report);
+    return { ...model, input: await inputsOf(storage, model), wasStored: false };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Downloads the files of a model, and records it. */
+async function downloadAll(
+  storage: ModelStorage,
+  key: string,
+  wanted: readonly RemoteFile[],
+  httpFor: (url: URL) => HttpOptions,
+  signal: AbortSignal,
+  report: (name: string, bytes: readonly FileBytes[]) => void,
+): Promise<StoredModel> {
   await checkRoom(storage, wanted);
+  const bytes: FileBytes[] = wanted.map(({ size }) => ({ done: 0, total: size }));
   const files: Downloaded[] = [];
   for (const [i, file] of wanted.entries()) {
-    const downloaded = await download(storage, file, key, httpFor(file.url), signal, (bytes, total) => {
-      done[i] = bytes;
-      totals[i] = total;
-      onProgress?.({ name: file.name, done: sum(done), total: totals.includes(undefined) ? undefined : sum(totals) });
+    const downloaded = await download(storage, file, key, httpFor(file.url), signal, (done, total) => {
+      bytes[i] = { done, total };
+      report(file.name, bytes);
     });
-    done[i] = downloaded.bytes;
+    bytes[i] = { done: downloaded.bytes, total: bytes[i]?.total };
     files.push(downloaded);
   }
   // The record of the first file lists all files, so it is written last: the model is then complete.
   const first = elementAt(files, 0);
-  const model: StoredModel = { name: first.name, source: key, bytes: sum(files.map(({ bytes }) => bytes)), files };
+  const model: StoredModel = { name: first.name, source: key, bytes: sum(files.map((file) => file.bytes)), files };
   await writeRecord(storage, `${model.name}.json`, { ...first, source: key, model });
-  return { ...model, input: await inputsOf(storage, model), wasStored: false };
+  return model;
 }
 
 /** Returns the files of a model on its server, and the options of requests for them. */
@@ -161,13 +197,13 @@ export async function findStored(storage: ModelStorage, source: string): Promise
 export async function removeModel(storage: ModelStorage, source: string): Promise<StoredModel> {
   const model = await findModel(storage, source);
   if (model === undefined) throw new GgufError("missing", { expected: `a stored model '${shownUrl(source)}'`, got: "none" });
-  for (const { name } of model.files) {
-    const lock = await storage.lock(name);
-    try {
+  const lock = await lockModel(storage, model.files);
+  try {
+    for (const { name } of model.files) {
       for (const suffix of [".json", "", ".partial", ".partial.json"]) await storage.remove(`${name}${suffix}`);
-    } finally {
-      await lock.release();
     }
+  } finally {
+    await lock.release();
   }
   return model;
 }
