@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describeInChromium, runPageTests } from "@centella/test-devices/chromiumTests";
+import { describeInChromium, runPageTests } from "@centella/test-devices/browserTests";
 import { expect, test } from "vitest";
 
 const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

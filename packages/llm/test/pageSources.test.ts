@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
-import { describeInChromium } from "@centella/test-devices/chromiumTests";
+import { describeInChromium } from "@centella/test-devices/browserTests";
 import { expect, test } from "vitest";
 import { sendFile, serve, type TestServer } from "../../gguf/test/httpServer.ts";
 import { tiny } from "./modelFiles.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describeInChromium, runPageTests } from "@centella/test-devices/chromiumTests";
+import { describeInChromium, runPageTests } from "@centella/test-devices/browserTests";
 import { expect, test } from "vitest";
 import { tiny } from "./place.ts";
 

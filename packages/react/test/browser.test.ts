@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { fileURLToPath } from "node:url";
-import { describeInChromium, runPageTests, serveBundle } from "@centella/test-devices/chromiumTests";
+import { describeInChromium, runPageTests, serveBundle } from "@centella/test-devices/browserTests";
 import { afterAll, expect, test } from "vitest";
 import { serve } from "../../gguf/test/httpServer.ts";
 import { tiny } from "./tiny.ts";

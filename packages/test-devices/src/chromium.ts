@@ -1,5 +1,5 @@
-import { type Browser, chromium, type Page } from "playwright-core";
-import { type ServeOptions, serveSources } from "./sourceServer.ts";
+import { type Browser, chromium } from "playwright-core";
+import { openPage } from "./servedPage.ts";
 import { unpackChromium } from "./swiftshader.ts";
 
 /** Launches a headless Chromium with WebGPU on SwiftShader, or returns the reason why it does not run here. */
@@ -33,26 +33,4 @@ export async function evaluateInChromium<T>(expression: string): Promise<T | str
   } finally {
     await browser.close();
   }
-}
-
-/** A page that can import the packages by their names, with a storage and a cache of its own. */
-export interface ServedPage extends AsyncDisposable {
-  readonly page: Page;
-  /** Ends in a slash. */
-  readonly url: string;
-}
-
-export async function openPage(browser: Browser, options: ServeOptions = {}): Promise<ServedPage> {
-  const server = await serveSources(options);
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  await page.goto(server.url);
-  return {
-    page,
-    url: server.url,
-    async [Symbol.asyncDispose]() {
-      await context.close();
-      server.close();
-    },
-  };
 }

@@ -1,6 +1,8 @@
-export { evaluateInChromium, launchChromium, openPage, type ServedPage } from "./chromium.ts";
+export { evaluateInChromium, launchChromium } from "./chromium.ts";
+export { launchFirefox } from "./firefox.ts";
 export { firstOfEach, type GridSize, gridSize, isFullGrid, isWholeGrid } from "./grid.ts";
 export { oldestNode } from "./oldestNode.ts";
 export { isRequired } from "./required.ts";
+export { openPage, type ServedPage } from "./servedPage.ts";
 export type { ServeOptions } from "./sourceServer.ts";
 export { useSwiftShader } from "./swiftshader.ts";

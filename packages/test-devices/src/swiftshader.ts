@@ -19,17 +19,37 @@ export function useSwiftShader(): string | undefined {
   const libraries = unpackLibraries();
   if ("reason" in libraries) return libraries.reason;
   preload(join(libraries.path, "libvulkan.so.1"));
-  const library = join(libraries.path, "libvk_swiftshader.so");
-  const icd = JSON.stringify({ file_format_version: "1.0.0", ICD: { library_path: library, api_version: "1.0.5" } });
+  process.env.VK_DRIVER_FILES = writeDriver(libraries.path);
+  slowPolling();
+  return undefined;
+}
+
+/** Environment of another process that gives it the Vulkan driver of {@link useSwiftShader}; empty where there is none. */
+export function vulkanEnvironment(): Readonly<Record<string, string>> {
+  const libraries = unpackLibraries();
+  if ("reason" in libraries) return {};
+  return { LD_LIBRARY_PATH: searchPath(libraries.path), VK_DRIVER_FILES: process.env.VK_DRIVER_FILES ?? writeDriver(libraries.path) };
+}
+
+/** Writes the file by which Vulkan's loader finds SwiftShader in a folder, and returns its path. */
+function writeDriver(folder: string): string {
+  const driver = join(folder, "driver.json");
+  const icd = JSON.stringify({
+    file_format_version: "1.0.0",
+    ICD: { library_path: join(folder, "libvk_swiftshader.so"), api_version: "1.0.5" },
+  });
   // Another process may be reading the file.
   if (!existsSync(driver) || readFileSync(driver, "utf8") !== icd) {
     const partial = `${driver}.${process.pid}`;
     writeFileSync(partial, icd);
     renameSync(partial, driver);
   }
-  process.env.VK_DRIVER_FILES = driver;
-  slowPolling();
-  return undefined;
+  return driver;
+}
+
+/** `LD_LIBRARY_PATH` with one more folder. */
+function searchPath(folder: string): string {
+  return [process.env.LD_LIBRARY_PATH, folder].filter((part) => part !== undefined).join(":");
 }
 
 const { setImmediate: immediately, setTimeout: later } = globalThis;
@@ -56,8 +76,7 @@ export function unpackChromium(): { readonly path: string; readonly env: Readonl
     // Chromium looks for its graphics libraries beside itself.
     for (const [name, data] of tarFiles(decompress(join(libraries.packed, "swiftshader.tar.br")))) write(join(to, name), data);
   });
-  const path = [process.env.LD_LIBRARY_PATH, join(libraries.path, "lib")].filter((part) => part !== undefined).join(":");
-  return { path: join(directory, "chromium"), env: { LD_LIBRARY_PATH: path } };
+  return { path: join(directory, "chromium"), env: { LD_LIBRARY_PATH: searchPath(join(libraries.path, "lib")) } };
 }
 
 function unpackLibraries(): { readonly path: string; readonly packed: string } | { readonly reason: string } {

@@ -1,2 +1,2 @@
-export { describeInChromium } from "./describeInChromium.ts";
+export { describeInChromium, describeInFirefox } from "./describeInBrowser.ts";
 export { type BundledPage, type BundleOptions, runPageTests, serveBundle } from "./pageTests.ts";

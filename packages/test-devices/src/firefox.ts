@@ -1,0 +1,50 @@
+import { existsSync } from "node:fs";
+import { type Browser, firefox } from "playwright-core";
+import { vulkanEnvironment } from "./swiftshader.ts";
+
+/** Where Debian and Ubuntu install Firefox. */
+const paths = ["/usr/bin/firefox-esr", "/usr/bin/firefox"];
+
+/**
+ * Launches the machine's own Firefox, headless and with a fresh profile, or returns the reason why it does not run here. `FIREFOX` is its path
+ * if it is not in `/usr/bin`. WebGPU computes on SwiftShader; where SwiftShader does not run, the page has no adapter.
+ */
+export async function launchFirefox(): Promise<Browser | string> {
+  const executablePath = process.env.FIREFOX ?? paths.find((path) => existsSync(path));
+  if (executablePath === undefined) return "there is no /usr/bin/firefox-esr or /usr/bin/firefox; install one, or set FIREFOX to its path";
+  try {
+    const browser = await firefox.launch({
+      // Selects WebDriver BiDi, which released versions of Firefox speak.
+      channel: "moz-firefox",
+      executablePath,
+      env: { ...process.env, ...vulkanEnvironment() },
+      // Firefox has WebGPU on Linux behind this preference, and refuses software adapters without the second one.
+      firefoxUserPrefs: { "dom.webgpu.enabled": true, "gfx.webgpu.ignore-blocklist": true },
+      timeout: 30_000,
+    });
+    skipMediaFeatures(browser);
+    return browser;
+  } catch (error) {
+    return `Firefox does not start: ${String(error)}`;
+  }
+}
+
+/** The part of Playwright's internals that is used here. */
+interface BidiInternals {
+  readonly _connection: {
+    toImpl(browser: Browser): { readonly _browserSession: { send(method: string, parameters: unknown): Promise<unknown> } };
+  };
+}
+
+/**
+ * Keeps Playwright from setting the color scheme of new contexts. It cannot be told not to, and Firefox 153 does not have that command, so
+ * every `newContext` would fail.
+ */
+function skipMediaFeatures(browser: Browser): void {
+  // No public type has the session of a browser.
+  const { _connection } = browser as unknown as BidiInternals;
+  const session = _connection.toImpl(browser)._browserSession;
+  const send = session.send.bind(session);
+  session.send = async (method, parameters) =>
+    method === "emulation.setMediaFeaturesOverride" ? undefined : await send(method, parameters);
+}
