@@ -19,6 +19,8 @@ from family_goldens import Library, compact, declare, encode
 
 OUT = pathlib.Path(__file__).parent.parent / "test/fixtures/heads"
 STEPS = 4
+"""Stands for a token that is not known."""
+MASK = 4
 
 
 @dataclass
@@ -32,7 +34,8 @@ class Head:
 
     def metadata(self):
         own = [(f"{self.family}.{key}", kind(value), value) for key, value in self.keys.items()]
-        return [("general.architecture", "string", self.family), *own, ("tokenizer.ggml.model", "string", "no_vocab")]
+        mask = [("tokenizer.ggml.mask_token_id", "u32", MASK)] if self.family == "dflash" else []
+        return [("general.architecture", "string", self.family), *own, ("tokenizer.ggml.model", "string", "no_vocab"), *mask]
 
 
 def eagle3(name, target, layers, tensors=(), width=32, keys=()):
@@ -134,6 +137,58 @@ def gemma4_assistant(name, target):
     return Head(name, "gemma4-assistant", target, keys, tensors)
 
 
+def dflash(name, target, layers, keys=(), tensors=(), without=()):
+    """Two layers. `tensors` come besides those of every file, with `*` for every layer."""
+    width, heads, kv_heads, size, inner = target.width, 4, 2, 10, 40
+    block = {
+        "attn_norm": [width],
+        "attn_q": [heads * size, width],
+        "attn_k": [kv_heads * size, width],
+        "attn_v": [kv_heads * size, width],
+        "attn_output": [width, heads * size],
+        "attn_q_norm": [size],
+        "attn_k_norm": [size],
+        "ffn_norm": [width],
+        "ffn_gate": [inner, width],
+        "ffn_up": [inner, width],
+        "ffn_down": [width, inner],
+    }
+    all_tensors = {
+        "fc.weight": [width, len(layers) * width],
+        "enc.output_norm.weight": [width],
+        "output_norm.weight": [width],
+        **{f"blk.*.{name}.weight": shape for name, shape in block.items()},
+        **dict(tensors),
+    }
+    return Head(
+        name,
+        "dflash",
+        target,
+        {
+            "vocab_size": 40,
+            "context_length": 64,
+            "embedding_length": width,
+            "block_count": 2,
+            "feed_forward_length": inner,
+            "attention.head_count": heads,
+            "attention.head_count_kv": kv_heads,
+            "attention.key_length": size,
+            "attention.value_length": size,
+            "attention.layer_norm_rms_epsilon": 1e-4,
+            "rope.dimension_count": size,
+            "block_size": 8,
+            "target_layers": layers,
+            **dict(keys),
+        },
+        {
+            name.replace("*", str(i)): shape
+            for name, shape in all_tensors.items()
+            if not any(part in name for part in without)
+            for i in (range(2) if "*" in name else [0])
+        },
+    )
+
+
 LLAMA = Case("llama", "llama", {}, layers=4)
 GPT_OSS = Case("gpt-oss", "gpt-oss", {**EXPERTS, "attention.sliding_window": 8, "attention.key_length": 16, "attention.value_length": 16}, layers=3)
 CASES = [
@@ -153,6 +208,49 @@ CASES = [
         },
     ),
     gemma4_assistant("gemma4-assistant", named["gemma4"]),
+    dflash("dflash", LLAMA, [0, 2, 3], tensors={"blk.*.attn_sinks.weight": [4]}),
+    dflash(
+        "dflash-shared-values",
+        GPT_OSS,
+        [1, 2],
+        keys={
+            "embedding_scale": 2.5,
+            "attention.scale": 0.4,
+            "hidden_activation": "gelu_pytorch_tanh",
+            "attention.causal": True,
+            "attention.sliding_window": 7,
+            "attention.sliding_window_pattern": [False, True],
+            "rope.dimension_sections": [5, 0, 0, 0],
+        },
+        tensors={
+            "token_embd.weight": [40, 32],
+            "blk.*.post_attention_norm.weight": [32],
+            "blk.*.post_ffw_norm.weight": [32],
+            "blk.*.layer_output_scale.weight": [1],
+        },
+        without=["attn_v"],
+    ),
+    dflash(
+        "dspark",
+        LLAMA,
+        [1, 3],
+        keys={"attention.sliding_window": 9, "attention.sliding_window_pattern": [True, False], "rope.freq_base": 500.0},
+        tensors={
+            "rope_freqs.weight": [5],
+            "d2t": [24],
+            "output.weight": [24, 32],
+            "markov_w1.weight": [40, 6],
+            "markov_w2.weight": [24, 6],
+            "conf_proj.weight": [1, 38],
+        },
+    ),
+    dflash(
+        "dspark-after-anchor",
+        LLAMA,
+        [1],
+        keys={"sample_from_anchor": False},
+        tensors={"markov_w1.weight": [40, 6], "markov_w2.weight": [40, 6]},
+    ),
 ]
 
 
@@ -164,6 +262,7 @@ class Heads(Library):
         # Functions without C linkage.
         self.keep_inputs = declare(llama, "_Z30llama_set_embeddings_layer_inpP13llama_contextjb", None, pointer, C.c_uint32, C.c_bool)
         self.kept_inputs = declare(llama, "_Z30llama_get_embeddings_layer_inpP13llama_contextj", floats, pointer, C.c_uint32)
+        self.set_causal = declare(llama, "llama_set_causal_attn", None, pointer, C.c_bool)
         self.kept_states = declare(llama, "_Z26llama_get_embeddings_nextnP13llama_context", floats, pointer)
 
     def open(self, model, other=None):
@@ -233,6 +332,20 @@ class Heads(Library):
             steps.append(run(drafted[-1:], last, len(ids) - 1 + step)[0])
         return {"logits": encode(logits), "drafted": drafted, "draftedLogits": encode(np.array(steps[1:]))}
 
+    def dflash(self, target, head, case, ids):
+        model = self.open(target)
+        features = self.features(model, case, ids[:-1])
+        draft = self.open(head, model)
+        self.keep_states(draft, True, True)
+        self.set_causal(draft, case.keys.get("attention.causal", False))
+        self.check(self.decode(draft, self.states(features)))
+        batch = self.tokens([ids[-1]] + [MASK] * (case.keys["block_size"] - 1))
+        for i in range(batch.n):
+            batch.pos[i] = len(ids) - 1 + i
+        self.check(self.decode(draft, batch))
+        logits = self.logits_of(draft, head, batch.n)
+        first = int("markov_w1.weight" not in case.tensors or not case.keys.get("sample_from_anchor", True))
+        return {"logits": encode(logits), "drafted": [int(row.argmax()) for row in logits[first:]], "draftedLogits": ""}
 
     def gemma4_assistant(self, target, head, case, ids):
         model = self.open(target)

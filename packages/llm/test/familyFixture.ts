@@ -100,7 +100,7 @@ export function withVocabulary<T extends Pick<FamilyGolden, "metadata">>(golden:
   return {
     ...golden,
     metadata: [
-      ...golden.metadata.filter(([key]) => !key.startsWith("tokenizer.")),
+      ...golden.metadata.filter(([key]) => !key.startsWith("tokenizer.") || key.endsWith("mask_token_id")),
       ["tokenizer.ggml.model", "string", kind],
       ["tokenizer.ggml.tokens", "strings", tokens],
       ["tokenizer.ggml.scores", "f32[]", tokens.map((_, i) => -i)],

@@ -7,9 +7,9 @@ import { type FamilyGolden, familyFile } from "./familyFixture.ts";
 export interface HeadGolden extends Pick<FamilyGolden, "oracle" | "metadata" | "tensors" | "ids"> {
   /** The other model. */
   readonly target: Pick<FamilyGolden, "metadata" | "tensors">;
-  /** Logits of every position but the last. */
+  /** Logits of every position but the last; or those of the newest token and masked ones after it. */
   readonly logits: string;
-  /** The likeliest tokens that follow the text, and the logits after each of them. */
+  /** The likeliest tokens that follow the text, and the logits after each of them; without logits if all are predicted at once. */
   readonly drafted: readonly number[];
   readonly draftedLogits: string;
 }

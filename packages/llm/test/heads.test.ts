@@ -1,5 +1,5 @@
 import { wasm } from "@centella/backend-wasm";
-import { createRuntime, UnsupportedError } from "@centella/core";
+import { createRuntime, type RuntimeOptions, UnsupportedError } from "@centella/core";
 import { readGguf } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
 import { type DraftOptions, type GenerateOptions, loadModel, ModelError } from "../src/index.ts";
@@ -22,20 +22,28 @@ function knownError(logits: Float32Array, expected: Float32Array): number {
   );
 }
 
+/** Whether one run predicts all tokens of a draft. */
+function predictsAtOnce({ draftedLogits }: HeadGolden): boolean {
+  return draftedLogits === "";
+}
+
 /** Opens the model of a golden with its head. */
-async function openPair(golden: HeadGolden, batchSize = 32) {
+async function openPair(golden: HeadGolden, options: Parameters<typeof openHead>[1] = {}) {
   const head = await readGguf(headModel(golden));
-  return openHead(familyModel(golden.target), { batchSize }, ({ config }, file) =>
-    describeHeadOf({ file, config }, head, { tokens: 3, minProbability: 0, cacheType: "f32", weightBytes: 0 }),
+  return openHead(familyModel(golden.target), options, ({ config }, file) =>
+    describeHeadOf({ file, config }, head, { tokens: 8, minProbability: 0, cacheType: "f32", weightBytes: 0 }),
   );
 }
 
-test.each(headGoldens)("%s: the head predicts what llama.cpp's does", async (name) => {
+const onBackends = headGoldens.flatMap((name) => [[name, "reference"] as const, [name, "wasm"] as const]);
+
+test.each(onBackends)("%s on %s: the head predicts what llama.cpp's does", async (name, backend) => {
   const golden = readHeadGolden(name);
   const { ids, drafted } = golden;
-  await using opened = await openPair(golden);
+  const on: RuntimeOptions = backend === "wasm" ? { backends: [wasm({ threads: 1 })], policy: { force: "wasm" } } : { backends: [] };
+  await using opened = await openPair(golden, { on });
   const feed = await opened.read(ids);
-  const { logits } = await feed("all", drafted);
+  const { logits } = await feed("all", predictsAtOnce(golden) ? [] : drafted);
   const expected = Float32Array.from([...floats(golden.logits), ...floats(golden.draftedLogits)]);
   expect(knownError(logits, expected)).toBeLessThan(1e-4);
 });
@@ -43,8 +51,14 @@ test.each(headGoldens)("%s: the head predicts what llama.cpp's does", async (nam
 test.each(headGoldens)("%s: after a draft that was rejected, the head reads the model's states again", async (name) => {
   const golden = readHeadGolden(name);
   const { ids, drafted } = golden;
-  await using opened = await openPair(golden, 7);
+  await using opened = await openPair(golden, { batchSize: 7 });
   const early = await opened.read(ids.slice(0, 12));
+  if (predictsAtOnce(golden)) {
+    await early("all");
+    const { logits } = await (await opened.read(ids))("all");
+    expect(knownError(logits, floats(golden.logits))).toBeLessThan(1e-4);
+    return;
+  }
   await early("last", [3, 14, 15, 9]);
   const feed = await opened.read(ids);
   const { logits, tokens } = await feed("last", drafted);
@@ -82,18 +96,39 @@ test.each(headGoldens)("%s: texts are the same as without drafts", async (name) 
   await expectOwnTexts(() => load({ source: headModel(head), tokens: 2 }));
 });
 
+test("drafts of a block are cut before tokens that are unlikely, do not match the format, or have no room", async () => {
+  const { target, head } = pair("dspark");
+  await using runtime = await createRuntime({ backends: [wasm({ threads: 1 })], policy: { force: "wasm" } });
+  const load = (draft?: DraftOptions) =>
+    loadModel(familyModel(target), { runtime, cacheType: "f32", contextLength: 32, ...(draft && { draft }) });
+  await using plain = await load();
+  const drafted = async (draft: DraftOptions, options: GenerateOptions) => {
+    await using model = await load({ source: headModel(head), ...draft });
+    const [expected, got] = [plain, model].map((each) => each.createSession().complete({ ids: prompt }, { ...greedy, ...options }));
+    expect((await got!).ids).toEqual((await expected!).ids);
+    return (await got!).usage.draftedTokens;
+  };
+  expect(await drafted({ minProbability: 1 }, {})).toBe(0);
+  expect(await drafted({ minProbability: 0.01 }, {})).toBeGreaterThan(0);
+  expect(await drafted({ tokens: 100 }, { maxTokens: 30 })).toBeGreaterThan(0);
+  const matching = await drafted({}, { format: { regex: "( [a-m][0-9]+)+" }, jumpForward: false });
+  expect(matching).toBeGreaterThan(0);
+});
+
 describe("before weights are read, a head is refused", () => {
   const { target, head } = pair("eagle3");
-  /** The head with other metadata, of keys without the architecture's name, and without some tensors. */
+  /** A head with other metadata, of keys without the architecture's name, and without some tensors. */
   const changed = (
     values: Readonly<Record<string, readonly [type: string, value: Entry[2]]>>,
     without: readonly string[] = [],
+    of: Pick<HeadGolden, "metadata" | "tensors"> = head,
   ): Uint8Array => {
+    const [, , architecture] = of.metadata[0]!;
     const entries = Object.entries(values).map(
-      ([key, [type, value]]): Entry => [key.includes(".ggml.") ? key : `eagle3.${key}`, type, value],
+      ([key, [type, value]]): Entry => [key.includes(".ggml.") ? key : `${String(architecture)}.${key}`, type, value],
     );
-    const kept = head.metadata.filter(([key]) => entries.every(([other]) => other !== key));
-    const tensors = Object.fromEntries(Object.entries(head.tensors).filter(([name]) => !without.includes(name)));
+    const kept = of.metadata.filter(([key]) => !without.includes(key) && entries.every(([other]) => other !== key));
+    const tensors = Object.fromEntries(Object.entries(of.tensors).filter(([name]) => !without.includes(name)));
     return headModel({ metadata: [...kept, ...entries], tensors });
   };
   async function refusal(source: Uint8Array, model: Pick<FamilyGolden, "metadata" | "tensors"> = target, more: Partial<DraftOptions> = {}) {
@@ -158,6 +193,45 @@ describe("before weights are read, a head is refused", () => {
     expect(await message("attention.key_length_swa", 8)).toContain(
       "expected 6 for gemma4-assistant.attention.key_length_swa, as in the model, got 8",
     );
+  });
+
+  const { head: block } = pair("dflash");
+  const withTensor = (name: string) => headModel({ ...block, tensors: { ...block.tensors, [name]: [40, 6] } });
+  test.each([
+    ["a mask token", changed({}, ["tokenizer.ggml.mask_token_id"], block), "expected the key tokenizer.ggml.mask_token_id, got none"],
+    ["a token of the vocabulary", changed({ "tokenizer.ggml.mask_token_id": ["u32", 40] }, [], block), "got 40"],
+    ["room for a masked token", changed({ block_size: ["u32", 1] }, [], block), "expected at least 2 tokens in dflash.block_size, got 1"],
+    [
+      "the model's width",
+      changed({ embedding_length: ["u32", 24] }, [], block),
+      "expected 32 for dflash.embedding_length, as in the model",
+    ],
+    ["keys", changed({}, ["dflash.feed_forward_length"], block), "dflash.feed_forward_length"],
+    ["layers of the model", changed({ target_layers: ["u32[]", [0, 9]] }, [], block), "in dflash.target_layers, which the model has"],
+    [
+      "all tensors of a block",
+      changed({}, ["blk.1.attn_k.weight"], block),
+      "expected these tensors, got none of them (blk.1.attn_k.weight",
+    ],
+    [
+      "only known tensors",
+      withTensor("blk.0.attn_conv_base"),
+      "expected only tensors that the architecture knows, got (blk.0.attn_conv_base)",
+    ],
+  ])("without %s, for a head of blocks", async (_title, source, message) => {
+    const error = await refusal(source);
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error.message).toContain(message);
+  });
+
+  test.each([
+    ["selector_hidden.weight", withTensor("selector_hidden.weight")],
+    ["dflash.hyper_connection.count", changed({ "hyper_connection.count": ["u32", 4] }, [], block)],
+    ["dflash.hidden_activation relu", changed({ hidden_activation: ["string", "relu"] }, [], block)],
+  ])("with %s, which is not computed", async (name, source) => {
+    const error = await refusal(source);
+    expect(error).toBeInstanceOf(UnsupportedError);
+    expect(error.message).toContain(name);
   });
 
   test("with a table of the model's that is of another width, for a family whose layers it cannot read, and on another runtime", async () => {

@@ -1,4 +1,4 @@
-import { createRuntime } from "@centella/core";
+import { createRuntime, type RuntimeOptions } from "@centella/core";
 import { type GgufFile, readGguf } from "@centella/gguf";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
@@ -12,13 +12,13 @@ import { Scheduler } from "../src/scheduler/scheduler.ts";
 /** Which rows of logits a draft's first run has, and more tokens of the draft, to be fed one by one. */
 type Feed = (rows: "all" | "last", more?: readonly number[]) => Promise<{ readonly logits: Float32Array; readonly tokens: number }>;
 
-/** Opens a model on the reference, with what drafts for it by its states. */
+/** Opens a model on the reference or another backend, with what drafts for it by its states. */
 export async function openHead(
   model: Uint8Array<ArrayBuffer>,
-  { batchSize = 32 }: { readonly batchSize?: number },
+  { batchSize = 32, on = { backends: [] } }: { readonly batchSize?: number; readonly on?: RuntimeOptions },
   describeHead: (description: ModelDescription, file: GgufFile) => Promise<DraftHead>,
 ) {
-  const runtime = await createRuntime({ backends: [] });
+  const runtime = await createRuntime(on);
   const file = await readGguf(model);
   const family = await describeArchitecture(file);
   const head = await describeHead(family, file);

@@ -116,6 +116,7 @@ const otherUses = [
   "cors.js",
   "credentials.js",
   "deferredChoices.js",
+  "dflash.js",
   "diffusionLoop.js",
   "diskStorage.js",
   "dry.js",

@@ -47,6 +47,16 @@ interface DraftStep {
 /** Computes a step and returns the token that it chooses. Undefined if there is none, or none that is likely enough. */
 type TakeStep = (step: DraftStep) => Promise<number | undefined>;
 
+/** Computes a run that predicts a whole draft and returns the tokens that it chooses, as {@link TakeStep} does. */
+type TakeBlock = (block: DraftedBlock) => Promise<readonly number[]>;
+
+/** A draft that one run predicts. */
+interface DraftedBlock extends Pick<DraftStep, "sequence" | "ids" | "history"> {
+  readonly firstRow: number;
+  /** Bits of the tokens that may follow the text and a part of the draft; undefined if the draft may not go on. */
+  readonly maskAfter: ((draft: readonly number[]) => Uint32Array | undefined) | undefined;
+}
+
 /**
  * Drafts tokens with a smaller model of the same vocabulary (Leviathan et al., "Fast inference from transformers via speculative decoding",
  * 2023). They are sampled with the text's options, and with the random numbers that the text uses at the same positions, so that both models
@@ -58,13 +68,15 @@ type TakeStep = (step: DraftStep) => Promise<number | undefined>;
 class ModelDrafter implements Drafter {
   readonly #context: ModelDrafterContext;
   readonly #takeStep: TakeStep;
+  readonly #takeBlock: TakeBlock;
   readonly #maxLength: number;
   /** Number of tokens of the next draft: more after drafts that were accepted, fewer after those that were not. */
   #length: number;
 
-  private constructor(context: ModelDrafterContext, takeStep: TakeStep) {
+  private constructor(context: ModelDrafterContext, takeStep: TakeStep, takeBlock: TakeBlock) {
     this.#context = context;
     this.#takeStep = takeStep;
+    this.#takeBlock = takeBlock;
     this.#maxLength = context.options.draftTokens ?? context.model.tokens;
     this.#length = this.#maxLength;
   }
@@ -80,11 +92,12 @@ class ModelDrafter implements Drafter {
     // Mirostat adapts to the tokens that the text has.
     const options = { ...wanted, mirostat: 0, logitBias } as const;
     const sampling = model.minProbability > 0 ? undefined : deviceSampling(options);
-    const takeStep =
-      sampling === undefined
-        ? stepOnHost(model, await openChain(options, dryBreakers, tokenizer), signal)
-        : stepOnDevice(model, sampling, signal);
-    return new ModelDrafter(context, takeStep);
+    if (sampling !== undefined && context.constraint === undefined)
+      return new ModelDrafter(context, stepOnDevice(model, sampling, signal), blockOnDevice(model, sampling, signal));
+    const chain = await openChain(options, dryBreakers, tokenizer);
+    const takeStep = sampling === undefined ? stepOnHost(model, chain, signal) : stepOnDevice(model, sampling, signal);
+    // Which tokens may follow a token that was chosen is known on the host alone.
+    return new ModelDrafter(context, takeStep, blockOnHost(model, chain, signal));
   }
 
   async draft(history: readonly number[], room: number): Promise<readonly number[]> {
@@ -112,8 +125,14 @@ class ModelDrafter implements Drafter {
     this.#length = accepted === drafted ? Math.min(this.#maxLength, this.#length + 1) : accepted + 1;
   }
 
-  async #draft({ sequence, ids }: DraftSequence, history: readonly number[], count: number): Promise<readonly number[]> {
+  async #draft({ sequence, ids, firstRow }: DraftSequence, history: readonly number[], count: number): Promise<readonly number[]> {
     const { constraint, tokenizer } = this.#context;
+    if (firstRow !== undefined) {
+      const maskAfter = constraint && ((chosen: readonly number[]) => constraint.maskAfter(chosen));
+      const block = await this.#takeBlock({ sequence, ids, firstRow, history, maskAfter });
+      const end = block.findIndex((id) => id >= tokenizer.vocabSize);
+      return block.slice(0, Math.min(count, end < 0 ? count : end));
+    }
     const draft: number[] = [];
     while (draft.length < count) {
       const mask = constraint?.maskAfter(draft);
@@ -171,9 +190,47 @@ function stepOnDevice({ scheduler }: DraftModel, sampling: DeviceSampling, signa
 function stepOnHost({ scheduler, minProbability }: DraftModel, chain: SamplingChain, signal: AbortSignal | undefined): TakeStep {
   return async ({ sequence, ids, history, mask }) => {
     const logits = await scheduler.feed(sequence, ids, { rows: "last", signal });
-    if (mask !== undefined) exclude(logits, mask);
-    const id = chain.sample(logits, { history });
-    const isLikely = minProbability === 0 || Math.exp(elementAt(logits, id) - logSumExp(logits)) >= minProbability;
-    return isLikely ? id : undefined;
+    return choose(logits, { chain, mask, history, minProbability });
   };
+}
+
+/** Drafts whose tokens the device chooses. */
+function blockOnDevice({ scheduler }: DraftModel, sampling: DeviceSampling, signal: AbortSignal | undefined): TakeBlock {
+  return async ({ sequence, ids, history, firstRow }) => {
+    const choice = { sampling, position: history.length - firstRow };
+    const chosen = [...(await scheduler.feedChoosing(sequence, ids, { rows: "all", signal }, choice))].slice(firstRow);
+    const end = chosen.findIndex((id) => id < 0);
+    return end < 0 ? chosen : chosen.slice(0, end);
+  };
+}
+
+/** Drafts whose tokens the host chooses, one after another. */
+function blockOnHost({ scheduler, minProbability }: DraftModel, chain: SamplingChain, signal: AbortSignal | undefined): TakeBlock {
+  return async ({ sequence, ids, history, firstRow, maskAfter }) => {
+    const { vocabSize } = scheduler;
+    const logits = await scheduler.feed(sequence, ids, { rows: "all", signal });
+    const draft: number[] = [];
+    for (let row = firstRow; row < ids.length; row++) {
+      const mask = maskAfter?.(draft);
+      if (maskAfter !== undefined && mask === undefined) break;
+      const own = logits.subarray(row * vocabSize, (row + 1) * vocabSize);
+      const id = choose(own, { chain, mask, history: [...history, ...draft], minProbability });
+      if (id === undefined) break;
+      draft.push(id);
+    }
+    return draft;
+  };
+}
+
+interface HostChoice extends Pick<DraftStep, "history" | "mask"> {
+  readonly chain: SamplingChain;
+  readonly minProbability: number;
+}
+
+/** The token that the host chooses by the logits, which it may change. Undefined if it is not likely enough. */
+function choose(logits: Float32Array, { chain, mask, history, minProbability }: HostChoice): number | undefined {
+  if (mask !== undefined) exclude(logits, mask);
+  const id = chain.sample(logits, { history });
+  const isLikely = minProbability === 0 || Math.exp(elementAt(logits, id) - logSumExp(logits)) >= minProbability;
+  return isLikely ? id : undefined;
 }

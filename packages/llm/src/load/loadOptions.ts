@@ -8,7 +8,7 @@ import type { LayersOnGpu } from "./layersOnGpu.ts";
 
 /** What drafts tokens for the model to verify: a smaller model with the same vocabulary, a head for this model, or a block of the model's own file. */
 export interface DraftOptions {
-  /** The file of the smaller model or head (EAGLE-3, Gemma 4 assistant), as for `loadModel`. Default: none; the first block after the model's layers predicts further tokens (MTP, NextN). */
+  /** The file of the smaller model or head (EAGLE-3, Gemma 4 assistant, DFlash), as for `loadModel`. Default: none; the first block after the model's layers predicts further tokens (MTP, NextN). */
   readonly source?: GgufInput | readonly GgufInput[] | undefined;
   /** Maximum number of tokens to draft at a time. Drafts are shorter after rejected tokens. Default 3. */
   readonly tokens?: number | undefined;

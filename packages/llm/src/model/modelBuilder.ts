@@ -47,20 +47,22 @@ export interface ModelSizes {
   readonly result?: "logits" | "states";
 }
 
-/** States of all tokens that a model keeps on the device, for what drafts its next tokens. */
+/** What a model keeps of all tokens on the device, for what drafts its next tokens. */
 export interface KeptStates {
-  /** Elements of a token's state. */
+  /** Elements of a token's state. 0: no states are kept. */
   readonly width: number;
-  /** The states. Default: those that the output layer reads. */
+  /** What is kept is made of the inputs of layers. Default: states, those that the output layer reads. */
   readonly joined?: JoinedInputs;
 }
 
-/** States that are made of what layers get. */
+/** What is kept of the inputs of layers. */
 export interface JoinedInputs {
   /** Indices of the layers. The number of layers stands for what the last one returns. */
   readonly layers: readonly number[];
-  /** Records the states `[T, width]` of the layers' inputs `[T, d]`. */
-  join(m: ModelBuilder, inputs: readonly Value[]): Value;
+  /** The draft's layers, if the model writes their keys and values. */
+  readonly cached?: Pick<ModelConfig, "layers" | "hasCache" | "headsOf">;
+  /** Records how the layers' inputs `[T, d]` become states that are kept, or keys and values. */
+  keep(m: ModelBuilder, inputs: readonly Value[]): void;
 }
 
 /** Options of the `attention` op that models differ in; 0 is none. */
@@ -129,6 +131,20 @@ export interface DraftDescription extends Pick<ModelDescription, "config" | "for
    * `draftStarts [T]` has the position of the token before the newest one.
    */
   readonly sharesCache?: boolean;
+  /** Set if it predicts all tokens of a draft at once: in a run of the newest token and masked ones, with logits of each. */
+  readonly block?: DraftBlock;
+}
+
+/** The tokens that a draft is predicted from at once. */
+export interface DraftBlock {
+  /** Maximum number of tokens, the newest one of the text included. */
+  readonly size: number;
+  /** The token that stands for one that is not known. */
+  readonly maskId: number;
+  /** The first row that predicts a token of the draft: that of the newest token, 0, or that of the first masked one, 1. */
+  readonly firstRow: 0 | 1;
+  /** Whether a run has the tokens of one text alone. */
+  readonly isAlone: boolean;
 }
 
 /**
@@ -201,10 +217,10 @@ export class ModelBuilder {
     this.outRows = program.input("outRows", "i32", [program.dim("nOut", sizes.maxRows)]);
     this.#chosen = sizes.runsInFlight > 1 ? new ChosenTokens(program, sizes) : undefined;
     this.tokens = this.#chosen?.read(tokens) ?? tokens;
-    this.#caches = this.#declareCaches(sizes);
+    this.#caches = new Map([config, keeps?.joined?.cached].flatMap((of) => (of === undefined ? [] : this.#declareCaches(of, sizes))));
     this.#states = this.#declareStates(sizes);
     this.#keeps = keeps;
-    if (keeps !== undefined) this.#keptStates = this.#declareKeptStates(sizes, keeps.width);
+    if (keeps !== undefined && keeps.width > 0) this.#keptStates = this.#declareKeptStates(sizes, keeps.width);
     this.weights = new WeightTable(program, file, prefix);
     this.adapters = adapters?.record(program);
   }
@@ -299,11 +315,11 @@ export class ModelBuilder {
 
   /** Notes what a layer gets, `[T, d]`, and returns it. The number of layers stands for what the last one returns. */
   noteInput(layer: number, x: Value): Value {
-    const { layers, join } = this.#keeps?.joined ?? {};
-    if (layers === undefined || join === undefined || !layers.includes(layer)) return x;
+    const { joined } = this.#keeps ?? {};
+    if (joined === undefined || !joined.layers.includes(layer)) return x;
     this.#inputs.set(layer, x);
-    const inputs = layers.map((index) => this.#inputs.get(index)).filter((input) => input !== undefined);
-    if (inputs.length === layers.length) this.keepStates(join(this, inputs), this.slots);
+    const inputs = joined.layers.map((index) => this.#inputs.get(index)).filter((input) => input !== undefined);
+    if (inputs.length === joined.layers.length) joined.keep(this, inputs);
     return x;
   }
 
@@ -365,16 +381,16 @@ export class ModelBuilder {
     return this.program.matmul(x, w, { transposeB: true, activations: this.activationsFor(w) });
   }
 
-  #declareCaches({ sequences, contextLength, cacheType }: ModelSizes): ReadonlyMap<number, Value> {
-    const { layers, hasCache, headsOf } = this.config;
+  #declareCaches(
+    { layers, hasCache, headsOf }: Pick<ModelConfig, "layers" | "hasCache" | "headsOf">,
+    { sequences, contextLength, cacheType }: ModelSizes,
+  ): readonly (readonly [layer: number, cache: Value])[] {
     const indices = Array.from({ length: layers }, (_, layer) => layer).filter((layer) => hasCache(layer));
-    return new Map(
-      indices.map((layer) => {
-        const { kvHeads, keyLength, valueLength } = headsOf(layer);
-        const slots = sequences * blocksOf(contextLength) * blockTokens;
-        return [layer, this.declareCache(`cache.${layer}`, layer, { dtype: cacheType, shape: [slots, kvHeads, keyLength + valueLength] })];
-      }),
-    );
+    return indices.map((layer) => {
+      const { kvHeads, keyLength, valueLength } = headsOf(layer);
+      const slots = sequences * blocksOf(contextLength) * blockTokens;
+      return [layer, this.declareCache(`cache.${layer}`, layer, { dtype: cacheType, shape: [slots, kvHeads, keyLength + valueLength] })];
+    });
   }
 
   #declareKeptStates({ sequences, contextLength, cacheType }: ModelSizes, width: number): Value {

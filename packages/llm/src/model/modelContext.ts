@@ -44,6 +44,8 @@ export interface DraftSequence {
   readonly sequence: RunSequence;
   /** Tokens to append to the sequence, with the newest one. */
   readonly ids: readonly number[];
+  /** Set if these tokens' rows predict the whole draft: the first row that predicts a token. Default: the last row predicts one token. */
+  readonly firstRow?: number | undefined;
   /** Ends the draft. */
   close(): void;
 }

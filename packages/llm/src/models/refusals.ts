@@ -1,11 +1,9 @@
-const drafts = "it guesses tokens for another model, and generates no text by itself";
 const noText = "it neither generates nor embeds text";
 
 /** Architectures of llama.cpp whose models cannot be loaded, each with the reason. Loaded where a model is refused. */
 export const refusals: ReadonlyMap<string, string> = new Map(
   Object.entries({
     clip: noText,
-    dflash: drafts,
     gptj: "llama.cpp itself has no code for it",
     pockettts: noText,
     qwen3tts: noText,

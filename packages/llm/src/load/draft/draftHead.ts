@@ -1,7 +1,9 @@
+import { BlockSequence } from "../../cache/blockSequence.ts";
 import { cacheBytes } from "../../cache/cacheBytes.ts";
+import type { HeadSequence } from "../../cache/headSequence.ts";
 import { NextnSequence } from "../../cache/nextnSequence.ts";
 import type { Sequence } from "../../cache/sequence.ts";
-import type { DraftDescription, KeptStates, ModelDescription, ModelSizes, Recordable } from "../../model/modelBuilder.ts";
+import type { DraftBlock, DraftDescription, KeptStates, ModelDescription, ModelSizes, Recordable } from "../../model/modelBuilder.ts";
 import type { DraftModel } from "../../model/modelContext.ts";
 import type { ModelInfo } from "../../model/modelInfo.ts";
 import type { RecordedModel } from "../../model/recordModel.ts";
@@ -48,13 +50,14 @@ export type HeadOptions = Pick<DraftModel, "tokens" | "minProbability"> &
 
 /** What a head's program is recorded from. */
 export function draftProgram({ config, forward, keeps }: DraftDescription): Recordable {
-  return { config, forward, keeps: { width: keeps.width } };
+  return { config, forward, ...(keeps.width > 0 && { keeps: { width: keeps.width } }) };
 }
 
 /** A head that drafts in slots of the model's own sequences. */
 export function draftHead(head: HeadSource, options: HeadOptions): DraftHead {
-  const { tokens, minProbability, cacheType = "f16", sequences = 1 } = options;
-  const { config, keeps, sharesCache = false } = head.description;
+  const { minProbability, cacheType = "f16", sequences = 1 } = options;
+  const { config, keeps, block, sharesCache = false } = head.description;
+  const tokens = block === undefined ? options.tokens : Math.min(options.tokens, block.size - block.firstRow);
   const cached = {
     ...config,
     ...(sharesCache && { hasCache: (layer: number) => layer === config.layers - 1, headsOf: noHeads }),
@@ -67,17 +70,19 @@ export function draftHead(head: HeadSource, options: HeadOptions): DraftHead {
       isShared: true,
     },
     async open(source, compiled) {
-      const { scheduler, loaded } = await compileHead(head, source, compiled, options);
-      const sequencesOf = new WeakMap<Sequence, NextnSequence>();
+      const { scheduler, loaded } = await compileHead(head, source, compiled, { ...options, tokens });
+      const newSequence = sequenceMaker(head.description, tokens, scheduler.contextLength);
+      const sequencesOf = new WeakMap<Sequence, HeadSequence>();
       const draft: DraftModel = {
         scheduler,
         tokens,
         minProbability,
         async open(text, { target }) {
-          if (target.isParked || text.length < 2) return undefined;
-          const sequence = sequencesOf.get(target) ?? new NextnSequence(target, scheduler.contextLength, sharesCache);
+          const isOver = block !== undefined && text.length + tokens + block.firstRow > scheduler.contextLength + 1;
+          if (target.isParked || text.length < 2 || isOver) return undefined;
+          const sequence = sequencesOf.get(target) ?? newSequence(target);
           sequencesOf.set(target, sequence);
-          return { sequence, ids: sequence.begin(text), close: () => sequence.end() };
+          return { sequence, ids: sequence.begin(text), firstRow: block?.firstRow, close: () => sequence.end() };
         },
         free: () => undefined,
         dispose: () => scheduler.dispose(),
@@ -85,6 +90,17 @@ export function draftHead(head: HeadSource, options: HeadOptions): DraftHead {
       return { draft, info: head.describe?.(loaded, compiled) };
     },
   };
+}
+
+/** Returns how a head reads a model's sequence. */
+function sequenceMaker(
+  { block, sharesCache }: DraftDescription,
+  tokens: number,
+  contextLength: number,
+): (target: Sequence) => HeadSequence {
+  if (block === undefined) return (target) => new NextnSequence(target, contextLength, sharesCache);
+  const masks = new Array<number>(tokens + block.firstRow - 1).fill(block.maskId);
+  return (target) => new BlockSequence(target, contextLength, masks);
 }
 
 const noHeads = (): HeadSizes => ({ heads: 0, kvHeads: 0, keyLength: 0, valueLength: 0 });
@@ -99,14 +115,26 @@ const draftStarts: FurtherInputs = (slices) => ({
   dims: {},
 });
 
+/** Sizes of runs of blocks, each in a single run. */
+function blockSizes(
+  { firstRow, isAlone }: DraftBlock,
+  tokens: number,
+  { batchSize, maxRows, sequences }: ModelSizes,
+): Pick<ModelSizes, "batchSize" | "maxRows"> {
+  const size = tokens + firstRow;
+  const count = isAlone ? 1 : Math.max(1, Math.min(sequences, Math.floor(Math.min(batchSize, maxRows) / size)));
+  return { batchSize: count * size, maxRows: count * size };
+}
+
 /** Compiles the head's program over the model's states and tables, and loads the weights that it has besides. */
 async function compileHead(
   { description, record }: HeadSource,
   { runtime }: ProgramSource,
   { plan, program: model, sizes }: CompiledModel,
-  { signal, onProgress }: HeadOptions,
+  { tokens, signal, onProgress }: HeadOptions,
 ): Promise<{ readonly scheduler: Scheduler; readonly loaded: RecordedModel["weights"] }> {
-  const own = { ...sizes, runsInFlight: 1 };
+  const { block } = description;
+  const own = { ...sizes, runsInFlight: 1, ...(block && blockSizes(block, tokens, sizes)) };
   const { program, weights } = record(own);
   const known = new Set(model.weights.map(({ name }) => name));
   const loaded = weights.filter(({ name }) => !known.has(name));
@@ -127,7 +155,7 @@ async function compileHead(
   const options = {
     ...own,
     vocabSize,
-    isEncoder: false,
+    isEncoder: block !== undefined,
     isRecurrent: false,
     backends: runtime.backends,
     output: "logits",

@@ -36,12 +36,12 @@ export async function loadWithHead(
   };
 }
 
-/** Sizes of a program that is not compiled. */
+/** Sizes of a program that is not compiled, with a token after the newest one. */
 const smallest: ModelSizes = {
   contextLength: 1,
   sequences: 1,
-  batchSize: 1,
-  maxRows: 1,
+  batchSize: 2,
+  maxRows: 2,
   cacheType: "f32",
   activations: "f32",
   isGeluRounded: false,

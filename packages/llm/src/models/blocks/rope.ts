@@ -3,6 +3,7 @@ import { shown } from "@centella/quant/checks";
 import { ModelError } from "../../errors.ts";
 import { isFactor } from "../../load/factor.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { WeightTable } from "../../load/weights.ts";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
 import { lastExtent } from "./section.ts";
 
@@ -80,11 +81,20 @@ export function readOriginalContext(file: MetadataReader): number {
   return file.tokens("rope.scaling.original_context_length") ?? file.requiredTokens("context_length");
 }
 
-/** `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions, or by others `[T]`. */
-export function applyRope(m: ModelBuilder, rope: RopeConfig, x: Value, positions: Value = m.positions): Value {
+/**
+ * `x [T, heads, size] -> [T, heads, size]`: its leading elements turned by the tokens' positions, or by others `[T]`.
+ * @param table the tensors of the file that stores factors of frequencies
+ */
+export function applyRope(
+  m: ModelBuilder,
+  rope: RopeConfig,
+  x: Value,
+  positions: Value = m.positions,
+  table: WeightTable = m.weights,
+): Value {
   const { program } = m;
   const { dims, base, scale, factors, magnitude } = rope;
-  const stored = rope.hasStoredFactors ? storedFactors(m, rope) : undefined;
+  const stored = rope.hasStoredFactors ? storedFactors(m, rope, table) : undefined;
   if (stored !== undefined && factors !== undefined) {
     throw new UnsupportedError("rope scaling yarn", "the file also has factors for each frequency");
   }
@@ -111,8 +121,8 @@ const shortFactors = "rope_factors_short.weight";
 const oneSetOfFactors = "rope_freqs.weight";
 
 /** Divisors of the frequencies that the file stores: one set (Llama 3), or one for short and one for long contexts (longrope). */
-function storedFactors(m: ModelBuilder, { dims, originalContext }: RopeConfig): Value | undefined {
-  const weights = m.weights.of("shared");
+function storedFactors(m: ModelBuilder, { dims, originalContext }: RopeConfig, table: WeightTable): Value | undefined {
+  const weights = table.of("shared");
   const forLength = m.contextLength > originalContext ? longFactors : shortFactors;
   const name = weights.has(oneSetOfFactors) ? oneSetOfFactors : forLength;
   return weights.has(name) ? weights.divisors(name, dims / 2) : undefined;

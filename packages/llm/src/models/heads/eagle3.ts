@@ -50,7 +50,7 @@ export const head: HeadFamily = async (own, target) => {
   };
   return {
     config: afterTarget(config, target),
-    keeps: { width: config.embeddingLength, joined: { layers, join: (m, inputs) => fuse(m, inputs) } },
+    keeps: { width: config.embeddingLength, joined: { layers, keep: (m, inputs) => m.keepStates(fuse(m, inputs), m.slots) } },
     forward(m) {
       const { program } = m;
       const layer = new Layer(m, target.config.layers, "blk.0");

@@ -107,12 +107,17 @@ export async function readKnownTokens({ file }: HeadFile, vocabSize: number): Pr
 /** Logits `[n, V]` of normed states `[n, d]`, by the head's output layer or the model's. `known`: see {@link readKnownTokens}. */
 export function headLogits(m: ModelBuilder, target: Target, y: Value, known?: Int32Array): Value {
   const section = m.weights.has("output.weight") ? new Section(m, "output") : targetSection(m, target, "output");
-  if (known === undefined) return outputLayer(section, y);
-  return spreadLogits(m, known, outputLayer(section, y, known.filter((index) => index >= 0).length));
+  return spreadLogits(m, known, outputLayer(section, y, known && countKnown(known)));
+}
+
+/** Number of tokens that a head knows. */
+export function countKnown(known: Int32Array): number {
+  return known.filter((index) => index >= 0).length;
 }
 
 /** Logits of all tokens of the model `[n, V]`, by those of the tokens that the head knows. */
-function spreadLogits({ program }: ModelBuilder, known: Int32Array, logits: Value): Value {
+export function spreadLogits({ program }: ModelBuilder, known: Int32Array | undefined, logits: Value): Value {
+  if (known === undefined) return logits;
   const vocabSize = known.length;
   const columns = program.gather(
     logits,
