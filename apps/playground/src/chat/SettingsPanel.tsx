@@ -5,14 +5,13 @@ import { text } from "../text/english.ts";
 import { CopyButton } from "../ui/CopyButton.tsx";
 import { Button, Field, inputClass } from "../ui/controls.tsx";
 import type { BackendChoice } from "../workers/backends.ts";
-import { type NumericOption, numericOptions } from "./settings.ts";
+import { type NumericOption, numericOptions, optionNames, type TextOption, textOptions } from "./settings.ts";
 
 /** How answers are written. The address has every setting, so that a link repeats them. */
 export function SettingsPanel(): ReactElement {
   const { params } = useRoute();
   const { backendChoice, chooseBackend } = useCurrentModel();
-  const reset = (): void =>
-    setParams(Object.fromEntries(["system", ...numericOptions.map(({ name }) => name)].map((name) => [name, undefined])));
+  const reset = (): void => setParams(Object.fromEntries(["system", ...optionNames].map((name) => [name, undefined])));
   return (
     <section className="space-y-3">
       <h2 className="text-sm font-semibold">{text.chat.settings}</h2>
@@ -33,12 +32,17 @@ export function SettingsPanel(): ReactElement {
           ))}
         </select>
       </Field>
-      <details open={numericOptions.some(({ name }) => params.has(name))}>
+      <details open={optionNames.some((name) => params.has(name))}>
         <summary className="text-sm font-medium">{text.chat.sampling}</summary>
         <p className="my-2 text-xs text-muted">{text.chat.samplingHint}</p>
         <div className="grid grid-cols-2 gap-3">
           {numericOptions.map((option) => (
             <NumberField key={option.name} option={option} />
+          ))}
+        </div>
+        <div className="mt-3 space-y-3">
+          {textOptions.map((option) => (
+            <TextField key={option.name} option={option} />
           ))}
         </div>
       </details>
@@ -57,10 +61,15 @@ function linkToSettings(): string {
   return location.href.replace(/([?&])conversation=[^&]*&?/, "$1").replace(/[?&]$/, "");
 }
 
+/** What the model takes for an option if the address gives none. */
+function useOwnValue(name: string): unknown {
+  const { model } = useCurrentModel();
+  return (model?.info.sampling as Readonly<Record<string, unknown>> | undefined)?.[name];
+}
+
 function NumberField({ option: { name, fallback, ...range } }: { readonly option: NumericOption }): ReactElement {
   const { params } = useRoute();
-  const { model } = useCurrentModel();
-  const own = (model?.info.sampling as Readonly<Record<string, unknown>> | undefined)?.[name] ?? fallback;
+  const own = useOwnValue(name) ?? fallback;
   return (
     <Field label={text.options[name]}>
       <input
@@ -70,6 +79,22 @@ function NumberField({ option: { name, fallback, ...range } }: { readonly option
         placeholder={own === undefined ? "" : String(own)}
         onChange={({ target }) => setParams({ [name]: target.value })}
         {...range}
+      />
+    </Field>
+  );
+}
+
+function TextField({ option: { name, hasLines, fallback = "" } }: { readonly option: TextOption }): ReactElement {
+  const { params } = useRoute();
+  const own = useOwnValue(name);
+  return (
+    <Field label={text.options[name]} hint={text.optionHints[name]}>
+      <textarea
+        className={inputClass}
+        rows={hasLines ? 2 : 3}
+        value={params.get(name) ?? ""}
+        placeholder={Array.isArray(own) ? own.join(" ") : fallback}
+        onChange={({ target }) => setParams({ [name]: target.value })}
       />
     </Field>
   );

@@ -11,5 +11,7 @@ export function toMarkdown(messages: readonly Message[]): string {
 
 /** The messages that are shown with what produced them. */
 export function toJson(messages: readonly Message[], model: string, settings: object): string {
-  return `${JSON.stringify({ model, settings, messages }, null, 2)}\n`;
+  // JSON has no infinities, which exclude tokens.
+  const shown = (_: string, value: unknown): unknown => (value === Number.NEGATIVE_INFINITY ? "-Infinity" : value);
+  return `${JSON.stringify({ model, settings, messages }, shown, 2)}\n`;
 }

@@ -196,6 +196,16 @@ export const text = {
     mirostatTau: "Mirostat tau",
     mirostatEta: "Mirostat eta",
     seed: "Seed",
+    stop: "Stop sequences",
+    logitBias: "Logit bias",
+    dryBreakers: "DRY breakers",
+    steps: "Order of the samplers",
+  },
+  optionHints: {
+    stop: "Texts that end the answer, one on each line. \\n is a line break.",
+    logitBias: "A token and what is added to its logit on each line, such as 12: -1. Without a number, the token is excluded.",
+    dryBreakers: "Texts that interrupt a repetition, one on each line. \\n is a line break.",
+    steps: "Their names. Those that are missing are skipped.",
   },
   structured: {
     intro:

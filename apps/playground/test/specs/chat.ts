@@ -104,10 +104,12 @@ export function describeChat(setting: () => Setting): void {
       expect(messages[1].parts.at(-1).text.trim().slice(0, 10)).toBe(answer!.trim().slice(0, 10));
       await page.getByText("Sampling", { exact: true }).waitFor();
       await page.getByLabel("Top-k").fill("5");
+      await page.getByLabel("Stop sequences").fill("sea\n\\n\\n");
       await page.getByRole("button", { name: /Copy link/ }).click();
       await page.getByText("Copied").waitFor();
       const link = await page.evaluate(() => navigator.clipboard.readText());
       expect(link).toContain("topK=5");
+      expect(new URL(link.replace("#/chat", "")).searchParams.get("stop")).toBe("sea\n\\n\\n");
       expect(link).not.toContain("conversation=");
     });
 
