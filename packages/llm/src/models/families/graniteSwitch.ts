@@ -1,12 +1,11 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
+import { adaptedFeedForward, adaptedHeads, adaptedProduct, type ChosenAdapters } from "../blocks/adaptedProducts.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
-import { expertProduct } from "../blocks/experts.ts";
 import { declareKeyCaches, type KeyCaches, writeKeys } from "../blocks/indexer.ts";
-import { type Heads, type Layer, layersOf } from "../blocks/layer.ts";
+import { type Layer, layersOf } from "../blocks/layer.ts";
 import { readRope } from "../blocks/rope.ts";
-import { lastExtent } from "../blocks/section.ts";
 import { type ModelConfig, readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 import { graniteScales } from "./variants.ts";
@@ -51,10 +50,7 @@ const chooserLength = 2;
 const defaultGain = 15;
 
 /** The adapters of a file. Number 0 stands for none, its matrices are zeros. */
-interface SwitchedAdapters {
-  /** Adapters, with number 0. */
-  readonly count: number;
-  readonly rank: number;
+interface SwitchedAdapters extends Omit<ChosenAdapters, "chosen"> {
   /** The adapter that each token of the vocabulary chooses; 0 if it chooses none. */
   readonly chosenBy: Float32Array;
   /** The token whose embedding stands for each token. */
@@ -100,40 +96,4 @@ function chooseAdapters(layer: Layer, { count, chosenBy, gain }: SwitchedAdapter
   const { rows, blocks, lengths, blockSize } = texts;
   const mean = program.attention(query, cache, positions, rows, blocks, lengths, { scale: 1, blockSize });
   return program.round(program.clip(program.reshape(mean, { shape: [T, 1] }), { min: 0, max: count - 1 }));
-}
-
-/** The adapters, and those that tokens `[n, 1]` have. */
-type ChosenAdapters = SwitchedAdapters & { readonly chosen: Value };
-
-/** What the adapters add to a product: `x [n, d] -> [n, rows]`. */
-function adaptation({ model, weights }: Layer, name: string, x: Value, rows: number, { count, rank, chosen }: ChosenAdapters): Value {
-  const { program } = model;
-  const ids = program.cast(chosen, { dtype: "i32" });
-  const inner = expertProduct(model, x, weights.matrix(`${name}.lora_a`, [count, rank, lastExtent(x)]), ids);
-  const added = expertProduct(model, inner, weights.matrix(`${name}.lora_b`, [count, rows, rank]), ids); // [n, 1, rows]
-  return program.sum(added, { axis: 1 });
-}
-
-function adaptedProduct(layer: Layer, name: string, x: Value, rows: number, adapters: ChosenAdapters): Value {
-  return layer.model.program.add(layer.unscaledProduct(name, x, { rows }), adaptation(layer, name, x, rows, adapters));
-}
-
-/** Heads of `x [T, d]`. */
-function adaptedHeads(layer: Layer, x: Value, adapters: ChosenAdapters): Heads {
-  const { program } = layer.model;
-  const { q, k, v } = layer.qkv(x);
-  const adapted = (name: string, y: Value): Value => {
-    const [, heads, size] = y.spec.shape.map(Number);
-    const added = adaptation(layer, name, x, (heads ?? 1) * (size ?? 1), adapters);
-    return program.add(y, program.reshape(added, { shape: y.spec.shape }));
-  };
-  return { q: adapted("attn_q", q), k: adapted("attn_k", k), v: adapted("attn_v", v) };
-}
-
-/** `x [n, d] -> [n, d]` */
-function adaptedFeedForward(layer: Layer, x: Value, adapters: ChosenAdapters): Value {
-  const { program, config } = layer.model;
-  const project = (name: string, y: Value, rows: number): Value => adaptedProduct(layer, name, y, rows, adapters);
-  const gate = program.silu(project("ffn_gate", x, config.feedForwardLength));
-  return project("ffn_down", program.mul(gate, project("ffn_up", x, config.feedForwardLength)), config.embeddingLength);
 }

@@ -4,6 +4,7 @@ import type { HeadSizes } from "../../../load/modelShape.ts";
 import { bounded } from "../../blocks/boundedActivation.ts";
 import { type AttendCompressed, readCompressedAttention } from "../../blocks/compressedAttention.ts";
 import { embed, keepStates, lastNorm, logits } from "../../blocks/ends.ts";
+import { groupedOutput, type OutputGroups } from "../../blocks/groupedOutput.ts";
 import { collapse, connect, copies, type HyperConnections, readHyperConnections } from "../../blocks/hyperConnections.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
@@ -76,11 +77,8 @@ export const family: Family = async (file) => {
   };
 };
 
-interface AttentionSizes {
+interface AttentionSizes extends OutputGroups {
   readonly queryRank: number;
-  /** Groups of heads whose outputs are projected together, and the elements of a projection. */
-  readonly groups: number;
-  readonly outputRank: number;
   readonly window: number;
   /** Rope of layers without blocks, and of those with blocks. */
   readonly localRope: RopeConfig;
@@ -106,19 +104,6 @@ function attentionPart(layer: Layer, x: Value, sizes: AttentionSizes, attendComp
   // Values are keys: their rotation is undone by that of the query's position.
   const unrotated = applyRopeToEnd(model, rope, y, program.sub(program.constant(Int32Array.of(0), "i32", [1]), positions));
   return groupedOutput(layer, unrotated, sizes);
-}
-
-/** `y [T, H, D] -> [n, d]`, by a matrix of each group of heads, and by one of all groups. */
-function groupedOutput(layer: Layer, y: Value, { groups, outputRank }: AttentionSizes): Value {
-  const { program, T, config } = layer.model;
-  const { heads: H, keyLength: D } = config.headsOf(layer.index);
-  const columns = (H / groups) * D;
-  const picked = layer.pick(program.reshape(y, { shape: [T, H * D] }));
-  const inner = Array.from({ length: groups }, (_, group) => {
-    const own = program.slice(picked, { axis: 1, start: group * columns, end: (group + 1) * columns });
-    return layer.unscaledProduct("attn_output_a", own, { rows: outputRank, from: group * outputRank, of: groups * outputRank });
-  });
-  return layer.unscaledProduct("attn_output_b", program.concat(inner, { axis: 1 }), { rows: config.embeddingLength });
 }
 
 /** The experts of each token `[n, k]` by a table of the vocabulary, if the layer has one. */
