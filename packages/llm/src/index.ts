@@ -37,12 +37,14 @@ export type { Gap, Prompt } from "./generate/promptInput.ts";
 export type { Session } from "./generate/session.ts";
 export type { SessionOptions } from "./generate/sessionOptions.ts";
 export { type StopResult, StopStrings } from "./generate/stopStrings.ts";
+export type { AdapterScales } from "./load/adapterScales.ts";
 export type { AdapterOptions } from "./load/adapters.ts";
 export type { LayersOnGpu } from "./load/layersOnGpu.ts";
 export { loadModel } from "./load/loadModel.ts";
 export type { DraftOptions, LoadModelOptions, LoadStage } from "./load/loadOptions.ts";
 export type { EmbedInput } from "./model/embed.ts";
 export type {
+  CallOptions,
   EmbedOptions,
   PerplexityOptions,
   PerplexityProgress,

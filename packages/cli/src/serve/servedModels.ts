@@ -9,10 +9,8 @@ import { UsageError } from "../usageError.ts";
 
 /** A LoRA adapter on the command line. */
 export interface ServedAdapter extends AdapterOptions {
-  /** Name of the model that it adapts. Default: the first one. */
+  /** Name of the model that it adapts. Default: the first one. Only with a name: without one, it belongs to every model. */
   readonly base?: string;
-  /** Its name. Without one, it belongs to every model. */
-  readonly name?: string;
 }
 
 /** Models on the command line. */

@@ -5,6 +5,7 @@ import type { Sequence } from "./sequence.ts";
 /** A text as a head reads it that drafts by the model's states. Its keys and values are in slots of the model's sequence. */
 export abstract class HeadSequence implements RunSequence {
   readonly encoded = undefined;
+  readonly adapters = undefined;
   protected readonly target: Sequence;
   protected readonly contextLength: number;
   #ids: number[] = [];

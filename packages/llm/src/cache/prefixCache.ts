@@ -14,8 +14,16 @@ interface Node {
   readonly children: Set<Block>;
 }
 
+/** What decides which blocks and states of others a sequence may read. */
+export interface Access {
+  /** Scope of the private blocks and states that it may read. Of a block or state: undefined if it is not private. */
+  readonly scope?: object | undefined;
+  /** Key of the adapters that it is computed with, on which keys and values depend; see `AppliedAdapters`. Default: none. */
+  readonly adapters?: string | undefined;
+}
+
 /** A block of the cache: the tokens whose keys and values it holds, which follow those of its parent. */
-export interface Block extends Node {
+export interface Block extends Node, Access {
   /** Its place in the cache. */
   readonly index: number;
   readonly parent: Node;
@@ -23,8 +31,6 @@ export interface Block extends Node {
   readonly ids: number[];
   /** The only writer while the block is not full. Full blocks are shared and never change. */
   readonly owner: object;
-  /** Scope of the sequences that may read the block besides its owner's. Undefined: all sequences. */
-  readonly scope: object | undefined;
   /** Sequences that are being computed on it. */
   users: number;
   lastUsed: number;
@@ -34,7 +40,8 @@ export interface Block extends Node {
  * Radix tree over the blocks of a key-value cache. Texts that begin with the same tokens share blocks, regardless of which session
  * computed them. Unused blocks stay until their memory is needed; the least recently used leaves are evicted first.
  *
- * Keys and values depend on all tokens before them, so the children of a scoped block have the same scope.
+ * Keys and values depend on all tokens before them, so the children of a scoped block have the same scope. Only sequences with the same
+ * adapters share blocks.
  */
 export class PrefixCache {
   readonly #root: Node = { children: new Set() };
@@ -55,10 +62,10 @@ export class PrefixCache {
   }
 
   /**
-   * Claims the blocks that hold the longest cached prefix of `ids`, among the blocks that sequences of `scope` may read. A block that
+   * Claims the blocks that hold the longest cached prefix of `ids`, among the blocks that sequences of this access may read. A block that
    * matches only in part is claimed by its owner alone, and only while it is idle: it is cut to the matching part and its children are dropped.
    */
-  claim(ids: readonly number[], owner: object, scope?: object): Block[] {
+  claim(ids: readonly number[], owner: object, access: Access = {}): Block[] {
     // Blocks with the same tokens, computed side by side, may have different children: all of them are followed.
     let level: readonly Node[] = [this.#root];
     let part: Block | undefined;
@@ -66,7 +73,7 @@ export class PrefixCache {
     for (let length = 0; ; length += blockTokens) {
       const full: Block[] = [];
       for (const child of level.flatMap(({ children }) => [...children])) {
-        if (!isOpenTo(child, scope)) continue;
+        if (!isOpenTo(child, access)) continue;
         const common = commonPrefixAt(child.ids, ids, length);
         if (common === blockTokens) full.push(child);
         else if (common > shared && child.owner === owner && child.users === 0) [part, shared] = [child, common];
@@ -83,15 +90,15 @@ export class PrefixCache {
     return path;
   }
 
-  /** A child of `parent` that begins with these ids and that sequences of `scope` may read, regardless of its owner. */
-  findChild(parent: Block | undefined, ids: readonly number[], scope?: object): Block | undefined {
+  /** A child of `parent` that begins with these ids and that sequences of this access may read, regardless of its owner. */
+  findChild(parent: Block | undefined, ids: readonly number[], access: Access = {}): Block | undefined {
     for (const block of (parent ?? this.#root).children)
-      if (isOpenTo(block, scope) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
+      if (isOpenTo(block, access) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
     return undefined;
   }
 
   /** Adds an empty block after `parent`. Some block other than `kept` must be free or idle. */
-  grow(parent: Block | undefined, { owner, scope }: Pick<Block, "owner" | "scope">, kept?: Block): Block {
+  grow(parent: Block | undefined, { owner, scope, adapters }: Pick<Block, "owner" | keyof Access>, kept?: Block): Block {
     const node = parent ?? this.#root;
     const index = this.#takeIndex((parent?.index ?? -1) + 1, kept);
     const block: Block = {
@@ -101,6 +108,7 @@ export class PrefixCache {
       ids: [],
       owner,
       scope: parent?.scope ?? scope,
+      adapters,
       users: 1,
       lastUsed: 0,
     };
@@ -166,8 +174,9 @@ export class PrefixCache {
   }
 }
 
-function isOpenTo(block: Block, scope: object | undefined): boolean {
-  return block.scope === undefined || block.scope === scope;
+/** Whether a sequence may read what another one has computed. */
+export function isOpenTo(computed: Access, { scope, adapters }: Access): boolean {
+  return computed.adapters === adapters && (computed.scope === undefined || computed.scope === scope);
 }
 
 /** Number of leading ids of `a` that equal the ids of `b` from index `from` on. */

@@ -1,4 +1,5 @@
 import { ProgramError } from "@centella/core";
+import { type Access, isOpenTo } from "./prefixCache.ts";
 
 /** Rows of recurrent state per sequence: the current one, the one before a draft, and earlier positions to continue from. */
 export const stateRowsPerSequence = 4;
@@ -8,8 +9,8 @@ export interface StateRow {
   readonly index: number;
   /** The tokens that the state follows; undefined while a run changes it. */
   ids: readonly number[] | undefined;
-  /** Scope of the sequences that may continue from it; see `Block.scope`. */
-  scope: object | undefined;
+  /** Which sequences may continue from it. */
+  access: Access;
   isBusy: boolean;
   lastUsed: number;
 }
@@ -37,16 +38,16 @@ export class RecurrentStatePool {
 
   constructor(count: number, copier: StateCopier) {
     this.copier = copier;
-    this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, scope: undefined, isBusy: false, lastUsed: 0 }));
+    this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, access: {}, isBusy: false, lastUsed: 0 }));
   }
 
-  /** Rows that hold the state after a prefix of a text and that sequences of `scope` may read, the longest prefix first. */
-  after(text: readonly number[], scope?: object): readonly SavedStateRow[] {
+  /** Rows that hold the state after a prefix of a text and that sequences of this access may read, the longest prefix first. */
+  after(text: readonly number[], access: Access = {}): readonly SavedStateRow[] {
     const isPrefix = (ids: readonly number[]): boolean =>
       ids.length > 0 && ids.length <= text.length && ids.every((id, i) => id === text[i]);
     return this.#rows
       .filter((row): row is SavedStateRow => row.ids !== undefined && isPrefix(row.ids))
-      .filter((row) => row.scope === undefined || row.scope === scope)
+      .filter((row) => isOpenTo(row.access, access))
       .sort((p, q) => q.ids.length - p.ids.length || q.lastUsed - p.lastUsed);
   }
 
@@ -61,7 +62,7 @@ export class RecurrentStatePool {
     if (from !== undefined) this.copier.copyState(from.index, row.index);
     row.isBusy = true;
     row.ids = from?.ids;
-    row.scope = from?.scope;
+    row.access = from?.access ?? {};
     return row;
   }
 
@@ -95,12 +96,12 @@ export class SequenceState {
     return this.#current.index;
   }
 
-  get scope(): object | undefined {
-    return this.#current.scope;
+  get access(): Access {
+    return this.#current.access;
   }
 
-  set scope(scope: object | undefined) {
-    this.#current.scope = scope;
+  set access(access: Access) {
+    this.#current.access = access;
   }
 
   /**

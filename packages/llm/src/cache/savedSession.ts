@@ -1,16 +1,20 @@
+import { ArgumentError } from "@centella/core";
 import { abortSignal, byteArray, check, checkOptions, type Kinds } from "@centella/quant/checks";
 import type { ChatMessage } from "../chat/chatTemplate.ts";
+import { SnapshotError } from "../errors.ts";
+import type { AppliedAdapters } from "../load/adapterScales.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import type { RestoreOptions, SaveOptions } from "./saveOptions.ts";
-import { decodeSnapshot, encodeSnapshot, type SnapshotTarget } from "./snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, type SnapshotTarget, snapshotAdapters } from "./snapshot.ts";
 import { importKey, type SnapshotKey, sign, snapshotKey, verify } from "./snapshotMac.ts";
 
 /** State of a session that is saved. */
 export interface SessionState {
   /** Owner of the blocks that are saved. */
   readonly owner: object;
-  /** See `Block.scope`. */
+  /** See `Access`. */
   readonly scope: object | undefined;
+  readonly adapters: AppliedAdapters | undefined;
   /** Tokens that were computed last. The cache may have evicted some of them. */
   readonly ids: readonly number[];
   readonly messages: readonly ChatMessage[];
@@ -19,6 +23,7 @@ export interface SessionState {
 /** A decoded and validated snapshot. */
 export interface ReadSession {
   readonly messages: readonly ChatMessage[];
+  readonly adapters: AppliedAdapters | undefined;
   /** Writes the snapshot's keys, values and states to the cache, readable by sessions of `scope`. @returns the ids that they belong to */
   load(owner: object, scope: object | undefined): Promise<readonly number[]>;
 }
@@ -26,16 +31,16 @@ export interface ReadSession {
 /** @throws {ArgumentError | BusyError | DisposedError | UnsupportedError}; the signal's reason */
 export async function saveSession(
   model: ModelContext,
-  { owner, scope, ids: computed, messages }: SessionState,
+  { owner, scope, adapters, ids: computed, messages }: SessionState,
   options: SaveOptions,
 ): Promise<Uint8Array> {
   checkOptions("save", options, optionKinds);
   const { key, signal } = options;
   const { pool, stateTransfer } = model;
   const hmac = key && (await importKey("save", key, "sign"));
-  const target = await snapshotTarget(model);
+  const target = { ...(await snapshotTarget(model, adapters)), ...(adapters && { adapters: adapters.byName }) };
   const transfer = await model.cacheTransfer;
-  const sequence = await pool.acquire(owner, computed, { scope, signal });
+  const sequence = await pool.acquire(owner, computed, { scope, adapters, signal });
   let snapshot: Uint8Array<ArrayBuffer>;
   try {
     const ids = [...sequence.ids];
@@ -56,16 +61,18 @@ export async function readSession(model: ModelContext, bytes: Uint8Array, option
   checkOptions("restoreSession", options, optionKinds);
   const { key, signal } = options;
   const snapshot = key === undefined ? bytes : await authentic(bytes, key);
-  const target = await snapshotTarget(model);
+  const adapters = adaptersOf(model, snapshot);
+  const target = await snapshotTarget(model, adapters);
   const { ids, rows, stateRows, messages } = decodeSnapshot(snapshot, target);
   return {
     messages,
+    adapters,
     async load(owner, scope) {
       const { pool, scheduler, stateTransfer } = model;
       const transfer = await model.cacheTransfer;
       // A recurrent state follows the last token, so it is useless if the text does not fit.
       const fitting = stateTransfer === undefined || ids.length <= scheduler.contextLength ? ids.slice(0, scheduler.contextLength) : [];
-      const sequence = await pool.acquire(owner, fitting, { scope, signal });
+      const sequence = await pool.acquire(owner, fitting, { scope, adapters, signal });
       try {
         const start = sequence.ids.length;
         const missing = fitting.slice(start);
@@ -96,8 +103,24 @@ async function authentic(bytes: Uint8Array, key: SnapshotKey): Promise<Uint8Arra
   return copy;
 }
 
-async function snapshotTarget(model: ModelContext): Promise<SnapshotTarget> {
-  const { identity, cacheType, cacheTransfer, stateTransfer, scheduler } = model;
+/** The adapters that a snapshot was computed with. @throws {SnapshotError} if the model was loaded without one of them */
+function adaptersOf(model: ModelContext, snapshot: Uint8Array): AppliedAdapters | undefined {
+  try {
+    return model.applied("restoreSession", snapshotAdapters(snapshot));
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error;
+    throw new SnapshotError("otherModel", error.message, { cause: error });
+  }
+}
+
+async function snapshotTarget(model: ModelContext, adapters: AppliedAdapters | undefined): Promise<SnapshotTarget> {
+  const { cacheType, cacheTransfer, stateTransfer, scheduler } = model;
   const states = stateTransfer?.rowSizes ?? [];
-  return { model: await identity, cacheType, layers: (await cacheTransfer).rowSizes, states, vocabSize: scheduler.vocabSize };
+  return {
+    model: await model.identity(adapters),
+    cacheType,
+    layers: (await cacheTransfer).rowSizes,
+    states,
+    vocabSize: scheduler.vocabSize,
+  };
 }

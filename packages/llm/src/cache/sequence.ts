@@ -1,5 +1,6 @@
 import { ProgramError } from "@centella/core";
-import { type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
+import type { AppliedAdapters } from "../load/adapterScales.ts";
+import { type Access, type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
 import { type RecurrentStatePool, type SavedStateRow, SequenceState, type StateCopier } from "./recurrentStatePool.ts";
 
 /** Cache that the sequences of a model share. */
@@ -13,14 +14,23 @@ export interface SequenceCache {
   readmit(signal: AbortSignal | undefined): Promise<void>;
 }
 
+/** How a {@link Sequence} is computed, and what it may read. */
+export interface SequenceOptions {
+  /** See {@link Access}. */
+  readonly scope?: object | undefined;
+  /** Adapters that its tokens are computed with. Default: none that sequences choose. */
+  readonly adapters?: AppliedAdapters | undefined;
+}
+
 /** A text that is being computed: its cached tokens, in order, and the cache blocks that hold their keys and values. */
 export class Sequence {
   /** States `[tokens, width]` of the prompt that an encoder has read; undefined unless the model has an encoder and a decoder. */
   encoded: Float32Array | undefined;
   readonly #cache: SequenceCache;
   readonly #owner: object;
-  /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */
-  readonly #scope: object | undefined;
+  /** Adapters that its tokens are computed with. Undefined: none that sequences choose. */
+  readonly adapters: AppliedAdapters | undefined;
+  readonly #access: Access;
   /** Scope of the blocks that it holds: undefined if this model computed all of them. */
   #heldScope: object | undefined;
   /** Undefined unless the model is recurrent. */
@@ -30,10 +40,11 @@ export class Sequence {
   #isParked = false;
   #revision = 0;
 
-  constructor(cache: SequenceCache, owner: object, scope?: object) {
+  constructor(cache: SequenceCache, owner: object, { scope, adapters }: SequenceOptions = {}) {
     this.#cache = cache;
     this.#owner = owner;
-    this.#scope = scope;
+    this.adapters = adapters;
+    this.#access = { scope, adapters: adapters?.key };
   }
 
   /** Index of its row of recurrent state. @throws {ProgramError} if the model is not recurrent */
@@ -127,15 +138,15 @@ export class Sequence {
     const { recurrentStates } = this.#cache;
     if (recurrentStates === undefined) this.#claim(prefix);
     else {
-      const from = recurrentStates.after(prefix, this.#scope).find((row) => this.#claimText(row, recurrentStates));
+      const from = recurrentStates.after(prefix, this.#access).find((row) => this.#claimText(row, recurrentStates));
       this.#state = new SequenceState(recurrentStates, from, this.#ids);
     }
-    this.#setScope(this.#state?.scope ?? this.#blocks.at(-1)?.scope);
+    this.#setScope(this.#state?.access.scope ?? this.#blocks.at(-1)?.scope);
   }
 
   /** Makes everything that is written from now on private to the sequence's scope, because it comes from outside and may be forged. */
   distrust(): void {
-    this.#setScope(this.#scope);
+    this.#setScope(this.#access.scope);
   }
 
   /** Parks the sequence, as all others, if the device was opened again since it was used last. */
@@ -191,13 +202,13 @@ export class Sequence {
   }
 
   #claim(prefix: readonly number[]): void {
-    this.#blocks = this.#cache.prefixCache.claim(prefix, this.#owner, this.#scope);
+    this.#blocks = this.#cache.prefixCache.claim(prefix, this.#owner, this.#access);
     this.#ids = this.#blocks.flatMap(({ ids }) => ids);
   }
 
   /** Claims the whole text of a state, copying a block that another sequence has begun. Returns false if the text is not cached. */
-  #claimText({ ids: text, scope }: SavedStateRow, { copier }: RecurrentStatePool): boolean {
-    this.#heldScope = scope;
+  #claimText({ ids: text, access }: SavedStateRow, { copier }: RecurrentStatePool): boolean {
+    this.#heldScope = access.scope;
     this.#claim(text);
     while (this.#ids.length < text.length && this.#extend(text, copier));
     if (this.#ids.length === text.length) return true;
@@ -212,7 +223,7 @@ export class Sequence {
     const ids = text.slice(start, blockTokens * (Math.floor(start / blockTokens) + 1));
     const isBegun = start % blockTokens !== 0;
     if (copier.hasCache) {
-      const origin = isBegun ? undefined : this.#cache.prefixCache.findChild(this.#blocks.at(-1), ids, this.#scope);
+      const origin = isBegun ? undefined : this.#cache.prefixCache.findChild(this.#blocks.at(-1), ids, this.#access);
       if (origin === undefined) return false;
       this.#heldScope ??= origin.scope;
       this.#grow(origin);
@@ -233,12 +244,14 @@ export class Sequence {
 
   /** @param kept a block that must not be evicted */
   #grow(kept?: Block): void {
-    this.#blocks.push(this.#cache.prefixCache.grow(this.#blocks.at(-1), { owner: this.#owner, scope: this.#heldScope }, kept));
+    this.#blocks.push(
+      this.#cache.prefixCache.grow(this.#blocks.at(-1), { ...this.#access, owner: this.#owner, scope: this.#heldScope }, kept),
+    );
   }
 
   /** A state depends on everything computed before it, so it has the same scope. */
   #setScope(scope: object | undefined): void {
     this.#heldScope = scope;
-    if (this.#state !== undefined) this.#state.scope = scope;
+    if (this.#state !== undefined) this.#state.access = { ...this.#access, scope };
   }
 }

@@ -5,7 +5,7 @@ import { Semaphore } from "../scheduler/semaphore.ts";
 import type { CacheUsage } from "./cacheUsage.ts";
 import { blocksOf, PrefixCache } from "./prefixCache.ts";
 import { RecurrentStatePool, type StateCopier, stateRowsPerSequence } from "./recurrentStatePool.ts";
-import { Sequence, type SequenceCache } from "./sequence.ts";
+import { Sequence, type SequenceCache, type SequenceOptions } from "./sequence.ts";
 
 /** Milliseconds after which an unread stream gives its sequence to a waiting request. */
 export const pauseMs = 250;
@@ -21,9 +21,7 @@ export interface PoolSizes {
 }
 
 /** Options of {@link SequencePool.acquire}. */
-export interface AcquireOptions {
-  /** Scope of the private blocks and states that the sequence may read; see `Block.scope`. */
-  readonly scope?: object | undefined;
+export interface AcquireOptions extends SequenceOptions {
   /** Whether the request already had a sequence. It waits like others, but is never refused. Default false. */
   readonly isAdmitted?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -89,7 +87,7 @@ export class SequencePool {
   async acquireTogether(
     owner: object,
     prefixes: readonly (readonly number[])[],
-    { scope, isAdmitted, signal }: AcquireOptions = {},
+    { isAdmitted, signal, ...options }: AcquireOptions = {},
   ): Promise<readonly Sequence[]> {
     const place = new Place(
       (...request) => this.#enter(...request),
@@ -99,7 +97,7 @@ export class SequencePool {
     this.#check();
     const cache: SequenceCache = { ...this.#cache, readmit: (again) => place.enter(again, true) };
     return prefixes.map((prefix) => {
-      const sequence = new Sequence(cache, owner, scope);
+      const sequence = new Sequence(cache, owner, options);
       sequence.restart(prefix);
       this.#inUse.set(sequence, place);
       return sequence;
@@ -107,9 +105,9 @@ export class SequencePool {
   }
 
   /** Runs `work` with a sequence whose texts are not kept in the cache. @throws the errors of {@link acquire} and `work` */
-  async useOnce<T>(signal: AbortSignal | undefined, work: (sequence: Sequence) => Promise<T>): Promise<T> {
+  async useOnce<T>(options: AcquireOptions, work: (sequence: Sequence) => Promise<T>): Promise<T> {
     const owner = {};
-    const sequence = await this.acquire(owner, [], { signal });
+    const sequence = await this.acquire(owner, [], options);
     try {
       return await work(sequence);
     } finally {

@@ -1,8 +1,9 @@
 import { dequantize, quantize, rowBytes } from "@centella/quant";
-import { anything, describe, either, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
+import { anything, describe, either, finite, isRecord, type Kinds, kind, listOf, oneOf, string, whole } from "@centella/quant/checks";
 import { frozenMessages } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages } from "../chat/messages.ts";
 import { SnapshotError } from "../errors.ts";
+import type { AdapterScales } from "../load/adapterScales.ts";
 import type { CacheType } from "../model/modelBuilder.ts";
 
 /** A tensor of the cache in a snapshot: a layer's keys and values, or recurrent states. */
@@ -16,6 +17,8 @@ export interface SnapshotLayer {
 export interface Snapshot {
   /** Fingerprint of the model that computed it. */
   readonly model: string;
+  /** Scales of the named adapters that it was computed with, unless there are none. */
+  readonly adapters?: AdapterScales | undefined;
   readonly cacheType: CacheType;
   readonly layers: readonly SnapshotLayer[];
   /** State tensors of a recurrent model. */
@@ -35,6 +38,10 @@ const layer = kind("a layer", (value) => isRecord(value) && string.accepts(value
 /** Kinds of a header's fields, which are untrusted. `checkMessages` checks the messages. */
 const headerKinds: Kinds<Header> = {
   model: string,
+  adapters: either(
+    kind("left out", (value) => value === undefined),
+    kind("scales by name", (value) => isRecord(value) && Object.values(value).every((scale) => finite.accepts(scale))),
+  ),
   cacheType: oneOf("f32", "f16", "q8_0"),
   layers: listOf("layers", layer),
   states: either(
@@ -165,9 +172,18 @@ export function decodeSnapshot(snapshot: Uint8Array, target: SnapshotTarget): Sn
 
 /** Number of tokens in a saved session, without checking the rest. @throws {SnapshotError} if the bytes are not a snapshot, or are damaged */
 export function snapshotTokens(snapshot: Uint8Array): number {
+  return headerOf(snapshot).tokens;
+}
+
+/** Scales of the adapters of a snapshot, without checking the rest. @throws {SnapshotError} as {@link snapshotTokens} */
+export function snapshotAdapters(snapshot: Uint8Array): AdapterScales | undefined {
+  return headerOf(snapshot).adapters;
+}
+
+function headerOf(snapshot: Uint8Array): Header {
   hasMac(snapshot);
   const length = viewOf(snapshot).getUint32(magic.length + 4, true);
-  return readHeader(snapshot.subarray(prefixBytes, prefixBytes + length)).tokens;
+  return readHeader(snapshot.subarray(prefixBytes, prefixBytes + length));
 }
 
 function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {

@@ -8,6 +8,7 @@ import type { ReasoningFormat, Separation } from "../chat/reasoning.ts";
 import type { AnswerConstraint, ConstraintContext } from "../format/answerConstraint.ts";
 import type { AnswerFormat } from "../format/answerFormat.ts";
 import type { FormatValue } from "../format/schemaTypes.ts";
+import type { AppliedAdapters } from "../load/adapterScales.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import type { RunPart } from "../tools/runTools.ts";
 import type { TurnTools } from "../tools/turnTools.ts";
@@ -41,10 +42,11 @@ interface Turn {
 export class Session {
   readonly #model: ModelContext;
   readonly #turns: TurnQueue;
+  readonly #adapters: AppliedAdapters | undefined;
   #messages: readonly ChatMessage[];
   /** Tokens whose keys and values were computed last. */
   #computed: readonly number[] = [];
-  /** Scope of the private cache blocks that the session may read; see `Block.scope`. */
+  /** Scope of the private cache blocks that the session may read; see `Access`. */
   #scope: object | undefined;
 
   /** Use `model.createSession()`. */
@@ -52,6 +54,7 @@ export class Session {
     checkOptions("createSession", options, sessionKinds);
     this.#model = model;
     this.#turns = new TurnQueue(model.maxWaiting);
+    this.#adapters = model.applied("createSession", options.adapters);
     this.#messages = frozenMessages(checkMessages("createSession", options.messages ?? []));
   }
 
@@ -62,8 +65,8 @@ export class Session {
   static async restore(model: ModelContext, bytes: Uint8Array, options: RestoreOptions): Promise<Session> {
     checkOptions("restoreSession", options, savingKinds);
     const { readSession } = await import("../cache/savedSession.ts");
-    const { messages, load } = await readSession(model, bytes, options);
-    const session = new Session(model, { messages });
+    const { messages, adapters, load } = await readSession(model, bytes, options);
+    const session = new Session(model, { messages, adapters: adapters?.byName });
     session.#scope = options.key === undefined ? {} : undefined;
     session.#computed = await load(session, session.#scope);
     return session;
@@ -129,7 +132,7 @@ export class Session {
   /** Creates an independent session with the same conversation. The two share their cached tokens. @throws {DisposedError} */
   fork(): Session {
     this.#requireOpen();
-    const fork = new Session(this.#model, { messages: this.#messages });
+    const fork = new Session(this.#model, { messages: this.#messages, adapters: this.#adapters?.byName });
     fork.#computed = this.#computed;
     fork.#scope = this.#scope;
     return fork;
@@ -156,7 +159,8 @@ export class Session {
       try {
         const { saveSession } = await import("../cache/savedSession.ts");
         const scope = options.key === undefined ? this.#scope : undefined;
-        return await saveSession(this.#model, { owner: this, scope, ids: this.#computed, messages: this.#messages }, options);
+        const state = { owner: this, scope, adapters: this.#adapters, ids: this.#computed, messages: this.#messages };
+        return await saveSession(this.#model, state, options);
       } finally {
         end();
       }
@@ -256,7 +260,7 @@ export class Session {
     // Texts share no beginnings if their tokens attend to later ones, or to another text.
     const shared = diffusion === undefined && encoded === undefined ? fitted.ids.slice(0, -1) : [];
     const openSequence = async () => {
-      const sequence = await pool.acquire(this, shared, { scope: this.#scope, signal: options.signal });
+      const sequence = await pool.acquire(this, shared, { scope: this.#scope, adapters: this.#adapters, signal: options.signal });
       sequence.encoded = encoded;
       return sequence;
     };
@@ -289,7 +293,7 @@ export class Session {
   /** Has the model's encoder read a prompt. The code is loaded on demand. */
   async #encode(ids: readonly number[], signal: AbortSignal | undefined): Promise<Float32Array> {
     const { encodePrompt } = await import("./encodedPrompt.ts");
-    return encodePrompt(this.#model, ids, signal);
+    return encodePrompt(this.#model, ids, { adapters: this.#adapters, signal });
   }
 
   /** Compiles the format of the answer. The code is loaded on demand. */

@@ -1,7 +1,8 @@
-import type { OpRecorder, Value } from "@centella/core";
+import { ArgumentError, type Dim, type OpRecorder, type SymbolicDim, UnsupportedError, type Value } from "@centella/core";
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
-import { checkKeys, checkValue, finite, shown } from "@centella/quant/checks";
+import { check, checkKeys, checkValue, nonEmptyString, shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
+import { scaleKind } from "./adapterScales.ts";
 import { MetadataReader } from "./metadataReader.ts";
 import { type ExpertsOrigin, type ModelPart, type PartWeights, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
@@ -9,6 +10,11 @@ import { type ExpertsOrigin, type ModelPart, type PartWeights, type Weight, type
 export interface AdapterOptions {
   /** GGUF file as llama.cpp's `convert_lora_to_gguf` writes it. Accepts what `loadModel` accepts for a model in one file. */
   readonly source: GgufInput;
+  /**
+   * Name by which sessions and calls choose the adapter, each with a scale of its own. Without a name, it is always applied.
+   * Sequences with different adapters are computed together.
+   */
+  readonly name?: string | undefined;
   /** Factor of the adapter's contribution. Default 1. */
   readonly scale?: number | undefined;
 }
@@ -16,13 +22,35 @@ export interface AdapterOptions {
 /** The adapters that a model is loaded with. */
 export interface Adapters {
   readonly files: readonly GgufFile[];
+  /** Names of the adapters that sequences choose. */
+  readonly names: readonly string[];
+  /** The adapters that are always applied. */
+  readonly always: RecordedAdapters;
+  /** The files of the adapters that are always applied, and of those with these names. */
+  filesOf(names: readonly string[]): readonly GgufFile[];
   /** Declares the adapters' tensors in a program. */
-  record(program: OpRecorder): AdapterTables;
+  record(builder: AdaptedBuilder): AdapterTables;
   close(): Promise<void>;
+}
+
+/** Adapters that are recorded in a program. */
+export type RecordedAdapters = Pick<Adapters, "record">;
+
+/** What adapters need of a program's builder. */
+export interface AdaptedBuilder {
+  readonly program: OpRecorder;
+  /** Tokens of the run. */
+  readonly T: SymbolicDim;
+  /** Indices `[nOut]` of the tokens whose rows {@link pick} returns. */
+  readonly outRows: Value;
+  pick(x: Value): Value;
 }
 
 /** An adapter's open file. */
 interface Adapter {
+  readonly name: string | undefined;
+  /** Prefix of the names of its tensors in a program. */
+  readonly prefix: string;
   readonly file: GgufFile;
   /** Factor of `B·(A·x)`, given the number of rows of A. */
   readonly scale: (rank: number) => number;
@@ -36,32 +64,51 @@ const suffixes = [".lora_a", ".lora_b"] as const;
  * @throws {GgufError | ModelError | ArgumentError}
  */
 export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, locate: LocateOptions): Promise<Adapters> {
+  checkNames(adapters);
   const open: Adapter[] = [];
   const owned: GgufFile[] = [];
   const closeAll = async (): Promise<void> => {
     for (const file of owned) await file.close();
   };
   try {
-    for (const options of adapters) {
-      checkKeys("adapters", options, ["source", "scale"]);
-      const { source, scale = 1 } = options;
-      checkValue("adapters.scale", scale, finite);
+    for (const [i, { source, name, scale = 1 }] of adapters.entries()) {
+      checkValue("adapters.scale", scale, scaleKind);
       const file = await readGguf(source, locate);
       // A path or URL was opened here. A source that was handed in stays its owner's to close.
       if (typeof source === "string" || source instanceof URL) owned.push(file);
       requireLora(file, architecture);
       const alpha = new MetadataReader(file, "adapter").number("lora.alpha");
       // As in llama.cpp, the scale is not divided by the rank if alpha is 0 or missing.
-      open.push({ file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
+      open.push({ name, prefix: `adapter.${i}.`, file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
     }
     return {
       files: open.map(({ file }) => file),
-      record: (program) => new AdapterTables(program, open),
+      names: open.flatMap(({ name }) => name ?? []),
+      always: recordedBy(open.filter(({ name }) => name === undefined)),
+      filesOf: (names) => open.filter(({ name }) => name === undefined || names.includes(name)).map(({ file }) => file),
+      ...recordedBy(open),
       close: closeAll,
     };
   } catch (error) {
     await closeAll();
     throw error;
+  }
+}
+
+function recordedBy(adapters: readonly Adapter[]): RecordedAdapters {
+  return { record: (builder) => new AdapterTables(builder, adapters) };
+}
+
+/** @throws {ArgumentError} for unknown options, and two adapters of one name */
+function checkNames(adapters: readonly AdapterOptions[]): void {
+  const names = new Set<string>();
+  for (const options of adapters) {
+    checkKeys("adapters", options, ["source", "name", "scale"]);
+    const { name } = options;
+    if (name === undefined) continue;
+    check("adapters", "name", name, nonEmptyString);
+    if (names.has(name)) throw new ArgumentError("adapters", "a different name for each adapter", `two of the name ${shown(name)}`);
+    names.add(name);
   }
 }
 
@@ -84,26 +131,46 @@ function requireLora({ metadata }: GgufFile, architecture: string): void {
   }
 }
 
+/** Name of the input `[T, 1]` with the scales of a named adapter, by its place among them. */
+export function scaleInput(index: number): string {
+  return `adapterScales.${index}`;
+}
+
+/** An adapter in a program. */
+interface AdapterTable {
+  readonly adapter: Adapter;
+  readonly weights: WeightTable;
+  /** Scale of each token `[T, 1]`, of an adapter that sequences choose. */
+  readonly tokenScales: Value | undefined;
+}
+
 /**
  * The adapters' part of a program: adds `scale · B·(A·x)` to every product with a weight that they adapt. Their matrices keep the types in
- * which they are stored, regardless of the weights' types.
+ * which they are stored, regardless of the weights' types. Of a named adapter, each row of `A·x` has its token's scale as a further factor.
  */
 export class AdapterTables {
+  readonly #builder: AdaptedBuilder;
   readonly #program: OpRecorder;
-  readonly #tables: readonly { readonly adapter: Adapter; readonly weights: WeightTable }[];
+  readonly #tables: readonly AdapterTable[];
 
-  constructor(program: OpRecorder, adapters: readonly Adapter[]) {
+  constructor(builder: AdaptedBuilder, adapters: readonly Adapter[]) {
+    const { program, T } = builder;
+    this.#builder = builder;
     this.#program = program;
-    this.#tables = adapters.map((adapter, i) => ({ adapter, weights: new WeightTable(program, adapter.file, `adapter.${i}.`) }));
+    let named = 0;
+    this.#tables = adapters.map((adapter) => ({
+      adapter,
+      weights: new WeightTable(program, adapter.file, adapter.prefix),
+      tokenScales: adapter.name === undefined ? undefined : program.input(scaleInput(named++), "f32", [T, 1]),
+    }));
   }
 
   /** Adds the adapters' contributions to `y = x · wᵀ`. `multiply` computes such products. */
   addTo(y: Value, x: Value, { name, part, columns, from, rows, of }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
-    return this.#addAll(y, { name, part }, (weights, rank) => {
-      const a = weights.matrix(`${name}.lora_a`, [rank, columns]);
-      const b = weights.matrixRows(`${name}.lora_b`, rank, { rows, from, of });
-      return multiply(multiply(x, a), b);
-    });
+    return this.#addAll(y, { name, part }, (weights, rank) => ({
+      inner: multiply(x, weights.matrix(`${name}.lora_a`, [rank, columns])),
+      outer: (inner) => multiply(inner, weights.matrixRows(`${name}.lora_b`, rank, { rows, from, of })),
+    }));
   }
 
   /** Adds the adapters' contributions to a product `y` with experts `[count, rows, columns]`. `multiply` computes such products. */
@@ -113,20 +180,19 @@ export class AdapterTables {
     { name, part, shape: [count, rows, columns] }: ExpertsOrigin,
     multiply: (x: Value, experts: Value) => Value,
   ): Value {
-    return this.#addAll(y, { name, part }, (weights, rank) => {
-      const a = weights.matrix(`${name}.lora_a`, [count, rank, columns]);
-      const b = weights.matrix(`${name}.lora_b`, [count, rows, rank]);
-      return multiply(multiply(x, a), b);
-    });
+    return this.#addAll(y, { name, part }, (weights, rank) => ({
+      inner: multiply(x, weights.matrix(`${name}.lora_a`, [count, rank, columns])),
+      outer: (inner) => multiply(inner, weights.matrix(`${name}.lora_b`, [count, rows, rank])),
+    }));
   }
 
   /** Adds the adapters' contributions to `y`, the rows `ids` of a table `[rows, columns]`. */
   addToRows(y: Value, ids: Value, { name, part, columns, rows }: WeightOrigin, multiply: (x: Value, w: Value) => Value): Value {
-    return this.#addAll(y, { name, part }, (weights, rank) => {
-      // The factors of a table are stored the other way round: a row of A for each id.
-      const a = this.#program.embedding(weights.matrix(`${name}.lora_a`, [rows, rank]), ids);
-      return multiply(a, weights.matrix(`${name}.lora_b`, [columns, rank]));
-    });
+    // The factors of a table are stored the other way round: a row of A for each id.
+    return this.#addAll(y, { name, part }, (weights, rank) => ({
+      inner: this.#program.embedding(weights.matrix(`${name}.lora_a`, [rows, rank]), ids),
+      outer: (inner) => multiply(inner, weights.matrix(`${name}.lora_b`, [columns, rank])),
+    }));
   }
 
   /** Accepts the adapters' tensors for weights that do not contribute to the result. */
@@ -150,13 +216,35 @@ export class AdapterTables {
   }
 
   /** Adds the scaled product of each adapter that adapts the weight `name`. `part` is the part of the model that the weight belongs to. */
-  #addAll(y: Value, { name, part }: Pick<WeightOrigin, "name" | "part">, product: (weights: PartWeights, rank: number) => Value): Value {
-    return this.#tables.reduce((sum, { adapter, weights }) => {
+  #addAll(y: Value, { name, part }: Pick<WeightOrigin, "name" | "part">, product: (weights: PartWeights, rank: number) => Product): Value {
+    const program = this.#program;
+    return this.#tables.reduce((sum, { adapter, weights, tokenScales }) => {
       const rank = rankOf(adapter, name);
       if (rank === undefined) return sum;
-      return this.#program.add(sum, this.#program.scale(product(weights.of(part), rank), { by: adapter.scale(rank) }));
+      const { inner, outer } = product(weights.of(part), rank);
+      const added = outer(tokenScales === undefined ? inner : this.#scaleRows(inner, tokenScales, name));
+      return program.add(sum, program.scale(added, { by: adapter.scale(rank) }));
     }, y);
   }
+
+  /** Multiplies rows `[n, …]` by the scales of their tokens. @throws {UnsupportedError} if the rows are not those of tokens */
+  #scaleRows(rows: Value, tokenScales: Value, name: string): Value {
+    const { T, outRows } = this.#builder;
+    const [count, ...rest] = rows.spec.shape as readonly [Dim, ...Dim[]];
+    const isPicked = count === outRows.spec.shape[0];
+    if (count !== T && !isPicked)
+      throw new UnsupportedError("a named adapter", `${name} multiplies rows that are not tokens; load the adapter without a name`);
+    const scales = isPicked ? this.#builder.pick(tokenScales) : tokenScales;
+    return this.#program.mul(rows, rest.length === 1 ? scales : this.#program.reshape(scales, { shape: [count, ...rest.map(() => 1)] }));
+  }
+}
+
+/** A product with the two factors of an adapter. */
+interface Product {
+  /** `A·x` */
+  readonly inner: Value;
+  /** Multiplies by B. */
+  outer(inner: Value): Value;
 }
 
 /** Rank of the adapter's factors for a weight (the last extent of B); undefined if it does not adapt the weight. */

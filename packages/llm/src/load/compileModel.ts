@@ -4,9 +4,10 @@ import { textsTogether } from "../cache/sequencePool.ts";
 import { ModelError } from "../errors.ts";
 import type { ActivationMode, ModelDescription, ModelSizes } from "../model/modelBuilder.ts";
 import { type RecordedModel, recordModel } from "../model/recordModel.ts";
+import type { RunnablePlan } from "../scheduler/batch.ts";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
 import { chooseActivations } from "./activations.ts";
-import type { Adapters } from "./adapters.ts";
+import type { Adapters, RecordedAdapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
 import type { LoadModelOptions } from "./loadOptions.ts";
@@ -33,6 +34,8 @@ export interface ProgramSource {
 /** A compiled model whose weights are loaded. */
 export interface CompiledModel {
   readonly plan: CompiledPlan;
+  /** {@link plan}, or with named adapters what chooses between it and one without them. Owns the plan. */
+  readonly runnable: RunnablePlan;
   readonly program: RecordedModel;
   readonly sizes: ModelSizes;
   readonly place: ModelPlace;
@@ -120,7 +123,8 @@ async function compileWith(
     runsInFlight,
     isGeluRounded: activations !== "half" && options.activations !== "f32",
   });
-  const record = (sizes: ModelSizes): RecordedModel => recordModel(description, file, sizes, adapters);
+  const record = (sizes: ModelSizes, recorded: RecordedAdapters | undefined = adapters): RecordedModel =>
+    recordModel(description, file, sizes, recorded);
   // The program decides which backend is selected, and the backend how many tokens a run has.
   const draftSizes = sizesFor("f32", defaultBatchSize, 1);
   const draft = record(draftSizes);
@@ -146,16 +150,29 @@ async function compileWith(
     prepared.catch(() => undefined);
     await loadWeights(plan, program, samples, options);
     await prepared;
+    const runnable = await runnableOf({ runtime, adapters }, plan, sizes, (recorded) => record(sizes, recorded));
     options.signal?.throwIfAborted();
+    return { plan, runnable, program, sizes, place };
   } catch (error) {
     plan.dispose();
     throw error;
   }
-  return { plan, program, sizes, place };
+}
+
+/** The plan, with another one for runs that use none of the named adapters, if there are any. */
+async function runnableOf(
+  { runtime, adapters }: Pick<ProgramSource, "runtime" | "adapters">,
+  adapted: CompiledPlan,
+  sizes: ModelSizes,
+  record: (adapters: RecordedAdapters) => RecordedModel,
+): Promise<RunnablePlan> {
+  if (adapters === undefined || adapters.names.length === 0) return adapted;
+  const { adaptedPlan } = await import("./adaptedPlan.ts");
+  return adaptedPlan({ runtime, adapters, adapted, record, prepare: (plan) => prepareOn(plan, sizes) });
 }
 
 /** Where kernels are compiled for extents, as on GPUs, has those of the model's runs compiled. */
-async function prepareOn(plan: CompiledPlan, sizes: ModelSizes): Promise<void> {
+async function prepareOn(plan: Pick<CompiledPlan, "prepare">, sizes: ModelSizes): Promise<void> {
   if (plan.prepare === undefined) return;
   const { prepareRuns } = await import("./prepareRuns.ts");
   await prepareRuns(plan, sizes);

@@ -8,15 +8,16 @@ import { chatTemplateKey } from "../errors.ts";
 import { Model } from "../model/model.ts";
 import type { ModelParts } from "../model/modelContext.ts";
 import { describeModel } from "../model/modelInfo.ts";
-import { recordChoice, recordModel } from "../model/recordModel.ts";
+import { type RecordedModel, recordChoice, recordModel } from "../model/recordModel.ts";
 import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
+import { joinedInputs } from "../scheduler/runInputs.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
-import type { Adapters } from "./adapters.ts";
+import type { Adapters, RecordedAdapters } from "./adapters.ts";
 import { type CompiledModel, chosenFor, compileModel, type ProgramSource } from "./compileModel.ts";
 import type { DescribeHead } from "./draft/draftHead.ts";
 import type { LoadFile } from "./draft/drafting.ts";
@@ -97,21 +98,22 @@ const loadFile: LoadFile = async (opened, options, { reserved, describeHead } = 
           contextReason: compiled.contextReason,
           sampling,
         }),
+        ...(adapters !== undefined && { adapters: adapters.names }),
         ...(drafting?.info && { draft: drafting.info }),
       },
       diffusion: description.config.diffusion,
       decoderStart: description.config.decoderStart,
       metadata: file.metadata,
-      async identify() {
+      async identify(names) {
         const { fingerprint } = await import("./fingerprint.ts");
-        return fingerprint(files, samples);
+        return fingerprint([file, ...(adapters?.filesOf(names) ?? [])], samples);
       },
       close,
       draft: drafting?.draft,
       maxWaiting,
     };
   } catch (error) {
-    compiled?.plan.dispose();
+    compiled?.runnable.dispose();
     await close();
     throw error;
   }
@@ -134,21 +136,24 @@ async function createSchedulers(
   compiled: CompiledModel,
 ): Promise<Pick<ModelParts, "scheduler" | "openEmbeddingScheduler">> {
   const { runtime, file, description, adapters } = source;
-  const { plan, sizes } = compiled;
+  const { plan, runnable, sizes } = compiled;
   const { vocabSize, embeddingLength, isEncoder, states, ngrams } = description.config;
   const { backend } = plan.selection;
   const hasDecoder = description.config.decoderStart !== undefined;
   const encoded = hasDecoder
     ? (await import("../scheduler/encodedInputs.ts")).encodedInputs({ width: embeddingLength, contextLength: sizes.contextLength })
     : undefined;
-  const further = ngrams && (await import("../scheduler/ngramInputs.ts")).ngramInputs(ngrams);
+  const hashed = ngrams && (await import("../scheduler/ngramInputs.ts")).ngramInputs(ngrams);
+  const named = adapters !== undefined && adapters.names.length > 0 ? { adapters, ...(await import("./adaptedPlan.ts")) } : undefined;
+  const scaled = named?.adapterInputs(named.adapters);
+  const further = joinedInputs(scaled, hashed);
   const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends, further };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
-  const scheduler = new Scheduler(plan, backend, {
+  const scheduler = new Scheduler(runnable, backend, {
     ...common,
     ...(isEncoder ? hiddenStates : logits),
-    ...(encoded && { further: encoded }),
+    ...(encoded && { further: joinedInputs(scaled, encoded) }),
     ...(sizes.runsInFlight > 1 && {
       openDeferred: async () => (await import("./openDeferred.ts")).openDeferred(source, compiled, { recordModel, recordChoice }),
     }),
@@ -161,9 +166,11 @@ async function createSchedulers(
       // An encoder computes a text in a single run.
       const batchSize = hasDecoder ? sizes.contextLength : sizes.batchSize;
       const own = { batchSize, maxRows: batchSize, runsInFlight: 1, sequencesPerRun };
-      const { program } = recordModel(description, file, { ...sizes, ...own, result: "states" }, adapters);
-      const shared = await runtime.compile(program, { shareWith: plan });
-      return new Scheduler(shared, backend, {
+      const record = (recorded: RecordedAdapters | undefined): RecordedModel =>
+        recordModel(description, file, { ...sizes, ...own, result: "states" }, recorded);
+      const shared = await runtime.compile(record(adapters).program, { shareWith: plan });
+      const chosen = (await named?.adaptedPlan({ runtime, adapters: named.adapters, adapted: shared, record })) ?? shared;
+      return new Scheduler(chosen, backend, {
         ...common,
         ...own,
         ...hiddenStates,

@@ -65,7 +65,10 @@ export interface LoadModelOptions {
    * selects a CPU, all layers are there. Default: "auto".
    */
   readonly layersOnGpu?: LayersOnGpu | undefined;
-  /** LoRA adapters. All of them are applied at run time; the model's weights stay unchanged. */
+  /**
+   * LoRA adapters, applied at run time: the model's weights stay unchanged. Those with a name are applied by the sessions and calls that choose
+   * them, such as `createSession({ adapters: { sea: 1 } })`, and all others always.
+   */
   readonly adapters?: readonly AdapterOptions[] | undefined;
   /**
    * A model that drafts tokens, which this model verifies several at a time. Texts are the same as without, but for the rounding of a backend

@@ -17,6 +17,7 @@ const textList = listOf("texts or { ids }", textOrIds);
 export async function embed(model: ModelContext, inputs: readonly EmbedInput[], options: EmbedOptions): Promise<Float32Array[]> {
   checkValue("embed", inputs, textList);
   const { dimensions, signal } = options;
+  const adapters = model.applied("embed", options.adapters);
   const pooling = options.pooling ?? poolingOf(model);
   const { width } = await model.embeddingScheduler;
   if (dimensions !== undefined && dimensions > width) {
@@ -25,7 +26,7 @@ export async function embed(model: ModelContext, inputs: readonly EmbedInput[], 
   }
   const texts: (readonly number[])[] = [];
   for (const input of inputs) texts.push(await idsOf(model, input, signal));
-  const vectors = await pooledStates(model, texts, { pooling, signal });
+  const vectors = await pooledStates(model, texts, { pooling, adapters, signal });
   return vectors.map((vector) => {
     const part = dimensions === undefined ? vector : vector.slice(0, dimensions);
     return options.normalize === false ? part : normalized(part);

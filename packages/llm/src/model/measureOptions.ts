@@ -1,8 +1,16 @@
-import { abortSignal, boolean, callback, type Kinds, oneOf, whole } from "@centella/quant/checks";
+import { abortSignal, boolean, callback, type Kinds, object, oneOf, whole } from "@centella/quant/checks";
+import type { AdapterScales } from "../load/adapterScales.ts";
 import type { Pooling } from "./pooling.ts";
 
+/** Options of all calls of a model. */
+export interface CallOptions {
+  /** Scales of the named adapters that the call applies, by name; see `loadModel`. Default: none. */
+  readonly adapters?: AdapterScales | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** Options of `model.embed`. */
-export interface EmbedOptions {
+export interface EmbedOptions extends CallOptions {
   /** Default: the file's pooling type, or "mean". */
   readonly pooling?: Pooling | undefined;
   /** Scale the vectors to length 1. Default true. */
@@ -12,14 +20,12 @@ export interface EmbedOptions {
    * elements most important (Matryoshka representations). Default: all.
    */
   readonly dimensions?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `model.rerank`. */
-export interface RerankOptions {
+export interface RerankOptions extends CallOptions {
   /** Maximum number of results. Default: all documents. */
   readonly topN?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /** A document of `model.rerank`. */
@@ -39,12 +45,11 @@ export interface Ranking {
 }
 
 /** Options of `model.perplexity`. */
-export interface PerplexityOptions {
+export interface PerplexityOptions extends CallOptions {
   /** Tokens of a chunk, at least 4; a shorter chunk at the end is left out. Default 512, but at most the model's context. */
   readonly contextLength?: number | undefined;
   /** Maximum number of chunks to measure. Default: all. */
   readonly chunks?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
   /** Called after each chunk. */
   readonly onProgress?: ((progress: PerplexityProgress) => void) | undefined;
 }
@@ -57,17 +62,17 @@ export interface PerplexityProgress {
 }
 
 /** Kinds of the options of a model's calls, here and in a worker. */
-export const signalKinds: Kinds<{ readonly signal?: AbortSignal | undefined }> = { signal: abortSignal };
+export const callKinds: Kinds<CallOptions> = { adapters: object, signal: abortSignal };
 export const embedKinds: Kinds<EmbedOptions> = {
   pooling: oneOf("mean", "cls", "last"),
   normalize: boolean,
   dimensions: whole(1),
-  signal: abortSignal,
+  ...callKinds,
 };
-export const rerankKinds: Kinds<RerankOptions> = { topN: whole(1), signal: abortSignal };
+export const rerankKinds: Kinds<RerankOptions> = { topN: whole(1), ...callKinds };
 export const perplexityKinds: Kinds<PerplexityOptions> = {
   contextLength: whole(4),
   chunks: whole(1),
-  signal: abortSignal,
+  ...callKinds,
   onProgress: callback,
 };

@@ -10,8 +10,8 @@ import { checkIds } from "../tokenizer/tokenIds.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
 import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { EmbedInput } from "./embed.ts";
-import type { EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "./measureOptions.ts";
-import { embedKinds, perplexityKinds, rerankKinds, signalKinds } from "./measureOptions.ts";
+import type { CallOptions, EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "./measureOptions.ts";
+import { callKinds, embedKinds, perplexityKinds, rerankKinds } from "./measureOptions.ts";
 import { ModelContext, type ModelParts } from "./modelContext.ts";
 import type { ModelInfo } from "./modelInfo.ts";
 import type { Perplexity } from "./perplexity.ts";
@@ -84,15 +84,16 @@ export class Model implements AsyncDisposable {
    * Logits of every position of `ids` as one sequence: `[ids.length, vocabSize]`, row-major.
    * @throws {ContextOverflowError | ArgumentError | BusyError | DisposedError}
    */
-  async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
-    const { signal } = checkOptions("logits", options, signalKinds);
+  async logits(ids: ArrayLike<number>, options: CallOptions = {}): Promise<Float32Array> {
+    const { signal } = checkOptions("logits", options, callKinds);
     return this.#context.use(async () => {
       this.#context.requireOwnLogits("logits");
       const { scheduler, pool } = this.#context;
       const tokens = checkIds(ids, scheduler.vocabSize);
       if (tokens.length > scheduler.contextLength)
         throw new ContextOverflowError(tokens.length, scheduler.contextLength, scheduler.contextLength);
-      return pool.useOnce(signal, async (sequence) => {
+      const adapters = this.#context.applied("logits", options.adapters);
+      return pool.useOnce({ adapters, signal }, async (sequence) => {
         if (this.#context.diffusion === undefined) return scheduler.feed(sequence, tokens, { rows: "all", signal });
         const { allLogits } = await import("../generate/diffusionLoop.ts");
         return allLogits(scheduler, sequence, tokens, signal);

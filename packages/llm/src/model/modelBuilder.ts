@@ -11,7 +11,7 @@ import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
 import { ModelError } from "../errors.ts";
-import type { Adapters, AdapterTables } from "../load/adapters.ts";
+import type { AdapterTables, RecordedAdapters } from "../load/adapters.ts";
 import { type ModelPart, type Weight, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
 import { ChosenTokens } from "./chosenTokens.ts";
@@ -194,7 +194,7 @@ export class ModelBuilder {
   /** Embedding tables. A table's own adapter is one of its rows, not of the output layer that it may be as well. */
   readonly #tables = new Set<Value>();
 
-  constructor({ config, keeps, prefix }: Recordable, file: GgufFile, sizes: ModelSizes, adapters: Adapters | undefined) {
+  constructor({ config, keeps, prefix }: Recordable, file: GgufFile, sizes: ModelSizes, adapters: RecordedAdapters | undefined) {
     const program = createRecorder();
     this.program = program;
     this.config = config;
@@ -222,7 +222,7 @@ export class ModelBuilder {
     this.#keeps = keeps;
     if (keeps !== undefined && keeps.width > 0) this.#keptStates = this.#declareKeptStates(sizes, keeps.width);
     this.weights = new WeightTable(program, file, prefix);
-    this.adapters = adapters?.record(program);
+    this.adapters = adapters?.record(this);
   }
 
   /** The part of the model that each persistent belongs to. */

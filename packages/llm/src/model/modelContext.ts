@@ -7,6 +7,7 @@ import type { Sequence } from "../cache/sequence.ts";
 import { SequencePool } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
+import { type AdapterScales, type AppliedAdapters, appliedAdapters } from "../load/adapterScales.ts";
 import type { DiffusionShape } from "../load/modelShape.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { RunSequence } from "../scheduler/request.ts";
@@ -71,8 +72,8 @@ export interface ModelParts {
   /** Renders the file's template, if it has one. */
   readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
-  /** Computes a digest that identifies the model. */
-  readonly identify: () => Promise<string>;
+  /** Computes a digest that identifies the model with adapters of these names. */
+  readonly identify: (adapters: readonly string[]) => Promise<string>;
   readonly close: () => Promise<void>;
   readonly draft: DraftModel | undefined;
   /** Maximum number of requests that wait for a sequence, and of turns that wait within a session. */
@@ -102,8 +103,8 @@ export class ModelContext {
   readonly #ChatTemplate: typeof ChatTemplate | undefined;
   #chatTemplate: ChatTemplate | undefined;
 
-  readonly #identify: () => Promise<string>;
-  #identity: Promise<string> | undefined;
+  readonly #identify: ModelParts["identify"];
+  readonly #adapterNames: readonly string[];
 
   readonly #openTransfer: () => Promise<CacheTransfer>;
   #transfer: Promise<CacheTransfer> | undefined;
@@ -134,7 +135,7 @@ export class ModelContext {
       draft,
       maxWaiting,
     }: ModelParts,
-    { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
+    { sequences, hasChatTemplate, sampling, cacheType, adapters = [] }: ModelInfo,
   ) {
     this.scheduler = scheduler;
     this.#openTransfer = openCacheTransfer;
@@ -145,6 +146,7 @@ export class ModelContext {
     this.draft = draft;
     this.#close = close;
     this.#identify = identify;
+    this.#adapterNames = adapters;
     this.#openStates = openEmbeddingScheduler;
     this.#openHead = openRankHead;
     this.hasChatTemplate = hasChatTemplate;
@@ -257,10 +259,14 @@ export class ModelContext {
     await this.#close();
   }
 
-  /** Digest that identifies the model; see `fingerprint`. */
-  get identity(): Promise<string> {
-    this.#identity ??= this.#identify();
-    return this.#identity;
+  /** Digest that identifies the model with the adapters that are applied; see `fingerprint`. */
+  identity(adapters: AppliedAdapters | undefined): Promise<string> {
+    return this.#identify(Object.keys(adapters?.byName ?? {}));
+  }
+
+  /** The adapters that a caller chooses. @throws {ArgumentError} for names that the model was not loaded with */
+  applied(where: string, adapters: AdapterScales | undefined): AppliedAdapters | undefined {
+    return appliedAdapters(where, adapters, this.#adapterNames);
   }
 
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */

@@ -57,6 +57,8 @@ export interface ModelInfo {
   /** Messages for the user, such as an unverified architecture or weights that the backend had to dequantise. */
   readonly warnings: readonly string[];
   readonly memory: ModelMemory;
+  /** Names of the adapters that sessions and calls choose, if the model was loaded with any. */
+  readonly adapters?: readonly string[];
   /** The draft model, if there is one. Its memory is not part of {@link memory}. */
   readonly draft?: ModelInfo;
 }

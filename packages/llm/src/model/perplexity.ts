@@ -38,7 +38,8 @@ export async function perplexity(model: ModelContext, text: string | ArrayLike<n
   const total = Math.min(available, checkValue("chunks", options.chunks ?? available, whole(1)));
   const first = Math.floor(n / 2);
   let [sum, squares, tokens] = [0, 0, 0];
-  await pool.useOnce(signal, async (sequence) => {
+  const adapters = model.applied("perplexity", options.adapters);
+  await pool.useOnce({ adapters, signal }, async (sequence) => {
     for (let chunk = 0; chunk < total; chunk++) {
       const part = ids.slice(chunk * n, (chunk + 1) * n);
       if (bosId !== undefined) part[0] = bosId;

@@ -2,6 +2,7 @@ import { elementAt } from "@centella/quant/checks";
 import { blocksOf } from "../cache/prefixCache.ts";
 import type { Sequence } from "../cache/sequence.ts";
 import { textsTogether } from "../cache/sequencePool.ts";
+import type { AppliedAdapters } from "../load/adapterScales.ts";
 import type { OutputRows } from "../scheduler/request.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { ModelContext } from "./modelContext.ts";
@@ -11,6 +12,7 @@ import type { Pooling } from "./pooling.ts";
 /** How the states of texts are computed. */
 export interface StatesOptions {
   readonly pooling: Pooling;
+  readonly adapters: AppliedAdapters | undefined;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -21,7 +23,7 @@ export interface StatesOptions {
 export async function pooledStates(
   model: ModelContext,
   texts: readonly (readonly number[])[],
-  { pooling, signal }: StatesOptions,
+  { pooling, adapters, signal }: StatesOptions,
 ): Promise<Float32Array[]> {
   const scheduler = await model.embeddingScheduler;
   const { contextLength, isRecurrent, isEncoder, batchSize } = scheduler;
@@ -38,7 +40,7 @@ export async function pooledStates(
     for (const [i, batch] of batches.entries()) {
       const inBatch = batch.map((text) => elementAt(texts, text));
       const prefixes = inBatch.map((ids) => (canShare ? ids.slice(0, -1) : []));
-      const sequences = await model.pool.acquireTogether(owner, prefixes, { signal, isAdmitted: i > 0 });
+      const sequences = await model.pool.acquireTogether(owner, prefixes, { adapters, signal, isAdmitted: i > 0 });
       try {
         const states = await feedAll(scheduler, sequences, inBatch, { rows, signal });
         for (const [j, text] of batch.entries()) vectors[text] = pooled(elementAt(states, j), pooling, scheduler.width);

@@ -1,7 +1,7 @@
 import { CentellaError, type ConcreteSpec, type Dim, type OpRecorder, UnsupportedError, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { ModelError } from "../errors.ts";
-import type { Adapters } from "../load/adapters.ts";
+import type { RecordedAdapters } from "../load/adapters.ts";
 import type { ModelPart, Weight } from "../load/weights.ts";
 import { ChosenTokens } from "./chosenTokens.ts";
 import { ModelBuilder, type ModelSizes, type Recordable } from "./modelBuilder.ts";
@@ -30,7 +30,7 @@ export function recordModel(
   description: Recordable,
   file: GgufFile,
   sizes: ModelSizes,
-  adapters?: Adapters,
+  adapters?: RecordedAdapters,
   keep?: KeepLogits,
 ): RecordedModel {
   const builder = recordRun(description, file, sizes, adapters, keep);
@@ -48,7 +48,13 @@ function recorded(builder: ModelBuilder, own: readonly Weight[]): RecordedModel 
   return { program, weights: [...own, ...otherWeights], parts, caches, states };
 }
 
-function recordRun(description: Recordable, file: GgufFile, sizes: ModelSizes, adapters?: Adapters, keep?: KeepLogits): ModelBuilder {
+function recordRun(
+  description: Recordable,
+  file: GgufFile,
+  sizes: ModelSizes,
+  adapters?: RecordedAdapters,
+  keep?: KeepLogits,
+): ModelBuilder {
   const builder = new ModelBuilder(description, file, sizes, adapters);
   const { program, weights } = builder;
   const result = explained([weights, builder.adapters], () => description.forward(builder));

@@ -14,16 +14,17 @@ export async function rerank(
   model: ModelContext,
   query: string,
   documents: readonly string[],
-  { topN = documents.length, signal }: RerankOptions,
+  { topN = documents.length, signal, ...options }: RerankOptions,
 ): Promise<Ranking> {
   check("rerank", "query", query, string);
   checkValue("rerank", documents, documentList);
   if (documents.length === 0) throw new ArgumentError("rerank", "at least one document", "none", "pass the texts to rank");
+  const adapters = model.applied("rerank", options.adapters);
   const head = await model.rankHead;
   const prompt = pairPrompt(model.tokenizer, model.rankTemplate, query);
   const pairs: (readonly number[])[] = [];
   for (const [index, document] of documents.entries()) pairs.push(await idsOf(model, prompt, document, index, signal));
-  const scores = await head.score(await pooledStates(model, pairs, { pooling: head.pooling, signal }));
+  const scores = await head.score(await pooledStates(model, pairs, { pooling: head.pooling, adapters, signal }));
   const ranked = scores.map((score, index): RankedDocument => ({ index, score })).sort((a, b) => b.score - a.score);
   return { results: ranked.slice(0, topN), usage: { promptTokens: pairs.reduce((sum, { length }) => sum + length, 0) } };
 }

@@ -5,6 +5,7 @@ import type { DeviceSampling } from "../sampling/deviceSampling.ts";
 /** What runs need of a sequence. */
 export type RunSequence = Pick<
   Sequence,
+  | "adapters"
   | "append"
   | "beginDraft"
   | "blockOf"

@@ -8,7 +8,7 @@ import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { AdapterOptions } from "../load/adapters.ts";
 import type { DraftOptions, LoadModelOptions } from "../load/loadOptions.ts";
 import type { EmbedInput } from "../model/embed.ts";
-import type { EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "../model/measureOptions.ts";
+import type { CallOptions, EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "../model/measureOptions.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
 import type { DecodeOptions, EncodeOptions } from "../tokenizer/tokenizer.ts";
@@ -39,7 +39,7 @@ export interface ModelCalls {
   load(source: PackedSources, options: PackedLoadOptions): ModelInfo;
   encode(text: string, options: EncodeOptions): Int32Array;
   decode(ids: ArrayLike<number>, options: DecodeOptions): string;
-  logits(ids: ArrayLike<number>): Float32Array;
+  logits(ids: ArrayLike<number>, options: Cloneable<CallOptions>): Float32Array;
   embed(texts: readonly EmbedInput[], options: Cloneable<EmbedOptions>): Float32Array[];
   rerank(query: string, documents: readonly string[], options: Cloneable<RerankOptions>): Ranking;
   /** Reports a `PerplexityProgress`. */

@@ -89,7 +89,7 @@ function handlersOf(openRuntime: () => Promise<Runtime>): Handlers<ModelCalls> {
     },
     encode: (_, text, options) => model().tokenizer.encode(text, options),
     decode: (_, ids, options) => model().tokenizer.decode(ids, options),
-    logits: ({ signal }, ids) => model().logits(ids, { signal }),
+    logits: ({ signal }, ids, options) => model().logits(ids, { ...options, signal }),
     embed: ({ signal }, texts, options) => model().embed(texts, { ...options, signal }),
     rerank: ({ signal }, query, documents, options) => model().rerank(query, documents, { ...options, signal }),
     perplexity: ({ signal, report }, text, options) => model().perplexity(text, { ...options, signal, onProgress: report }),

@@ -6,8 +6,8 @@ import type { SessionOptions } from "../generate/sessionOptions.ts";
 import type { DraftOptions, LoadModelOptions } from "../load/loadOptions.ts";
 import { loadKinds } from "../load/loadOptions.ts";
 import type { EmbedInput } from "../model/embed.ts";
-import type { EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "../model/measureOptions.ts";
-import { embedKinds, perplexityKinds, rerankKinds, signalKinds } from "../model/measureOptions.ts";
+import type { CallOptions, EmbedOptions, PerplexityOptions, Ranking, RerankOptions } from "../model/measureOptions.ts";
+import { callKinds, embedKinds, perplexityKinds, rerankKinds } from "../model/measureOptions.ts";
 import type { Model } from "../model/model.ts";
 import type { ModelInfo } from "../model/modelInfo.ts";
 import type { Perplexity } from "../model/perplexity.ts";
@@ -50,7 +50,7 @@ export class WorkerModel
   /** Use `loadModel`. */
   constructor(info: ModelInfo, caller: Caller<ModelCalls>, maxWaiting: number) {
     this.info = info;
-    this.#state = { caller, maxWaiting, lastSession: 0, isDisposed: false };
+    this.#state = { caller, maxWaiting, adapters: info.adapters ?? [], lastSession: 0, isDisposed: false };
     this.tokenizer = {
       encode: (text, options = {}) => caller.call("encode", [text, options]),
       decode: (ids, options = {}) => caller.call("decode", [ids, options]),
@@ -76,9 +76,9 @@ export class WorkerModel
     return WorkerSession.restore(this.#state, bytes, options);
   }
 
-  async logits(ids: ArrayLike<number>, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<Float32Array> {
-    checkOptions("logits", options, signalKinds);
-    return this.#state.caller.call("logits", [ids], options);
+  async logits(ids: ArrayLike<number>, allOptions: CallOptions = {}): Promise<Float32Array> {
+    const { signal, ...options } = checkOptions("logits", allOptions, callKinds);
+    return this.#state.caller.call("logits", [ids, options], { signal });
   }
 
   async embed(texts: readonly EmbedInput[], allOptions: EmbedOptions = {}): Promise<Float32Array[]> {

@@ -14,6 +14,7 @@ import type { SessionOptions } from "../generate/sessionOptions.ts";
 import { sessionKinds } from "../generate/sessionOptions.ts";
 import { finishOf, TurnQueue } from "../generate/turnQueue.ts";
 import { validatedFinish } from "../generate/validatedFinish.ts";
+import { appliedAdapters } from "../load/adapterScales.ts";
 import type { RunPart } from "../tools/runTools.ts";
 import type { Tool } from "../tools/tools.ts";
 import type { ModelCalls, StreamedPart } from "./calls.ts";
@@ -27,6 +28,8 @@ export interface WorkerModelState {
   readonly caller: Caller<ModelCalls>;
   /** Maximum number of turns of a session that wait. */
   readonly maxWaiting: number;
+  /** Names of the model's adapters. */
+  readonly adapters: readonly string[];
   /** Number of the last session. */
   lastSession: number;
   isDisposed: boolean;
@@ -54,7 +57,8 @@ export class WorkerSession implements Omit<Session, "fork"> {
   /** Use `model.createSession()`. */
   static create(state: WorkerModelState, options: SessionOptions): WorkerSession {
     requireAlive(state);
-    const { messages = [] } = checkOptions("createSession", options, sessionKinds);
+    const { messages = [], adapters } = checkOptions("createSession", options, sessionKinds);
+    appliedAdapters("createSession", adapters, state.adapters);
     checkMessages("createSession", messages);
     const number = ++state.lastSession;
     return new WorkerSession(state, number, messages, deferError(state.caller.call("createSession", [number, options])));
