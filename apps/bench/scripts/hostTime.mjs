@@ -2,10 +2,10 @@
 // JavaScript, for WebGPU Dawn's null adapter, whose time counts.
 //
 //   node --conditions=@centella/source apps/bench/scripts/hostTime.mjs [--backend cuda | webgpu] [--shape llama-3.1-8b] [--type Q4_K_M]
-//     [--tokens 2000] [--runs-in-flight N]
+//     [--tokens 2000] [--runs-in-flight N] [--sequences 16]
 //
-// Prints the processor time of the first run of each number of tokens beyond that of later runs, which is the plan of a variant, and that
-// of a decoded token. No file holds the weights.
+// Prints the time of the plan of each variant, the first one of each in this process, and the processor time of a decoded token. On WebGPU, the
+// first is the processor time of the first run of some tokens beyond that of later runs. No file holds the weights.
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { CudaBackend } from "@centella/backend-cuda";
@@ -19,6 +19,7 @@ const { values } = parseArgs({
   options: {
     backend: { type: "string", default: "cuda" },
     "runs-in-flight": { type: "string" },
+    sequences: { type: "string", default: "16" },
     shape: { type: "string", default: "llama-3.1-8b" },
     type: { type: "string", default: "Q4_K_M" },
     tokens: { type: "string", default: "2000" },
@@ -28,7 +29,6 @@ const { values } = parseArgs({
 /** A driver of a GPU on which all work is over at once and every result is zeros. */
 class IdleDriver {
   device = { name: "idle", computeCapability: [9, 0], multiprocessors: 132, totalBytes: 2 ** 37, driverVersion: 13_000 };
-  launches = 0;
   bytesRead = 0;
   #handles = 2n ** 32n;
 
@@ -43,9 +43,7 @@ class IdleDriver {
   readPinned(_memory, _offset, into) {
     this.bytesRead += into.length;
   }
-  launch() {
-    this.launches++;
-  }
+  launch() {}
   endCapture = () => this.#handles++;
   loadModule = async () => this.#handles++;
   kernel = () => this.#handles++;
@@ -96,12 +94,27 @@ const source = {
   },
 };
 const driver = new IdleDriver();
-const backend = isWebgpu ? webgpu({ gpu: nullGpu() }) : { name: "cuda", open: async () => new CudaBackend(driver) };
+/** The model's plan on CUDA. It prepares no variants while the model is loaded. */
+let cudaPlan;
+
+function openCuda() {
+  const opened = new CudaBackend(driver);
+  const compile = opened.compile.bind(opened);
+  opened.compile = async (...args) => {
+    cudaPlan = await compile(...args);
+    cudaPlan.prepare = async () => undefined;
+    return cudaPlan;
+  };
+  return opened;
+}
+
+const backend = isWebgpu ? webgpu({ gpu: nullGpu() }) : { name: "cuda", open: async () => openCuda() };
 const runtime = await createRuntime({ backends: [backend], policy: { force: backend.name } });
 const inFlight = values["runs-in-flight"];
 const model = await loadModel(source, {
   runtime,
   contextLength: isWebgpu ? 2048 : 8192,
+  ...(!isWebgpu && { sequences: Number(values.sequences) }),
   ...(inFlight && { runsInFlight: Number(inFlight) }),
 });
 
@@ -113,16 +126,33 @@ async function processorTime(work) {
   return user + system;
 }
 
-console.log(`${values.shape} ${values.type}`);
-for (const tokens of [1, 2, 3, 5, 9, 17, 33]) {
-  const run = () => model.logits(Int32Array.from({ length: tokens }, (_, i) => i));
-  const before = driver.launches;
-  const first = await processorTime(run);
-  const launches = driver.launches - before;
-  await run();
-  const later = Math.min(await processorTime(run), await processorTime(run));
-  console.log(`variant of ${tokens} tokens: ${((first - later) / 1000).toFixed(1)} ms${isWebgpu ? "" : ` for ${launches} launches`}`);
+/** Times the plans of the variants that serve some texts with a token each, then of those that serve parts of one text. */
+async function timePlans() {
+  delete cudaPlan.prepare;
+  const sizes = [];
+  for (let texts = 1; texts <= Number(values.sequences); texts *= 2) sizes.push({ T: texts, nSeq: texts, nOut: texts });
+  for (let tokens = 4096; tokens > 1; tokens /= 2) sizes.push({ T: tokens, nSeq: 1, nOut: 1 });
+  for (const size of sizes) {
+    const start = performance.now();
+    await cudaPlan.prepare([{ ...size, nRead: 0, nMask: 0 }]);
+    const time = performance.now() - start;
+    console.log(`variant of ${size.T} tokens in ${size.nSeq} texts: ${time.toFixed(1)} ms`);
+  }
 }
+
+async function timeFirstRuns() {
+  for (const tokens of [1, 2, 3, 5, 9, 17, 33]) {
+    const run = () => model.logits(Int32Array.from({ length: tokens }, (_, i) => i));
+    const first = await processorTime(run);
+    await run();
+    const later = Math.min(await processorTime(run), await processorTime(run));
+    console.log(`variant of ${tokens} tokens: ${((first - later) / 1000).toFixed(1)} ms`);
+  }
+}
+
+console.log(`${values.shape} ${values.type}`);
+if (isWebgpu) await timeFirstRuns();
+else await timePlans();
 
 const decode = (tokens) => model.createSession().complete("a", { raw: true, maxTokens: tokens, temperature: 0, ignoreEos: true });
 const tokens = Number(values.tokens);

@@ -4,6 +4,7 @@ import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } fro
 import { fusion, kernelTable } from "../src/kernels/index.ts";
 import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
+import type { CallTexts } from "../src/kernels/shared/texts.ts";
 import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
 
 /** One call that kernels are generated for. */
@@ -15,7 +16,8 @@ export interface Call {
   readonly bucket: Readonly<Record<string, number>>;
 }
 
-export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopper): readonly Launch[] {
+/** The launches of a call. `texts`: those that the call has at other buckets. */
+export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopper, texts?: CallTexts): readonly Launch[] {
   const output = op.infer(inputs, params);
   if (kernelTable.unsupported(op, inputs, params, output) !== undefined) return [];
   const slots = new Map(Object.keys(bucket).map((name, slot) => [name, slot]));
@@ -28,6 +30,7 @@ export function launchesOf({ op, inputs, params, bucket }: Call, gpu: Gpu = hopp
       gpu,
       unitsOf: (index) => unitsOf(op, inputs, index),
       isGiven: (index) => inputs[index]?.dtype === "i32",
+      ...(texts && { texts }),
     },
     params,
   );

@@ -6,7 +6,8 @@ import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
 import { generatePtx } from "../src/index.ts";
 import { kernelTable } from "../src/kernels/index.ts";
-import { gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
+import { type Gpu, gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
+import type { CallTexts, KernelText } from "../src/kernels/shared/texts.ts";
 import { call, calls, f32, groupCalls, launchesOf, normedCalls, surroundedCalls } from "./kernelTexts.ts";
 
 test("kernel files are ops that take precedence over shared ones", async () => {
@@ -32,6 +33,28 @@ test("grids and blocks are ones that a device takes", () => {
       expect(ptx.split(".param .u64").length - 1, each.name).toBe(args.length);
     }
   }
+});
+
+test.each(["sm_90a", "sm_80"] as const)("on %s, texts that buckets share are those that each would write", (target) => {
+  const gpu: Gpu = { ...hopper, target, dependentLaunch: target !== "sm_80" };
+  const kept = new Map<string, KernelText>();
+  let asked = 0;
+  for (const each of calls) {
+    const { T = 1 } = each.bucket;
+    if (T % 2 === 1) continue;
+    const own = JSON.stringify([each.op.name, each.inputs, each.params]);
+    const texts: CallTexts = {
+      textOf(key, write) {
+        asked++;
+        const text = kept.get(own + key) ?? write();
+        kept.set(own + key, text);
+        return text;
+      },
+    };
+    for (const bucket of [each.bucket, { T: T / 2, nSeq: 1 }])
+      expect(launchesOf({ ...each, bucket }, gpu, texts), each.name).toEqual(launchesOf({ ...each, bucket }, gpu));
+  }
+  expect(kept.size).toBeLessThan(0.7 * asked);
 });
 
 test.each([

@@ -25,7 +25,7 @@ export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined): Ke
       switch (group.kind) {
         case "elementwise":
         case "cacheWrite":
-          return [launchOf(call, "fused", group.step)];
+          return [launchOf(call, "fused", group.step, [])];
         case "siblings":
           return siblingLaunches(call, group);
         case "normed": {

@@ -80,7 +80,7 @@ function roundingLaunch(
   from: Parameter = input(0),
 ): Launch {
   const args = { a: { kind: "input", index: 0, dtype: "f32" }, y: { kind: "scratch", dtype: "f32", elements: a.shape } } as const;
-  const rounding = launchOf(call, "round", roundActivationsStep(a, type, transposed, args));
+  const rounding = launchOf(call, "round", roundActivationsStep(a, type, transposed, args), [type, transposed]);
   const placed: Partial<Record<Parameter["kind"], Parameter>> = { scratch: rounded, input: from };
   return { ...rounding, args: rounding.args.map((argument) => placed[argument.kind] ?? argument) };
 }

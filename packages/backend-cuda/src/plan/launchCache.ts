@@ -5,10 +5,14 @@ import { kernelTable } from "../kernels/index.ts";
 import { projectionLaunches } from "../kernels/products/projections.ts";
 import type { Gpu } from "../kernels/shared/gpu.ts";
 import { type KernelCall, type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
+import type { CallTexts, KernelText } from "../kernels/shared/texts.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 
 /** Number of calls whose launches are kept: some 30 different calls of a model at as many buckets as a plan has variants. */
 const maxCalls = 2048;
+
+/** Number of texts that are kept: the calls of a model have some 10 each at all buckets. */
+const maxTexts = 512;
 
 /** Identifies the call that a step makes. */
 interface CallKey {
@@ -25,12 +29,16 @@ export interface LaunchTarget {
   unitsOf(persistent: string): UnitMatrix | undefined;
 }
 
-/** The launches of a program's steps. They are generated once per call and bucket, because the layers of a model repeat few calls. */
+/**
+ * The launches of a program's steps. They are generated once per call and bucket, because the layers of a model repeat few calls. Most texts of
+ * a call are the same at several buckets, and are written once.
+ */
 export class LaunchCache {
   readonly #slots: ReadonlyMap<string, number>;
   readonly #target: LaunchTarget;
   readonly #keys = new WeakMap<Step, CallKey>();
   readonly #launches = new LruCache<readonly Launch[]>(maxCalls);
+  readonly #texts = new LruCache<KernelText>(maxTexts);
   /** Number of each different call, by its structure. */
   readonly #numbers = new Map<string, number>();
 
@@ -45,7 +53,7 @@ export class LaunchCache {
     const { op, params } = step;
     const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
-    return this.#kept([step], "", buckets, (bucket) => kernel.launches(this.#callOf(step, bucket), params));
+    return this.#kept([step], "", buckets, (bucket, texts) => kernel.launches(this.#callOf(step, bucket, texts), params));
   }
 
   /** The launches of products with the write of their results; undefined where each has launches of its own. */
@@ -55,7 +63,7 @@ export class LaunchCache {
       [products, write],
       sources,
       buckets,
-      (bucket) => projectionLaunches(this.#callOf(step, bucket), projections) ?? [],
+      (bucket, texts) => projectionLaunches(this.#callOf(step, bucket, texts), projections) ?? [],
     );
     return launches.length === 0 ? undefined : launches;
   }
@@ -65,25 +73,40 @@ export class LaunchCache {
     steps: readonly Step[],
     variety: string,
     buckets: DimValues,
-    generate: (bucket: Record<string, number>) => readonly Launch[],
+    generate: (bucket: Record<string, number>, texts: CallTexts) => readonly Launch[],
   ): readonly Launch[] {
     const keys = steps.map((step) => this.#keyOf(step));
     const dims = new Set(keys.flatMap((key) => key.dims));
     const bucket = Object.fromEntries([...dims].map((name) => [name, Math.max(1, buckets[name] ?? 0)]));
-    const key = `${keys.map(({ number }) => number).join("+")} ${variety} ${Object.values(bucket).join()}`;
+    const call = `${keys.map(({ number }) => number).join("+")} ${variety}`;
+    const key = `${call} ${Object.values(bucket).join()}`;
     const found = this.#launches.get(key);
     if (found !== undefined) return found;
-    const launches = generate(bucket);
+    const launches = generate(bucket, this.#textsOf(call));
     this.#launches.set(key, launches);
     return launches;
   }
 
-  #callOf(step: Step, bucket: DimValues): KernelCall {
+  /** The texts of a call. */
+  #textsOf(call: string): CallTexts {
+    return {
+      textOf: (key, write) => {
+        const own = `${call} ${key}`;
+        const found = this.#texts.get(own);
+        if (found !== undefined) return found;
+        const text = write();
+        this.#texts.set(own, text);
+        return text;
+      },
+    };
+  }
+
+  #callOf(step: Step, bucket: DimValues, texts: CallTexts): KernelCall {
     const units = this.#unitsOf(step);
     const inputs = step.inputs.map((operand) => operand?.spec);
     const { gpu } = this.#target;
     const isGiven = (index: number): boolean => isInput(step.inputs[index]);
-    return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index], isGiven };
+    return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index], isGiven, texts };
   }
 
   /** The inputs that are weights in units. */

@@ -21,6 +21,7 @@ import {
   launch,
   type Scope,
 } from "../kernels/shared/kernel.ts";
+import type { TextForm } from "../kernels/shared/texts.ts";
 
 /** Returns the CUDA form of a shared kernel. `name` is the op's. */
 export function kernelFrom<P extends object>(name: string, { unsupported, steps, epilogue, prologue }: GpuKernel<P>): Kernel<P> {
@@ -28,17 +29,31 @@ export function kernelFrom<P extends object>(name: string, { unsupported, steps,
     ...(epilogue && { epilogue }),
     ...(prologue && { prologue }),
     ...(unsupported && { unsupported }),
-    launches: (call, params) => steps(call, params).map((step) => launchOf(call, name, step)),
+    launches(call, params) {
+      let readsBucket = false;
+      const watched = {
+        ...call,
+        get bucket() {
+          readsBucket = true;
+          return call.bucket;
+        },
+      };
+      const all = steps(watched, params);
+      return all.map((step, number) => launchOf(call, name, step, readsBucket ? undefined : [number]));
+    },
   };
 }
 
-/** The launch of a step; `op` names it. */
-export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
+/**
+ * The launch of a step; `op` names it. `own` tells it apart from other steps of the call, if its body does not depend on the bucket: its text is shared
+ * by the buckets then.
+ */
+export function launchOf(call: KernelCall, op: string, step: GpuStep, own?: TextForm): Launch {
   const args = argumentsOf(call, step.args);
   const entry = step.name === "" ? op : `${op}_${step.name}`;
   const elements = bucketElements(call, step.shape);
   if (step.kind === "groups") {
-    return launch(call, entry, { threads: step.lanes ?? defaultThreads, blocks: elements, args }, (scope) => {
+    return launch(call, entry, { threads: step.lanes ?? defaultThreads, blocks: elements, args, ...(own && { form: own }) }, (scope) => {
       const { k } = scope;
       if (step.hasManyValues === true) k.blocksPerMultiprocessor = 2;
       const block = k.block();
@@ -48,7 +63,7 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
   if (step.kind === "each") {
     // Few lanes are spread over the multiprocessors.
     const threads = elements < call.gpu.multiprocessors * defaultThreads ? fewThreads : defaultThreads;
-    return launch(call, entry, { threads, blocks: Math.ceil(elements / threads), args }, (scope) => {
+    return launch(call, entry, { threads, blocks: Math.ceil(elements / threads), args, ...(own && { form: own }) }, (scope) => {
       const { k } = scope;
       const index = k.mad(k.block(), threads, k.thread());
       k.if(isBelow(k, index, product(k, scope.extents(step.shape))), () => step.body(scope, index));
@@ -57,7 +72,8 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep): Launch {
   const perWord = 4 / layoutOf(named(step.args, step.to).dtype).bytes;
   const isLarge = elements >= call.gpu.multiprocessors * threadsPerMultiprocessor;
   const perThread = step.isElementwise === true && isLarge ? neighbourCount : perWord;
-  return launch(call, entry, { blocks: Math.ceil(elements / perThread / defaultThreads), args }, (scope) => {
+  const blocks = Math.ceil(elements / perThread / defaultThreads);
+  return launch(call, entry, { blocks, args, ...(own && { form: [...own, perThread] }) }, (scope) => {
     const { k } = scope;
     const count = product(k, scope.extents(step.shape));
     const thread = k.mad(k.block(), defaultThreads, k.thread());

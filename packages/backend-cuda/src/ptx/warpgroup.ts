@@ -17,12 +17,15 @@ export class WarpgroupSums {
   readonly columns: number;
   /** Written by products that are under way. */
   readonly registers: readonly F32[];
+  /** The registers as an operand. */
+  readonly list: string;
   readonly #writer: PtxWriter;
 
   constructor(writer: PtxWriter, columns: number) {
     this.#writer = writer;
     this.columns = columns;
     this.registers = Array.from({ length: columns / 2 }, () => writer.constant("f32", 0));
+    this.list = `{${this.registers.join(",")}}`;
   }
 
   get(index: number): F32 {
@@ -100,7 +103,7 @@ export class WarpgroupWriter extends MatrixWriter {
     // Neither operand is negated; only one in shared memory may be transposed.
     const options = `1, 1, ${isFragment ? "" : "0, "}${isTransposed ? 1 : 0}`;
     const name = `wgmma.mma_async.sync.aligned.m64n${sums.columns}k16.f32.${type}.${type}`;
-    this.emit(`${name} {${sums.registers.join(",")}}, ${left}, ${b}, ${adds}, ${options}`);
+    this.emit(`${name} ${sums.list}, ${left}, ${b}, ${adds}, ${options}`);
   }
 
   #always(): Bool {

@@ -2,12 +2,20 @@ import type { F32 } from "@centella/gpu-kernels";
 import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target, textTarget } from "./text.ts";
 import { type Operand, prefixes, ptxNames, type Reg, type RegType, regTypes } from "./types.ts";
 
-const typeOfPrefix = new Map<string, RegType>(regTypes.map((type) => [prefixes[type], type]));
+const percent = 0x25;
+
+/** Types by the character code of their prefix. */
+const typesByCode: readonly (RegType | undefined)[] = Array.from({ length: 128 }, (_, code) =>
+  regTypes.find((type) => prefixes[type] === String.fromCharCode(code)),
+);
+
+/** Names of registers, by type and number, which all texts share: to write a name takes as long as to use it. */
+const names: Readonly<Record<RegType, string[]>> = { bool: [], b16: [], u32: [], i32: [], u64: [], f32: [], f64: [] };
 
 /** The type of a register, by its name. */
 export function typeOf(register: string): RegType {
-  const type = typeOfPrefix.get(register.charAt(1));
-  if (register[0] !== "%" || type === undefined) throw new TypeError(`ptx: expected a register, got ${register}`);
+  const type = typesByCode[register.charCodeAt(1)];
+  if (type === undefined || register.charCodeAt(0) !== percent) throw new TypeError(`ptx: expected a register, got ${register}`);
   return type;
 }
 
@@ -57,11 +65,14 @@ export class PtxWriter {
   readonly target: Target;
   protected readonly params: readonly string[];
   protected readonly maps: readonly string[];
-  protected readonly lines: string[] = [];
   protected readonly tables: string[] = [];
   /** Lines before all others. */
   readonly #first: string[] = [];
-  readonly #counts = new Map<RegType, number>();
+  /** The text up to the last label, then the instructions after it. */
+  readonly #lines: string[] = [];
+  #instructions: string[] = [];
+  /** Number of registers, by type. */
+  readonly #counts: Record<RegType, number> = { bool: 0, b16: 0, u32: 0, i32: 0, u64: 0, f32: 0, f64: 0 };
   readonly #features = new Set<Feature>();
   #labels = 0;
   protected sharedBytes = 0;
@@ -80,7 +91,7 @@ export class PtxWriter {
 
   /** Appends one instruction. */
   emit(instruction: string): void {
-    this.lines.push(`  ${instruction};`);
+    this.#instructions.push(instruction);
   }
 
   /** @throws {Error} if the kernel's target lacks `feature` */
@@ -91,9 +102,10 @@ export class PtxWriter {
   }
 
   reg<T extends RegType>(type: T): Reg<T> {
-    const number = this.#counts.get(type) ?? 0;
-    this.#counts.set(type, number + 1);
-    return `%${prefixes[type]}${number}` as Reg<T>;
+    const number = this.#counts[type]++;
+    const known = names[type];
+    if (number === known.length) known.push(`%${prefixes[type]}${number}`);
+    return known[number] as Reg<T>;
   }
 
   /** `value` written as an operand of type `type`. */
@@ -142,7 +154,14 @@ export class PtxWriter {
   }
 
   protected place(label: string): void {
-    this.lines.push(`${label}:`);
+    this.#endLines();
+    this.#lines.push(`${label}:`);
+  }
+
+  /** Makes lines of the last instructions. Each for itself would take strings of its own. */
+  #endLines(): void {
+    if (this.#instructions.length > 0) this.#lines.push(`  ${this.#instructions.join(";\n  ")};`);
+    this.#instructions = [];
   }
 
   /** Bytes of shared memory that a launch has to ask for: all of it where it is more than the text may declare. */
@@ -152,9 +171,10 @@ export class PtxWriter {
 
   /** The whole module. */
   text(): string {
+    this.#endLines();
     const registers = regTypes.flatMap((type) => {
-      const count = this.#counts.get(type);
-      return count === undefined ? [] : [`  .reg .${declared(type)} %${prefixes[type]}<${count}>;`];
+      const count = this.#counts[type];
+      return count === 0 ? [] : [`  .reg .${declared(type)} %${prefixes[type]}<${count}>;`];
     });
     return [
       `.version ${ptxVersion}`,
@@ -171,7 +191,7 @@ export class PtxWriter {
         ? []
         : [`  .shared .align ${this.sharedAlignment} .b8 shared[${this.sharedBytes}];`]),
       ...this.#first,
-      ...this.lines,
+      ...this.#lines,
       "  ret;",
       "}",
       "",

@@ -42,7 +42,7 @@ export function exactAttention(call: AttentionCall, params: AttentionParams): La
   const entry = `attention_${cache.dtype}`;
   const blocks = bucketElements(call, q.shape.slice(0, 2));
   const warps = blocks > 8 * call.gpu.multiprocessors ? manyBlocksWarps : fewBlocksWarps;
-  return launch(call, entry, { threads: warps * lanes, blocks, args }, (scope) => {
+  return launch(call, entry, { threads: warps * lanes, blocks, args, form: [] }, (scope) => {
     const { k } = scope;
     const [token, head] = divide(k, k.block(), heads);
     k.ifUniform(isBelow(k, token, scope.extent(elementAt(q.shape, 0))), () => {

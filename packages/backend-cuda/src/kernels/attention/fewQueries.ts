@@ -50,7 +50,8 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   const parts = Math.max(1, Math.min(Math.floor((perMultiprocessor * gpu.multiprocessors) / items), mostParts));
   const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
   const isAhead = looksAhead(call);
-  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead };
+  const form = [sizes, items, parts, warps, perMultiprocessor];
+  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead, form };
   return launch(call, `attentionFew_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
     const wait = (): void => {

@@ -34,7 +34,7 @@ function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const shape = blockShapeOf(sizes, params, call.gpu);
   const grid = blockGrid(call, sizes, shape.warps * shape.warpTiles * tileRows);
-  const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call) };
+  const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call), form: [sizes, shape, grid] };
   return launch(call, `attentionMany_${call.inputs[1].dtype}`, options, (scope) => {
     forQueryBlock(scope, call, sizes, grid, (block) => new ManyQueries(scope, call, { params, sizes, shape }, block).run());
   });

@@ -50,6 +50,7 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     blocks,
     waitsInBody: isAhead,
     args: attentionArgs(call),
+    form: [sizes, shape, isShared, ...(isShared ? [blocks] : [tokenBlocks, shares])],
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },
   };
   return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {

@@ -40,7 +40,8 @@ function expertRows(call: KernelCall, shape: Shape, rows: number): Launch {
   const { work, staging, depth, slotBytes } = shape;
   const [x, experts, ids] = tupleOf(call.inputs as readonly TensorSpec[], 3);
   const args = { a: input(0), ids: input(2), [weightName(0, 0)]: { ...input(1), dtype: experts.dtype }, y0: output };
-  return launch(call, `moeMatmulFew_${experts.dtype}`, { threads, blocks: work.blocks * rows, args }, (scope) => {
+  const options = { threads, blocks: work.blocks * rows, args, form: [shape, work, staging] };
+  return launch(call, `moeMatmulFew_${experts.dtype}`, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const row = k.quotient(k.block(), work.blocks);

@@ -149,7 +149,8 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
   ]);
   const types = formatsOf(work).map(({ dtype }) => dtype);
   const entry = `matmulFew_${[...types, ...(norm === undefined ? [] : ["normed"])].join("_")}`;
-  return launch(call, entry, { threads, blocks: work.blocks * rowGroups, args, waitsInBody: true }, (scope) => {
+  const options = { threads, blocks: work.blocks * rowGroups, args, waitsInBody: true, form: [isFirst, shape, work, staging] };
+  return launch(call, entry, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const { result } = elementAt(work.results, 0);

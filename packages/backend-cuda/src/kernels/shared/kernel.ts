@@ -27,6 +27,7 @@ import { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 import type { UnitMatrix } from "../../weights/unitFormat.ts";
 import type { Gpu } from "./gpu.ts";
+import { type CallTexts, formKey, type KernelText, type TextForm } from "./texts.ts";
 
 /** The call that launches are generated for: an op at one bucket of the program's symbolic dims. */
 export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuCall<Inputs> {
@@ -39,6 +40,8 @@ export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuC
   unitsOf(index: number): UnitMatrix | undefined;
   /** Whether input `index` is one of the program's: it is there before a run's first launch, and no launch writes it. */
   isGiven(index: number): boolean;
+  /** Texts that this call already has at other buckets. Default: each text is written. */
+  readonly texts?: CallTexts;
 }
 
 /** Which memory a kernel parameter points to. The dtype of an input or output is by default that of the call's tensor. */
@@ -143,6 +146,11 @@ interface LaunchOptions {
    * the text waits before it does anything else.
    */
   readonly waitsInBody?: boolean;
+  /**
+   * All of what the text depends on that follows from the bucket, besides the names of its arguments and the number of its threads. Launches of a call that
+   * agree in these share a text. Default: the text is written for each bucket.
+   */
+  readonly form?: TextForm;
   /** Tensor maps over the memory of arguments, by the names that the text uses. */
   readonly maps?: Readonly<Record<string, Omit<TensorMap, "memory"> & { readonly of: string }>>;
 }
@@ -153,14 +161,52 @@ export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
 }
 
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
-export function launch(
-  call: KernelCall,
-  entry: string,
-  { threads = defaultThreads, blocks, args, waitsInBody = false, maps = {} }: LaunchOptions,
-  body: (scope: Scope) => void,
-): Launch {
+export function launch(call: KernelCall, entry: string, options: LaunchOptions, body: (scope: Scope) => void): Launch {
+  const { threads = defaultThreads, blocks, args, form, maps = {} } = options;
   const symbolic = symbolicDims([...call.inputs, call.output]);
   const all: NamedArguments = symbolic.length > 0 ? { ...args, dims: { kind: "dims" } } : args;
+  const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
+  const { dependentLaunch, multiprocessors } = call.gpu;
+  // The next launch would take multiprocessors from blocks that do not fit at once.
+  const isEarly = dependentLaunch && blocks <= multiprocessors * maxEarlyBlocks;
+  const write = (): KernelText => writeText(call, entry, { ...options, threads, all, symbolic, isEarly }, body);
+  const isKept = form !== undefined && call.texts !== undefined;
+  const names = (): string => parameters.map(([name, each]) => `${name} ${placeKey(call, each)}`).join();
+  const text = isKept ? call.texts.textOf(`${entry} ${threads} ${isEarly} ${names()} ${formKey(form)}`, write) : write();
+  return {
+    ptx: text.ptx,
+    entry,
+    grid: [Math.max(1, blocks), 1, 1],
+    block: [threads, 1, 1],
+    sharedBytes: text.sharedBytes,
+    isDependent: dependentLaunch,
+    args: parameters.map(([, each]) => each),
+    maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
+  };
+}
+
+/** A parameter as a part of keys of texts, which do not depend on places in scratch memory. */
+function placeKey(call: KernelCall, parameter: Parameter): string {
+  const index = parameter.kind === "input" || parameter.kind === "extraOutput" ? parameter.index : "";
+  return `${parameter.kind}${index} ${dtypeOf(call, parameter)}`;
+}
+
+interface TextOptions extends LaunchOptions {
+  readonly threads: number;
+  /** The arguments with that of dims. */
+  readonly all: NamedArguments;
+  /** Names of the dims that the text reads. */
+  readonly symbolic: readonly string[];
+  /** Whether the next launch may start at once. */
+  readonly isEarly: boolean;
+}
+
+function writeText(
+  call: KernelCall,
+  entry: string,
+  { threads, all, symbolic, isEarly, waitsInBody = false, maps = {} }: TextOptions,
+  body: (scope: Scope) => void,
+): KernelText {
   const tables = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [[name, each.words] as const] : []));
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
   const dtypes = Object.fromEntries(parameters.map(([name, each]) => [name, dtypeOf(call, each)]));
@@ -171,18 +217,14 @@ export function launch(
     units,
     maps: Object.keys(maps),
   });
-  const { dependentLaunch, multiprocessors } = call.gpu;
-  if (dependentLaunch) {
-    // The next launch would take multiprocessors from blocks that do not fit at once.
-    if (blocks <= multiprocessors * maxEarlyBlocks) k.launchDependents();
-  }
+  if (isEarly) k.launchDependents();
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
     for (const name of symbolic) values.set(name, k.ld("u32", dims, entryOf(call.slots, name)));
   }
   // No launch writes dims: they are read meanwhile.
-  if (dependentLaunch && !waitsInBody) k.waitForEarlierLaunches();
+  if (call.gpu.dependentLaunch && !waitsInBody) k.waitForEarlierLaunches();
   const extent = (dim: Dim): Extent => (typeof dim === "number" ? dim : entryOf(values, dim.name));
   body({
     k,
@@ -192,16 +234,7 @@ export function launch(
     whole: (value) => value,
     pointer: (name, elem) => k.pointer(name, elem),
   });
-  return {
-    ptx: k.text(),
-    entry,
-    grid: [Math.max(1, blocks), 1, 1],
-    block: [threads, 1, 1],
-    sharedBytes: k.dynamicSharedBytes,
-    isDependent: dependentLaunch,
-    args: parameters.map(([, each]) => each),
-    maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
-  };
+  return { ptx: k.text(), sharedBytes: k.dynamicSharedBytes };
 }
 
 function dtypeOf({ inputs, output: y }: KernelCall, argument: Parameter): DType {

@@ -35,7 +35,7 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
   const args = Object.fromEntries<Argument>([["panels", panels], ...weightArgs(results)]);
   const entry = `decodeUnits_${[...new Set(formats.map(({ dtype }) => dtype))].join("_")}`;
   const blocks = Math.min(call.gpu.multiprocessors, Math.ceil(work.total / warps));
-  return launch(call, entry, { threads: warps * lanes, blocks, args, waitsInBody: true }, (scope) => {
+  return launch(call, entry, { threads: warps * lanes, blocks, args, waitsInBody: true, form: [columns] }, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const thread = k.thread();

@@ -83,7 +83,7 @@ export function rowOfSlot(k: PtxEmitter, slot: U32): U32 {
 export function placeRows(call: KernelCall, slots: ExpertSlots): Launch {
   const { experts, columns } = slots;
   const [, , ids] = tupleOf(call.inputs as readonly TensorSpec[], 3);
-  return launch(call, "expertSlots", { threads, blocks: 1, args: { ids: input(2), y: output, ...slotArgs(slots) } }, (scope) => {
+  return launch(call, "expertSlots", { threads, blocks: 1, args: { ids: input(2), y: output, ...slotArgs(slots) }, form: [] }, (scope) => {
     const { k } = scope;
     const rows = asValue(k, productOf(k, scope.extents(ids.shape)));
     const [counts, next] = [k.sharedMemory("u32", experts), k.sharedMemory("u32", experts)];

@@ -29,21 +29,26 @@ const reservedBytes = 1024;
 export function multiplyByWarps(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
   const blocks = call.gpu.multiprocessors;
   const args = panelArgs(call, columns, operands);
-  return launch(call, `matmulManyByWarps_${operands.type}`, { threads, blocks, args, waitsInBody: true }, (scope) => {
-    const { k } = scope;
-    k.blocksPerMultiprocessor = 1;
-    waitForEarlier(scope, call);
-    const rows = productOf(k, scope.extents(lead));
-    const tiles = tilesOf(k, columns, operands.slots, { rows, blocks });
-    const results = new TileResults(scope, columns, operands, rows);
-    const stages = new CopiedStages(scope, columns, operands, { allRows: tiles.allRows, sharedBytes: call.gpu.sharedBytes });
-    const part = new WarpPart(k, columns, operands.type);
-    tiles.forEach(({ row, tile }) => {
-      part.clear();
-      stages.run(row, tile, (stage) => part.multiply(stage));
-      part.fragments.forEach((sums, i) => void results.store(sums, results.rowsFrom(k.add(row, k.add(part.firstRow, 16 * i))), tile));
-    });
-  });
+  return launch(
+    call,
+    `matmulManyByWarps_${operands.type}`,
+    { threads, blocks, args, waitsInBody: true, form: [columns, operands] },
+    (scope) => {
+      const { k } = scope;
+      k.blocksPerMultiprocessor = 1;
+      waitForEarlier(scope, call);
+      const rows = productOf(k, scope.extents(lead));
+      const tiles = tilesOf(k, columns, operands.slots, { rows, blocks });
+      const results = new TileResults(scope, columns, operands, rows);
+      const stages = new CopiedStages(scope, columns, operands, { allRows: tiles.allRows, sharedBytes: call.gpu.sharedBytes });
+      const part = new WarpPart(k, columns, operands.type);
+      tiles.forEach(({ row, tile }) => {
+        part.clear();
+        stages.run(row, tile, (stage) => part.multiply(stage));
+        part.fragments.forEach((sums, i) => void results.store(sums, results.rowsFrom(k.add(row, k.add(part.firstRow, 16 * i))), tile));
+      });
+    },
+  );
 }
 
 /** A ring of stages with a panel of both operands' rows each. */

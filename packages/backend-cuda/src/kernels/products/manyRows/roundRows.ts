@@ -58,71 +58,67 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
   const sourceArgs: Readonly<Record<string, Argument>> = norm === undefined ? { a: from } : argumentsOf(call, stagedNormArgs(norm));
   const blocks = slots?.most ?? perTile * Math.ceil(bucketElements(call, lead) / perTile);
   const entry = `roundRows_${type}${norm === undefined ? "" : "_normed"}`;
-  return launch(
-    call,
-    entry,
-    { blocks, args: { ...sourceArgs, ...(slots && slotArgs(slots)), panels: to.panels, factors: to.factors } },
-    (scope) => {
-      const { k } = scope;
-      const [row, thread] = [k.block(), k.thread()];
-      const rows = asValue(k, productOf(k, scope.extents(lead)));
-      const allRows = slots === undefined ? wholeTiles(k, rows, perTile) : slotCount(k, slots);
-      const panels = k.pointer("panels", "u32");
-      const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
-      const store = (place: U32, words: readonly U32[]): void => {
-        const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
-        const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
-        if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
-        else
-          for (const high of [0, 1]) {
-            const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
-            k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
-          }
-      };
-      const forEachPlace = (body: (place: U32, i: number) => void): void =>
-        places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
-      const storeFactor = (factor: F32): void =>
-        k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
-      const round = <P>(source: RowSource<P>): void => {
-        const { largest, valuesAt } = reducePieces(k, source, places);
-        const scale = scaleOf(k, { type }, largest);
-        forEachPlace((place, i) => {
-          const values = valuesAt(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
-          const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
-          store(place, pairs);
-        });
-        const factor = scale?.inverse ?? k.constant("f32", 1);
-        k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
-      };
-      const lengths = { depth, padded: pieces * piece };
-      const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;
-      const roundFrom = (source: U32): void =>
-        norm === undefined
-          ? round(storedPieces(k, "a", lengths, source))
-          : round(normedPieces(scope, norm, lengths, { row: source, isKeeper }));
-      const clear = (): void => {
-        const zero = k.constant("u32", 0);
-        forEachPlace((place) => store(place, [zero, zero, zero, zero]));
-      };
-      if (slots === undefined) {
-        k.ifUniform(
-          isBelow(k, row, rows),
-          () => roundFrom(row),
-          () => k.ifUniform(isBelow(k, row, allRows), clear),
-        );
-        return;
-      }
-      k.ifUniform(isBelow(k, row, allRows), () => {
-        const line = rowOfSlot(k, row);
-        k.ifUniform(
-          isBelow(k, line, rows),
-          () => roundFrom(k.quotient(line, slots.sharers)),
-          () => {
-            clear();
-            storeFactor(k.constant("f32", 0));
-          },
-        );
+  const args = { ...sourceArgs, ...(slots && slotArgs(slots)), panels: to.panels, factors: to.factors };
+  return launch(call, entry, { blocks, args, form: [isFirst, type, panelCount, perTile, order] }, (scope) => {
+    const { k } = scope;
+    const [row, thread] = [k.block(), k.thread()];
+    const rows = asValue(k, productOf(k, scope.extents(lead)));
+    const allRows = slots === undefined ? wholeTiles(k, rows, perTile) : slotCount(k, slots);
+    const panels = k.pointer("panels", "u32");
+    const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * defaultThreads));
+    const store = (place: U32, words: readonly U32[]): void => {
+      const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
+      const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
+      if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
+      else
+        for (const high of [0, 1]) {
+          const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
+          k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
+        }
+    };
+    const forEachPlace = (body: (place: U32, i: number) => void): void =>
+      places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));
+    const storeFactor = (factor: F32): void =>
+      k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
+    const round = <P>(source: RowSource<P>): void => {
+      const { largest, valuesAt } = reducePieces(k, source, places);
+      const scale = scaleOf(k, { type }, largest);
+      forEachPlace((place, i) => {
+        const values = valuesAt(i).map((value) => (scale === undefined ? value : k.mul(value, scale.factor)));
+        const pairs = [0, 2, 4, 6].map((j) => k.roundPair(type, elementAt(values, j), elementAt(values, j + 1)));
+        store(place, pairs);
       });
-    },
-  );
+      const factor = scale?.inverse ?? k.constant("f32", 1);
+      k.if(k.compare("eq", thread, 0), () => k.st("f32", k.at("f32", k.pointer("factors", "f32"), row), factor));
+    };
+    const lengths = { depth, padded: pieces * piece };
+    const isKeeper = isFirst ? k.compare("ge", row, 0) : undefined;
+    const roundFrom = (source: U32): void =>
+      norm === undefined
+        ? round(storedPieces(k, "a", lengths, source))
+        : round(normedPieces(scope, norm, lengths, { row: source, isKeeper }));
+    const clear = (): void => {
+      const zero = k.constant("u32", 0);
+      forEachPlace((place) => store(place, [zero, zero, zero, zero]));
+    };
+    if (slots === undefined) {
+      k.ifUniform(
+        isBelow(k, row, rows),
+        () => roundFrom(row),
+        () => k.ifUniform(isBelow(k, row, allRows), clear),
+      );
+      return;
+    }
+    k.ifUniform(isBelow(k, row, allRows), () => {
+      const line = rowOfSlot(k, row);
+      k.ifUniform(
+        isBelow(k, line, rows),
+        () => roundFrom(k.quotient(line, slots.sharers)),
+        () => {
+          clear();
+          storeFactor(k.constant("f32", 0));
+        },
+      );
+    });
+  });
 }

@@ -64,7 +64,8 @@ export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: Mixed
   const multipliers = warpgroups * warpgroupTiles * lanes;
   const types = [...new Set(sizes.formats.map(({ dtype }) => dtype))].join("_");
   const entry = `matmulMixed${perTile}_${types}`;
-  return launch(call, entry, { threads: multipliers + warpgroupThreads, blocks, args, waitsInBody: true }, (scope) => {
+  const options = { threads: multipliers + warpgroupThreads, blocks, args, waitsInBody: true, form: [sizes, columns] };
+  return launch(call, entry, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const rows = asValue(k, productOf(k, scope.extents(lead)));
