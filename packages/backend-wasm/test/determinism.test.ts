@@ -1,5 +1,6 @@
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType } from "@centella/core";
+import { halfToFloat } from "@centella/quant";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { wasm } from "../src/index.ts";
 import { targets } from "./shared.ts";
@@ -78,15 +79,25 @@ describe.each(targets)("a row's bits do not depend on the number of rows, relaxe
     ];
     for (const [row, at, half] of special) halves[row * k + at] = half;
     const program = createProgram();
-    const x = program.input("x", "f32", [program.dim("T", 5), k]);
+    // Widened to panels as a whole, and multiplied in place as parts.
+    const tokens = 14;
+    const x = program.input("x", "f32", [program.dim("T", tokens), k]);
     program.output("y", program.matmul(x, program.persistent("w", { dtype: "f16", shape: [n, k] }), { transposeB: true }));
     const plan = await backend.compile(program);
     await plan.load("w", sourceOf(halves));
-    const data = uniform(3, 5 * k).map((value) => value + 2);
+    const data = uniform(3, tokens * k).map((value) => value + 2);
+    // Activations that no half can hold.
+    data.set([1e6, -3e30, 65_536], k + 20);
+    data[2 * k + 700] = Infinity;
     const all = plan.runSync!({ x: data }).y as Float32Array;
-    const one = plan.runSync!({ x: data.slice(0, k) }).y as Float32Array;
-    expect([...one]).toEqual([...all.slice(0, n)]);
-    expect([1, 2, 3, 4].map((row) => one[row])).toEqual([Infinity, -Infinity, Infinity, Number.NaN]);
+    for (const [first, count] of [0, 1, 2, 3].flatMap((row) => [[row, 1] as const, [row, 5] as const])) {
+      const part = plan.runSync!({ x: data.slice(first * k, (first + count) * k) }).y as Float32Array;
+      expect([...part], `rows from ${first} on`).toEqual([...all.slice(first * n, (first + count) * n)]);
+    }
+    expect([1, 2, 3, 4].map((row) => all[row])).toEqual([Infinity, -Infinity, Infinity, Number.NaN]);
+    let want = 0;
+    for (let i = 0; i < k; i++) want += data[k + i]! * halfToFloat(halves[i]!);
+    expect(all[n]! / want).toBeCloseTo(1, 5);
     plan.dispose();
   });
 

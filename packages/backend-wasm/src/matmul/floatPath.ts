@@ -6,7 +6,8 @@ import type { BuildContext } from "../kernel.ts";
 import type { Target } from "../target.ts";
 import { emitIndexed } from "./indexed.ts";
 import { emitInner } from "./inner.ts";
-import { innerProduct, innerScratch } from "./innerProduct.ts";
+import { emitInnerHalves } from "./innerHalves.ts";
+import { halvesProduct, halvesScratch, innerProduct, innerScratch } from "./innerProduct.ts";
 import { packedBytes } from "./outer.ts";
 import { emitPacking } from "./outerPacking.ts";
 import { outerProduct, outerScratch, panelProduct } from "./outerProduct.ts";
@@ -19,7 +20,7 @@ import { emitRound16, roundingFirst } from "./round16.ts";
 
 /** Emits the functions of such products. */
 export function emitFloats(module: ModuleBuilder, target: Target): void {
-  emitInner(module, target);
+  emitInnerHalves(module, target, emitInner(module, target));
   emitPacking(module, target);
   emitFewRows(module, target);
   emitTiles(module, target);
@@ -44,7 +45,8 @@ function exactPath(context: BuildContext, b: Operand, transposeB: boolean): Path
   if (context.isPacked(b))
     return { single, matrixBytes: packedBytes, multiply: panelProduct(exports, threads), scratch: outerScratchBytes };
   const matrixBytes = (n: number, k: number): number => n * k * layoutOf(dtype).bytes;
-  return transposeB
-    ? { single, matrixBytes, multiply: innerProduct(exports, dtype, threads, maxThreads), scratch: innerScratch(maxThreads) }
-    : { single, matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: outerScratchBytes };
+  if (!transposeB) return { single, matrixBytes, multiply: outerProduct(exports, dtype, threads), scratch: outerScratchBytes };
+  return isHalf(dtype)
+    ? { single, matrixBytes, multiply: halvesProduct(exports, dtype, threads, maxThreads), scratch: halvesScratch(maxThreads) }
+    : { single, matrixBytes, multiply: innerProduct(exports, threads, maxThreads), scratch: innerScratch(maxThreads) };
 }

@@ -5,8 +5,6 @@ import {
   type FunctionRef,
   f32,
   f32x4,
-  i8x16,
-  i16x8,
   i32,
   type Local,
   type ModuleBuilder,
@@ -14,7 +12,6 @@ import {
   type V128,
   v128,
 } from "../emit/index.ts";
-import { loadBfloats, loadHalves } from "../formats/half.ts";
 import { zip } from "../kernels/shared/zip.ts";
 import { madd, type Target } from "../target.ts";
 import { laneMask, laneSums } from "./lanes.ts";
@@ -42,26 +39,35 @@ const vectorRows = 4;
 /** Bytes of a packed panel of `w`. */
 export const innerPanelBytes: number = 4 * depth * tileColumns;
 
-/** Emits `inner.fewRows`, `inner.pack2.f32`, `inner.tile` and, per dtype of the weights, `inner.pack6.<dtype>`, `inner.tiles.<dtype>` and `inner.vector.<dtype>`. */
-export function emitInner(module: ModuleBuilder, target: Target): void {
+/** A packed panel of `w` with `k` elements of each row, and what it is multiplied with: see {@link emitTile}. */
+export type Panel = { readonly [K in Exclude<keyof typeof tileSignature, "quads"> | "k"]: Expr<"i32"> };
+
+/** Multiplies packed panels: see {@link emitTile}. */
+export type TileFunction = FunctionRef<typeof tileSignature, undefined>;
+
+/** Emits `inner.fewRows`, `inner.pack2`, `inner.pack6`, `inner.tile`, `inner.tiles.f32` and `inner.vector.f32`. */
+export function emitInner(module: ModuleBuilder, target: Target): TileFunction {
   emitFewRows(module, target);
-  emitPack(module, tileRows, "f32");
+  emitPack(module, tileRows);
   const tile = emitTile(module, target);
-  for (const dtype of ["f32", "f16", "bf16"] as const) {
-    emitTiles(module, dtype, emitPack(module, tileColumns, dtype), tile);
-    emitVector(module, target, dtype);
-  }
+  emitInnerTiles(module, "f32", emitPack(module, tileColumns), innerPanelBytes, (f, panel) =>
+    f.call(tile, { ...panel, quads: i32.shrU(i32.add(panel.k, 3), 2) }),
+  );
+  emitVector(module, target);
+  return tile;
 }
 
 /**
  * `inner.tiles.<dtype>(a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end)` packs panels `begin`
  * to `end` of `w`, each in the thread's scratch, and adds their products with the packed rows of `a` to `y [rows, n]`.
+ * `multiply` calls the tile function for a panel.
  */
-function emitTiles(
+export function emitInnerTiles(
   module: ModuleBuilder,
-  dtype: PlainDType,
+  dtype: "f32" | "f16" | "bf16",
   pack: FunctionRef<typeof packSignature, undefined>,
-  tile: FunctionRef<typeof tileSignature, undefined>,
+  panelBytes: number,
+  multiply: (f: FunctionBuilder, panel: Panel) => void,
 ): void {
   const signature = {
     a: "i32",
@@ -78,48 +84,36 @@ function emitTiles(
     end: "i32",
   } as const;
   module.function(`inner.tiles.${dtype}`, signature, (f, { a, w, y, n, k, rowBytes, yBytes, rows, first, threadScratch, begin, end }) => {
-    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, innerPanelBytes)));
+    const scratch = f.let(i32.add(threadScratch, i32.mul(threadIndex, panelBytes)));
     const [column, columns] = f.locals("i32", 2);
     f.while(i32.ltU(begin, end), () => {
       f.set(column, i32.mul(begin, tileColumns));
       f.set(columns, i32.sub(n, column));
       f.set(columns, i32.select(i32.ltU(columns, tileColumns), columns, tileColumns));
       f.call(pack, { from: i32.add(w, i32.mul(column, rowBytes)), to: scratch, rows: columns, rowBytes, k });
-      const quads = i32.shrU(i32.add(k, 3), 2);
-      f.call(tile, { a, b: scratch, y: i32.add(y, i32.shl(column, 2)), quads, rowBytes: yBytes, rows, columns, first });
+      multiply(f, { a, b: scratch, y: i32.add(y, i32.shl(column, 2)), k, rowBytes: yBytes, rows, columns, first });
       f.advance(begin, 1);
     });
   });
 }
 
-type PlainDType = "f32" | "f16" | "bf16";
-
-const packSignature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
+/** Parameters of functions that pack panels of rows. */
+export const packSignature = { from: "i32", to: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
 const tileSignature = { a: "i32", b: "i32", y: "i32", quads: "i32", rowBytes: "i32", rows: "i32", columns: "i32", first: "i32" } as const;
 
-/** Bytes of four elements. */
-function vectorBytes(dtype: PlainDType): number {
-  return dtype === "f32" ? 16 : 8;
-}
-
-function loadFloats(f: FunctionBuilder, dtype: PlainDType, at: Local<"i32">, offset = 0): V128 {
-  if (dtype === "f32") return v128.load(at, offset);
-  return dtype === "f16" ? loadHalves(f, at, offset) : loadBfloats(at, offset);
-}
-
 /**
- * `inner.pack<R>.<dtype>(from, to, rows, rowBytes, k)` packs panels of `R` rows as f32, four elements of each row in
+ * `inner.pack<R>(from, to, rows, rowBytes, k)` packs panels of `R` rows of f32, four elements of each row in
  * turn. Missing rows repeat the last one; elements beyond `k` are zero.
  */
-function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): FunctionRef<typeof packSignature, undefined> {
-  return module.function(`inner.pack${count}.${dtype}`, packSignature, (f, { from, to, rows, rowBytes, k }) => {
+function emitPack(module: ModuleBuilder, count: number): FunctionRef<typeof packSignature, undefined> {
+  return module.function(`inner.pack${count}`, packSignature, (f, { from, to, rows, rowBytes, k }) => {
     const pointers = f.locals("i32", count);
     const [last, left] = f.locals("i32", 2);
     const mask = laneMask(f, i32.and(k, 3));
     const step = (value: (pointer: Local<"i32">) => V128): void => {
       pointers.forEach((pointer, row) => {
         f.store(to, value(pointer), 16 * row);
-        f.advance(pointer, vectorBytes(dtype));
+        f.advance(pointer, 16);
       });
       f.advance(to, 16 * count);
     };
@@ -128,10 +122,10 @@ function emitPack(module: ModuleBuilder, count: number, dtype: PlainDType): Func
       pointers.forEach((pointer, row) => void f.set(pointer, i32.add(from, i32.mul(i32.select(i32.ltU(row, last), row, last), rowBytes))));
       f.set(left, k);
       f.while(i32.geU(left, 4), () => {
-        step((pointer) => loadFloats(f, dtype, pointer));
+        step((pointer) => v128.load(pointer));
         f.advance(left, -4);
       });
-      f.if(left, () => step((pointer) => v128.and(loadFloats(f, dtype, pointer), mask)));
+      f.if(left, () => step((pointer) => v128.and(v128.load(pointer), mask)));
       f.advance(from, i32.mul(rowBytes, count));
       f.countDown(rows, count);
     });
@@ -279,15 +273,14 @@ function i32x4Mask(first: Expr<"i32">): V128 {
 }
 
 /**
- * `inner.vector.<dtype>(w, x, y, rows, rowBytes, k)` computes `y[row] = w[row] · x`. Rows that are read together are a
+ * `inner.vector.f32(w, x, y, rows, rowBytes, k)` computes `y[row] = w[row] · x`. Rows that are read together are a
  * quarter of all rows apart: each stream continues where its last row ended, and the processor prefetches across rows.
  */
-function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): void {
+function emitVector(module: ModuleBuilder, target: Target): void {
   const signature = { w: "i32", x: "i32", y: "i32", rows: "i32", rowBytes: "i32", k: "i32" } as const;
-  module.function(`inner.vector.${dtype}`, signature, (f, { w, x, y, rows, rowBytes, k }) => {
+  module.function("inner.vector.f32", signature, (f, { w, x, y, rows, rowBytes, k }) => {
     const [at, left, block] = f.locals("i32", 3);
     const [total, values] = f.locals("v128", 2);
-    const elementBytes = vectorBytes(dtype) / 4;
     /** Multiplies the next row of each pointer and advances the pointers to its end. */
     const dot = (pointers: readonly Local<"i32">[], sums: readonly [Local<"v128">, ...Local<"v128">[]]): void => {
       f.set(at, x);
@@ -297,12 +290,11 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
         for (const sum of sums) f.set(sum, v128.zero());
         f.set(block, i32.select(i32.ltU(left, depth), left, depth));
         f.set(left, i32.sub(left, block));
-        if (dtype === "f16") addFiniteHalves(f, target, { pointers, at, block, sums });
         f.while(i32.geU(block, 4), () => {
           f.set(values, v128.load(at));
           for (const [pointer, sum] of zip(pointers, sums)) {
-            f.set(sum, madd(target, loadFloats(f, dtype, pointer), values, sum));
-            f.advance(pointer, vectorBytes(dtype));
+            f.set(sum, madd(target, v128.load(pointer), values, sum));
+            f.advance(pointer, 16);
           }
           f.advance(at, 16);
           f.advance(block, -4);
@@ -311,8 +303,8 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
           const mask = laneMask(f, block);
           f.set(values, v128.and(v128.load(at), mask));
           for (const [pointer, sum] of zip(pointers, sums)) {
-            f.set(sum, madd(target, v128.and(loadFloats(f, dtype, pointer), mask), values, sum));
-            f.advance(pointer, i32.mul(block, elementBytes));
+            f.set(sum, madd(target, v128.and(v128.load(pointer), mask), values, sum));
+            f.advance(pointer, i32.shl(block, 2));
           }
         });
         const [s0, s1 = s0, s2 = s0, s3 = s0] = sums;
@@ -340,55 +332,5 @@ function emitVector(module: ModuleBuilder, target: Target, dtype: PlainDType): v
       f.advance(lastResult, 4);
       f.advance(rows, -1);
     });
-  });
-}
-
-/**
- * Adds products of eight halves at a time, assuming that they are finite. If one is not, nothing is added, and the
- * following loop, which adds in the same order, processes all elements.
- */
-function addFiniteHalves(
-  f: FunctionBuilder,
-  target: Target,
-  {
-    pointers,
-    at,
-    block,
-    sums,
-  }: {
-    readonly pointers: readonly Local<"i32">[];
-    readonly at: Local<"i32">;
-    readonly block: Local<"i32">;
-    readonly sums: readonly Local<"v128">[];
-  },
-): void {
-  const [whole, largest] = [f.let(block), f.let(v128.zero())];
-  const x = f.locals("v128", 2);
-  f.while(i32.geU(block, 8), () => {
-    x.forEach((quad, index) => void f.set(quad, v128.load(at, 16 * index)));
-    for (const [pointer, sum] of zip(pointers, sums)) {
-      const halves = f.let(v128.load(pointer));
-      f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
-      // The upper and the lower 16 bits of each float, with the exponent off by 112.
-      const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
-      const lower = f.let(i16x8.shl(halves, 13));
-      x.forEach((quad, index) => {
-        const lanes = [0, 1, 2, 3].flatMap((lane) =>
-          [2 * lane, 2 * lane + 1, 2 * lane + 16, 2 * lane + 17].map((byte) => byte + 8 * index),
-        );
-        const values = f32x4.mul(i8x16.shuffle(lower, upper, lanes), f.splat(2 ** 112));
-        f.set(sum, madd(target, values, quad, sum));
-      });
-      f.advance(pointer, 16);
-    }
-    f.advance(at, 32);
-    f.advance(block, -8);
-  });
-  f.if(v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))), () => {
-    f.set(whole, i32.sub(whole, block));
-    for (const pointer of pointers) f.set(pointer, i32.sub(pointer, i32.shl(whole, 1)));
-    f.set(at, i32.sub(at, i32.shl(whole, 2)));
-    f.advance(block, whole);
-    for (const sum of sums) f.set(sum, v128.zero());
   });
 }
