@@ -16,7 +16,8 @@ export default defineConfig({
   base: "./",
   plugins: [react(), tailwindcss(), securityPolicy(), offline()],
   resolve: { conditions },
-  worker: { format: "es" },
+  // One file for all that a worker needs from its start: pages preload files ahead of their imports, workers do not.
+  worker: { format: "es", rolldownOptions: { output: { codeSplitting: { groups: [{ name: "start", tags: ["$initial"] }] } } } },
   build: { outDir: "build/site", target: "es2023", chunkSizeWarningLimit: 700 },
   server: { headers: isolation },
   preview: { headers: isolation },

@@ -1,13 +1,22 @@
-import { type Browser, chromium } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
 import { openPage } from "./servedPage.ts";
 import { unpackChromium } from "./swiftshader.ts";
 
 /** Launches a headless Chromium with WebGPU on SwiftShader, or returns the reason why it does not run here. */
-export async function launchChromium(): Promise<Browser | string> {
+export function launchChromium(): Promise<Browser | string> {
+  return launched((options) => chromium.launch(options));
+}
+
+/** As {@link launchChromium}, with a profile in a folder: what pages store is on disk, as for users, and not in memory. */
+export function launchChromiumProfile(folder: string): Promise<BrowserContext | string> {
+  return launched((options) => chromium.launchPersistentContext(folder, options));
+}
+
+async function launched<T>(launch: (options: LaunchOptions) => Promise<T>): Promise<T | string> {
   const unpacked = unpackChromium();
   if ("reason" in unpacked) return unpacked.reason;
   try {
-    return await chromium.launch({
+    return await launch({
       executablePath: unpacked.path,
       env: { ...process.env, ...unpacked.env },
       args: ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],

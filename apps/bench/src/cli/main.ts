@@ -14,6 +14,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   report: async () => (await import("./report.ts")).reportCommand,
   check: async () => (await import("./docs.ts")).checkCommand,
   budgets: async () => (await import("./budgets.ts")).budgetsCommand,
+  page: async () => (await import("./page.ts")).pageCommand,
   server: async () => (await import("./server.ts")).serverCommand,
   "load-process": async () => (await import("./bench.ts")).loadProcessCommand,
 };
