@@ -12,7 +12,7 @@ type SharedName = (typeof sharedNames)[number];
 
 /** What every call can choose by `providerOptions.centella`. */
 export interface AdapterChoice {
-  /** Name of one of the model's LoRA adapters. The first call with it loads the model with the adapter. Default: none. */
+  /** Name of one of the model's LoRA adapters. Default: none. */
   readonly adapter?: string | undefined;
 }
 

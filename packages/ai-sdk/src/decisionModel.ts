@@ -8,7 +8,7 @@ import type { EngineModel } from "@centella/llm/engine";
 import { ownOptions } from "./centellaOptions.ts";
 import { refuse, withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import { type ModelHandle, openFor } from "./modelHandle.ts";
+import { adapterOption, type ModelHandle, type Opening, openFor } from "./modelHandle.ts";
 
 type Answer = DecisionModelV4Result["answers"][string];
 
@@ -43,7 +43,10 @@ export class CentellaDecisionModel implements DecisionModelV4 {
       // One after the other: the questions share the state, which is computed once.
       for (const [id, question] of Object.entries(questions)) {
         const options = optionsOf(question);
-        const { probabilities, usage } = await probabilitiesOf(model, promptOf(facts, question, options), options.length, signal);
+        const { probabilities, usage } = await probabilitiesOf(model, promptOf(facts, question, options), options.length, {
+          adapter,
+          signal,
+        });
         answers[id] = answerOf(question, options, probabilities);
         inputTokens += usage.promptTokens;
         outputTokens += usage.completionTokens;
@@ -92,7 +95,7 @@ async function probabilitiesOf(
   model: EngineModel,
   prompt: string,
   count: number,
-  signal: AbortSignal | undefined,
+  { adapter, signal }: Opening,
 ): Promise<{
   readonly probabilities: readonly number[];
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
@@ -106,7 +109,7 @@ async function probabilitiesOf(
     reasoning: { off: true },
     signal,
   };
-  const { logprobs = [], usage } = await model.createSession().complete(prompt, options);
+  const { logprobs = [], usage } = await model.createSession(adapterOption(adapter)).complete(prompt, options);
   const sums = new Map(answers.map((letter) => [letter, 0]));
   // A letter may be the text of several tokens, with and without a space before it.
   const top = logprobs[0]?.top ?? [];

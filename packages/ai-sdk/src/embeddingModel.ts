@@ -3,7 +3,7 @@ import type { EmbedOptions } from "@centella/llm";
 import { ownOptions } from "./centellaOptions.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import { type ModelHandle, openFor } from "./modelHandle.ts";
+import { adapterOption, type ModelHandle, openFor } from "./modelHandle.ts";
 
 /** A model that embeds texts. */
 export class CentellaEmbeddingModel implements EmbeddingModelV4 {
@@ -30,7 +30,12 @@ export class CentellaEmbeddingModel implements EmbeddingModelV4 {
       const { adapter, ...own } = ownOptions<Pick<EmbedOptions, "pooling" | "normalize">>(providerOptions, ["pooling", "normalize"]);
       const model = await openFor(this.#handle, { adapter, signal });
       const inputs = await Promise.all(values.map(async (value) => ({ ids: await model.tokenizer.encode(value) })));
-      const vectors = await model.embed(inputs, { ...own, ...(dimensions !== undefined && { dimensions }), signal });
+      const vectors = await model.embed(inputs, {
+        ...own,
+        ...adapterOption(adapter),
+        ...(dimensions !== undefined && { dimensions }),
+        signal,
+      });
       return {
         embeddings: vectors.map((vector) => [...vector]),
         usage: { tokens: inputs.reduce((sum, { ids }) => sum + ids.length, 0) },

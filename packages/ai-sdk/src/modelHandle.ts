@@ -1,3 +1,4 @@
+import type { AdapterScales } from "@centella/llm";
 import { abortable, type EngineModel } from "@centella/llm/engine";
 import { ArgumentError } from "@centella/quant";
 import type { AdapterChoice, GenerationDefaults } from "./centellaOptions.ts";
@@ -8,14 +9,14 @@ export interface ModelHandle {
   /** Options of generations whose calls give none. */
   readonly defaults: GenerationDefaults;
   /**
-   * The model, plain or with one of its adapters, which the first call loads.
-   * @throws {ArgumentError} for an unknown adapter, and the errors of loading it
+   * The model, which the first call loads.
+   * @throws {ArgumentError} for an unknown adapter, before anything is loaded if the model's adapters are known; the errors of loading
    */
   open(adapter?: string): Promise<EngineModel>;
 }
 
-/** What a call wants to know of its model. */
-interface Opening extends AdapterChoice {
+/** How a call opens its model. */
+export interface Opening extends AdapterChoice {
   readonly signal: AbortSignal | undefined;
 }
 
@@ -25,8 +26,14 @@ export async function openFor(handle: ModelHandle, { adapter, signal }: Opening)
   return abortable(handle.open(adapter), signal);
 }
 
-/** @param names adapters of the model */
-export function unknownAdapter(adapter: unknown, names: readonly string[], fix: string): ArgumentError {
+/** @param names adapters of the model. @throws {ArgumentError} for another adapter */
+export function requireAdapter(adapter: string | undefined, names: readonly string[], fix: string): void {
+  if (adapter === undefined || names.includes(adapter)) return;
   const expected = names.length === 0 ? "no adapter" : `one of the adapters ${names.join(", ")}`;
-  return new ArgumentError("adapter", expected, String(adapter), fix);
+  throw new ArgumentError("adapter", expected, String(adapter), fix);
+}
+
+/** The engine's option for a call's adapter. */
+export function adapterOption(adapter: string | undefined): { readonly adapters?: AdapterScales } {
+  return adapter === undefined ? {} : { adapters: { [adapter]: 1 } };
 }

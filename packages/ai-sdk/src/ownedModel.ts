@@ -1,7 +1,7 @@
 import { type EngineModel, loadedModel } from "@centella/llm/engine";
 import { isRecord, type Kind, kind } from "@centella/quant/checks";
 import type { GenerationDefaults } from "./centellaOptions.ts";
-import { type ModelHandle, unknownAdapter } from "./modelHandle.ts";
+import { type ModelHandle, requireAdapter } from "./modelHandle.ts";
 
 /** What loads a model on request: a store of `@centella/llm/store`, or the result of `useModel` of `@centella/react`. */
 export interface LoadableModel {
@@ -26,8 +26,9 @@ export function ownedModel(given: EngineModel | LoadableModel, defaults: Generat
     },
     defaults,
     async open(adapter) {
-      if (adapter !== undefined) throw unknownAdapter(adapter, [], "load the model with it, or name it in the models of createCentella");
-      return isStore(given) ? given.load() : given;
+      const model = isStore(given) ? await given.load() : given;
+      requireAdapter(adapter, model.info.adapters ?? [], "load the model with it under this name");
+      return model;
     },
   };
 }

@@ -1,8 +1,8 @@
 import { type EngineLoadOptions, type EngineModel, loadEngineModel } from "@centella/llm/engine";
 import { checkKeys, isRecord } from "@centella/quant/checks";
 import type { GenerationDefaults } from "./centellaOptions.ts";
-import { type ModelHandle, unknownAdapter } from "./modelHandle.ts";
-import type { AdapterSource, ModelEntry, ModelSource } from "./providerOptions.ts";
+import { type ModelHandle, requireAdapter } from "./modelHandle.ts";
+import type { AdapterEntry, AdapterSource, ModelEntry, ModelSource } from "./providerOptions.ts";
 
 /** What the models of a provider share: options of generations, and where models are loaded. */
 interface Shared {
@@ -10,37 +10,36 @@ interface Shared {
   readonly engine: object;
 }
 
-/** A model of a provider, plain and with each of its adapters. Each of these is an engine of its own. */
+/** A model of a provider, whose adapters are loaded with it. */
 export class ProvidedModel implements ModelHandle {
   readonly id: string;
   readonly defaults: GenerationDefaults;
-  readonly #plain: LoadedOnce;
-  readonly #adapted: ReadonlyMap<string, LoadedOnce>;
+  readonly #loaded: LoadedOnce;
+  readonly #adapters: readonly string[];
 
   /** @throws {ArgumentError} for an unknown option of the model */
   constructor(id: string, given: ModelSource, { defaults, engine }: Shared) {
     const entry = isEntry<ModelEntry>(given) ? given : { source: given };
     checkKeys(`createCentella.models.${id}`, entry, ["source", "load", "adapters"]);
     const { source, load = {}, adapters = {} } = entry;
-    // A worker refuses what it cannot have.
-    const loaded = (more: object): LoadedOnce =>
-      new LoadedOnce(() => loadEngineModel(source, { ...load, ...more, ...engine } as EngineLoadOptions));
+    const named = Object.entries(adapters).map(([name, adapter]) => ({ ...optionsOf(adapter), name }));
+    const all = [...(load.adapters ?? []), ...named];
     this.id = id;
     this.defaults = defaults;
-    this.#plain = loaded({});
-    this.#adapted = new Map(
-      Object.entries(adapters).map(([name, adapter]) => [name, loaded({ adapters: [...(load.adapters ?? []), optionsOf(adapter)] })]),
+    this.#adapters = named.map(({ name }) => name);
+    // A worker refuses what it cannot have.
+    this.#loaded = new LoadedOnce(() =>
+      loadEngineModel(source, { ...load, ...(all.length > 0 && { adapters: all }), ...engine } as EngineLoadOptions),
     );
   }
 
   async open(adapter?: string): Promise<EngineModel> {
-    const chosen = adapter === undefined ? this.#plain : this.#adapted.get(adapter);
-    if (chosen === undefined) throw unknownAdapter(adapter, [...this.#adapted.keys()], `name it in the adapters of the model ${this.id}`);
-    return chosen.open();
+    requireAdapter(adapter, this.#adapters, `name it in the adapters of the model ${this.id}`);
+    return this.#loaded.open();
   }
 
   async unload(): Promise<void> {
-    await Promise.all([this.#plain, ...this.#adapted.values()].map((each) => each.unload()));
+    await this.#loaded.unload();
   }
 }
 
@@ -73,8 +72,8 @@ class LoadedOnce {
   }
 }
 
-function optionsOf(adapter: AdapterSource): object {
-  return isEntry(adapter) ? adapter : { source: adapter };
+function optionsOf(adapter: AdapterSource): AdapterEntry {
+  return isEntry<AdapterEntry>(adapter) ? adapter : { source: adapter };
 }
 
 /** Whether it is an object with a source, and no source itself. */

@@ -75,7 +75,7 @@ export function createCentella<const Id extends string>(options: CentellaProvide
         message: `imageModel: models of ${provider} write text, got ${modelId}`,
       });
     },
-    load: async (modelId: string, adapter?: string) => handleOf(modelId).open(adapter),
+    load: async (modelId: string) => handleOf(modelId).open(),
     unload: async (modelId: string) => handleOf(modelId).unload(),
     dispose,
     [Symbol.asyncDispose]: dispose,

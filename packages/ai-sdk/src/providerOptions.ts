@@ -6,16 +6,19 @@ import type { GenerationDefaults } from "./centellaOptions.ts";
 /** Options of loading a model, here or in a worker. */
 type LoadOptions = Omit<LoadModelOptions, "runtime">;
 
+/** A LoRA adapter with its scale. */
+export type AdapterEntry = Omit<AdapterOptions, "name">;
+
 /** Where a LoRA adapter comes from: its file, or that with its scale. */
-export type AdapterSource = AdapterOptions["source"] | AdapterOptions;
+export type AdapterSource = AdapterEntry["source"] | AdapterEntry;
 
 /** A model with options of loading, and with adapters that calls choose from. */
 export interface ModelEntry {
   readonly source: LoadSource;
   readonly load?: LoadOptions | undefined;
   /**
-   * LoRA adapters by the names that calls choose them by: `providerOptions: { centella: { adapter } }`. Each adapter that is used takes the
-   * memory of the whole model again.
+   * LoRA adapters by the names that calls choose them by: `providerOptions: { centella: { adapter } }`. They are loaded with
+   * the model, whose weights all calls share.
    */
   readonly adapters?: Readonly<Record<string, AdapterSource>> | undefined;
 }
@@ -33,9 +36,9 @@ export type CentellaProviderOptions<Id extends string = string> = {
 
 /** What a provider does with its models besides the calls of the AI SDK. */
 export interface LoadedModels<Id extends string> extends AsyncDisposable {
-  /** Loads a model, plain or with one of its adapters, before its first call. @throws {NoSuchModelError | ArgumentError}, and the errors of `loadModel` */
-  load(modelId: Id, adapter?: string): Promise<EngineModel>;
-  /** Frees a model that is loaded, also with adapters. The next call loads it again. */
+  /** Loads a model, with its adapters, before its first call. @throws {NoSuchModelError | ArgumentError}, and the errors of `loadModel` */
+  load(modelId: Id): Promise<EngineModel>;
+  /** Frees a model that is loaded. The next call loads it again. */
   unload(modelId: Id): Promise<void>;
   /** Frees all models. */
   dispose(): Promise<void>;

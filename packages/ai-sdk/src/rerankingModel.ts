@@ -2,7 +2,7 @@ import type { RerankingModelV4, RerankingModelV4CallOptions, RerankingModelV4Res
 import { ownOptions } from "./centellaOptions.ts";
 import { withSdkErrors } from "./errors.ts";
 import { provider } from "./language/languageModel.ts";
-import { type ModelHandle, openFor } from "./modelHandle.ts";
+import { adapterOption, type ModelHandle, openFor } from "./modelHandle.ts";
 
 /** A model that ranks documents by their relevance for a query. */
 export class CentellaRerankingModel implements RerankingModelV4 {
@@ -28,7 +28,7 @@ export class CentellaRerankingModel implements RerankingModelV4 {
       const { adapter } = ownOptions(providerOptions, []);
       const texts = documents.type === "text" ? documents.values : documents.values.map((value) => JSON.stringify(value));
       const model = await openFor(this.#handle, { adapter, signal });
-      const { results } = await model.rerank(query, texts, { topN, signal });
+      const { results } = await model.rerank(query, texts, { ...adapterOption(adapter), topN, signal });
       return { ranking: results.map(({ index, score }) => ({ index, relevanceScore: score })) };
     });
   }

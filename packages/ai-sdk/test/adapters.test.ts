@@ -27,8 +27,9 @@ describe("a call's adapter", () => {
     expect(changed).not.toBe(plain);
     expect(await textOf(centella, { adapter: "hill" })).toBe(plain);
     expect(await textOf(centella, { adapter: "sea" })).toBe(changed);
-    // Loaded by the calls, and freed with the model.
-    const loaded = await centella.load("fable", "sea");
+    // All calls share one engine.
+    const loaded = await centella.load("fable");
+    expect(loaded.info.adapters).toEqual(["sea", "hill"]);
     await centella.unload("fable");
     await expect(loaded.embed(["a fox"])).rejects.toThrow(/disposed|dispose\(\)/);
     await worker.terminate();
@@ -71,17 +72,18 @@ test("unknown adapters are refused before anything is loaded, and the message li
     expect(error?.message).toMatch(message);
     expect(InvalidArgumentError.isInstance(error)).toBe(true);
   }
-  await expect(centella.load("missing", "moon")).rejects.toThrow(message);
   const none = generateText({ model: centella("plain"), prompt: "Hello!", providerOptions, maxRetries: 0 });
   await expect(none).rejects.toThrow(/^adapter: expected no adapter, got moon; name it in the adapters of the model plain$/);
 });
 
-test("models that were loaded elsewhere have no adapters to choose from", async () => {
-  const loaded = { info: { name: "loaded" }, createSession: () => undefined };
+test("models that were loaded elsewhere have the adapters that they were loaded with", async () => {
+  const loaded = { info: { name: "loaded", adapters: ["hill"] }, createSession: (options: object) => expect.fail(JSON.stringify(options)) };
   const model = centellaModel(loaded as never);
   const call = { prompt: [], providerOptions: { centella: { adapter: "sea" } } };
-  await expect(model.doGenerate(call)).rejects.toThrow(/^adapter: expected no adapter, got sea; load the model with it/);
+  await expect(model.doGenerate(call)).rejects.toThrow(/^adapter: expected one of the adapters hill, got sea; load the model with it/);
   await expect(model.doGenerate(call)).rejects.toThrow(AISDKError);
+  const own = { prompt: [], providerOptions: { centella: { adapter: "hill" } } };
+  await expect(model.doGenerate(own)).rejects.toThrow('{"adapters":{"hill":1}}');
 });
 
 test("options of a model that do not exist are refused", async () => {

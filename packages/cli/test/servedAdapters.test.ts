@@ -29,11 +29,9 @@ test("an adapter with a name is a model next to its base", async () => {
       load: (source, options, context) => loadModel(source, { ...options, ...context, runtime }),
     },
   );
-  expect(Object.entries(loaders).map(([name, { isLazy, adapter }]) => [name, isLazy, adapter])).toEqual([
-    ["story", true, undefined],
-    ["other", true, undefined],
-    ["story:sea", true, { base: "story", scale: undefined }],
-    ["other:hill", true, { base: "other", scale: 0.5 }],
+  expect(Object.entries(loaders).map(([name, { isLazy, adapters }]) => [name, isLazy, adapters])).toEqual([
+    ["story", true, { sea: 1 }],
+    ["other", true, { hill: 0.5 }],
   ]);
   const handler = createHandler({ models: loaders });
   const textOf = async (model: string): Promise<string> => {

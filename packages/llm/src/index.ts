@@ -1,7 +1,7 @@
 export { GrammarError, type GrammarErrorCode, type GrammarErrorPlace } from "@centella/grammar/errors";
 export type { CacheUsage } from "./cache/cacheUsage.ts";
 export type { RestoreOptions, SaveOptions } from "./cache/saveOptions.ts";
-export { snapshotTokens } from "./cache/snapshot.ts";
+export { snapshotAdapters, snapshotTokens } from "./cache/snapshot.ts";
 export type { SnapshotKey } from "./cache/snapshotMac.ts";
 export type { RenderOptions } from "./chat/chatOptions.ts";
 export { type ChatMessage, ChatTemplate, type ChatTemplateSource, type PreparedChat, type TextPart } from "./chat/chatTemplate.ts";

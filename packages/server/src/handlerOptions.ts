@@ -3,6 +3,7 @@ import { ArgumentError } from "@centella/quant";
 import {
   boolean,
   callback,
+  check,
   checkOptions,
   describe,
   finite,
@@ -20,7 +21,8 @@ import {
 } from "@centella/quant/checks";
 import { defaultLimits, type Limits } from "./limits.ts";
 import type { MetricsSource } from "./metricsSource.ts";
-import type { AdapterInfo, ModelLoader } from "./models/modelEntry.ts";
+import { adaptedName } from "./models/adaptedModel.ts";
+import type { ModelLoader } from "./models/modelEntry.ts";
 import type { ModelLibrary } from "./models/modelLibrary.ts";
 import type { ServedModel } from "./models/modelStore.ts";
 import type { ApiKey } from "./security/keys.ts";
@@ -80,26 +82,32 @@ const keyKinds: Kinds<ApiKey> = {
   maxContext: whole(1),
 };
 
-const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: milliseconds(0), adapter: object };
-const adapterKinds: Kinds<AdapterInfo> = { base: nonEmptyString, scale: finite };
+const loaderKinds: Kinds<ModelLoader> = { load: callback, isLazy: boolean, idleMs: milliseconds(0), adapters: object };
 
 /** @throws {ArgumentError} for what is neither a model nor a loader */
-function checkModel(where: string, served: ServedModel, names: readonly string[]): void {
+function checkModel(where: string, served: ServedModel): void {
   if (isRecord(served) && "load" in served) {
-    const { adapter } = checkOptions(where, served as ModelLoader, loaderKinds);
-    if (adapter === undefined) return;
-    const { base } = checkOptions(`${where}.adapter`, adapter, adapterKinds);
-    if (!names.includes(base)) throw new ArgumentError(`${where}.adapter.base`, `one of ${names.join(", ")}`, describe(base));
+    const { adapters = {} } = checkOptions(where, served as ModelLoader, loaderKinds);
+    for (const [name, scale] of Object.entries(adapters)) check(where, `adapters.${printable(name)}`, scale, finite);
   } else if (!isRecord(served) || !callback.accepts(served.createSession) || !isRecord(served.info))
     throw new ArgumentError(where, "a loaded model, or { load }", describe(served));
+}
+
+/** @throws {ArgumentError} if an adapter's model has the name of another model */
+function checkAdapterNames(models: HandlerOptions["models"]): void {
+  for (const [base, served] of Object.entries(models)) {
+    const adapters = "load" in served ? Object.keys(served.adapters ?? {}) : (served.info.adapters ?? []);
+    const taken = adapters.map((adapter) => adaptedName(base, adapter)).find((name) => Object.hasOwn(models, name));
+    if (taken !== undefined) throw new ArgumentError("createHandler", "models of different names", `two of the name ${printable(taken)}`);
+  }
 }
 
 /** Checks the options and fills in the limits. @throws {ArgumentError} */
 export function limitsOf(options: HandlerOptions): Limits {
   checkOptions("createHandler", options, kinds);
   if (options.models === undefined) throw new ArgumentError("createHandler", "models", describe(undefined));
-  const modelNames = Object.keys(options.models);
-  for (const [name, served] of Object.entries(options.models)) checkModel(`createHandler.models.${printable(name)}`, served, modelNames);
+  for (const [name, served] of Object.entries(options.models)) checkModel(`createHandler.models.${printable(name)}`, served);
+  checkAdapterNames(options.models);
   for (const [i, key] of (options.keys ?? []).entries()) {
     checkOptions(`createHandler.keys[${i}]`, key, keyKinds);
     if (key.key === undefined) throw new ArgumentError(`createHandler.keys[${i}]`, "a key", describe(undefined));

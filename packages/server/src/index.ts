@@ -17,7 +17,7 @@ export { defaultLimits, type Limits } from "./limits.ts";
 export type { MetricsSource, ModelUsage } from "./metricsSource.ts";
 export type { Engine, EngineSession } from "./models/engine.ts";
 export { type GroupedEngine, type GroupParts, groupEngines } from "./models/engineGroup.ts";
-export type { AdapterInfo, LoadContext, ModelLoader } from "./models/modelEntry.ts";
+export type { LoadContext, ModelLoader } from "./models/modelEntry.ts";
 export type { ModelLibrary, PullContext } from "./models/modelLibrary.ts";
 export type { ServedModel } from "./models/modelStore.ts";
 export type { ApiKey } from "./security/keys.ts";

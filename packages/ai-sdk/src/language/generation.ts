@@ -2,6 +2,7 @@ import type { SharedV4Warning } from "@ai-sdk/provider";
 import { UnsupportedError } from "@centella/core";
 import type { GenerateOptions, GenerationPart } from "@centella/llm";
 import type { EngineModel } from "@centella/llm/engine";
+import { adapterOption } from "../modelHandle.ts";
 import type { EngineCall } from "./engineCall.ts";
 
 const unknownLevel: SharedV4Warning = {
@@ -22,25 +23,21 @@ export class Generation {
    * there is a warning.
    * @throws the errors of the engine that come before anything is computed
    */
-  static async start(model: EngineModel, { prompt, options, reasoning, warnings }: EngineCall): Promise<Generation> {
+  static async start(model: EngineModel, { prompt, options, adapter, reasoning, warnings }: EngineCall): Promise<Generation> {
+    // A session that is not disposed of leaves its prompt and text in the cache, where the next turn of the conversation finds them.
+    const begin = (own: GenerateOptions, all: readonly SharedV4Warning[]): Promise<Generation> =>
+      Generation.#begin(model.createSession(adapterOption(adapter)).generate(prompt, own), all);
     for (const way of reasoning) {
       try {
-        return await Generation.#begin(model, prompt, { ...options, reasoning: way }, warnings);
+        return await begin({ ...options, reasoning: way }, warnings);
       } catch (error) {
         if (!(error instanceof UnsupportedError && error.message.startsWith("reasoning."))) throw error;
       }
     }
-    return Generation.#begin(model, prompt, options, reasoning.length === 0 ? warnings : [...warnings, unknownLevel]);
+    return begin(options, reasoning.length === 0 ? warnings : [...warnings, unknownLevel]);
   }
 
-  static async #begin(
-    model: EngineModel,
-    prompt: EngineCall["prompt"],
-    options: GenerateOptions,
-    warnings: readonly SharedV4Warning[],
-  ): Promise<Generation> {
-    // A session that is not disposed of leaves its prompt and text in the cache, where the next turn of the conversation finds them.
-    const parts = model.createSession().generate(prompt, options);
+  static async #begin(parts: AsyncGenerator<GenerationPart, void, undefined>, warnings: readonly SharedV4Warning[]): Promise<Generation> {
     return new Generation(parts, await parts.next(), warnings);
   }
 

@@ -30,7 +30,8 @@ interface NamedModel {
   readonly name: string;
   readonly file: string | undefined;
   readonly isLazy: boolean;
-  readonly adapter?: ServedAdapter;
+  /** Adapters that are models of their own, by their names. */
+  readonly adapters?: Readonly<Record<string, ServedAdapter>>;
 }
 
 /** Number of requests that a model computes at the same time. */
@@ -38,13 +39,14 @@ const defaultSequences = 4;
 
 /** Loaders of the models by name. Without any, the embedded model is served. @throws {UsageError} for two models of one name */
 export function servedModels(given: ModelArguments, loading: Loading): Readonly<Record<string, ModelLoader>> {
-  const { adapters } = given;
   const models = namedModels(given);
-  const all = [...models, ...adapters.map((adapter) => adaptedModel(adapter, models))];
-  const names = all.map(({ name }) => name);
+  const adapted = given.adapters.map((adapter) => ({ adapter, base: baseOf(adapter, models).name }));
+  const names = [...models.map(({ name }) => name), ...adapted.map(({ adapter, base }) => `${base}:${adapter.name}`)];
   const twice = names.find((name, i) => names.indexOf(name) < i);
   if (twice !== undefined) throw new UsageError(`serve: expected models of different names, got two of the name ${twice}; write NAME=FILE`);
-  return Object.fromEntries(all.map((model) => [model.name, loaderOf(model, loading)]));
+  const adaptersOf = (name: string): Readonly<Record<string, ServedAdapter>> =>
+    Object.fromEntries(adapted.filter(({ base }) => base === name).map(({ adapter }) => [adapter.name, adapter]));
+  return Object.fromEntries(models.map((model) => [model.name, loaderOf({ ...model, adapters: adaptersOf(model.name) }, loading)]));
 }
 
 /** What the loaders of a server share. */
@@ -58,20 +60,25 @@ export interface Loading {
 }
 
 /** A loader of a model. */
-export function loaderOf({ file, isLazy, adapter }: Omit<NamedModel, "name">, { options, load, idleMs, everywhere }: Loading): ModelLoader {
+export function loaderOf(
+  { file, isLazy, adapters = {} }: Omit<NamedModel, "name">,
+  { options, load, idleMs, everywhere }: Loading,
+): ModelLoader {
+  const named = Object.entries(adapters);
   return {
     load: async (context) => {
       const source = file === undefined ? fable : await modelSource(file);
-      const sources = [...everywhere, ...(adapter === undefined ? [] : [adapter])].map(({ source: from, scale }) => ({
-        source: from,
-        scale,
-      }));
+      // The scale of a named adapter is that of its model, which requests may change.
+      const sources = [
+        ...everywhere.map(({ source: from, scale }) => ({ source: from, scale })),
+        ...named.map(([name, { source: from }]) => ({ source: from, name })),
+      ];
       const added = sources.length > 0 ? { adapters: sources } : {};
       return load(source, { sequences: defaultSequences, ...options, ...added }, context);
     },
     isLazy,
     ...(isLazy && { idleMs }),
-    ...(adapter !== undefined && { adapter: { base: adapter.base!, scale: adapter.scale } }),
+    ...(named.length > 0 && { adapters: Object.fromEntries(named.map(([name, { scale = 1 }]) => [name, scale])) }),
   };
 }
 
@@ -86,12 +93,11 @@ function namedModels({ files, folder, alias, isLazy }: ModelArguments): readonly
   return models;
 }
 
-/** A model with an adapter. It has weights of its own, so it is loaded when the first request needs it. */
-function adaptedModel(adapter: ServedAdapter, models: readonly NamedModel[]): NamedModel {
+/** The model of an adapter. @throws {UsageError} for an unknown one */
+function baseOf(adapter: ServedAdapter, models: readonly NamedModel[]): NamedModel {
   const base = models.find(({ name }) => adapter.base === undefined || name === adapter.base);
-  if (base === undefined)
-    throw new UsageError(`--lora: expected the base to be one of ${models.map(({ name }) => name).join(", ")}, got ${adapter.base}`);
-  return { name: `${base.name}:${adapter.name}`, file: base.file, isLazy: true, adapter: { ...adapter, base: base.name } };
+  if (base !== undefined) return base;
+  throw new UsageError(`--lora: expected the base to be one of ${models.map(({ name }) => name).join(", ")}, got ${adapter.base}`);
 }
 
 /** Models in a folder. Of a split model, the first part. */

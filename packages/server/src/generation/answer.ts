@@ -1,7 +1,8 @@
-import type { GenerateOptions, GenerationFinish, Prompt } from "@centella/llm";
+import type { AdapterScales, GenerateOptions, GenerationFinish, Prompt } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 import type { FinishKind } from "../events.ts";
 import type { Call } from "../http/route.ts";
+import type { NumberedScale } from "../models/adapterList.ts";
 import type { Lease } from "../models/modelEntry.ts";
 import { type Slot, slotOf } from "../models/slots.ts";
 import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
@@ -22,6 +23,8 @@ export interface AnswerRequest {
   readonly priority?: number | undefined;
   /** Number of the slot whose computed tokens the first text continues. Default: -1, any. */
   readonly slot?: number | undefined;
+  /** Adapters by their ids in `/lora-adapters`, in the place of those that the model's name stands for. */
+  readonly lora?: readonly NumberedScale[] | undefined;
 }
 
 /** One or more texts that are generated for a request. Reading the parts drives the generation. */
@@ -31,6 +34,7 @@ export class Answer {
   readonly #reservation: Reservation;
   readonly #parts: AsyncGenerator<ChoicePart, void, undefined>;
   readonly #slot: Slot | undefined;
+  readonly #adapters: AdapterScales | undefined;
   #first: ChoicePart | undefined;
   #slotId = -1;
   #isOver = false;
@@ -59,6 +63,8 @@ export class Answer {
     this.#reservation = reservation;
     const { slot = -1 } = request;
     this.#slot = slot < 0 ? undefined : slotOf(reservation.lease.slots, slot, "id_slot");
+    const { lora } = request;
+    this.#adapters = lora === undefined ? reservation.lease.adapters : call.services.models.adapters.scalesOf(reservation.lease.name, lora);
     this.#parts = this.#run();
   }
 
@@ -136,8 +142,8 @@ export class Answer {
       const named = prompt + choice === 0 ? this.#slot : undefined;
       slot = await lease.slots.take(named, signal);
       if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
-      prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal);
-      const session = lease.slots.open(slot, named !== undefined);
+      prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal, this.#adapters);
+      const session = lease.slots.open(slot, named !== undefined, this.#adapters);
       const meter = new TextMeter(this.#call.caller.maxContext, signal);
       for await (const part of session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal })) {
         meter.count(part);

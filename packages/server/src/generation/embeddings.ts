@@ -25,7 +25,7 @@ export interface Embeddings {
 export async function embeddingsOf(call: Call, { model: given, inputs, dimensions, priority = 0 }: EmbeddingRequest): Promise<Embeddings> {
   const reservation = await Reservation.open(call, given);
   const { lease, signal } = reservation;
-  const { model, name } = lease;
+  const { model, name, adapters } = lease;
   try {
     checkDimensions(dimensions, model.info.embeddingLength);
     const texts = await Promise.all(
@@ -35,7 +35,7 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
     await reservation.permit({ tokens, priority });
     const vectors = await model.embed(
       texts.map((ids) => ({ ids })),
-      { dimensions, signal, pooling: call.services.pooling },
+      { dimensions, adapters, signal, pooling: call.services.pooling },
     );
     return { name, tokens, vectors };
   } catch (error) {

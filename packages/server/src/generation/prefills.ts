@@ -1,5 +1,6 @@
-import type { GenerationPart, Prompt } from "@centella/llm";
+import type { AdapterScales, GenerationPart, Prompt } from "@centella/llm";
 import { type Permit, stallMs } from "../admission/admission.ts";
+import { adaptersKey } from "../models/adapterKey.ts";
 import { textOf } from "../models/dispatcher.ts";
 
 /** Characters that two prompts must have in common: about 250 tokens. Less is computed faster than waited for. */
@@ -50,8 +51,8 @@ export class Prefills {
   readonly #running = new Set<Prefill>();
 
   /** Waits for a common beginning. Call {@link end} when the text has ended. @throws the signal's reason */
-  async begin(prompt: Prompt, permit: Permit, signal: AbortSignal): Promise<Prefill> {
-    const prefill = new Prefill(textOf(prompt), permit);
+  async begin(prompt: Prompt, permit: Permit, signal: AbortSignal, adapters?: AdapterScales): Promise<Prefill> {
+    const prefill = new Prefill(adaptersKey(adapters) + textOf(prompt), permit);
     const [earlier, length] = this.#closest(prefill);
     this.#running.add(prefill);
     try {

@@ -28,12 +28,12 @@ export async function rankingOf(
 ): Promise<RankedDocuments> {
   const reservation = await Reservation.open(call, given);
   const { lease, signal } = reservation;
-  const { model, name } = lease;
+  const { model, name, adapters } = lease;
   try {
     const lengthOf = async (text: string): Promise<number> => (await model.tokenizer.encodeAsync(text, { signal })).length;
     const [queryLength, ...lengths] = [await lengthOf(query), ...(await Promise.all(documents.map(lengthOf)))];
     await reservation.permit({ tokens: lengths.reduce((sum, length) => sum + queryLength + length, 0), priority });
-    const { results, usage } = await model.rerank(query, documents, { topN, signal });
+    const { results, usage } = await model.rerank(query, documents, { topN, adapters, signal });
     return { name, results, tokens: usage.promptTokens };
   } catch (error) {
     throw reservation.failure(error);

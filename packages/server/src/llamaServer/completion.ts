@@ -9,6 +9,7 @@ import { serverSentEvent } from "../http/apiForm.ts";
 import type { BodyOf, Shape } from "../http/fields.ts";
 import { type Call, json, type Route, route } from "../http/route.ts";
 import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
+import { numberedScales } from "../models/adapterList.ts";
 import { openaiForm } from "../openai/form.ts";
 import { slotField } from "../openai/generationFields.ts";
 import { timingsOf } from "../openai/usage.ts";
@@ -34,6 +35,7 @@ const commonFields = {
   grammar: z.optional(z.string()),
   priority: z.optional(z.number()),
   id_slot: slotField,
+  lora: z.optional(numberedScales),
 };
 
 const ignored: Shape = {
@@ -41,8 +43,6 @@ const ignored: Shape = {
   return_tokens: z.optional(z.boolean()),
   timings_per_token: z.optional(z.boolean()),
 };
-
-const refused = { lora: "the adapter is chosen by its model's name" };
 
 const completionFields = { ...commonFields, prompt: z.union([z.string(), ids]) };
 const infillFields = { ...commonFields, input_prefix: z.string(), input_suffix: z.string() };
@@ -99,8 +99,8 @@ function lineOf(part: AnswerPart, answer: Answer): object | undefined {
 }
 
 async function respond(call: Call, body: BodyOf<typeof commonFields>, prompt: Prompt): Promise<Response> {
-  const { model, priority, id_slot: slot, stream } = body;
-  const answer = await Answer.start(call, { model, prompts: [prompt], options: optionsOf(body), priority, slot });
+  const { model, priority, id_slot: slot, stream, lora } = body;
+  const answer = await Answer.start(call, { model, prompts: [prompt], options: optionsOf(body), priority, slot, lora });
   if (stream) return streamResponse(call, answer, lines(answer), serverSentEvents(openaiForm));
   const [finish] = await answer.finishes();
   return json({ content: finish!.text, tokens: finish!.ids, ...endOf(finish!, answer), ...probabilitiesOf(finish!, answer) });
@@ -111,7 +111,7 @@ export const completion: Route = route({
   method: "POST",
   paths: ["/completion", "/completions"],
   summary: "Continues a text, as llama-server does.",
-  fields: { used: completionFields, ignored, refused },
+  fields: { used: completionFields, ignored },
   handle: (call, body) => respond(call, body, typeof body.prompt === "string" ? body.prompt : { ids: body.prompt }),
 });
 
@@ -123,7 +123,6 @@ export const infill: Route = route({
   fields: {
     used: infillFields,
     ignored: { ...ignored, prompt: z.optional(z.literal("")), input_extra: z.optional(z.array(z.never())) },
-    refused,
   },
   handle: (call, body) => respond(call, body, { prefix: body.input_prefix, suffix: body.input_suffix }),
 });

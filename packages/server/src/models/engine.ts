@@ -1,4 +1,4 @@
-import type { GenerateOptions, GenerationPart, Model, Prompt, RestoreOptions, SaveOptions } from "@centella/llm";
+import type { GenerateOptions, GenerationPart, Model, Prompt, RestoreOptions, SaveOptions, SessionOptions } from "@centella/llm";
 
 /** What the server needs of a session. */
 export interface EngineSession {
@@ -10,6 +10,6 @@ export interface EngineSession {
 
 /** What the server needs of a model. `Model` of `@centella/llm` is one, and so is what `groupEngines` returns. */
 export interface Engine extends Pick<Model, "info" | "tokenizer" | "chatTemplate" | "cacheUsage" | "embed" | "rerank" | "dispose"> {
-  createSession(): EngineSession;
+  createSession(options?: Pick<SessionOptions, "adapters">): EngineSession;
   restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession>;
 }

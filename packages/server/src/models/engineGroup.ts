@@ -9,6 +9,7 @@ import type {
   RestoreOptions,
   SaveOptions,
 } from "@centella/llm";
+import { adaptersKey } from "./adapterKey.ts";
 import { Dispatcher, textOf } from "./dispatcher.ts";
 import type { Engine, EngineSession } from "./engine.ts";
 
@@ -58,14 +59,14 @@ class EngineGroup implements Engine {
     return this.#parts.chatTemplate;
   }
 
-  createSession(): EngineSession {
-    return new GroupSession(this.#engines, this.#dispatcher);
+  createSession(options?: AdapterOption): EngineSession {
+    return new GroupSession(this.#engines, this.#dispatcher, options);
   }
 
   async restoreSession(bytes: Uint8Array, options?: RestoreOptions): Promise<EngineSession> {
     return this.#call(async (engine, lane) => {
       const session = await engine.restoreSession(bytes, options);
-      return new GroupSession(this.#engines, this.#dispatcher, { lane, session });
+      return new GroupSession(this.#engines, this.#dispatcher, undefined, { lane, session });
     });
   }
 
@@ -99,6 +100,8 @@ class EngineGroup implements Engine {
   }
 }
 
+type AdapterOption = Parameters<Engine["createSession"]>[0];
+
 interface Place {
   readonly lane: number;
   readonly session: EngineSession;
@@ -108,11 +111,13 @@ interface Place {
 class GroupSession implements EngineSession {
   readonly #engines: readonly GroupedEngine[];
   readonly #dispatcher: Dispatcher;
+  readonly #options: AdapterOption | undefined;
   #place: Place | undefined;
 
-  constructor(engines: readonly GroupedEngine[], dispatcher: Dispatcher, place?: Place) {
+  constructor(engines: readonly GroupedEngine[], dispatcher: Dispatcher, options?: AdapterOption, place?: Place) {
     this.#engines = engines;
     this.#dispatcher = dispatcher;
+    this.#options = options;
     this.#place = place;
   }
 
@@ -121,7 +126,7 @@ class GroupSession implements EngineSession {
   }
 
   save(options?: SaveOptions): Promise<Uint8Array> {
-    this.#place ??= { lane: 0, session: this.#engines[0]!.createSession() };
+    this.#place ??= { lane: 0, session: this.#engines[0]!.createSession(this.#options) };
     return this.#place.session.save(options);
   }
 
@@ -148,8 +153,9 @@ class GroupSession implements EngineSession {
   #enter(prompt: Prompt): Place {
     if (this.#place !== undefined) this.#dispatcher.enterLane(this.#place.lane);
     else {
-      const lane = this.#dispatcher.enter(textOf(prompt));
-      this.#place = { lane, session: this.#engines[lane]!.createSession() };
+      // Texts with different adapters share nothing.
+      const lane = this.#dispatcher.enter(adaptersKey(this.#options?.adapters) + textOf(prompt));
+      this.#place = { lane, session: this.#engines[lane]!.createSession(this.#options) };
     }
     return this.#place;
   }

@@ -1,3 +1,4 @@
+import type { AdapterScales } from "@centella/llm";
 import { Admission } from "../admission/admission.ts";
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
@@ -14,14 +15,6 @@ export interface LoadContext {
   onProgress(done: number, total: number): void;
 }
 
-/** What a LoRA adapter adapts. */
-export interface AdapterInfo {
-  /** Name of the model that is adapted. */
-  readonly base: string;
-  /** Factor of the adapter's contribution. Default 1. */
-  readonly scale?: number | undefined;
-}
-
 /** A model that the server loads. */
 export interface ModelLoader {
   load(context: LoadContext): Promise<Engine>;
@@ -29,8 +22,11 @@ export interface ModelLoader {
   readonly isLazy?: boolean | undefined;
   /** Milliseconds without a request after which the model is disposed of. The next request loads it again. Default: never. */
   readonly idleMs?: number | undefined;
-  /** Says that the model is another one with a LoRA adapter, for lists of models. */
-  readonly adapter?: AdapterInfo | undefined;
+  /**
+   * Scales of the LoRA adapters that `load` gives the model, by their names: the adapter `sea` of the model `story` is served as the model
+   * `story:sea`.
+   */
+  readonly adapters?: AdapterScales | undefined;
 }
 
 /** A model in use. It is not unloaded before its release. */
@@ -40,6 +36,8 @@ export interface Lease {
   readonly admission: Admission;
   readonly prefills: Prefills;
   readonly slots: Slots;
+  /** Adapters that its name stands for. */
+  readonly adapters?: AdapterScales;
   release(): void;
 }
 
@@ -53,6 +51,8 @@ interface Loaded {
 /** A model under its name: loaded, or to be loaded. */
 export class ModelEntry {
   readonly name: string;
+  /** Undefined, because it is not another model with an adapter; see `AdaptedModel`. */
+  readonly base: undefined;
   /** Time at which the server began to offer the model, in seconds since 1970. */
   readonly created: number = Math.floor(Date.now() / 1000);
   readonly #loader: ModelLoader | undefined;
@@ -75,16 +75,16 @@ export class ModelEntry {
     this.#events = events;
     this.#onFailure = onFailure;
     this.#loader = "load" in served ? served : undefined;
-    events.emit({ type: "model", name, state: "offered", parent: this.adapter?.base });
+    events.emit({ type: "model", name, state: "offered" });
     if (!("load" in served)) {
       this.#loaded = this.#opened(served);
       events.emit({ type: "model", name, state: "loaded" });
     } else if (served.isLazy !== true) void this.#start();
   }
 
-  /** Set if the model is another one with a LoRA adapter. */
-  get adapter(): AdapterInfo | undefined {
-    return this.#loader?.adapter;
+  /** Scales of its adapters that are models, by name. */
+  get adapters(): AdapterScales {
+    return this.#loader?.adapters ?? Object.fromEntries((this.current?.info.adapters ?? []).map((name) => [name, 1]));
   }
 
   get state(): "unloaded" | "loading" | "loaded" | "failed" {

@@ -1,12 +1,17 @@
 import { ApiError } from "../errors.ts";
 import type { Events } from "../events.ts";
 import type { Limits } from "../limits.ts";
+import { AdaptedModel } from "./adaptedModel.ts";
+import { AdapterList } from "./adapterList.ts";
 import type { Engine } from "./engine.ts";
 import { type Lease, ModelEntry, type ModelLoader } from "./modelEntry.ts";
 import type { ModelLibrary } from "./modelLibrary.ts";
 
 /** A loaded model, which its owner disposes of, or one that the server loads and disposes of. */
 export type ServedModel = Engine | ModelLoader;
+
+/** What a name stands for: a model, or one with an adapter. */
+export type NamedModel = ModelEntry | AdaptedModel;
 
 /** State of a server's models: what `/health` reports. */
 export type Health = { readonly status: "ok" } | { readonly status: "loading"; readonly progress: number } | { readonly status: "failed" };
@@ -17,9 +22,12 @@ const maxCopies = 1000;
 /** The models of a server by name: those that it was created with, and those that requests have added from its library. */
 export class ModelStore {
   readonly library: ModelLibrary | undefined;
+  /** The adapters of the models that the server was created with. */
+  readonly adapters: AdapterList;
   readonly #entries = new Map<string, ModelEntry>();
-  /** Further names of entries. */
-  readonly #copies = new Map<string, ModelEntry>();
+  readonly #adapted: ReadonlyMap<string, AdaptedModel>;
+  /** Further names. */
+  readonly #copies = new Map<string, NamedModel>();
   /** Names that requests cannot remove. */
   readonly #fixed: ReadonlySet<string>;
   readonly #limits: Limits;
@@ -30,20 +38,25 @@ export class ModelStore {
     this.#limits = limits;
     this.#events = events;
     for (const [name, served] of Object.entries(models)) this.#entries.set(name, new ModelEntry(name, served, limits, events));
-    this.#fixed = new Set(this.#entries.keys());
+    const adapted = this.all.flatMap((base) => Object.entries(base.adapters).map(([name, scale]) => new AdaptedModel(base, name, scale)));
+    for (const { name, base } of adapted) events.emit({ type: "model", name, state: "offered", parent: base.name });
+    this.adapters = new AdapterList(adapted);
+    this.#adapted = new Map(adapted.map((each) => [each.name, each]));
+    this.#fixed = new Set([...this.#entries.keys(), ...this.#adapted.keys()]);
   }
 
+  /** The models, without names for those with an adapter. */
   get all(): readonly ModelEntry[] {
     return [...this.#entries.values()];
   }
 
   /** Every name and its model. */
-  get named(): readonly (readonly [string, ModelEntry])[] {
-    return [...this.#entries, ...this.#copies];
+  get named(): readonly (readonly [string, NamedModel])[] {
+    return [...this.#entries, ...this.#adapted, ...this.#copies];
   }
 
   /** The model of this name, or the first one without a name. @throws {ApiError} 404 for an unknown name */
-  entry(name?: string): ModelEntry {
+  entry(name?: string): NamedModel {
     const found = this.find(name);
     if (found === undefined) throw this.#unknown(name!);
     return found;
@@ -68,9 +81,11 @@ export class ModelStore {
   }
 
   /** The model of this name, or the first one without a name. */
-  find(name: string | undefined): ModelEntry | undefined {
+  find(name: string | undefined): NamedModel | undefined {
     if (name === undefined) return this.#entries.values().next().value;
-    return this.#entries.get(name) ?? this.#copies.get(name) ?? this.#entries.get(this.library?.nameOf(name) ?? name);
+    return (
+      this.#entries.get(name) ?? this.#adapted.get(name) ?? this.#copies.get(name) ?? this.#entries.get(this.library?.nameOf(name) ?? name)
+    );
   }
 
   #added(name: string): ModelEntry {
@@ -117,7 +132,7 @@ export class ModelStore {
         { param: "model" },
       );
     this.#entries.delete(known);
-    if (entry !== undefined && entry.state !== "unloaded" && !(await entry.unload())) {
+    if (entry !== undefined && entry.base === undefined && entry.state !== "unloaded" && !(await entry.unload())) {
       this.#entries.set(known, entry);
       throw new ApiError(400, "unsupported_value", `model: expected a model that no request uses, got ${known}; try again later`, {
         param: "model",

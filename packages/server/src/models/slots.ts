@@ -1,5 +1,6 @@
-import type { Usage } from "@centella/llm";
+import { type AdapterScales, snapshotAdapters, type Usage } from "@centella/llm";
 import { ApiError } from "../errors.ts";
+import { adaptersKey } from "./adapterKey.ts";
 import type { Engine, EngineSession } from "./engine.ts";
 
 /** A numbered place for the tokens that a model has computed, as in llama-server. */
@@ -7,6 +8,8 @@ export class Slot {
   readonly id: number;
   /** The session of its last text, whose tokens can be saved. */
   session: EngineSession | undefined;
+  /** Key of the adapters of {@link session}. */
+  adapters = "";
   /** Tokens of {@link session}. */
   tokens = 0;
   isProcessing = false;
@@ -53,13 +56,14 @@ export class Slots {
     for (const wake of this.#waiting) wake();
   }
 
-  /** A session for a text: that of a named slot, or a new one, which the slot keeps. */
-  open(slot: Slot | undefined, isNamed: boolean): EngineSession {
-    const kept = isNamed ? slot?.session : undefined;
+  /** A session for a text with these adapters: that of a named slot, or a new one, which the slot keeps. */
+  open(slot: Slot | undefined, isNamed: boolean, adapters?: AdapterScales): EngineSession {
+    const key = adaptersKey(adapters);
+    const kept = isNamed && slot?.adapters === key ? slot.session : undefined;
     // Texts are independent of one another, although they share computed tokens.
     kept?.reset();
-    const session = kept ?? this.#engine.createSession();
-    if (slot !== undefined) slot.session = session;
+    const session = kept ?? this.#engine.createSession({ adapters });
+    if (slot !== undefined) [slot.session, slot.adapters] = [session, key];
     return session;
   }
 
@@ -67,7 +71,7 @@ export class Slots {
   async restore(slot: Slot, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
     const session = await this.#engine.restoreSession(bytes, { signal });
     slot.session?.dispose();
-    slot.session = session;
+    [slot.session, slot.adapters] = [session, adaptersKey(snapshotAdapters(bytes))];
   }
 
   /** Forgets what a slot has computed. Returns the number of tokens. */

@@ -2,15 +2,15 @@ import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
 import type { BodyOf } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
-import type { ModelEntry } from "../models/modelEntry.ts";
+import type { NamedModel } from "../models/modelStore.ts";
 import { version as serverVersion } from "../version.ts";
 import { modelField, modelName } from "./fields.ts";
 import { ollamaForm } from "./form.ts";
 
-function detailsOf({ adapter, current }: ModelEntry): object {
+function detailsOf({ base, current }: NamedModel): object {
   const { architecture = "", parameters = 0, quantization = "" } = current?.info ?? {};
   return {
-    parent_model: adapter?.base ?? "",
+    parent_model: base?.name ?? "",
     format: "gguf",
     family: architecture,
     families: architecture === "" ? [] : [architecture],
@@ -19,7 +19,7 @@ function detailsOf({ adapter, current }: ModelEntry): object {
   };
 }
 
-function modelOf(name: string, entry: ModelEntry): object {
+function modelOf(name: string, entry: NamedModel): object {
   const { created, current } = entry;
   return {
     name,

@@ -116,9 +116,9 @@ export const chat: Route = route({
   summary: "Answers a conversation.",
   fields,
   async handle(call, body) {
-    const { model, n: choices = 1, priority, id_slot: slot } = body;
+    const { model, n: choices = 1, priority, id_slot: slot, lora } = body;
     const prompts = [chatMessages(body.messages)];
-    const answer = await Answer.start(call, { model, prompts, options: chatOptions(body), choices, priority, slot });
+    const answer = await Answer.start(call, { model, prompts, options: chatOptions(body), choices, priority, slot, lora });
     if (!body.stream) return json(await chatCompletion(answer, choices));
     const options = { choices, includesUsage: body.stream_options?.include_usage === true, reportsProgress: body.return_progress === true };
     return streamResponse(call, answer, chatChunks(answer, options), serverSentEvents(openaiForm));

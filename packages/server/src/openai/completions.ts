@@ -51,7 +51,7 @@ export const completions: Route = route({
   summary: "Continues texts.",
   fields,
   async handle(call, body) {
-    const { model, n: choices = 1, priority, suffix, logprobs, grammar, echo, id_slot: slot } = body;
+    const { model, n: choices = 1, priority, suffix, logprobs, grammar, echo, id_slot: slot, lora } = body;
     const given = promptsOf(body);
     if (echo && logprobs !== undefined)
       throw new ApiError(400, "unsupported_value", "echo: expected false with logprobs, got true; prompts have no log probabilities", {
@@ -64,7 +64,7 @@ export const completions: Route = route({
       ...(grammar !== undefined && grammar !== "" && { format: { gbnf: grammar } }),
     };
     const prompts = given.map((prompt) => preparedPrompt(prompt, suffix));
-    const answer = await Answer.start(call, { model, prompts, options, choices, priority, slot });
+    const answer = await Answer.start(call, { model, prompts, options, choices, priority, slot, lora });
     const { tokenizer } = answer.lease.model;
     const echoes = echo ? given.map((prompt) => (typeof prompt === "string" ? prompt : tokenizer.decode(prompt))) : given.map(() => "");
     if (!body.stream) return json(await completionOf(answer, choices, echoes));

@@ -2,6 +2,7 @@ import type { GenerateOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { samplingFields, samplingOptions } from "../generation/sampling.ts";
 import type { BodyOf, Shape } from "../http/fields.ts";
+import { numberedScales } from "../models/adapterList.ts";
 
 /** Number of a slot of llama-server's API. -1 is any. */
 export const slotField: z.ZodMiniOptional<z.ZodMiniNumber> = z.optional(z.int().check(z.minimum(-1)));
@@ -32,6 +33,8 @@ export const generationFields = {
   priority: z.optional(z.number()),
   /** Number of the slot whose computed tokens the text continues. -1 is any. */
   id_slot: slotField,
+  /** Adapters of llama-server's API, in the place of those that the model's name stands for. */
+  lora: z.optional(numberedScales),
   return_progress: z.optional(z.boolean()),
   ...samplingFields,
 };

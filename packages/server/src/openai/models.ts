@@ -1,16 +1,16 @@
 import { json, type Route, route } from "../http/route.ts";
-import type { ModelEntry } from "../models/modelEntry.ts";
+import type { NamedModel } from "../models/modelStore.ts";
 import { openaiForm } from "./form.ts";
 
-function modelOf(id: string, { name, created, current, state, adapter }: ModelEntry): object {
+function modelOf(id: string, { name, created, current, state, base }: NamedModel): object {
   const info = current?.info;
   return {
     id,
     object: "model",
     created,
     owned_by: "centella",
-    root: adapter?.base ?? name,
-    parent: adapter?.base ?? null,
+    root: base?.name ?? name,
+    parent: base?.name ?? null,
     status: { value: state },
     ...(info !== undefined && {
       meta: {
