@@ -5,15 +5,18 @@
 //     [--tokens 2000] [--runs-in-flight N] [--sequences 16]
 //
 // Prints the time of the plan of each variant, the first one of each in this process, and the processor time of a decoded token. On WebGPU, the
-// first is the processor time of the first run of some tokens beyond that of later runs. No file holds the weights.
+// first is the processor time of the first run of some tokens beyond that of later runs, and a run is repeated alone: its processor time, and the
+// bytes that it takes of JavaScript's heap. No file holds the weights.
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
 import { CudaBackend } from "@centella/backend-cuda";
 import { webgpu } from "@centella/backend-webgpu";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
+import { idleGpu } from "../src/gpu/idleGpu.ts";
 import { modelHeader } from "../src/model/generate.ts";
 import { shapes } from "../src/model/shapes.ts";
+import { median } from "../src/stats/bootstrap.ts";
 
 const { values } = parseArgs({
   options: {
@@ -63,17 +66,16 @@ class IdleDriver {
   close() {}
 }
 
-/** Dawn without a GPU: it checks and encodes all work, and then drops it. Results are zeros. */
-function nullGpu() {
-  const { create, globals } = createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu");
-  const { prototype } = globals.GPUBuffer;
+/** Dawn without a GPU, whose results are zeros. */
+function emptyGpu() {
+  const { prototype } = createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu").globals.GPUBuffer;
   const { getMappedRange } = prototype;
   prototype.getMappedRange = function (...range) {
     const memory = getMappedRange.apply(this, range);
     new Uint8Array(memory).fill(0);
     return memory;
   };
-  return create(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
+  return idleGpu();
 }
 
 const isWebgpu = values.backend === "webgpu";
@@ -94,21 +96,29 @@ const source = {
   },
 };
 const driver = new IdleDriver();
-/** The model's plan on CUDA. It prepares no variants while the model is loaded. */
-let cudaPlan;
+/** The model's plan, and the arguments of its last run. */
+let plan;
+let lastRun;
 
-function openCuda() {
-  const opened = new CudaBackend(driver);
+/** Opens a backend of which {@link plan} and {@link lastRun} are kept. */
+async function openWatched() {
+  const opened = isWebgpu ? await webgpu({ gpu: emptyGpu() }).open() : new CudaBackend(driver);
   const compile = opened.compile.bind(opened);
   opened.compile = async (...args) => {
-    cudaPlan = await compile(...args);
-    cudaPlan.prepare = async () => undefined;
-    return cudaPlan;
+    plan = await compile(...args);
+    const run = plan.run.bind(plan);
+    plan.run = (...given) => {
+      lastRun = given;
+      return run(...given);
+    };
+    // No variants are prepared while the model is loaded.
+    plan.prepare = async () => undefined;
+    return plan;
   };
   return opened;
 }
 
-const backend = isWebgpu ? webgpu({ gpu: nullGpu() }) : { name: "cuda", open: async () => openCuda() };
+const backend = { name: values.backend, open: openWatched };
 const runtime = await createRuntime({ backends: [backend], policy: { force: backend.name } });
 const inFlight = values["runs-in-flight"];
 const model = await loadModel(source, {
@@ -128,13 +138,13 @@ async function processorTime(work) {
 
 /** Times the plans of the variants that serve some texts with a token each, then of those that serve parts of one text. */
 async function timePlans() {
-  delete cudaPlan.prepare;
+  delete plan.prepare;
   const sizes = [];
   for (let texts = 1; texts <= Number(values.sequences); texts *= 2) sizes.push({ T: texts, nSeq: texts, nOut: texts });
   for (let tokens = 4096; tokens > 1; tokens /= 2) sizes.push({ T: tokens, nSeq: 1, nOut: 1 });
   for (const size of sizes) {
     const start = performance.now();
-    await cudaPlan.prepare([{ ...size, nRead: 0, nMask: 0 }]);
+    await plan.prepare([{ ...size, nRead: 0, nMask: 0 }]);
     const time = performance.now() - start;
     console.log(`variant of ${size.T} tokens in ${size.nSeq} texts: ${time.toFixed(1)} ms`);
   }
@@ -150,6 +160,49 @@ async function timeFirstRuns() {
   }
 }
 
+/** Repeats the last run until its outputs are in host memory. */
+async function replay(count) {
+  const [inputs, options] = lastRun;
+  for (let i = 0; i < count; i++) {
+    const outputs = Object.values(plan.run(inputs, options));
+    for (const output of outputs) {
+      await output.ready();
+      output.dispose();
+    }
+  }
+}
+
+/** Dispatches of the last run. */
+async function countDispatches() {
+  const { prototype } = createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu").globals.GPUComputePassEncoder;
+  const { dispatchWorkgroups } = prototype;
+  let count = 0;
+  prototype.dispatchWorkgroups = function (...size) {
+    count++;
+    return dispatchWorkgroups.apply(this, size);
+  };
+  await replay(1);
+  prototype.dispatchWorkgroups = dispatchWorkgroups;
+  return count;
+}
+
+async function timeReplays() {
+  const dispatches = await countDispatches();
+  const [times, bytes] = [[], []];
+  await replay(1000);
+  for (let i = 0; i < 50; i++) {
+    times.push((await processorTime(() => replay(40))) / 40);
+    const before = process.memoryUsage().heapUsed;
+    await replay(4);
+    bytes.push((process.memoryUsage().heapUsed - before) / 4);
+  }
+  const time = median(times);
+  // A collection between two readings makes the heap smaller.
+  const taken = median(bytes.filter((each) => each > 0));
+  console.log(`a run again: ${dispatches} dispatches, ${time.toFixed(0)} µs of processor time (${(time / dispatches).toFixed(2)} each)`);
+  console.log(`its objects: ${(taken / 1024).toFixed(1)} KiB of the heap`);
+}
+
 console.log(`${values.shape} ${values.type}`);
 if (isWebgpu) await timeFirstRuns();
 else await timePlans();
@@ -160,6 +213,7 @@ await decode(tokens);
 driver.bytesRead = 0;
 const time = await processorTime(() => decode(tokens));
 const read = isWebgpu ? "" : ` and ${(driver.bytesRead / tokens).toFixed(1)} bytes read`;
+if (isWebgpu) await timeReplays();
 console.log(`decoding: ${(time / tokens).toFixed(1)} µs of processor time${read} per token`);
 await model.dispose();
 await runtime.dispose();

@@ -95,6 +95,22 @@ await describeOpened("weights over the limit of a binding", openBackend(), ({ ba
     await expect(some.compile(program)).rejects.toThrow(/w \(f32 \[1100, 256\]\) is over the device's limit of 300\.0 KiB for one tensor/);
     expect(some.memory().persistents).toBe(0);
   });
+
+  test("states are refused with the number of rows that fit, which is then accepted", async () => {
+    const backend = await open({ maxStorageBufferBindingSize: 300 * 4 * 2 * 64 * 2 });
+    const keep = (slots: number) => {
+      const program = createProgram();
+      const cache = program.persistent("keys", { dtype: "f16", shape: [slots, 4, 128] }, { init: "zeros" });
+      const [k, v] = ["k", "v"].map((name) => program.input(name, "f32", [1, 4, 64]));
+      program.output("cache", program.kvWrite(cache, k!, v!, program.input("slots", "i32", [1])));
+      return backend.compile(program);
+    };
+    const expected =
+      "keys (f16 [1100, 4, 128]) is over the device's limit of 300.0 KiB for one tensor; give it at most 300 of its 1100 rows";
+    await expect(keep(1100)).rejects.toThrow(expected);
+    await expect(keep(1100)).rejects.toThrow('a shorter context, fewer sequences or cacheType "q8_0"), or use another backend');
+    (await keep(300)).dispose();
+  });
 });
 
 /** A product with weights, and rows of the same weights. */

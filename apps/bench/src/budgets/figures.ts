@@ -4,6 +4,7 @@ import { callFigure } from "./calls.ts";
 import { growthFigure, passesFigure } from "./growth.ts";
 import { memoryFigure } from "./memory.ts";
 import { providerFigures } from "./provider.ts";
+import { replayFigure } from "./replays.ts";
 import { sizeFigures } from "./sizes.ts";
 import { speedFigures } from "./speed.ts";
 import { transferFigures } from "./transfers.ts";
@@ -19,6 +20,7 @@ export function allFigures(): readonly Figure[] {
     ...providerFigures(),
     memoryFigure("wasm"),
     ...transferFigures(),
+    replayFigure(),
     ...sizeFigures(),
   ];
 }

@@ -16,13 +16,13 @@ const compiled: ChainTask = { kind: "chain", length: 100, n: 64 };
 export const plan: Suite = {
   name: "plan",
   summary: "plan compile and replay overhead",
-  rows({ backends, competitors }) {
+  rows({ kind, backends, competitors }) {
     return [
       compileRow(backends),
       taskRow({ kind: "op", op: "add", shape: [16] }, competitors, { id: "replay 1 op", metric: "µs", bound: "none" }, undefined),
       taskRow({ kind: "chain", length: 100, n: 16 }, competitors, { id: "replay 100 ops", metric: "µs/op", bound: "none" }, undefined),
       ...(backends.some(({ name }) => name === "wasm") ? [forkJoinRow] : []),
-      ...programRows(backends),
+      ...programRows(backends, kind),
       ...policyRows(backends),
     ];
   },

@@ -1,5 +1,5 @@
 import { type ConcreteSpec, OutOfMemoryError } from "@centella/core";
-import { formatSpec, type Lowered, maxSpec } from "@centella/core/backend";
+import { entryOf, formatSpec, type Lowered, maxSpec, type Persistent } from "@centella/core/backend";
 import { formatBytes } from "@centella/quant/checks";
 import { deviceBytes, paddedBytes } from "../device/layout.ts";
 import { alignment } from "./variant.ts";
@@ -23,19 +23,26 @@ export function rowsAtOnce({ maxBufferSize, maxStorageBufferBindingSize }: Buffe
 }
 
 /** @throws {OutOfMemoryError} naming a weight or state of which a kernel would have to read more than the device can bind */
-export function checkPersistents({ maxStorageBufferBindingSize: limit }: BufferLimits, { steps }: Lowered): void {
+export function checkPersistents({ maxStorageBufferBindingSize: limit }: BufferLimits, { steps, program }: Lowered): void {
   const operands = steps.flatMap(({ inputs, output, extraOutputs = [] }) => [...inputs, output, ...extraOutputs]);
   for (const operand of operands) {
     const definition = operand?.storage.definition;
     if (operand === undefined || definition?.kind !== "persistent") continue;
     const spec = maxSpec(operand.spec);
     const bytes = paddedBytes(deviceBytes(spec));
-    if (bytes > limit) throw overLimit(definition.name, spec, bytes, limit);
+    if (bytes > limit) throw overLimit({ ...entryOf(program.persistents, definition.name), spec }, bytes, limit);
   }
 }
 
 /** The error for a weight or state that is larger than a limit of the device. */
-export function overLimit(name: string, spec: ConcreteSpec, bytes: number, limit: number): OutOfMemoryError {
-  const fix = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor; split it, or use another backend`;
-  return new OutOfMemoryError("webgpu", bytes, limit, fix);
+export function overLimit({ name, spec, init }: Omit<Persistent, "value">, bytes: number, limit: number): OutOfMemoryError {
+  const [rows = 1] = spec.shape;
+  const fitting = Math.floor((limit / bytes) * rows);
+  // Weights have the size that they have, but states such as caches are as large as their user makes them.
+  const fix =
+    init === "load"
+      ? "split it"
+      : `give it at most ${fitting} of its ${rows} rows (for the cache of a model: a shorter context, fewer sequences or cacheType "q8_0")`;
+  const reason = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor`;
+  return new OutOfMemoryError("webgpu", bytes, limit, `${reason}; ${fix}, or use another backend`);
 }

@@ -109,9 +109,9 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   }
 }
 
-async function allocate(queue: DeviceQueue, { name, spec }: Persistent): Promise<GPUBuffer> {
-  const bytes = paddedBytes(deviceBytes(spec));
+async function allocate(queue: DeviceQueue, persistent: Persistent): Promise<GPUBuffer> {
+  const bytes = paddedBytes(deviceBytes(persistent.spec));
   const limit = queue.device.limits.maxBufferSize;
-  if (bytes > limit) throw overLimit(name, spec, bytes, limit);
+  if (bytes > limit) throw overLimit(persistent, bytes, limit);
   return guardMemory(queue.device, bytes, () => createBuffer(queue.device, bytes, tensorUsage));
 }

@@ -38,6 +38,15 @@ export interface PlanParts {
   readonly buffers: readonly GPUBuffer[];
 }
 
+/** What runs of the same extents, with the same inputs on the device, have in common. */
+interface PreparedRun {
+  readonly variant: Variant;
+  readonly run: VariantRun;
+}
+
+/** Runs of which a plan keeps the uniforms and grids. */
+const maxRuns = 256;
+
 /** What a run reads and writes. */
 interface RunTensors {
   /** Inputs: bytes for the upload buffer, or tensors on this device. */
@@ -53,6 +62,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   #parts: PlanParts;
   #queue: DeviceQueue;
   readonly #variants = new LruCache<Variant>(maxVariants);
+  readonly #runs = new LruCache<PreparedRun>(maxRuns);
   readonly #tuning: Tuning | undefined;
   #isCompiled = false;
 
@@ -68,7 +78,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   moveTo(queue: DeviceQueue, parts: PlanParts): void {
     this.#queue = queue;
     this.#parts = parts;
-    this.#variants.clear();
+    this.#forgetVariants();
     this.#isCompiled = false;
     this.#watch(parts);
   }
@@ -90,7 +100,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       // Bind groups of hundreds of dispatches take milliseconds.
       await new Promise((resolve) => setTimeout(resolve));
       if (this.isDisposed) return;
-      this.#variant(dims, new Set()).at(dims);
+      this.#runAt(dims, new Map());
     }
   }
 
@@ -163,7 +173,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   protected override free(): void {
-    this.#variants.clear();
+    this.#forgetVariants();
     for (const buffer of this.#parts.buffers) buffer.destroy();
   }
 
@@ -176,7 +186,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
       return { ...planned, pipeline: { value: await this.#queue.pipelines.get(planned.op, planned.dispatch) } };
     });
     this.#parts = { ...this.#parts, dispatches: await Promise.all(compiled) };
-    this.#variants.clear();
+    this.#forgetVariants();
   }
 
   #watch(parts: PlanParts): void {
@@ -189,27 +199,45 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   #tensorsOf(inputs: Binding["inputs"]): RunTensors {
     const content: RunTensors["content"] = new Map();
     const waiting: Promise<void>[] = [];
-    for (const [name, { data }] of inputs) {
+    // A loop over a map's entries would make an object for each.
+    inputs.forEach(({ data }, name) => {
       if (!(data instanceof Tensor)) content.set(name, data);
       else if (data.storage instanceof DeviceStorage && data.storage.queue === this.#queue) content.set(name, data.storage);
       else waiting.push(data.data().then((array) => void content.set(name, array)));
-    }
+    });
     return { content, waiting, targets: new Map() };
   }
 
   /** The variant and the extents of a run. Copies the inputs of a run that is queued, because the caller may change them meanwhile. */
-  #prepare(dims: DimValues, { content, waiting }: RunTensors): { readonly variant: Variant; readonly run: VariantRun } {
-    const onDevice = [...content].filter(([, data]) => data instanceof DeviceStorage).map(([name]) => name);
-    const variant = this.#variant(dims, new Set(onDevice));
+  #prepare(dims: DimValues, { content, waiting }: RunTensors): PreparedRun {
+    const prepared = this.#runAt(dims, content);
     if (!this.#isCompiled) waiting.push(this.#parts.compiled);
     const isQueued = waiting.length > 0 || !this.#queue.order.isIdle;
     if (isQueued) for (const [name, data] of content) if (!(data instanceof DeviceStorage)) content.set(name, data.slice());
-    return { variant, run: variant.at(dims) };
+    return prepared;
+  }
+
+  #runAt(dims: DimValues, content: RunTensors["content"]): PreparedRun {
+    let key = "";
+    for (const name of this.program.dims.keys()) key += `${dims[name]} `;
+    content.forEach((data, name) => {
+      if (data instanceof DeviceStorage) key += `${name} `;
+    });
+    const known = this.#runs.get(key);
+    if (known !== undefined) return known;
+    const onDevice = [...content].flatMap(([name, data]) => (data instanceof DeviceStorage ? [name] : []));
+    const variant = this.#variant(dims, new Set(onDevice));
+    const prepared = { variant, run: variant.at(dims) };
+    this.#runs.set(key, prepared);
+    return prepared;
   }
 
   /** Submits work when its turn comes. Retains the tensors on the device until then. */
   #post<T>({ content, waiting, targets }: RunTensors, signal: AbortSignal | undefined, work: () => T): Promise<T> {
-    const used = [...targets.values(), ...[...content.values()].filter((data) => data instanceof DeviceStorage)];
+    const used = [...targets.values()];
+    content.forEach((data) => {
+      if (data instanceof DeviceStorage) used.push(data);
+    });
     for (const storage of used) storage.retain();
     return this.#queue.order.post(waiting.length === 0 ? undefined : Promise.all(waiting), () => {
       try {
@@ -223,6 +251,11 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
         for (const storage of used) storage.free();
       }
     });
+  }
+
+  #forgetVariants(): void {
+    this.#variants.clear();
+    this.#runs.clear();
   }
 
   #variant(dims: DimValues, onDevice: ReadonlySet<string>): Variant {
@@ -300,8 +333,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   /** Writes the uniforms and the small inputs. */
   #writeImage(variant: Variant, run: VariantRun, content: RunTensors["content"]): void {
     const image = variant.imageOf(run);
-    for (const { name, spec, offset } of run.inputs.image)
-      new Uint8Array(image, offset).set(toDevice(spec, content.get(name) as TypedArray));
+    for (const { name, spec, offset } of run.inputs.image) image.set(toDevice(spec, content.get(name) as TypedArray), offset);
     if (run.imageBytes > 0) this.#queue.device.queue.writeBuffer(this.#parts.upload, 0, image, 0, run.imageBytes);
   }
 }

@@ -1,5 +1,5 @@
 import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/core";
-import { elementAt, entryOf, type Lowered, LruCache, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
+import { elementAt, entryOf, type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Region } from "../device/buffers.ts";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue, Readback } from "../device/queue.ts";
@@ -69,9 +69,6 @@ export interface VariantRun {
 /** Offsets of uniform and storage bindings are multiples of this on every device. */
 export const alignment = 256;
 
-/** Extents of which a variant keeps the uniforms and grids. */
-const maxRuns = 64;
-
 /** Returns the largest size of upload buffer that a plan needs, in bytes. */
 export function uploadBytes(dispatches: readonly Dispatch[], inputs: readonly ConcreteSpec[]): number {
   return inputs.reduce((sum, spec) => sum + roundUp(paddedBytes(deviceBytes(spec)), alignment), uniformPlaces(dispatches).bytes);
@@ -89,9 +86,8 @@ export class Variant {
   readonly #uniforms: ReturnType<typeof uniformPlaces>;
   /** Inputs and their offsets in the upload buffer, by id. */
   readonly #inputs: ReadonlyMap<number, { readonly name: string; readonly source: InputSource; readonly offset: number }>;
-  readonly #image: ArrayBuffer;
+  readonly #image: Uint8Array<ArrayBuffer>;
   readonly #bindGroups = new Map<PlannedDispatch, GPUBindGroup>();
-  readonly #runs = new LruCache<VariantRun>(maxRuns);
   /** The run whose uniforms the image has. */
   #current: VariantRun | undefined;
 
@@ -115,28 +111,19 @@ export class Variant {
       if (input.source === "image") imageEnd = end;
     }
     this.#inputs = inputs;
-    this.#image = new ArrayBuffer(imageEnd);
+    this.#image = new Uint8Array(imageEnd);
   }
 
   /** Runs of these extents, which are in the bucket. @throws {CentellaError} if a kernel refuses the extents */
-  at(dims: DimValues): VariantRun {
-    const { lowered } = this.#source;
-    const key = [...lowered.program.dims.keys()].map((name) => dims[name]).join();
-    const known = this.#runs.get(key);
-    if (known !== undefined) return known;
-    const run = this.#newRun(dims);
-    this.#runs.set(key, run);
-    return run;
-  }
-
   /** The upload buffer's content for a run, with its uniforms filled in. Valid until the next call. */
-  imageOf(run: VariantRun): ArrayBuffer {
-    if (this.#current !== run) new Uint8Array(this.#image).set(run.uniforms);
+  imageOf(run: VariantRun): Uint8Array<ArrayBuffer> {
+    if (this.#current !== run) this.#image.set(run.uniforms);
     this.#current = run;
     return this.#image;
   }
 
-  #newRun(dims: DimValues): VariantRun {
+  /** Runs of these extents, which are in the bucket. @throws {CentellaError} if a kernel refuses the extents */
+  at(dims: DimValues): VariantRun {
     const { lowered, dispatches: planned } = this.#source;
     const sizes = new Map([...this.#uniforms.offsets.keys()].map((dispatch) => [dispatch, dispatch.sizeIn(dims)]));
     const inputs = [...this.#inputs].map(([id, input]) => {
