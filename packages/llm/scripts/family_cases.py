@@ -115,6 +115,7 @@ GLOBAL += ["position_embd.weight", "token_types.weight", "rope_freqs.weight", "o
 PROJECTIONS = "attn_q attn_k attn_v attn_qkv attn_output ffn_gate ffn_up ffn_down ffn_gate_exps ffn_up_exps ffn_down_exps ffn_gate_up_exps".split()
 PROJECTIONS += "ffn_gate_shexp ffn_up_shexp ffn_down_shexp ffn_gate_inp ffn_gate_inp_shexp ssm_in ssm_x ssm_dt ssm_out".split()
 PROJECTIONS += "attn_q_a attn_q_b attn_kv_a_mqa attn_kv_b attn_k_b attn_v_b shortconv.in_proj shortconv.out_proj".split()
+PROJECTIONS += "attn_gate ssm_alpha ssm_beta".split()
 OPTIONAL = [f"{name}.bias" for name in PROJECTIONS]
 OPTIONAL += [f"{name}.{part}" for name in "attn_norm attn_norm_2 attn_q_norm attn_k_norm ffn_norm".split() for part in ("weight", "bias")]
 OPTIONAL += "ffn_gate_exps.weight ffn.act.scales exp_probs_b.bias ssm_dt_norm.weight ssm_b_norm.weight ssm_c_norm.weight ssm_norm.weight".split()
@@ -551,3 +552,10 @@ CASES += [
     with_nextn("nemotron_h_moe-latent", {"feed_forward_length": [0, 0, 48, 0, 0]}, 1, 2, ["post_attention_norm.weight"], kv_heads=[0, 2, 0, 0, 2]),
 ]
 
+# Families in which llama.cpp leaves out some of the scales and biases that it reads.
+SCALED = "afmoe cogvlm mellum plamo2 plamo3 qwen2vl qwen3vl qwen3vlmoe refact spark2_5 openelm laguna talkie muse-glimmer falcon-h1 minimax-01".split()
+SCALED += "dots3note hy_v4 mistral3-temperature kimi-linear kimi-k3".split()
+CASES = [replace(case, full=True) if case.name in SCALED else case for case in CASES]
+CASES += [replace(named[name], name=f"{name}-full", full=True) for name in ["qwen35", "qwen35moe", "qwen3next", "qwen4exp", "deepseek32", "bailingmoe3"]]
+MIXED_AND_DENSE = [f"ffn_{name}.weight" for name in "up gate down gate_inp up_exps gate_exps down_exps up_shexp gate_shexp down_shexp".split()]
+CASES += [replace(named["hy_v3"], name="hy_v3-full", tensors=MIXED_AND_DENSE, full=True)]

@@ -27,6 +27,7 @@ export const family: Family = (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.attn_gate.scale");
       let high = embed(m, embeddingScale);
       let low = new Section(m, "input").weights.vector("hrm.z_l_init", config.embeddingLength);
       let x = high;

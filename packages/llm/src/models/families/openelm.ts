@@ -13,6 +13,7 @@ export const family: Family = (file) => {
   return {
     config,
     forward(m) {
+      m.ignore("blk.*.attn_qkv.scale");
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const heads = layer.qkv(layer.norm("attn_norm", x), { norm: "head" });

@@ -16,6 +16,7 @@ export const family: Family = (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.ffn_gate.scale", "blk.*.ffn_up.scale");
       const embedded = normed(m, embed(m));
       let x = embedded;
       for (const layer of layersOf(m)) {
@@ -23,7 +24,7 @@ export const family: Family = (file) => {
         const gains = layer.weights.vector("attn_q_norm.weight", [config.heads, 1]);
         const attended = layer.attention({ q: program.mul(normed(m, q), gains), k: normed(m, k), v });
         const middle = program.add(layer.pick(x), attended);
-        const sum = program.add(middle, layer.feedForward(normed(m, middle)));
+        const sum = program.add(middle, layer.feedForward(normed(m, middle), { scales: true }));
         const again = program.mul(layer.pick(embedded), layer.weights.vector("layer_output_scale.weight", 1));
         x = program.add(sum, again);
       }

@@ -9,6 +9,14 @@ import type { TransformerTraits } from "../transformer.ts";
 
 type Traits = (file: MetadataReader) => TransformerTraits;
 
+/** Scales that llama.cpp leaves out in some families. */
+const [gateScale, fusedScale] = ["blk.*.attn_gate.scale", "blk.*.attn_qkv.scale"];
+
+const unusedFactorsAndBiases = [
+  "rope_freqs.weight",
+  ...["attn_output", "ffn_gate", "ffn_up", "ffn_down"].map((name) => `blk.*.${name}.bias`),
+];
+
 /** Families whose models are Llama's but for some traits, by `general.architecture`. */
 export const variants: Readonly<Record<string, Traits>> = {
   /** Trinity: gated heads, norms around both parts, windows in three of four layers, which alone have positions. */
@@ -22,6 +30,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     attentionGate: "element",
     hasPostNorms: true,
     experts: { ...storedExperts(file), gating: "sigmoid" },
+    ignored: [gateScale],
   }),
   /** Arcee Foundation Model. */
   arcee: (file) => ({
@@ -42,10 +51,14 @@ export const variants: Readonly<Record<string, Traits>> = {
   chatglm: () => ({ ropeType: "norm", feedForward: { kind: "fusedGate" } }),
   /** CodeShell. */
   codeshell: () => ({ norm: "layer", ropeType: "neox", feedForward: { kind: "plain", activation: "gelu" } }),
-  /** CogVLM, text alone: further weights are for pictures. */
+  /** CogVLM, text alone: further weights are for pictures. llama.cpp leaves out rope's factors. */
   cogvlm: () => ({
     ropeType: "neox",
-    ignored: ["attn_qkv", "attn_output", "gate", "up", "down"].map((name) => `blk.*.vis_${name}.weight`),
+    ignored: [
+      ...["attn_qkv", "attn_output", "gate", "up", "down"].map((name) => `blk.*.vis_${name}.weight`),
+      "rope_freqs.weight",
+      fusedScale,
+    ],
   }),
   /** Command R, and R+, which normalises queries and keys. */
   "command-r": (file) => ({
@@ -103,6 +116,7 @@ export const variants: Readonly<Record<string, Traits>> = {
   /** Granite 3 and later: multipliers on embeddings, residuals, scores and logits. */
   granite: (file) => ({
     ...graniteScales(file),
+    experts: normalizedExperts(file),
     ropeType: file.bool("rope.scaling.finetuned") === false ? undefined : "norm",
   }),
   /** Granite 3 and later, mixtures of experts, with a shared one or without. */
@@ -111,7 +125,9 @@ export const variants: Readonly<Record<string, Traits>> = {
   hy_v3: (file) => ({
     ropeType: "neox",
     queryKeyNorm: "head",
+    feedForward: { scales: true },
     experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" },
+    leavesOutDense: true,
     hasNextn: true,
   }),
   /** InternLM 2 and 2.5. */
@@ -130,14 +146,21 @@ export const variants: Readonly<Record<string, Traits>> = {
   llada: (file) => ({
     ropeType: "norm",
     diffusion: readDiffusion(file),
-    ignored: ["rope_freqs.weight", ...["attn_output", "ffn_gate", "ffn_up", "ffn_down"].map((name) => `blk.*.${name}.bias`)],
+    ignored: unusedFactorsAndBiases,
   }),
   /** LLaDA-MoE. */
   "llada-moe": (file) => ({ ropeType: "neox", queryKeyNorm: "head", experts: storedScale(file), diffusion: readDiffusion(file) }),
   /** Llama as an encoder: Llama Embed Nemotron. */
   "llama-embed": () => ({ ropeType: "norm", isEncoder: true }),
   /** Mellum 2, mixtures of experts: windows in three of four layers, whose positions are not scaled. */
-  mellum: () => ({ ropeType: "neox", queryKeyNorm: "head", window: { period: 4 }, localRope: unscaled, experts: { normalize: true } }),
+  mellum: () => ({
+    ropeType: "neox",
+    queryKeyNorm: "head",
+    window: { period: 4 },
+    localRope: unscaled,
+    feedForward: { scales: true },
+    experts: { normalize: true },
+  }),
   /** MiniCPM 1 and 2: multipliers on embeddings, residuals and logits. */
   minicpm: (file) => ({
     ropeType: "norm",
@@ -185,6 +208,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     localRope: withLocalBase(file),
     hasPostNorms: true,
     feedForward: { kind: "fusedGate" },
+    ignored: [fusedScale],
   }),
   /** Qwen 1: files state twice the width of the feed-forward layers. */
   qwen: (file) => ({ ropeType: "neox", feedForwardLength: file.requiredWidth("feed_forward_length") / 2 }),
@@ -192,10 +216,10 @@ export const variants: Readonly<Record<string, Traits>> = {
   qwen2: () => ({ ropeType: "neox" }),
   /** Qwen 1.5 and 2, mixtures of experts. */
   qwen2moe: () => ({ ropeType: "neox", experts: { shared: "gated" } }),
-  /** Qwen 2 VL and 2.5 VL, PaddleOCR VL, text alone. */
+  /** Qwen 2 VL and 2.5 VL, PaddleOCR VL, text alone. llama.cpp leaves out a bias of the logits. */
   qwen2vl: (file) => {
     requireRopeSections(file);
-    return { ropeType: "neox" };
+    return { ropeType: "neox", ignored: ["output.bias"] };
   },
   /** Qwen 3, dense. Rerankers have a head `cls.output`. */
   qwen3: () => ({
@@ -206,8 +230,12 @@ export const variants: Readonly<Record<string, Traits>> = {
   }),
   /** Qwen 3, mixtures of experts. */
   qwen3moe: () => ({ ropeType: "neox", queryKeyNorm: "head", feedForward: { scales: true }, experts: { normalize: true } }),
-  /** Refact: ALiBi. */
-  refact: () => ({ attention: { alibi: 8 } }),
+  /** Qwen 3 VL, text alone. */
+  qwen3vl: () => ({ ropeType: "neox", queryKeyNorm: "head", ignored: ["cls.output.weight"] }),
+  /** Qwen 3 VL, mixtures of experts. */
+  qwen3vlmoe: () => ({ ropeType: "neox", queryKeyNorm: "head", experts: { normalize: true } }),
+  /** Refact: ALiBi. llama.cpp leaves out the biases after the values, and rope's factors. */
+  refact: () => ({ attention: { alibi: 8 }, ignored: unusedFactorsAndBiases }),
   /** RND1: Qwen 3 MoE that fills in masked tokens. */
   rnd1: (file) => ({
     ropeType: "neox",
@@ -228,6 +256,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     localRope: withLocalBase(file),
     attentionGate: "head",
     feedForward: { activation: "gelu" },
+    ignored: [gateScale],
   }),
   /** StableLM 3B and 2: only part of each head is rotated; the 12B normalises queries and keys and is parallel. */
   stablelm: (file) => ({

@@ -69,8 +69,10 @@ function projections(
 ): { readonly mixed: Value; readonly gate: Value } {
   const { program, T } = layer.model;
   const toHeads = (y: Value): Value => program.reshape(y, { shape: [T, H, K] });
-  if (!layer.weights.has("ssm_in.weight"))
+  if (layer.weights.has("attn_qkv.weight")) {
+    layer.weights.ignore("ssm_in.weight", "ssm_in.input_scale");
     return { mixed: layer.linear("attn_qkv", x, { rows: filteredLength }), gate: toHeads(layer.linear("attn_gate", x, { rows: inner })) };
+  }
   // Old files have one matrix, by heads of keys: a query, a key, values and gates.
   const of = filteredLength + inner;
   const byKeys = program.reshape(layer.linear("ssm_in", x, { rows: of }), { shape: [T, G, of / G] });

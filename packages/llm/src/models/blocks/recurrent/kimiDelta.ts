@@ -66,5 +66,12 @@ export function kimiDeltaBlock(layer: Layer, x: Value, { size: K, kernelSize, bo
   const b = program.mul(k, program.neg(beta));
   const y = deltaScan(layer, { q, k, v: program.mul(v, beta), decay, a: program.mul(decay, k), b }); // [T, H, K]
   const gated = program.mul(layer.norm("ssm_norm", y), program.sigmoid(byHead(low("g"), K)));
+  weights.ignore("attn_output.scale");
   return layer.attentionOutput(gated);
 }
+
+/** Tensors that llama.cpp reads in models of this attention, and leaves out. */
+export const unusedOfKimi: readonly string[] = [
+  ...["attn_q", "attn_k", "attn_v"].flatMap((name) => [`blk.*.${name}.bias`, `blk.*.${name}.scale`]),
+  "blk.*.attn_gate.scale",
+];

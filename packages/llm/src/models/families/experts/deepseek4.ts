@@ -67,6 +67,7 @@ export const family: Family = async (file) => {
   return {
     config,
     forward(m) {
+      m.ignore("blk.*.exp_probs_b_vl.bias");
       const attendCompressed = compressed.open(m, attention.blockRope);
       let states = copies(m, embed(m), count);
       for (const layer of layersOf(m))

@@ -30,11 +30,12 @@ export const family: Family = async (file) => {
   const config = { ...readConfig(file, { headsOf }), extraCache: indexer.extraCache };
   const globalRope = readRope(file, "norm", { keyLength: global.ropeLength });
   const localRope = { ...globalRope, base: file.positive("rope.freq_base_swa") ?? globalRope.base };
-  const feedForward = await openFeedForward(file, { experts: { ...storedExperts(file), shared: "plain" } });
+  const feedForward = await openFeedForward(file, { feedForward: { scales: true }, experts: { ...storedExperts(file), shared: "plain" } });
   return {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.attn_gate.scale");
       const chooser = indexer.open(m, globalRope);
       let x = embed(m);
       for (const layer of layersOf(m)) {

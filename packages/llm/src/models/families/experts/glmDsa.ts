@@ -14,7 +14,7 @@ export const family: Family = (file) => {
     );
   const indexer = readIndexer(file, { ropeType: "norm", epsilon: 0, has });
   const experts = { ...storedExperts(file), gating: "sigmoid", shared: "plain" } as const;
-  return latentTransformer(file, { keepsLength: false, hasNextn: true, indexer, experts });
+  return latentTransformer(file, { keepsLength: false, hasNextn: true, indexer, feedForward: { scales: true }, experts });
 };
 
 /** Context of GLM 5.2, whose first files do not list their layers with an indexer. */

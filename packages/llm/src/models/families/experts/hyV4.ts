@@ -31,6 +31,7 @@ export const family: Family = async (file) => {
   return {
     config: { ...config, ...(indexer && { extraCache: indexer.extraCache }) },
     forward(m) {
+      m.ignore("blk.*.attn_gate.scale", "blk.*.attn_output.scale");
       const chooser = indexer?.open(m, rope);
       let states = copies(m, embed(m), count);
       for (const layer of layersOf(m)) {

@@ -20,6 +20,7 @@ export const family: Family = async (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.attn_gate.scale");
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const window = windows.at(layer.index);

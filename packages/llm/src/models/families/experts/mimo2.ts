@@ -19,6 +19,7 @@ export const family: Family = async (file) => {
   const valueScale = file.positive("attention.value_scale") ?? 1;
   const feedForward = await openFeedForward(file, {
     experts: { gating: "sigmoid", normalize: true, scale: file.positive("expert_weights_scale") },
+    leavesOutDense: true,
   });
   const layerOf = (layer: Layer, x: Value): Value => {
     const { model } = layer;
@@ -32,6 +33,7 @@ export const family: Family = async (file) => {
   return {
     config,
     forward(m) {
+      m.ignore(...["attn_q", "attn_k", "attn_v"].flatMap((name) => [`blk.*.${name}.bias`, `blk.*.${name}.scale`]));
       let x = embed(m);
       for (const layer of layersOf(m)) x = layerOf(layer, x);
       return logits(m, lastNorm(m, keepStates(m, x)));

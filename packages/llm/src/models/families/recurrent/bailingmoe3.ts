@@ -8,7 +8,7 @@ import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
 import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { kimiDeltaBlock, readKimiDelta, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
+import { kimiDeltaBlock, readKimiDelta, unusedOfKimi, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
 import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
@@ -37,6 +37,7 @@ export const family: Family = async (file) => {
   return {
     config,
     forward(m) {
+      m.ignore(...unusedOfKimi, "blk.*.attn_output.scale");
       let x = embed(m);
       for (const layer of layersOf(m)) x = layerOf(layer, layer.enter(x));
       return logits(m, outputNorm(m, x));

@@ -15,6 +15,7 @@ export const family: Family = (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.attn_output.bias", "rope_freqs.weight");
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const input = layer.norm("attn_norm", x);

@@ -8,7 +8,7 @@ import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { kimiDeltaBlock, readKimiDelta, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
+import { kimiDeltaBlock, readKimiDelta, unusedOfKimi, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
 import { Section } from "../../blocks/section.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
@@ -36,6 +36,7 @@ export const family: Family = async (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore(...unusedOfKimi, "blk.*.attn_output.scale");
       let x = embed(m);
       let kept: readonly Value[] = [];
       for (const layer of layersOf(m)) {

@@ -3,7 +3,7 @@ import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
-import { kimiDeltaBlock, readKimiDelta, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
+import { kimiDeltaBlock, readKimiDelta, unusedOfKimi, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 
@@ -20,6 +20,7 @@ export const family: Family = async (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore(...unusedOfKimi);
       let x = embed(m);
       for (const layer of layersOf(m)) {
         const input = layer.norm("attn_norm", x);

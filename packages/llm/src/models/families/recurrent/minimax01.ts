@@ -42,7 +42,7 @@ export const family: Family = async (file) => {
 function lightningAttention(layer: Layer, x: Value): Value {
   const { program, T, config } = layer.model;
   const { heads: H, keyLength: size } = config;
-  const heads = program.reshape(program.silu(layer.linear("attn_qkv", x, { rows: 3 * H * size })), { shape: [T, H, 3, size] });
+  const heads = program.reshape(program.silu(layer.unscaledProduct("attn_qkv", x, { rows: 3 * H * size })), { shape: [T, H, 3, size] });
   const part = (index: number): Value =>
     program.reshape(program.slice(heads, { axis: 2, start: index, end: index + 1 }), { shape: [T, H, size] });
   const dt = program.expand(program.constant(Float32Array.of(1), "f32", [1, 1]), { shape: [T, H] });
@@ -50,7 +50,7 @@ function lightningAttention(layer: Layer, x: Value): Value {
   const y = scan(layer, { x: part(2), dt, a, b: part(1), c: part(0) });
   const normed = layer.norm("attn_norm_2", program.reshape(y, { shape: [T, H * size] }));
   const gated = program.mul(normed, program.sigmoid(layer.linear("attn_gate", x, { rows: H * size })));
-  return layer.linear("attn_output", layer.pick(gated), { rows: config.embeddingLength });
+  return layer.unscaledProduct("attn_output", layer.pick(gated), { rows: config.embeddingLength });
 }
 
 /** Logarithms of the heads' decays: ALiBi's slopes, smaller from layer to layer. */

@@ -19,6 +19,7 @@ export const family: Family = (file) => {
     forward(m) {
       const { program } = m;
       let x = embed(m);
+      m.ignore("blk.*.attn_qkv.scale", "blk.*.ssm_in.scale", "blk.*.ssm_out.scale");
       for (const layer of layersOf(m)) {
         const input = layer.norm("attn_norm", x);
         const mixed = config.hasCache(layer.index)

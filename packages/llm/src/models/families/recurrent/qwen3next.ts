@@ -12,14 +12,18 @@ import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 
 /** Qwen 3 Next. */
-export const family: Family = (file) => qwenNext(file, "neighbours");
+export const family: Family = (file) => {
+  // llama.cpp leaves out these, not those of Qwen 3.5.
+  const unused = ["attn_qkv", "attn_gate", "ssm_in", "ssm_out"].map((name) => `blk.*.${name}.scale`);
+  return qwenNext(file, "neighbours", unused);
+};
 
 /** Qwen's models of gated delta nets, with attention in every fourth layer, whose heads have gates, and feed-forward parts of experts or none. */
-export async function qwenNext(file: MetadataReader, sharing: KeySharing): Promise<ModelDescription> {
+export async function qwenNext(file: MetadataReader, sharing: KeySharing, unused: readonly string[] = []): Promise<ModelDescription> {
   const sizes = readDeltaNet(file);
   const config = withDeltaNets(file, readConfig(file), sizes);
   const rope = readRope(file, "neox", config);
-  const feedForward = await openFeedForward(file, { experts: { normalize: true, shared: "gated" } });
+  const feedForward = await openFeedForward(file, { feedForward: { scales: true }, experts: { normalize: true, shared: "gated" } });
   const attend = (layer: Layer, input: Value): Value => {
     const { heads, gate } = gatedQueries(layer, input);
     return layer.attention(layer.rope(heads, rope), { gate });
@@ -34,6 +38,7 @@ export async function qwenNext(file: MetadataReader, sharing: KeySharing): Promi
   return {
     config,
     forward(m) {
+      m.ignore(...unused);
       let x = embed(m);
       for (const layer of layersOf(m)) x = layerOf(layer, layer.enter(x), config.hasCache(layer.index));
       return logits(m, outputNorm(m, x));

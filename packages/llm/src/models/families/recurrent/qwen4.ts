@@ -50,6 +50,7 @@ export const family: Family = async (file) => {
   return {
     config,
     forward(m) {
+      m.ignore("blk.*.attn_q.bias", "blk.*.attn_k.bias", "blk.*.attn_v.bias");
       const chooseBlocks = indexer.open(m, rope);
       let states = copies(m, embed(m), connections.count);
       for (const layer of layersOf(m)) {

@@ -22,6 +22,7 @@ export const family: Family = (file) => {
     config,
     forward(m) {
       const { program } = m;
+      m.ignore("blk.*.attn_gate.scale");
       let x = program.rmsNorm(embed(m), ones(program, d), { eps: epsilon });
       for (const layer of layersOf(m)) {
         const post = (name: string, y: typeof x): typeof x =>
