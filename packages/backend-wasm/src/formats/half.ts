@@ -1,4 +1,19 @@
-import { type FunctionBuilder, f32x4, type I32, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, type I32, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+
+/** Emits `halfTable(to)`, which stores the f32 of all 65,536 halves. */
+export function emitHalfTable(module: ModuleBuilder): void {
+  module.function("halfTable", { to: "i32" }, (f, { to }) => {
+    const left = f.let(i32.const(65_536));
+    // Each sign-extended.
+    const halves = f.let(f.pooled(new Uint8Array(new Uint32Array([0, 1, 2, 3]).buffer)));
+    f.while(left, () => {
+      f.store(to, widenHalves(f, i32x4.shrS(i32x4.shl(halves, 16), 16)));
+      f.set(halves, i32x4.add(halves, i32x4.splat(i32.const(4))));
+      f.advance(to, 16);
+      f.advance(left, -4);
+    });
+  });
+}
 
 /** Loads four halves as f32; exact, including infinities and NaN. */
 export function loadHalves(f: FunctionBuilder, address: I32, offset = 0): Local<"v128"> {

@@ -2,6 +2,7 @@ import { type OpName, UnsupportedError } from "@centella/core";
 import { type AnyOp, isFused } from "@centella/core/backend";
 import { detect, isPage, targetOf, type WasmFeatures } from "../detect.ts";
 import type { FunctionInfo, ModuleBuilder } from "../emit/index.ts";
+import { emitHalfTable } from "../formats/half.ts";
 import { fused } from "../fusion/groupKernel.ts";
 import type { AnyKernel } from "../kernel.ts";
 import { kernels } from "../kernels/index.ts";
@@ -28,16 +29,22 @@ export interface EmittedModule {
 /** Kernels that are emitted before a plan asks for them. */
 export type Extent = "none" | "all";
 
-/** Emits the first module of every memory: the stage runner, and the kernels that `extent` names. Pure. */
+/** Emits the first module of every memory: the functions of {@link emitBase}, and the kernels that `extent` names. Pure. */
 export function emitModule(
   target: Target,
   { shared = false, memory64 = false }: { readonly shared?: boolean; readonly memory64?: boolean } = {},
   extent: Extent = "all",
 ): EmittedModule {
   const module = moduleBuilderFor({ isShared: shared, memory64 }, { constants: memoryMap.constants });
-  emitStageRunner(module);
+  emitBase(module);
   if (extent === "all") emitLoaded(module, target);
   return { bytes: module.build(), functions: module.functions, constantBytes: module.constantBytes };
+}
+
+/** Emits the functions that every memory needs. */
+export function emitBase(module: ModuleBuilder): void {
+  emitStageRunner(module);
+  emitHalfTable(module);
 }
 
 /** Emits the functions that every plan can call. */

@@ -9,8 +9,7 @@ import { Heap } from "../memory/heap.ts";
 import type { CompiledKernels } from "../memory/memoryInstance.ts";
 import { memoryMap, pagesOf } from "../memory/memoryMap.ts";
 import type { Target } from "../target.ts";
-import { emitStageRunner } from "../threads/stageRunner.ts";
-import { emitLoaded, kernelOf, type Opened } from "./baseModule.ts";
+import { emitBase, emitLoaded, kernelOf, type Opened } from "./baseModule.ts";
 import { loadParts } from "./lazyParts.ts";
 import { precompiledName } from "./planLinker.ts";
 
@@ -38,7 +37,7 @@ const codes = { i32: "i", i64: "l", f32: "f", f64: "d", v128: "v" } as const;
 export async function emitPrecompiled(calls: readonly PrecompiledCall[]): Promise<Uint8Array<ArrayBuffer>> {
   await Promise.all([loadKernelFiles(), loadParts()]);
   const module = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
-  emitStageRunner(module);
+  emitBase(module);
   emitLoaded(module, target);
   const known = new Set<string>();
   const none: Emitted = () => 0;

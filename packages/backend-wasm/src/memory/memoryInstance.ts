@@ -1,4 +1,3 @@
-import { halfToFloat } from "@centella/quant";
 import { CustomKernels } from "../custom.ts";
 import type { FunctionInfo } from "../emit/index.ts";
 import type { AnyKernel, Emitted } from "../kernel.ts";
@@ -78,12 +77,11 @@ export class MemoryInstance {
     const atMost = `maxMemoryMiB, at most ${(most * pageBytes) / 2 ** 20}`;
     const advice = memory64 ? atMost : `${atMost} with 32-bit addresses: ${no64 ?? "memory64: true gives all plans 64-bit ones"}`;
     const heap = new Heap(raw, maximum, { memory64, advice });
-    const table = heap.f32.subarray(memoryMap.halfTable / 4, memoryMap.halfTable / 4 + 65_536);
-    for (let h = 0; h < table.length; h++) table[h] = halfToFloat(h);
     const memory = new WasmMemory(heap, pool?.size ?? 0);
     const baseModule = new LinkedModule(memory);
     for (const info of functions) baseModule.declare(info);
     await baseModule.load(module);
+    baseModule.get("halfTable")(memoryMap.halfTable);
     const sharing = pool?.load(memory, module, baseModule.base, baseModule.size);
     return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool, sharing ?? Promise.resolve());
   }
