@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { Worker } from "node:worker_threads";
 import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, DeviceLostError, KernelError, type Plan, type TypedArray, UnsupportedError } from "@centella/core";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
@@ -11,12 +12,41 @@ import { EventLoopYield } from "../src/plan/eventLoopYield.ts";
 import { runList, runListSync } from "../src/plan/runner.ts";
 import { recordStep, writeStepList } from "../src/plan/stepList.ts";
 import { Control } from "../src/threads/control.ts";
+import { startThreads } from "../src/threads/startThreads.ts";
 import { targets } from "./shared.ts";
 
 /** Compares bytes: matchers take seconds for arrays of this size. */
 function isSame(a: TypedArray, b: TypedArray): boolean {
   return Buffer.from(a.buffer, a.byteOffset, a.byteLength).equals(Buffer.from(b.buffer, b.byteOffset, b.byteLength));
 }
+
+test("threads that were started before are those of the next backend with this many", async () => {
+  /** Threads of this process have ascending ids. */
+  const nextThread = async (): Promise<number> => {
+    const worker = new Worker("", { eval: true });
+    const { threadId } = worker;
+    await worker.terminate();
+    return threadId;
+  };
+  const first = await nextThread();
+  startThreads(3);
+  startThreads(3);
+  expect((await nextThread()) - first - 1).toBe(3);
+  for (const [threads, started] of [
+    [2, 2],
+    [3, 0],
+    [3, 3],
+  ] as const) {
+    const before = await nextThread();
+    const backend = await wasm({ threads }).open();
+    const program = createProgram();
+    program.output("y", program.exp(program.input("x", "f32", [100_000])));
+    const plan = await backend.compile(program);
+    expect((await plan.run({ x: new Float32Array(100_000) }).y!.data())[99_999]).toBe(1);
+    expect((await nextThread()) - before - 1, `${threads} threads`).toBe(started);
+    await backend.dispose();
+  }
+});
 
 describe.each(targets)("results do not depend on the number of threads, relaxed: $relaxed", ({ relaxed }) => {
   const counts = [1, 2, 3, 8] as const;

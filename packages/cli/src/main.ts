@@ -1,4 +1,4 @@
-import { commandsFor } from "./commands/index.ts";
+import { commandsFor, prepareThreads } from "./commands/index.ts";
 import { Output } from "./output.ts";
 import { packageVersion } from "./packageVersion.ts";
 import { commandOf, runProgram } from "./program.ts";
@@ -30,6 +30,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   // No reader is left that could be told.
   process.stderr.on("error", () => undefined);
+  await prepareThreads(args);
   const commands = await commandsFor(args);
   try {
     await runProgram(commands, args, packageVersion(), interrupt.signal);

@@ -3,8 +3,9 @@ import { elementAt } from "@centella/core/backend";
 import type { DeferredStages, Run, Stage, Task } from "../kernel.ts";
 import { callsOf, type LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Control, StageRange } from "../threads/control.ts";
-import { type ThreadPool, tileSpins } from "../threads/pool.ts";
-import { stageResult } from "../threads/stageRunner.ts";
+import type { ThreadPool } from "../threads/pool.ts";
+import { tileSpins } from "../threads/startThreads.ts";
+import { stageResult } from "../threads/worker.ts";
 import type { EventLoopYield } from "./eventLoopYield.ts";
 import { recordWork, type Segment, type StepList, stagesOf, writeStepList } from "./stepList.ts";
 

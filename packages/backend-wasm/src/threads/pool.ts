@@ -2,14 +2,9 @@ import { DeviceLostError, DisposedError, KernelError, type UnsupportedError } fr
 import { entryOf } from "@centella/core/backend";
 import type { WasmMemory } from "../memory/wasmMemory.ts";
 import type { StageRange } from "./control.ts";
-import { stageResult } from "./stageRunner.ts";
-import { type StartedWorker, startWorker } from "./startWorker.ts";
-import { poolFields, type WorkerMail, type WorkerReport, type WorkerStart } from "./worker.ts";
-
-/** Time that a worker polls for the next list before it sleeps. */
-const spinMs = 0.1;
-/** Polls for a tile before the thread sleeps: about the same time. */
-export const tileSpins = 40_000;
+import { takeThreads } from "./startThreads.ts";
+import type { StartedWorker } from "./startWorker.ts";
+import { poolFields, type WorkerMail, type WorkerReport } from "./worker.ts";
 
 /** A message without its id. */
 type Mail = WorkerMail extends infer M ? (M extends WorkerMail ? Omit<M, "id"> : never) : never;
@@ -181,14 +176,9 @@ export class ThreadPool {
 
   async #start(): Promise<void> {
     // Terminating threads read their old control memory.
-    const pool = new SharedArrayBuffer(4 * poolFields.count);
-    this.#control = new Int32Array(pool);
-    const start = { pool, fields: poolFields, results: stageResult, spins: tileSpins, spinMs };
-    const started = await Promise.allSettled(
-      Array.from({ length: this.size }, (_, index) =>
-        startWorker({ ...start, index } satisfies WorkerStart, (report) => this.#report(report)),
-      ),
-    );
+    const threads = takeThreads(this.size, (report) => this.#report(report));
+    this.#control = threads.control;
+    const started = await threads.workers;
     const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     const failure = started.find((result) => result.status === "rejected");
     if (failure !== undefined || this.#end !== undefined) {

@@ -1,5 +1,6 @@
 import { atomic, type Expr, type FunctionRef, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
+import { stageResult } from "./worker.ts";
 
 /**
  * Byte offsets in the control block of the current step list. Fields that are written often have cache lines of their
@@ -40,9 +41,6 @@ export const stageFields = { calls: 0, tiles: 2, callBytes: 3, grain: 4, total: 
 
 /** The numeric fields of a stage. */
 export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
-
-/** Results of `runTiles`. */
-export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
 
 /**
  * Emits the functions with which threads run a step list.

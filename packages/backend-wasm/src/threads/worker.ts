@@ -1,7 +1,8 @@
-import type { stageResult } from "./stageRunner.ts";
-
 /** i32 fields of the memory through which the pool directs its workers. */
 export const poolFields = { epoch: 0, mail: 1, memoryId: 2, helpers: 3, count: 16 } as const;
+
+/** Results of `runTiles`. */
+export const stageResult = { idle: 0, ended: 1, budget: 2, waited: 3 } as const;
 
 /** What a worker starts with. */
 export interface WorkerStart {
