@@ -1,11 +1,12 @@
-// The built page in a browser, on a plain static host. One spec for each page of the app.
-import { isRequired, launchChromium } from "@centella/test-devices";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+// The built page in browsers, on a plain static host. One spec for each page of the app; Firefox runs the first test of each.
+import { describeInChromium, describeInFirefox } from "@centella/test-devices/browserTests";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
 import type { Setting } from "./setting.ts";
-import { buildSite, serveSite } from "./site.ts";
+import { buildSite, type Host, serveSite } from "./site.ts";
 import { describeAbout } from "./specs/about.ts";
 import { describeBench } from "./specs/bench.ts";
-import { describeChat } from "./specs/chat.ts";
+import { describeChat, describeConversation } from "./specs/chat.ts";
 import { describeModelChoice } from "./specs/choice.ts";
 import { describeEmbed } from "./specs/embed.ts";
 import { describeModels } from "./specs/models.ts";
@@ -15,49 +16,56 @@ import { describeTokens } from "./specs/tokens.ts";
 import { describeTools } from "./specs/tools.ts";
 import { describeTrouble } from "./specs/trouble.ts";
 
-const browser = await launchChromium();
+let site: Awaited<ReturnType<typeof buildSite>> | undefined;
+let host: Host | undefined;
 
-describe.skipIf(typeof browser === "string")("playground", () => {
-  let setting: Setting | undefined;
-  const current = (): Setting => {
-    if (setting === undefined) throw new Error("playground: the page is not built yet");
-    return setting;
-  };
-  let remove: (() => Promise<void>) | undefined;
-
-  beforeAll(async () => {
-    if (typeof browser === "string") return;
-    const site = await buildSite();
-    remove = site.remove;
-    const host = await serveSite(site.folder);
-    setting = {
-      browser,
-      context: await browser.newContext({ permissions: ["clipboard-read", "clipboard-write"] }),
-      url: host.url,
-      folder: site.folder,
-      host,
-    };
-  });
-
-  afterAll(async () => {
-    await setting?.host.close();
-    await remove?.();
-    if (typeof browser !== "string") await browser.close();
-  });
-
-  describeStart(current);
-  describeModelChoice(current);
-  describeChat(current);
-  describeStructured(current);
-  describeTools(current);
-  describeTokens(current);
-  describeEmbed(current);
-  describeModels(current);
-  describeBench(current);
-  describeAbout(current);
-  describeTrouble(current);
+beforeAll(async () => {
+  site = await buildSite();
+  host = await serveSite(site.folder);
 });
 
-test.runIf(isRequired("webgpu"))("there is a browser", () => {
-  expect(browser).toBeTypeOf("object");
+afterAll(async () => {
+  await host?.close();
+  await site?.remove();
+});
+
+/** Opens a profile that specs share, and returns what they need once tests run. */
+function settingIn(browser: Browser, permissions: readonly string[]): () => Setting {
+  let setting: Setting | undefined;
+  beforeAll(async () => {
+    if (site === undefined || host === undefined) throw new Error("playground: the page is not built");
+    const context = await browser.newContext({ permissions: [...permissions] });
+    setting = { browser, context, url: host.url, folder: site.folder, host };
+  });
+  afterAll(() => setting?.context.close());
+  return () => {
+    if (setting === undefined) throw new Error("playground: the tests have not begun");
+    return setting;
+  };
+}
+
+/** Describes a spec for each page. */
+function describePages(setting: () => Setting): void {
+  describeConversation(setting);
+  describeStructured(setting);
+  describeTools(setting);
+  describeTokens(setting);
+  describeEmbed(setting);
+  describeModels(setting);
+  describeBench(setting);
+  describeAbout(setting);
+}
+
+describeInChromium("playground in Chromium", (browser) => {
+  const setting = settingIn(browser, ["clipboard-read", "clipboard-write"]);
+  describeStart(setting);
+  describeModelChoice(setting);
+  describePages(setting);
+  describeChat(setting);
+  describeTrouble(setting);
+});
+
+// It has no permissions for the clipboard.
+describeInFirefox("playground in Firefox", (browser) => {
+  describePages(settingIn(browser, []));
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkLooks, modelReady, shareProfile } from "../pages.ts";
+import { checkLooks, fill, modelReady, shareProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 
 export function describeBench(setting: () => Setting): void {
@@ -9,9 +9,9 @@ export function describeBench(setting: () => Setting): void {
       const page = await profile.open("bench");
       await modelReady(page);
       expect(await page.getByLabel("webgpu").isChecked(), "an emulated GPU is measured on request").toBe(false);
-      await page.getByLabel("Prompt tokens").fill("32");
-      await page.getByLabel("Generated tokens").fill("8");
-      await page.getByLabel("Repetitions").fill("2");
+      await fill(page.getByLabel("Prompt tokens"), "32");
+      await fill(page.getByLabel("Generated tokens"), "8");
+      await fill(page.getByLabel("Repetitions"), "2");
       await page.getByRole("button", { name: "Measure" }).click();
       await page.getByRole("button", { name: "Copy as Markdown" }).click();
       const table = await page.evaluate(() => navigator.clipboard.readText());

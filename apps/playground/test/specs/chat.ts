@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { checkLooks, modelReady, openProfile } from "../pages.ts";
+import { checkLooks, fill, modelReady, openProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 
 /** Short answers that are the same every time. */
 const short = "chat?backend=wasm&temperature=0&repeatPenalty=1&seed=7&maxTokens=12";
 
 async function send(page: Page, message: string): Promise<void> {
-  await page.getByLabel("Write a message").fill(message);
+  await fill(page.getByLabel("Write a message"), message);
   await page.getByRole("button", { name: "Send", exact: true }).click();
 }
 
@@ -25,7 +25,7 @@ async function answers(page: Page, count: number): Promise<readonly string[]> {
   return page.locator("[data-role=assistant] .prose-answer").allTextContents();
 }
 
-export function describeChat(setting: () => Setting): void {
+export function describeConversation(setting: () => Setting): void {
   describe("Chat", () => {
     test("answers, regenerates, edits, goes through branches, and finds all of it again after a reload", async () => {
       await using profile = await openProfile(setting().browser, setting().url);
@@ -45,7 +45,7 @@ export function describeChat(setting: () => Setting): void {
       await page.getByText("2 of 2").waitFor();
       await answers(page, 2);
       await page.getByRole("button", { name: "Edit" }).first().click();
-      await page.getByLabel("Edit").fill("Tell me a story about an owl.");
+      await fill(page.getByLabel("Edit"), "Tell me a story about an owl.");
       await page.getByRole("button", { name: "Save and send" }).click();
       const [other] = await answers(page, 1);
       expect(other).not.toBe(first);
@@ -62,7 +62,11 @@ export function describeChat(setting: () => Setting): void {
       expect((await answers(page, 2))[0]).toBe(first);
       expect(profile.problems).toEqual([]);
     });
+  });
+}
 
+export function describeChat(setting: () => Setting): void {
+  describe("Chat", () => {
     test("computes nothing of a stored conversation again", async () => {
       await using profile = await openProfile(setting().browser, setting().url);
       const page = await profile.open(short.replace("maxTokens=12", "maxTokens=60"));
@@ -103,8 +107,8 @@ export function describeChat(setting: () => Setting): void {
       expect(settings).toEqual({ temperature: 0, repeatPenalty: 1, seed: 7, maxTokens: 12 });
       expect(messages[1].parts.at(-1).text.trim().slice(0, 10)).toBe(answer!.trim().slice(0, 10));
       await page.getByText("Sampling", { exact: true }).waitFor();
-      await page.getByLabel("Top-k").fill("5");
-      await page.getByLabel("Stop sequences").fill("sea\n\\n\\n");
+      await fill(page.getByLabel("Top-k"), "5");
+      await fill(page.getByLabel("Stop sequences"), "sea\n\\n\\n");
       await page.getByRole("button", { name: /Copy link/ }).click();
       await page.getByText("Copied").waitFor();
       const link = await page.evaluate(() => navigator.clipboard.readText());

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { checkLooks, modelReady, openProfile, shareProfile } from "../pages.ts";
+import { checkLooks, fill, modelReady, openProfile, shareProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 import { tiny, tinyPath } from "../tinyModel.ts";
 
@@ -32,7 +32,7 @@ async function serveModels(hasCors: boolean): Promise<{ readonly url: string; re
 }
 
 async function showPlan(page: Page, address: string): Promise<void> {
-  await page.getByLabel("Address or name").fill(address);
+  await fill(page.getByLabel("Address or name"), address);
   await page.getByRole("button", { name: "Show plan" }).click();
 }
 
@@ -164,7 +164,7 @@ export function describeModelChoice(setting: () => Setting): void {
         } else await route.fulfill({ status: 404, headers });
       });
       await page.getByRole("button", { name: "Change model" }).click();
-      await page.getByLabel("Search Hugging Face").fill("small");
+      await fill(page.getByLabel("Search Hugging Face"), "small");
       await page.getByRole("button", { name: "Search", exact: true }).click();
       await page.getByText("owner/small-GGUF").waitFor();
       await page.getByText("licence mit").waitFor();

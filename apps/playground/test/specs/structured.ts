@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkLooks, shareProfile } from "../pages.ts";
+import { checkLooks, fill, shareProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 
 export function describeStructured(setting: () => Setting): void {
@@ -17,10 +17,10 @@ export function describeStructured(setting: () => Setting): void {
       expect(await page.getByTestId("allowed").textContent()).toMatch(/^\d+ tokens? allowed · the model gave the chosen one [\d.]+ %/);
       await checkLooks(page, "structured");
 
-      await page.getByLabel("JSON Schema").fill('{ "type": "string", "pattern": "(?=a)b" }');
+      await fill(page.getByLabel("JSON Schema"), '{ "type": "string", "pattern": "(?=a)b" }');
       await page.getByRole("button", { name: "Generate" }).click();
       expect(await page.getByRole("alert").textContent()).toContain("pattern");
-      await page.getByLabel("JSON Schema").fill("{");
+      await fill(page.getByLabel("JSON Schema"), "{");
       await page.getByRole("button", { name: "Generate" }).click();
       expect(await page.getByRole("alert").textContent()).toContain("JSON");
       await page.getByRole("button", { name: "Choice" }).click();

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
 import { describe, expect, test } from "vitest";
-import { modelReady, openProfile, shareProfile } from "../pages.ts";
+import { fill, modelReady, openProfile, shareProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 import { serveSite } from "../site.ts";
 import { tiny } from "../tinyModel.ts";
@@ -101,12 +101,12 @@ export function describeTrouble(setting: () => Setting): void {
       await page.getByTestId("figures").waitFor();
       // As a browser does with a worker that has run out of memory.
       await page.evaluate(() => (globalThis as unknown as { engines: Worker[] }).engines[0]?.terminate());
-      await page.getByLabel("Write a message").fill("Go on.");
+      await fill(page.getByLabel("Write a message"), "Go on.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
       await page.getByRole("button", { name: "Load again" }).click();
       await modelReady(page);
       expect(await page.locator("[data-role=assistant] .prose-answer").count()).toBeGreaterThan(0);
-      await page.getByLabel("Write a message").fill("Go on, please.");
+      await fill(page.getByLabel("Write a message"), "Go on, please.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
       await expect.poll(() => page.getByTestId("figures").count()).toBe(2);
     });
@@ -129,8 +129,8 @@ export function describeTrouble(setting: () => Setting): void {
       await modelReady(page);
       await page.getByRole("button", { name: /little fox/ }).click();
       expect(await page.getByRole("alert").textContent()).toContain("temperature");
-      await page.getByLabel("Temperature", { exact: true }).fill("0.5");
-      await page.getByLabel("Write a message").fill("Tell me a story.");
+      await fill(page.getByLabel("Temperature", { exact: true }), "0.5");
+      await fill(page.getByLabel("Write a message"), "Tell me a story.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
       await page.getByTestId("figures").waitFor();
     });
