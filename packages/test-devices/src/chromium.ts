@@ -7,6 +7,18 @@ export function launchChromium(): Promise<Browser | string> {
   return launched((options) => chromium.launch(options));
 }
 
+/** Launches the headless Chromium at `path` with WebGPU on the machine's GPU, or returns the reason why it does not run. */
+export async function launchOnGpu(path: string): Promise<Browser | string> {
+  try {
+    return await chromium.launch({
+      executablePath: path,
+      args: ["--no-sandbox", "--enable-unsafe-webgpu", "--ignore-gpu-blocklist", "--use-angle=vulkan", "--enable-features=Vulkan"],
+    });
+  } catch (error) {
+    return `${path} does not start: ${String(error)}`;
+  }
+}
+
 /** As {@link launchChromium}, with a profile in a folder: what pages store is on disk, as for users, and not in memory. */
 export function launchChromiumProfile(folder: string): Promise<BrowserContext | string> {
   return launched((options) => chromium.launchPersistentContext(folder, options));

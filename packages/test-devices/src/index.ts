@@ -1,4 +1,4 @@
-export { evaluateInChromium, launchChromium, launchChromiumProfile } from "./chromium.ts";
+export { evaluateInChromium, launchChromium, launchChromiumProfile, launchOnGpu } from "./chromium.ts";
 export { launchFirefox } from "./firefox.ts";
 export { firstOfEach, type GridSize, gridSize, isFullGrid, isWholeGrid } from "./grid.ts";
 export { oldestNode } from "./oldestNode.ts";

@@ -24,6 +24,7 @@ const defaultBackends = backends.filter(({ isOptional }) => isOptional !== true)
 
 const help = `Usage: pnpm bench [OPTIONS]
        pnpm bench gpu --help       measure kernels and models on GPUs
+       pnpm bench browser --help   measure WebGPU in Chromium
        pnpm bench model --help     generate a model file with random weights
        pnpm bench peers install    install the other projects that --peers compares with
        pnpm bench calibrate --help find the crossovers between the backends of this machine

@@ -8,6 +8,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 const commands: Readonly<Record<string, () => Promise<Command>>> = {
   model: async () => (await import("./model.ts")).modelCommand,
   gpu: async () => (await import("./gpu.ts")).gpuCommand,
+  browser: async () => (await import("./browser.ts")).browserCommand,
   peers: async () => (await import("./peers.ts")).peersCommand,
   calibrate: async () => (await import("./calibrate.ts")).calibrateCommand,
   docs: async () => (await import("./docs.ts")).docsCommand,

@@ -1,0 +1,3 @@
+export * from "@tensorflow/tfjs-core";
+
+import "@tensorflow/tfjs-backend-webgpu";
