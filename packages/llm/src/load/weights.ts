@@ -183,7 +183,9 @@ export class WeightTable {
   #fits(info: TensorInfo, shape: readonly number[]): boolean {
     // GGUF leaves out outer extents of 1, and writes a row as a vector.
     const [has, wants] = [info.shape, shape].map((extents) => extents.filter((extent) => extent !== 1).join());
-    if (has === wants || isInGroups(info.shape, shape)) return true;
+    // Some files have the rows of a matrix in groups.
+    const isInGroups = info.shape.length === 3 && shape.length === 2 && info.shape[2] === shape[1];
+    if (has === wants || (isInGroups && info.elements === (shape[0] ?? 0) * (shape[1] ?? 0))) return true;
     this.#misshapen.add(`${info.name} ${formatShape(info.shape)} instead of ${formatShape(shape)}`);
     return false;
   }
@@ -257,11 +259,6 @@ export class PartWeights {
   #tensor(name: string, shape: readonly number[], as: WeightForm, range?: RowRange): Value {
     return this.#table.tensor(this.#part, this.nameOf(name), shape, as, range);
   }
-}
-
-/** Whether the file has the rows of a matrix in groups. */
-function isInGroups([groups, rows, ...rest]: readonly number[], [all, columns, ...others]: readonly number[]): boolean {
-  return (groups ?? 0) * (rows ?? 0) === all && rest.length === 1 && rest[0] === columns && others.length === 0;
 }
 
 function list(expected: string, names: readonly string[]): string[] {

@@ -25,6 +25,8 @@ export interface ExpertsOptions {
   readonly weighted?: "inputs" | "outputs";
   /** A vector other than the layer's state that the experts, but for the shared one, read and write. */
   readonly latent?: ExpertsConfig["latent"];
+  /** Whether layers with experts may have the matrices of one without as well, which are left out as in llama.cpp. */
+  readonly leavesOutDense?: boolean;
 }
 
 /** Mixture of experts of a model; see the ops `moeRoute` and `moeWeights`. */
@@ -40,7 +42,12 @@ export interface ExpertsConfig {
   readonly weighted: "inputs" | "outputs";
   /** Names of its matrices are `name_down` and `name_up`, that of an optional norm is `name_norm`. */
   readonly latent: { readonly name: string; readonly length: number } | undefined;
+  readonly leavesOutDense: boolean;
 }
+
+const denseTensors = ["ffn_gate", "ffn_up", "ffn_down"].flatMap((name) =>
+  ["weight", "scale", "input_scale"].map((part) => `${name}.${part}`),
+);
 
 /** Values of `expert_gating_func`, by number. */
 const gatingFunctions: readonly (RouterGating | undefined)[] = [undefined, "softmax", "sigmoid", "softmaxOfChosen", "sqrtSoftplus"];
@@ -51,7 +58,7 @@ const gatingFunctions: readonly (RouterGating | undefined)[] = [undefined, "soft
  */
 export function readExperts(
   file: MetadataReader,
-  { gating = "softmax", normalize = false, scale = 1, shared, weighted = "outputs", latent }: ExpertsOptions,
+  { gating = "softmax", normalize = false, scale = 1, shared, weighted = "outputs", latent, leavesOutDense = false }: ExpertsOptions,
 ): ExpertsConfig | undefined {
   const count = file.size("expert_count");
   if (count === undefined) return undefined;
@@ -72,7 +79,7 @@ export function readExperts(
   const chosenGating = gatingFunctions[stored ?? 0] ?? gating;
   if (chosenGating === "sqrtSoftplus" && groups > 1)
     throw new UnsupportedError(`${file.key("expert_group_count")} = ${groups}`, "with square roots of softplus, experts are not in groups");
-  return { count, used, gating: chosenGating, groups, topKGroups, normalize, scale, shared, weighted, latent };
+  return { count, used, gating: chosenGating, groups, topKGroups, normalize, scale, shared, weighted, latent, leavesOutDense };
 }
 
 export interface ExpertsCall extends FeedForwardOptions {
@@ -86,6 +93,7 @@ export interface ExpertsCall extends FeedForwardOptions {
 
 /** `x [n, d] -> [n, d]`: the weighted sum of the outputs of each token's experts, and the output of the shared expert. */
 export function experts(layer: Layer, x: Value, config: ExpertsConfig, options: ExpertsCall = {}): Value {
+  if (config.leavesOutDense) layer.weights.ignore(...denseTensors);
   const chosen = route(layer, routerLogits(layer, options.routed ?? x, config), config, options.ids);
   const routed = latentMixture(layer, x, chosen, config, options);
   return config.shared === undefined ? routed : layer.model.program.add(routed, sharedExpert(layer, x, config.shared, options));

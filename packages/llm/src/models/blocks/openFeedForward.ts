@@ -11,13 +11,7 @@ export interface MixedFeedForward {
   readonly feedForward?: FeedForwardOptions;
   /** Of layers that have a tensor `ffn_gate_inp`; a family without these options has no experts. */
   readonly experts?: ExpertsOptions | undefined;
-  /** Whether layers with experts may have the matrices of one without as well, which are left out as in llama.cpp. */
-  readonly leavesOutDense?: boolean;
 }
-
-const denseTensors = ["ffn_gate", "ffn_up", "ffn_down"].flatMap((name) =>
-  ["weight", "scale", "input_scale"].map((part) => `${name}.${part}`),
-);
 
 /** How a file mixes experts by its own account: `expert_weights_norm`, `expert_weights_scale`, and a shared expert if it counts one. */
 export function storedExperts(file: MetadataReader): ExpertsOptions {
@@ -34,13 +28,12 @@ export function storedExperts(file: MetadataReader): ExpertsOptions {
  */
 export async function openFeedForward(
   file: MetadataReader,
-  { feedForward: options = {}, experts: rule, leavesOutDense = false }: MixedFeedForward,
+  { feedForward: options = {}, experts: rule }: MixedFeedForward,
 ): Promise<FeedForward> {
   const moe = rule && file.size("expert_count") !== undefined ? await import("./experts.ts") : undefined;
   const config = rule && moe?.readExperts(file, rule);
   return (layer, x, own) => {
     if (!layer.weights.has("ffn_gate_inp.weight")) return layer.feedForward(x, { ...options, ...own });
-    if (leavesOutDense) layer.weights.ignore(...denseTensors);
     if (moe !== undefined && config !== undefined) return moe.experts(layer, x, config, { ...options, ...own });
     throw new UnsupportedError(
       `${file.architecture} with experts`,

@@ -126,8 +126,7 @@ export const variants: Readonly<Record<string, Traits>> = {
     ropeType: "neox",
     queryKeyNorm: "head",
     feedForward: { scales: true },
-    experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid" },
-    leavesOutDense: true,
+    experts: { ...storedExperts(file), shared: "plain", gating: "sigmoid", leavesOutDense: true },
     hasNextn: true,
   }),
   /** InternLM 2 and 2.5. */

@@ -18,8 +18,7 @@ export const family: Family = async (file) => {
   const windows = readWindow(file, { period: 0 });
   const valueScale = file.positive("attention.value_scale") ?? 1;
   const feedForward = await openFeedForward(file, {
-    experts: { gating: "sigmoid", normalize: true, scale: file.positive("expert_weights_scale") },
-    leavesOutDense: true,
+    experts: { gating: "sigmoid", normalize: true, scale: file.positive("expert_weights_scale"), leavesOutDense: true },
   });
   const layerOf = (layer: Layer, x: Value): Value => {
     const { model } = layer;
