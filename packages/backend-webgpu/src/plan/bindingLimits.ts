@@ -42,7 +42,7 @@ export function overLimit({ name, spec, init }: Omit<Persistent, "value">, bytes
   const fix =
     init === "load"
       ? "split it"
-      : `give it at most ${fitting} of its ${rows} rows (for the cache of a model: a shorter context, fewer sequences or cacheType "q8_0")`;
+      : `give it at most ${fitting} rows (the cache of a model: a shorter context, fewer sequences or cacheType "q8_0")`;
   const reason = `${name} (${formatSpec(spec)}) is over the device's limit of ${formatBytes(limit)} for one tensor`;
   return new OutOfMemoryError("webgpu", bytes, limit, `${reason}; ${fix}, or use another backend`);
 }
