@@ -71,7 +71,7 @@ describe("adapters of sessions", () => {
     expect(restored).toMatchObject({ text: expected, usage: { cachedTokens: ids.length - 1 } });
     await expect(plain.restoreSession(bytes)).rejects.toMatchObject({
       reason: "otherModel",
-      message: "restoreSession: expected no adapters, got sea; load the model with it, under this name",
+      message: "restoreSession: expected no adapters, because the model has none, got sea; load the model with it, under this name",
     });
     // A session without adapters belongs to the model alone.
     const base = model.createSession({ adapters: { hill: 0 } });
@@ -93,7 +93,7 @@ describe("adapters of sessions", () => {
       "createSession: expected adapters among sea, hill, got moon; load the model with it, under this name",
     );
     expect(() => model.createSession({ adapters: { sea: Number.NaN } })).toThrow("createSession.adapters.sea: expected a finite number");
-    await expect(plain.embed(["a"], { adapters: sea })).rejects.toThrow("embed: expected no adapters, got sea");
+    await expect(plain.embed(["a"], { adapters: sea })).rejects.toThrow("embed: expected no adapters, because the model has none, got sea");
     const twice = [
       { name: "a", source },
       { name: "a", source },

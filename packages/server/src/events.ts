@@ -1,4 +1,4 @@
-import type { Timings, Usage } from "@centella/llm";
+import type { Prompt, Timings, Usage } from "@centella/llm";
 import type { ApiErrorCode } from "./errors.ts";
 
 /** Why a text ended. "cancelled": its client left. */
@@ -17,6 +17,16 @@ export interface ResponseEvent {
   /** Name of the API key, if keys are checked. */
   readonly key: string | undefined;
   readonly durationMs: number;
+  /** W3C trace context of the request, if it has one. */
+  readonly traceparent?: string | undefined;
+}
+
+/** A text is about to be generated. Only if the handler was created with `emitsPrompts`. */
+export interface PromptEvent {
+  readonly type: "prompt";
+  readonly requestId: string;
+  readonly model: string;
+  readonly prompt: Prompt;
 }
 
 /** A generation, embedding or ranking entered the queue of its model. */
@@ -51,6 +61,8 @@ export interface FinishedEvent {
   /** Absent for a text that failed or was cancelled before its end. */
   readonly usage?: Usage | undefined;
   readonly timings?: Timings | undefined;
+  /** W3C trace context of the request, if it has one. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A model is offered by the server, was loaded, unloaded, or could not be loaded. */
@@ -70,8 +82,16 @@ export interface FailureEvent {
   readonly error: unknown;
 }
 
-/** What happens in a server, for metrics and logs. No event has a prompt or an answer. */
-export type ServerEvent = ResponseEvent | QueuedEvent | DequeuedEvent | ReleasedEvent | FinishedEvent | ModelEvent | FailureEvent;
+/** What happens in a server, for metrics, logs and traces. No event has an answer, and only a {@link PromptEvent} has a prompt. */
+export type ServerEvent =
+  | ResponseEvent
+  | QueuedEvent
+  | DequeuedEvent
+  | ReleasedEvent
+  | PromptEvent
+  | FinishedEvent
+  | ModelEvent
+  | FailureEvent;
 
 /** Listeners of a server's events. */
 export class Events {

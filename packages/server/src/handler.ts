@@ -74,6 +74,7 @@ export function createHandler(options: HandlerOptions): Handler {
     callers: new CallerLoad(),
     open: new OpenRequests(),
     defaults: options.defaults ?? {},
+    emitsPrompts: options.emitsPrompts === true,
     isDraining: false,
   };
   const keys = new Keys(options.keys ?? []);
@@ -134,6 +135,7 @@ function observer(events: Events, keys: Keys): MiddlewareHandler<Environment> {
       key: keys.isEmpty ? undefined : caller?.name,
       error: error?.code,
       durationMs: performance.now() - startedAt,
+      traceparent: traceparentOf(c.req.raw),
     });
   };
 }
@@ -154,6 +156,12 @@ function requestIdOf({ headers }: Request): string {
   return given !== null && /^[\w.-]{1,128}$/.test(given) ? given : crypto.randomUUID();
 }
 
+/** The request's trace context, if it is valid. */
+function traceparentOf({ headers }: Request): string | undefined {
+  const given = headers.get("traceparent");
+  return given !== null && /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(given) ? given : undefined;
+}
+
 async function respond(c: RequestContext, route: Route, services: Services): Promise<Response> {
   c.set("route", route.paths[0]!);
   if (services.isDraining && !route.isPublic)
@@ -164,7 +172,8 @@ async function respond(c: RequestContext, route: Route, services: Services): Pro
   const params = Object.fromEntries(Object.entries(c.req.param()).map(([name, value]) => [name, String(value)]));
   const query = Object.fromEntries(new URL(c.req.url).searchParams);
   const requestId = c.get("requestId");
-  return route.handle({ requestId, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, signal }, body);
+  const traceparent = traceparentOf(c.req.raw);
+  return route.handle({ requestId, traceparent, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, signal }, body);
 }
 
 function failed(c: RequestContext, thrown: unknown, events?: Events): Response {

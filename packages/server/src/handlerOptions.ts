@@ -50,6 +50,8 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly metrics?: MetricsSource | undefined;
   /** Models that requests may pull, by names that are not among {@link models}. Default: none. */
   readonly library?: ModelLibrary | undefined;
+  /** Emit an event with each prompt, for logs. Default false. */
+  readonly emitsPrompts?: boolean | undefined;
   /** Where `/slots/{id}` saves what slots have computed. Default: nowhere, and these requests are refused. */
   readonly slotStore?: SlotStore | undefined;
 }
@@ -66,12 +68,14 @@ const kinds: Kinds<HandlerOptions> = {
   metrics: object,
   slotStore: object,
   library: object,
+  emitsPrompts: boolean,
   maxQueue: whole(0),
   maxQueuedTokens: within(0),
   queueTimeoutMs: milliseconds(0),
   requestTimeoutMs: milliseconds(1),
   maxBody: whole(1),
   pingMs: milliseconds(1),
+  maxModelMemory: within(1),
 };
 
 const keyKinds: Kinds<ApiKey> = {

@@ -6,6 +6,7 @@ export type {
   FinishedEvent,
   FinishKind,
   ModelEvent,
+  PromptEvent,
   QueuedEvent,
   ReleasedEvent,
   ResponseEvent,

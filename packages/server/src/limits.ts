@@ -12,6 +12,11 @@ export interface Limits {
   readonly maxBody: number;
   /** Time between comments that keep a silent stream open. */
   readonly pingMs: number;
+  /**
+   * Bytes of the weights and caches of all loaded models. If they take more, lazy models without a request are unloaded, the least recently
+   * used one first.
+   */
+  readonly maxModelMemory: number;
 }
 
 /** The limits that apply unless others are given. */
@@ -22,4 +27,5 @@ export const defaultLimits: Limits = {
   requestTimeoutMs: 600_000,
   maxBody: 16 * 2 ** 20,
   pingMs: 15_000,
+  maxModelMemory: Number.POSITIVE_INFINITY,
 };

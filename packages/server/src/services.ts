@@ -16,6 +16,8 @@ export interface Services {
   readonly callers: CallerLoad;
   readonly open: OpenRequests;
   readonly defaults: AnswerDefaults;
+  /** Whether there are events with prompts. */
+  readonly emitsPrompts: boolean;
   readonly pooling: Pooling | undefined;
   readonly metrics: MetricsSource | undefined;
   readonly slotStore: SlotStore | undefined;

@@ -1,7 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { DeviceLostError } from "@centella/core";
 import type { Model } from "@centella/llm";
 import { expect, test, vi } from "vitest";
 import { createHandler, type LoadContext, type ModelEvent, type ModelLoader } from "../src/index.ts";
+import { scripted } from "./scriptedModel.ts";
 import { get, post, TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
@@ -10,9 +12,9 @@ const hello = { messages: [{ role: "user", content: "Hello" }], max_tokens: 1 };
 const served = await TestModel.forFile();
 
 /** The model, as one that its handler loads. `disposals` counts how often it was disposed of. */
-function disposable(): { readonly model: Model; readonly disposals: () => number } {
+function disposable(of: Model = served.model): { readonly model: Model; readonly disposals: () => number } {
   let disposals = 0;
-  const model = new Proxy(served.model, {
+  const model = new Proxy(of, {
     get(target, name) {
       if (name === "dispose") return async () => void disposals++;
       const value = Reflect.get(target, name, target);
@@ -189,4 +191,62 @@ test("wrong options are refused", () => {
     { models: { fable: { load: async () => model, idleMs: 2 ** 31 } } },
   ])
     expect(wrong(options)).toThrow(expect.objectContaining({ name: "ArgumentError" }));
+});
+
+test("models that were not used for the longest time are unloaded while all take more memory than they may", async () => {
+  const loads: string[] = [];
+  const loader = (name: string): ModelLoader => ({
+    isLazy: true,
+    load: async () => {
+      loads.push(name);
+      return disposable().model;
+    },
+  });
+  const { weights, cache } = served.model.info.memory;
+  const handler = createHandler({
+    models: { a: loader("a"), b: loader("b"), c: loader("c") },
+    maxModelMemory: 2 * (weights + cache),
+  });
+  const use = async (model: string): Promise<number> => (await post(handler, chat, { ...hello, model })).status;
+  // The third one is one too many: b was not used for the longest time.
+  for (const model of ["a", "b", "a", "c", "a"]) expect(await use(model)).toBe(200);
+  expect(loads).toEqual(["a", "b", "c"]);
+  expect(await use("b")).toBe(200);
+  expect(loads).toEqual(["a", "b", "c", "b"]);
+  await handler.close();
+});
+
+test("a model whose device is lost is loaded again once, and counts as failed after that", async () => {
+  const lost = new DeviceLostError("gpu", "it is gone");
+  const loaded: ReturnType<typeof disposable>[] = [];
+  const load = async (): Promise<Model> => {
+    const answer = loaded.length < 2 ? { error: lost } : { text: "back" };
+    return loaded[loaded.push(disposable(scripted(served, [answer]).model)) - 1]!.model;
+  };
+  const handler = createHandler({ models: { fable: { load } } });
+  const statusOf = async (): Promise<number> => (await get(handler, "/health")).status;
+  await vi.waitFor(async () => expect(await statusOf()).toBe(200));
+  expect((await post(handler, chat, hello)).status).toBe(500);
+  await vi.waitFor(async () => expect(await statusOf()).toBe(200));
+  expect(loaded.map(({ disposals }) => disposals())).toEqual([1, 0]);
+  expect((await post(handler, chat, hello)).status).toBe(500);
+  expect(await statusOf()).toBe(503);
+  // The next request tries again.
+  expect((await post(handler, chat, hello)).status).toBe(200);
+  expect(await statusOf()).toBe(200);
+  await handler.close();
+});
+
+test("keep_alive of Ollama's API says how long a lazy model stays loaded", async () => {
+  const { model, disposals } = disposable();
+  const handler = createHandler({ models: { fable: { load: async () => model, isLazy: true, idleMs: 3_600_000 } } });
+  const ask = (path: string, body: object) => post(handler, path, { model: "fable", ...body });
+  const text = { stream: false, messages: hello.messages, options: { num_predict: 1 } };
+  expect((await ask("/api/chat", { ...text, keep_alive: "15ms" })).status).toBe(200);
+  await vi.waitFor(() => expect(disposals()).toBe(1));
+  expect((await ask("/api/embed", { input: "a", keep_alive: -1 })).status).toBe(200);
+  expect(await (await ask("/api/generate", { keep_alive: 0 })).json()).toMatchObject({ done_reason: "unload" });
+  expect(disposals()).toBe(2);
+  expect((await ask("/api/chat", { ...text, keep_alive: "soon" })).status).toBe(400);
+  await handler.close();
 });

@@ -51,7 +51,7 @@ export const serve: Command = command({
         ...(slotFolder !== undefined && { slotStore: node.slotFiles(slotFolder) }),
         ...(names !== undefined && { metrics: node.prometheusMetrics({ names }) }),
       });
-      if (values.log) handler.events.subscribe((event) => log(event, output));
+      if (values.log || values["log-prompts"]) handler.events.subscribe((event) => log(event, output));
       const end = endOf(handler, models, signal);
       // It may fail while the listener opens.
       end.catch(() => undefined);

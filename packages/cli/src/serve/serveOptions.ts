@@ -26,6 +26,7 @@ interface Values {
   readonly socket: string;
   readonly "drain-timeout": number;
   readonly log: true;
+  readonly "log-prompts": true;
   readonly json: true;
   readonly alias: string;
   readonly "models-dir": string;
@@ -33,6 +34,7 @@ interface Values {
   readonly lazy: true;
   readonly "allow-pull": true;
   readonly "idle-timeout": number;
+  readonly "max-model-memory": number;
   readonly sequences: number;
   readonly devices: readonly (readonly number[])[];
   readonly embedding: true;
@@ -65,12 +67,14 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
     "drain-timeout": seconds("time for open requests after SIGTERM (default: 30)"),
     json: flag("print one JSON object with the URL"),
     log: flag("print a line of JSON for each event on stderr"),
+    "log-prompts": flag("print prompts, too"),
   }),
   ...grouped("Models", {
     alias: text("NAME", "name of the first model (default: the file's name)", { short: "a" }),
     "models-dir": text("FOLDER", "serve every .gguf file of FOLDER, loaded when a request needs it"),
     "allow-pull": flag("let requests download, copy and delete models, by names such as hf:owner/repo:Q4_K_M"),
     lazy: flag("load models when a request needs them"),
+    "max-model-memory": number("GIB", "unload lazy models without a request while all models take more (default: no limit)", { min: 0 }),
     "idle-timeout": seconds("unload lazy models after this time without a request (default: never)", ["--sleep-idle-seconds"]),
     sequences: number("N", "requests computed at the same time by each model (default: 4)", {
       min: 1,
@@ -142,6 +146,8 @@ export function readHandler(values: ServeValues, environment: string | undefined
       maxQueuedTokens: values["max-queued-tokens"],
       queueTimeoutMs: milliseconds(values["queue-timeout"]),
       requestTimeoutMs: milliseconds(values["request-timeout"]),
+      emitsPrompts: values["log-prompts"],
+      maxModelMemory: values["max-model-memory"] && values["max-model-memory"] * 2 ** 30,
       maxBody: values["max-body"] && values["max-body"] * 2 ** 20,
     }),
   };

@@ -4,8 +4,8 @@ import type { RunnablePlan } from "../scheduler/batch.ts";
 import type { FurtherInputs } from "../scheduler/runInputs.ts";
 import { type Adapters, type RecordedAdapters, scaleInput } from "./adapters.ts";
 
-/** Inputs of a model with named adapters: each adapter's scale for every token, `[T, 1]`. */
-export function adapterInputs({ names }: Pick<Adapters, "names">): FurtherInputs {
+/** Inputs of a model with named adapters: each adapter's scale for every token, `[T, 1]`, and the model's other inputs. */
+export function adapterInputs({ names }: Pick<Adapters, "names">, others?: FurtherInputs): FurtherInputs {
   return (slices) => {
     const tokens = slices.reduce((sum, { count }) => sum + count, 0);
     const data = names.map((_, index) => {
@@ -17,7 +17,8 @@ export function adapterInputs({ names }: Pick<Adapters, "names">): FurtherInputs
       }
       return [scaleInput(index), scales] as const;
     });
-    return { data: Object.fromEntries(data), dims: {} };
+    const further = others?.(slices);
+    return { data: { ...further?.data, ...Object.fromEntries(data) }, dims: { ...further?.dims } };
   };
 }
 

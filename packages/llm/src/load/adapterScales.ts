@@ -22,11 +22,10 @@ export const scaleKind: Kind = within(-3.4028234663852886e38, 3.4028234663852886
  * @param names the model's named adapters
  * @throws {ArgumentError} for other names, and scales that are not finite
  */
-export function appliedAdapters(where: string, given: AdapterScales | undefined, names: readonly string[]): AppliedAdapters | undefined {
-  if (given === undefined) return undefined;
+export function appliedAdapters(where: string, given: AdapterScales, names: readonly string[]): AppliedAdapters | undefined {
   for (const [name, scale] of Object.entries(given)) {
     if (!names.includes(name)) {
-      const expected = names.length === 0 ? "no adapters" : `adapters among ${names.join(", ")}`;
+      const expected = names.length === 0 ? "no adapters, because the model has none" : `adapters among ${names.join(", ")}`;
       throw new ArgumentError(where, expected, printable(name), "load the model with it, under this name");
     }
     checkValue(`${where}.adapters.${printable(name)}`, scale, scaleKind);

@@ -2,7 +2,7 @@ import { ArgumentError, type Dim, type OpRecorder, type SymbolicDim, Unsupported
 import { type GgufFile, type GgufInput, type LocateOptions, readGguf } from "@centella/gguf";
 import { check, checkKeys, checkValue, nonEmptyString, shown } from "@centella/quant/checks";
 import { ModelError } from "../errors.ts";
-import { scaleKind } from "./adapterScales.ts";
+import { type AdapterScales, type AppliedAdapters, appliedAdapters, scaleKind } from "./adapterScales.ts";
 import { MetadataReader } from "./metadataReader.ts";
 import { type ExpertsOrigin, type ModelPart, type PartWeights, type Weight, type WeightOrigin, WeightTable } from "./weights.ts";
 
@@ -24,6 +24,8 @@ export interface Adapters {
   readonly files: readonly GgufFile[];
   /** Names of the adapters that sequences choose. */
   readonly names: readonly string[];
+  /** See {@link appliedAdapters}. */
+  readonly apply: (where: string, given: AdapterScales) => AppliedAdapters | undefined;
   /** The adapters that are always applied. */
   readonly always: RecordedAdapters;
   /** The files of the adapters that are always applied, and of those with these names. */
@@ -81,9 +83,11 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
       // As in llama.cpp, the scale is not divided by the rank if alpha is 0 or missing.
       open.push({ name, prefix: `adapter.${i}.`, file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
     }
+    const names = open.flatMap(({ name }) => name ?? []);
     return {
       files: open.map(({ file }) => file),
-      names: open.flatMap(({ name }) => name ?? []),
+      names,
+      apply: (where, given) => appliedAdapters(where, given, names),
       always: recordedBy(open.filter(({ name }) => name === undefined)),
       filesOf: (names) => open.filter(({ name }) => name === undefined || names.includes(name)).map(({ file }) => file),
       ...recordedBy(open),

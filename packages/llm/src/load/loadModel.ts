@@ -13,7 +13,7 @@ import { describeArchitecture } from "../models/index.ts";
 import type { ModelSampling } from "../sampling/modelSampling.ts";
 import { yieldToEventLoop } from "../scheduler/eventLoop.ts";
 import { maxWaitingOf } from "../scheduler/queueOptions.ts";
-import { joinedInputs } from "../scheduler/runInputs.ts";
+import type { FurtherInputs } from "../scheduler/runInputs.ts";
 import { Scheduler } from "../scheduler/scheduler.ts";
 import { loadTokenizer } from "../tokenizer/loadTokenizer.ts";
 import type { Tokenizer } from "../tokenizer/tokenizer.ts";
@@ -104,6 +104,7 @@ const loadFile: LoadFile = async (opened, options, { reserved, describeHead } = 
       diffusion: description.config.diffusion,
       decoderStart: description.config.decoderStart,
       metadata: file.metadata,
+      applyAdapters: adapters?.apply,
       async identify(names) {
         const { fingerprint } = await import("./fingerprint.ts");
         return fingerprint([file, ...(adapters?.filesOf(names) ?? [])], samples);
@@ -145,15 +146,15 @@ async function createSchedulers(
     : undefined;
   const hashed = ngrams && (await import("../scheduler/ngramInputs.ts")).ngramInputs(ngrams);
   const named = adapters !== undefined && adapters.names.length > 0 ? { adapters, ...(await import("./adaptedPlan.ts")) } : undefined;
-  const scaled = named?.adapterInputs(named.adapters);
-  const further = joinedInputs(scaled, hashed);
+  const withScales = (others?: FurtherInputs): FurtherInputs | undefined => named?.adapterInputs(named.adapters, others) ?? others;
+  const further = withScales(hashed);
   const common = { ...sizes, vocabSize, isEncoder, isRecurrent: states.length > 0, backends: runtime.backends, further };
   const hiddenStates = { output: "states", width: embeddingLength } as const;
   const logits = { output: "logits", width: vocabSize } as const;
   const scheduler = new Scheduler(runnable, backend, {
     ...common,
     ...(isEncoder ? hiddenStates : logits),
-    ...(encoded && { further: joinedInputs(scaled, encoded) }),
+    ...(encoded && { further: withScales(encoded) }),
     ...(sizes.runsInFlight > 1 && {
       openDeferred: async () => (await import("./openDeferred.ts")).openDeferred(source, compiled, { recordModel, recordChoice }),
     }),

@@ -1,5 +1,6 @@
-import { CentellaError, DisposedError, UnsupportedError } from "@centella/core";
+import { ArgumentError, CentellaError, DisposedError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
+import { printable } from "@centella/quant/checks";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
 import { blocksOf } from "../cache/prefixCache.ts";
 import type { RecurrentStateTransfer } from "../cache/recurrentStateTransfer.ts";
@@ -7,7 +8,7 @@ import type { Sequence } from "../cache/sequence.ts";
 import { SequencePool } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
 import { ChatTemplateError, chatTemplateKey, noChatTemplate } from "../errors.ts";
-import { type AdapterScales, type AppliedAdapters, appliedAdapters } from "../load/adapterScales.ts";
+import type { AdapterScales, AppliedAdapters } from "../load/adapterScales.ts";
 import type { DiffusionShape } from "../load/modelShape.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { RunSequence } from "../scheduler/request.ts";
@@ -72,6 +73,8 @@ export interface ModelParts {
   /** Renders the file's template, if it has one. */
   readonly ChatTemplate: typeof ChatTemplate | undefined;
   readonly metadata: Metadata;
+  /** The adapters that a caller chooses, of a model with adapters. @throws {ArgumentError} for names that are not theirs */
+  readonly applyAdapters: ((where: string, adapters: AdapterScales) => AppliedAdapters | undefined) | undefined;
   /** Computes a digest that identifies the model with adapters of these names. */
   readonly identify: (adapters: readonly string[]) => Promise<string>;
   readonly close: () => Promise<void>;
@@ -104,7 +107,7 @@ export class ModelContext {
   #chatTemplate: ChatTemplate | undefined;
 
   readonly #identify: ModelParts["identify"];
-  readonly #adapterNames: readonly string[];
+  readonly #applyAdapters: ModelParts["applyAdapters"];
 
   readonly #openTransfer: () => Promise<CacheTransfer>;
   #transfer: Promise<CacheTransfer> | undefined;
@@ -128,6 +131,7 @@ export class ModelContext {
       openRankHead,
       decoderStart,
       metadata,
+      applyAdapters,
       identify,
       tokenizer,
       ChatTemplate,
@@ -135,7 +139,7 @@ export class ModelContext {
       draft,
       maxWaiting,
     }: ModelParts,
-    { sequences, hasChatTemplate, sampling, cacheType, adapters = [] }: ModelInfo,
+    { sequences, hasChatTemplate, sampling, cacheType }: ModelInfo,
   ) {
     this.scheduler = scheduler;
     this.#openTransfer = openCacheTransfer;
@@ -146,7 +150,7 @@ export class ModelContext {
     this.draft = draft;
     this.#close = close;
     this.#identify = identify;
-    this.#adapterNames = adapters;
+    this.#applyAdapters = applyAdapters;
     this.#openStates = openEmbeddingScheduler;
     this.#openHead = openRankHead;
     this.hasChatTemplate = hasChatTemplate;
@@ -265,8 +269,11 @@ export class ModelContext {
   }
 
   /** The adapters that a caller chooses. @throws {ArgumentError} for names that the model was not loaded with */
-  applied(where: string, adapters: AdapterScales | undefined): AppliedAdapters | undefined {
-    return appliedAdapters(where, adapters, this.#adapterNames);
+  applied(where: string, adapters: AdapterScales = {}): AppliedAdapters | undefined {
+    if (this.#applyAdapters !== undefined) return this.#applyAdapters(where, adapters);
+    const [name] = Object.keys(adapters);
+    if (name === undefined) return undefined;
+    throw new ArgumentError(where, "no adapters, because the model has none", printable(name), "load the model with it, under this name");
   }
 
   /** @throws {ChatTemplateError} if the file has none or it cannot be parsed */

@@ -15,16 +15,6 @@ export type FurtherInputs = (slices: readonly Slice[]) => {
   readonly dims: DimValues;
 };
 
-/** The inputs of all that are defined. */
-export function joinedInputs(...all: readonly (FurtherInputs | undefined)[]): FurtherInputs | undefined {
-  const defined = all.filter((further) => further !== undefined);
-  if (defined.length <= 1) return defined[0];
-  return (slices) => {
-    const inputs = defined.map((further) => further(slices));
-    return { data: Object.assign({}, ...inputs.map(({ data }) => data)), dims: Object.assign({}, ...inputs.map(({ dims }) => dims)) };
-  };
-}
-
 /** What the inputs of a model's program depend on. */
 export interface InputLayout {
   readonly contextLength: number;

@@ -57,7 +57,7 @@ export class WorkerSession implements Omit<Session, "fork"> {
   /** Use `model.createSession()`. */
   static create(state: WorkerModelState, options: SessionOptions): WorkerSession {
     requireAlive(state);
-    const { messages = [], adapters } = checkOptions("createSession", options, sessionKinds);
+    const { messages = [], adapters = {} } = checkOptions("createSession", options, sessionKinds);
     appliedAdapters("createSession", adapters, state.adapters);
     checkMessages("createSession", messages);
     const number = ++state.lastSession;

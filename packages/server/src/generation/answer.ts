@@ -143,6 +143,8 @@ export class Answer {
       slot = await lease.slots.take(named, signal);
       if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
       prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal, this.#adapters);
+      const { services, requestId } = this.#call;
+      if (services.emitsPrompts) services.events.emit({ type: "prompt", requestId, model: lease.name, prompt: prompts[prompt]! });
       const session = lease.slots.open(slot, named !== undefined, this.#adapters);
       const meter = new TextMeter(this.#call.caller.maxContext, signal);
       for await (const part of session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal })) {
@@ -162,12 +164,13 @@ export class Answer {
       if (prefill !== undefined) lease.prefills.end(prefill);
       if (slot !== undefined) lease.slots.release(slot, finish?.usage);
       this.#reservation.end(permit);
-      const { requestId, route, services } = this.#call;
+      const { requestId, route, services, traceparent } = this.#call;
       const kind = hasFailed ? "error" : (finish?.kind ?? "cancelled");
       const { usage, timings } = finish ?? {};
       const durationMs = performance.now() - startedAt;
       const { queueMs } = permit;
-      services.events.emit({ type: "finished", requestId, route, model: lease.name, finish: kind, queueMs, durationMs, usage, timings });
+      const text = { requestId, route, model: lease.name, finish: kind, queueMs, durationMs, usage, timings, traceparent };
+      services.events.emit({ type: "finished", ...text });
     }
   }
 

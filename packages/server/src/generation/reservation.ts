@@ -106,7 +106,9 @@ export class Reservation {
 
   /** What a failure means for the client. */
   failure(error: unknown): ApiError {
-    return apiErrorOf(this.signal.aborted ? this.signal.reason : error);
+    const failure = apiErrorOf(this.signal.aborted ? this.signal.reason : error);
+    if (failure.code === "device_lost") this.lease.lose(error);
+    return failure;
   }
 
   readonly #cancelled = (): void => this.cancel();

@@ -6,6 +6,8 @@ import { type BodyOf, type FieldTable, parseBody, type Shape, schemaOf } from ".
 /** A request, apart from its body. */
 export interface Call {
   readonly requestId: string;
+  /** The header of W3C's trace context, if the request has a valid one. */
+  readonly traceparent: string | undefined;
   /** First path of the route. */
   readonly route: string;
   /** Parts of the path in braces, by name. */

@@ -2,7 +2,7 @@ import type { AdapterScales } from "@centella/llm";
 import type { Lease, ModelEntry } from "./modelEntry.ts";
 
 /** A model under a name of its own that applies one of the LoRA adapters of its base. Both are one engine. */
-export class AdaptedModel implements Pick<ModelEntry, "name" | "created" | "state" | "current" | "slots" | "use" | "unload"> {
+export class AdaptedModel implements Pick<ModelEntry, "name" | "created" | "state" | "current" | "slots" | "use" | "keepFor" | "unload"> {
   readonly name: string;
   readonly base: ModelEntry;
   /** Name of the adapter in the engine. */
@@ -40,6 +40,10 @@ export class AdaptedModel implements Pick<ModelEntry, "name" | "created" | "stat
   /** @throws as `ModelEntry.use` */
   async use(): Promise<Lease> {
     return { ...(await this.base.use()), name: this.name, adapters: this.adapters };
+  }
+
+  keepFor(idleMs: number | undefined): void {
+    this.base.keepFor(idleMs);
   }
 
   unload(): Promise<boolean> {

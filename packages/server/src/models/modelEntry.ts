@@ -38,6 +38,8 @@ export interface Lease {
   readonly slots: Slots;
   /** Adapters that its name stands for. */
   readonly adapters?: AdapterScales;
+  /** Reports that the model's device is lost. */
+  lose(error: unknown): void;
   release(): void;
 }
 
@@ -46,6 +48,14 @@ interface Loaded {
   readonly admission: Admission;
   readonly prefills: Prefills;
   readonly slots: Slots;
+}
+
+/** Functions that a {@link ModelEntry} calls. */
+export interface EntryHooks {
+  /** The model cannot be loaded. Gives the error for clients. */
+  readonly onFailure?: (error: unknown) => ApiError;
+  /** The model was loaded. */
+  readonly onLoad?: (entry: ModelEntry) => void;
 }
 
 /** A model under its name: loaded, or to be loaded. */
@@ -59,6 +69,7 @@ export class ModelEntry {
   readonly #limits: Limits;
   readonly #events: Events;
   readonly #onFailure: ((error: unknown) => ApiError) | undefined;
+  readonly #onLoad: ((entry: ModelEntry) => void) | undefined;
   readonly #closing = new AbortController();
   #loaded: Loaded | undefined;
   #loading: Promise<Loaded> | undefined;
@@ -66,15 +77,21 @@ export class ModelEntry {
   #failure: unknown;
   #isStarting = false;
   #users = 0;
+  #lastUsed = 0;
+  /** Milliseconds without a request after which the model is disposed of. */
+  #idleMs: number | undefined;
+  #losses = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param onFailure called if the model cannot be loaded; gives the error for clients */
-  constructor(name: string, served: Engine | ModelLoader, limits: Limits, events: Events, onFailure?: (error: unknown) => ApiError) {
+  /** See {@link EntryHooks}. */
+  constructor(name: string, served: Engine | ModelLoader, limits: Limits, events: Events, { onFailure, onLoad }: EntryHooks = {}) {
     this.name = name;
+    this.#onLoad = onLoad;
     this.#limits = limits;
     this.#events = events;
     this.#onFailure = onFailure;
     this.#loader = "load" in served ? served : undefined;
+    this.#idleMs = this.#loader?.idleMs;
     events.emit({ type: "model", name, state: "offered" });
     if (!("load" in served)) {
       this.#loaded = this.#opened(served);
@@ -113,6 +130,11 @@ export class ModelEntry {
     return this.#loaded?.slots;
   }
 
+  /** Time of the last request (`performance.now()`), if the model can be unloaded for others and no request uses it. */
+  get unusedSince(): number | undefined {
+    return this.#loaded !== undefined && this.#loader?.isLazy === true && this.#users === 0 ? this.#lastUsed : undefined;
+  }
+
   /** Requests that run and wait. */
   get load(): { readonly running: number; readonly waiting: number } {
     const { running = 0, waiting = 0 } = this.#loaded?.admission ?? {};
@@ -137,11 +159,18 @@ export class ModelEntry {
         if (!isOver) this.#leave();
         isOver = true;
       };
-      return { name: this.name, ...loaded, release };
+      return { name: this.name, ...loaded, release, lose: (error) => this.#lose(loaded, error) };
     } catch (error) {
       this.#leave();
       throw error;
     }
+  }
+
+  /** Sets the time without a request after which a lazy model is disposed of. Undefined: never. */
+  keepFor(idleMs: number | undefined): void {
+    if (this.#loader?.isLazy !== true) return;
+    this.#idleMs = idleMs;
+    if (this.#users === 0) this.#watchIdle();
   }
 
   /** Disposes of a model that the server has loaded. False if it has not, or a request uses the model. */
@@ -190,9 +219,11 @@ export class ModelEntry {
           this.#progress = total > 0 ? done / total : 0;
         },
       });
-      this.#loaded = this.#opened(model);
+      const loaded = this.#opened(model);
+      this.#loaded = loaded;
       this.#events.emit({ type: "model", name, state: "loaded" });
-      return this.#loaded;
+      this.#onLoad?.(this);
+      return loaded;
     } catch (error) {
       this.#failure = error;
       this.#events.emit({ type: "model", name, state: "failed", error });
@@ -201,10 +232,27 @@ export class ModelEntry {
     }
   }
 
+  /** The engine could not open its device again: the model is loaded again once, and counts as failed after that. */
+  #lose(lost: Loaded, error: unknown): void {
+    // A model that was handed in stays its owner's.
+    if (this.#loaded !== lost || this.#loader === undefined) return;
+    this.#loaded = undefined;
+    const isAgain = ++this.#losses > 1;
+    if (isAgain) this.#failure = error;
+    this.#events.emit({ type: "model", name: this.name, state: isAgain ? "failed" : "unloaded", ...(isAgain && { error }) });
+    lost.model.dispose().catch(() => undefined);
+    if (!isAgain && this.#loader.isLazy !== true) void this.#start();
+  }
+
   #leave(): void {
     this.#users--;
-    const idleMs = this.#loader?.idleMs;
-    if (this.#users === 0 && idleMs !== undefined && this.#loaded !== undefined) this.#idle = setTimeout(() => void this.#unload(), idleMs);
+    this.#lastUsed = performance.now();
+    if (this.#users === 0) this.#watchIdle();
+  }
+
+  #watchIdle(): void {
+    clearTimeout(this.#idle);
+    if (this.#idleMs !== undefined && this.#loaded !== undefined) this.#idle = setTimeout(() => void this.#unload(), this.#idleMs);
   }
 
   async #unload(): Promise<void> {

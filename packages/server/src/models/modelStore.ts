@@ -37,7 +37,8 @@ export class ModelStore {
     this.library = library;
     this.#limits = limits;
     this.#events = events;
-    for (const [name, served] of Object.entries(models)) this.#entries.set(name, new ModelEntry(name, served, limits, events));
+    for (const [name, served] of Object.entries(models))
+      this.#entries.set(name, new ModelEntry(name, served, limits, events, { onLoad: this.#makeRoom }));
     const adapted = this.all.flatMap((base) => Object.entries(base.adapters).map(([name, scale]) => new AdaptedModel(base, name, scale)));
     for (const { name, base } of adapted) events.emit({ type: "model", name, state: "offered", parent: base.name });
     this.adapters = new AdapterList(adapted);
@@ -91,13 +92,25 @@ export class ModelStore {
   #added(name: string): ModelEntry {
     const known = this.library?.nameOf(name);
     if (known === undefined) throw this.#unknown(name);
-    const entry: ModelEntry = new ModelEntry(known, this.library!.loader(known), this.#limits, this.#events, (error) => {
+    const onFailure = (error: unknown): ApiError => {
       if (this.#entries.get(known) === entry) this.#entries.delete(known);
       return libraryError(known, error);
-    });
+    };
+    const entry = new ModelEntry(known, this.library!.loader(known), this.#limits, this.#events, { onFailure, onLoad: this.#makeRoom });
     this.#entries.set(known, entry);
     return entry;
   }
+
+  /** Unloads models that were not used for the longest time, until all of them take no more memory than they may. */
+  readonly #makeRoom = (loaded: ModelEntry): void => {
+    let bytes = this.all.reduce((sum, { current }) => sum + bytesOf(current), 0);
+    const unused = this.all.filter((entry) => entry !== loaded && entry.unusedSince !== undefined);
+    for (const entry of unused.sort((a, b) => a.unusedSince! - b.unusedSince!)) {
+      if (bytes <= this.#limits.maxModelMemory) return;
+      bytes -= bytesOf(entry.current);
+      void entry.unload();
+    }
+  };
 
   #unknown(name: string): ApiError {
     const names = this.named.map(([known]) => known).join(", ");
@@ -158,6 +171,12 @@ export class ModelStore {
   async close(): Promise<void> {
     await Promise.all(this.all.map((entry) => entry.close()));
   }
+}
+
+/** Memory of a model that may be loaded. */
+function bytesOf(model: Engine | undefined): number {
+  const { weights = 0, cache = 0 } = model?.info.memory ?? {};
+  return weights + cache;
 }
 
 /** What a failure of the library means for the client. */

@@ -2,7 +2,8 @@ import type { AnswerFormat, GenerateOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { anyObject, schemaField, schemaFormat } from "../generation/format.ts";
 import { samplingFields, samplingOptions } from "../generation/sampling.ts";
-import type { Shape } from "../http/fields.ts";
+import { keepAliveField } from "./keepAlive.ts";
+import { modelField } from "./modelName.ts";
 
 const { temperature, top_k, top_p, min_p, typical_p, repeat_last_n, repeat_penalty, presence_penalty, frequency_penalty } = samplingFields;
 const { mirostat, mirostat_tau, mirostat_eta, seed } = samplingFields;
@@ -27,12 +28,10 @@ const optionsField = z.strictObject({
 const formatField = z.union([z.literal(["json", ""]), schemaField]);
 const thinkField = z.union([z.boolean(), z.enum(["low", "medium", "high"])]);
 
-/** Name of a model. The tag `latest` may be left out. */
-export const modelField = z.string().check(z.minLength(1));
-
 /** Fields that chats and plain generations share. */
 export const generationFields = {
   model: modelField,
+  keep_alive: keepAliveField,
   stream: z.optional(z.boolean()),
   options: z.optional(optionsField),
   format: z.optional(formatField),
@@ -40,9 +39,6 @@ export const generationFields = {
   logprobs: z.optional(z.boolean()),
   top_logprobs: z.optional(z.int().check(z.minimum(0), z.maximum(20))),
 };
-
-/** Fields of both that have no effect: the server decides when models are unloaded. */
-export const ignoredFields: Shape = { keep_alive: z.optional(z.union([z.string(), z.number()])) };
 
 interface GenerationBody {
   readonly options?: z.output<typeof optionsField> | undefined;
@@ -70,9 +66,4 @@ export function generationOptions({ options = {}, format, think, logprobs, top_l
 function formatOf(format: GenerationBody["format"]): AnswerFormat | undefined {
   if (format === undefined || format === "") return undefined;
   return schemaFormat(format === "json" ? anyObject : format);
-}
-
-/** The name without the tag that means nothing. */
-export function modelName(name: string): string {
-  return name.replace(/:latest$/, "");
 }

@@ -6,9 +6,11 @@ import type { BodyOf, FieldTable } from "../http/fields.ts";
 import { type Call, json, type Route, route } from "../http/route.ts";
 import { streamResponse } from "../http/streamResponse.ts";
 import { answerLines, chatForm, generateForm, type PieceForm, wholeAnswer } from "./answerLines.ts";
-import { generationFields, generationOptions, ignoredFields, modelName } from "./fields.ts";
+import { generationFields, generationOptions } from "./fields.ts";
 import { ollamaForm } from "./form.ts";
+import { isUnload, keepModel } from "./keepAlive.ts";
 import { chatMessages, imagesField, messagesField, toolsField } from "./messages.ts";
+import { modelName } from "./modelName.ts";
 
 const chatFields = { ...generationFields, messages: messagesField, tools: z.optional(toolsField) };
 
@@ -25,7 +27,6 @@ const generateFields = {
 const generateTable: FieldTable<typeof generateFields> = {
   used: generateFields,
   ignored: {
-    ...ignoredFields,
     images: imagesField,
     template: z.optional(z.literal("", { error: "expected none; the model's own template is used" })),
   },
@@ -44,9 +45,10 @@ export const chat: Route = route({
   method: "POST",
   paths: ["/api/chat"],
   summary: "Answers a conversation, as Ollama does.",
-  fields: { used: chatFields, ignored: ignoredFields },
+  fields: { used: chatFields },
   async handle(call, body) {
     const { tools = [], stream = true } = body;
+    keepModel(call, body);
     const options: GenerateOptions = {
       ...generationOptions(body),
       ...(tools.length > 0 && {
@@ -73,10 +75,13 @@ export const generate: Route = route({
   async handle(call, body) {
     const { stream = true, raw = false } = body;
     const model = modelName(body.model);
-    // A request without a prompt loads the model.
+    keepModel(call, body);
+    // A request without a prompt loads the model, or unloads it.
     if (body.prompt === undefined || body.prompt === "") {
-      await call.services.models.with(model, () => undefined);
-      return json({ model, created_at: new Date().toISOString(), response: "", done: true, done_reason: "load" });
+      const done = isUnload(body) ? "unload" : "load";
+      const { models } = call.services;
+      await (done === "unload" ? models.entry(model).unload() : models.with(model, () => undefined));
+      return json({ model, created_at: new Date().toISOString(), response: "", done: true, done_reason: done });
     }
     const options = { ...generationOptions(body), ...(raw && { raw }) };
     return respond(call, { model, prompts: [promptOf(body)], options }, generateForm, stream);

@@ -3,8 +3,8 @@ import { ApiError } from "../errors.ts";
 import { json, type Route, route } from "../http/route.ts";
 import { streamResponse } from "../http/streamResponse.ts";
 import type { ModelStore } from "../models/modelStore.ts";
-import { modelField, modelName } from "./fields.ts";
 import { ollamaForm } from "./form.ts";
+import { modelField, modelName } from "./modelName.ts";
 import { nameFields, nameOf } from "./models.ts";
 
 export const pull: Route = route({

@@ -4,8 +4,8 @@ import type { BodyOf } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
 import type { NamedModel } from "../models/modelStore.ts";
 import { version as serverVersion } from "../version.ts";
-import { modelField, modelName } from "./fields.ts";
 import { ollamaForm } from "./form.ts";
+import { modelField, modelName } from "./modelName.ts";
 
 function detailsOf({ base, current }: NamedModel): object {
   const { architecture = "", parameters = 0, quantization = "" } = current?.info ?? {};
