@@ -22,8 +22,13 @@ import { type Product, sharedUnits } from "./product.ts";
 const tokenBlockBytes = 2 ** 19;
 const rowChunkBytes = 2 ** 17;
 
-/** Tokens from which weights are unpacked first and multiplied with pairs of tokens. */
-const pairedTokens = 8;
+/**
+ * Tokens from which weights are unpacked first and multiplied with pairs of tokens. Where products of bytes are added in
+ * pairs, 8 tokens are 7 to 16 % faster in tiles of four, and 12 are as fast in both ways.
+ */
+function pairedTokens({ dots }: Target): number {
+  return dots === "pairs" ? 12 : 8;
+}
 
 /** Activations that one call rounds. */
 const roundedPerCall = 2 ** 12;
@@ -89,7 +94,7 @@ export function roundedProduct(
   const functions = { form, single, several, roundSingle, roundTiles, roundedElements: rounding === "q8_0" ? 32 : 256 };
   return function* (product) {
     const { m, k, scratch } = product;
-    const [main, left] = m < pairedTokens ? [four, m % 4] : [pairs, 3 * (m % 2)];
+    const [main, left] = m < pairedTokens(target) ? [four, m % 4] : [pairs, 3 * (m % 2)];
     const parts: Part[] = [];
     let [first, at] = [0, scratch + maxThreads * groupScratchBytes];
     for (const { size, multiply, tiles } of [
