@@ -78,8 +78,8 @@ test("no architecture is both supported and refused", async () => {
 
 test("the README lists every architecture", () => {
   const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
-  const [list = ""] = readme.split("- **Architectures**")[1]!.split("\n- **");
-  expect([...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name).toSorted()).toEqual(supportedArchitectures.toSorted());
+  const [table = ""] = readme.split("| Kind | Architectures |")[1]!.split("\n- **");
+  expect([...table.matchAll(/`([^`]+)`/g)].map(([, name]) => name).toSorted()).toEqual(supportedArchitectures.toSorted());
 });
 
 test("docs/parity.md has a row for each architecture, near llama.cpp's logits", async () => {
@@ -92,6 +92,18 @@ test("docs/parity.md has a row for each architecture, near llama.cpp's logits", 
   const script: { parityPage(data: unknown): Promise<string> } = await import(new URL("../scripts/parityPage.mjs", import.meta.url).href);
   const data: unknown = JSON.parse(readFileSync(new URL("../../../docs/parity.json", import.meta.url), "utf8"));
   expect(page, "run packages/llm/scripts/parity.mjs").toBe(await script.parityPage(data));
+});
+
+test("the README's table has the distances of docs/parity.md", () => {
+  const [readme, page] = ["../README.md", "../../../docs/parity.md"].map((path) => readFileSync(new URL(path, import.meta.url), "utf8"));
+  const distances = new Map(
+    [...page!.matchAll(/^\| `([^`]+)` \| \d+ \|(?: \S+ \|){3} (\S+) \|/gm)].map(([, name, wasm]) => [name, Number(wasm)]),
+  );
+  const rows = readme!.split("| Kind | Architectures |")[1]!.matchAll(/^\| (\D+?) \| (`.+) \| (\S+) \|$/gm);
+  for (const [, kind, names, distance] of rows) {
+    const greatest = Math.max(...[...names!.matchAll(/`([^`]+)`/g)].map(([, name]) => distances.get(name)!));
+    expect(Number(distance), kind).toBe(greatest);
+  }
 });
 
 test("the project's README counts the architectures", () => {
