@@ -179,7 +179,8 @@ function contextOf(
   };
 }
 
-function receiptRow({ row, outcomes }: MeasuredRow, kind: "cpu" | "gpu"): ReceiptRow {
+/** A measured row in the form of receipts, without derived figures. */
+export function receiptRow({ row, outcomes }: MeasuredRow, kind: "cpu" | "gpu"): ReceiptRow {
   const { id, metric, bound, work, data, note } = row;
   const subjects = outcomes.map(({ contestant: { name, side, threads }, outcome }): ReceiptSubject => {
     const who = { name, side, ...(threads === undefined ? {} : { threads }) };

@@ -30,6 +30,8 @@ test.each([
   [["model", "--shape", "gpt-5", "--type", "Q4_0", "--out", "x"], /--shape: expected one of qwen2\.5-0\.5b/],
   [["model", "--shape", "smollm2-135m", "--type", "Q3_K", "--out", "x"], /--type: expected one of F16, Q4_0, Q8_0, Q4_K_M, got Q3_K/],
   [["model", "--shape", "smollm2-135m", "--type", "Q4_0", "--layers", "1", "--out", "/no/such/folder/x"], /--out: cannot write/],
+  [["pages", "--browser", "safari"], /--browser: expected one of chromium, firefox, got safari/],
+  [["pages", "--model", "/no/such/file.gguf"], /--model: expected a GGUF file/],
   [["peers"], /peers: expected install, got nothing/],
 ])("bench %j is a wrong command line: one line, exit code 2", async (args, message) => {
   const { code, out, err } = await run(...args);
@@ -45,6 +47,7 @@ test("help names every option, and a model's", async () => {
   for (const option of ["--suite", "--backend", "--peers", "--quick", "--json", "--baseline", "--model", "--threads"])
     expect(out).toContain(option);
   expect((await run("model", "--help")).out).toContain("--layers");
+  expect((await run("pages", "--help")).out).toContain("--browser");
 });
 
 test("a run without a backend that opens is a failure, not an empty success", async () => {

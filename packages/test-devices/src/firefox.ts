@@ -18,8 +18,14 @@ export async function launchFirefox(): Promise<Browser | string> {
       channel: "moz-firefox",
       executablePath,
       env: { ...process.env, ...vulkanEnvironment() },
-      // Firefox has WebGPU on Linux behind this preference, and refuses software adapters without the second one.
-      firefoxUserPrefs: { "dom.webgpu.enabled": true, "gfx.webgpu.ignore-blocklist": true },
+      firefoxUserPrefs: {
+        // On Linux, WebGPU needs the first of these, and software adapters the second.
+        "dom.webgpu.enabled": true,
+        "gfx.webgpu.ignore-blocklist": true,
+        // Under WebDriver, about 1 of 100 workers that another worker creates never starts on a busy machine, because WebDriver listens to the
+        // registration of workers. With one core, an engine in a worker creates none. Tests that ask for more threads there must expect it.
+        "dom.maxHardwareConcurrency": 1,
+      },
       timeout: 30_000,
     });
     skipMediaFeatures(browser);

@@ -2,6 +2,7 @@ export { evaluateInChromium, launchChromium, launchChromiumProfile, launchOnGpu 
 export { launchFirefox } from "./firefox.ts";
 export { firstOfEach, type GridSize, gridSize, isFullGrid, isWholeGrid } from "./grid.ts";
 export { oldestNode } from "./oldestNode.ts";
+export { type BundledPage, type BundleOptions, serveBundle } from "./pageTests.ts";
 export { isRequired } from "./required.ts";
 export { openPage, type ServedPage } from "./servedPage.ts";
 export type { ServeOptions } from "./sourceServer.ts";

@@ -1,6 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Plugin } from "esbuild";
 import type { Browser } from "playwright-core";
@@ -14,6 +14,10 @@ export interface BundleOptions {
   readonly replaced?: Readonly<Record<string, string>>;
   /** Further files by their paths, such as `/model.gguf`. */
   readonly files?: Readonly<Record<string, Uint8Array>>;
+  /** Whether each script is one minified file. Default false: code that scripts share or import late has files of its own. */
+  readonly isMinified?: boolean;
+  /** Whether the page is cross-origin isolated, as threads need it. Default true. */
+  readonly isIsolated?: boolean;
 }
 
 /** A bundled page on a server. */
@@ -22,14 +26,22 @@ export interface BundledPage extends AsyncDisposable {
 }
 
 const isolation = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+const types: Readonly<Record<string, string>> = { ".js": "text/javascript", ".wasm": "application/wasm" };
 const html = '<!doctype html><meta charset="utf-8"><title>tests</title><main></main><script type="module" src="/main.js"></script>';
 
 /** Bundles scripts from the packages' sources, with what they import of others, and serves them to browsers. */
-export async function serveBundle({ scripts, replaced = {}, files = {} }: BundleOptions): Promise<BundledPage> {
+export async function serveBundle({
+  scripts,
+  replaced = {},
+  files = {},
+  isMinified = false,
+  isIsolated = true,
+}: BundleOptions): Promise<BundledPage> {
   const { outputFiles } = await build({
     entryPoints: { ...scripts },
     bundle: true,
-    splitting: true,
+    splitting: !isMinified,
+    minify: isMinified,
     format: "esm",
     target: "es2022",
     platform: "browser",
@@ -47,9 +59,13 @@ export async function serveBundle({ scripts, replaced = {}, files = {} }: Bundle
   ]);
   const server = createServer(({ url = "/" }, response) => {
     const body = served.get(url);
-    const type = url === "/" ? "text/html" : url.endsWith(".js") ? "text/javascript" : "application/octet-stream";
+    const type = url === "/" ? "text/html" : (types[extname(url)] ?? "application/octet-stream");
     response
-      .writeHead(body === undefined ? 404 : 200, { ...isolation, "content-type": type, "content-length": body?.length ?? 0 })
+      .writeHead(body === undefined ? 404 : 200, {
+        ...(isIsolated && isolation),
+        "content-type": type,
+        "content-length": body?.length ?? 0,
+      })
       .end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -27,6 +27,7 @@ const help = `Usage: pnpm bench [OPTIONS]
        pnpm bench browser --help   measure WebGPU in Chromium
        pnpm bench model --help     generate a model file with random weights
        pnpm bench peers install    install the other projects that --peers compares with
+       pnpm bench pages --help     measure models in Chromium and Firefox
        pnpm bench calibrate --help find the crossovers between the backends of this machine
        pnpm bench server --help    measure centella serve, or load it for a long time
        pnpm bench check [FILE…]    recompute committed receipts, or the given ones

@@ -9,6 +9,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   model: async () => (await import("./model.ts")).modelCommand,
   gpu: async () => (await import("./gpu.ts")).gpuCommand,
   browser: async () => (await import("./browser.ts")).browserCommand,
+  pages: async () => (await import("./pages.ts")).pagesCommand,
   peers: async () => (await import("./peers.ts")).peersCommand,
   calibrate: async () => (await import("./calibrate.ts")).calibrateCommand,
   docs: async () => (await import("./docs.ts")).docsCommand,

@@ -1,15 +1,13 @@
 import { statSync } from "node:fs";
 import { type BackendFactory, createRuntime, reference, UnsupportedError } from "@centella/core";
-import { loadModel, type Model, type Session, UnsupportedArchitectureError } from "@centella/llm";
+import { loadModel, type Model, UnsupportedArchitectureError } from "@centella/llm";
 import { elementAt } from "@centella/quant/checks";
 import { Skip } from "../runner/subject.ts";
 import type { ModelCompetitor, ModelRunner } from "./competitor.ts";
+import { greedy, TimedSession } from "./timedSession.ts";
 
 /** Larger files are not computed on the reference: it holds all weights in f32 and takes seconds per token. */
 const referenceLimitBytes = 400 * 2 ** 20;
-
-/** Greedy sampling, as in the peers: without penalties that a file recommends. */
-const greedy = { temperature: 0, repeatPenalty: 1 } as const;
 
 /** A backend of this project, opened separately for each model. */
 export function oursModel(factory: BackendFactory, threads: number | undefined): ModelCompetitor {
@@ -25,8 +23,7 @@ class OurRunner implements ModelRunner {
   readonly #file: string;
   readonly #contextLength: number;
   readonly #loaded: LoadedModel;
-  readonly #session: Session;
-  #prompts = 0;
+  readonly #session: TimedSession;
   /** The model with a cache for several texts, loaded on first use with exactly the room that they need. */
   #together: Promise<LoadedModel> | undefined;
 
@@ -35,18 +32,15 @@ class OurRunner implements ModelRunner {
     this.#file = file;
     this.#contextLength = contextLength;
     this.#loaded = loaded;
-    this.#session = loaded.model.createSession();
+    this.#session = new TimedSession(loaded.model.createSession(), loaded.model.info.vocabSize);
   }
 
-  async prefill(ids: readonly number[]): Promise<number> {
-    const { seconds, cached } = await this.#complete(this.#fresh(ids), 1);
-    if (cached > 0) throw new Error(`prefill: expected nothing in the cache, got ${cached} tokens`);
-    return seconds;
+  prefill(ids: readonly number[]): Promise<number> {
+    return this.#session.prefill(ids);
   }
 
-  async decode(prompt: readonly number[], tokens: number): Promise<number> {
-    await this.#complete(prompt, 1);
-    return (await this.#complete(prompt, tokens)).seconds;
+  decode(prompt: readonly number[], tokens: number): Promise<number> {
+    return this.#session.decode(prompt, tokens);
   }
 
   async decodeTogether(texts: readonly (readonly number[])[], tokens: number): Promise<number> {
@@ -67,11 +61,11 @@ class OurRunner implements ModelRunner {
   }
 
   async abort(ids: readonly number[]): Promise<number> {
-    const whole = (await this.#complete(this.#fresh(ids), 1)).seconds;
+    const whole = await this.prefill(ids);
     const controller = new AbortController();
     const reason = new Error("aborted by the benchmark");
     const options = { ...greedy, maxTokens: 1, signal: controller.signal };
-    const reading = this.#session.complete({ ids: this.#fresh(ids) }, options).then(
+    const reading = this.#session.session.complete({ ids: this.#session.fresh(ids) }, options).then(
       () => "complete",
       (error: unknown) => (error === reason ? "refused" : Promise.reject(error)),
     );
@@ -98,18 +92,6 @@ class OurRunner implements ModelRunner {
   async dispose(): Promise<void> {
     await (await this.#together)?.dispose();
     await this.#loaded.dispose();
-  }
-
-  async #complete(ids: readonly number[], maxTokens: number): Promise<{ readonly seconds: number; readonly cached: number }> {
-    const start = performance.now();
-    const { usage } = await this.#session.complete({ ids }, { ...greedy, maxTokens });
-    // Scaled to `maxTokens`, because a text may end early.
-    return { seconds: ((performance.now() - start) / 1e3 / usage.completionTokens) * maxTokens, cached: usage.cachedTokens };
-  }
-
-  /** Returns the prompt with a first token of its own, so that it is not in the cache. */
-  #fresh(ids: readonly number[]): readonly number[] {
-    return [10 + (this.#prompts++ % (this.#loaded.model.info.vocabSize - 10)), ...ids.slice(1)];
   }
 }
 
