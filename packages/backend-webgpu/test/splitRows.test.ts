@@ -105,8 +105,7 @@ await describeOpened("weights over the limit of a binding", openBackend(), ({ ba
       program.output("cache", program.kvWrite(cache, k!, v!, program.input("slots", "i32", [1])));
       return backend.compile(program);
     };
-    const expected =
-      "keys (f16 [1100, 4, 128]) is over the device's limit of 300.0 KiB for one tensor; give it at most 300 rows";
+    const expected = "keys (f16 [1100, 4, 128]) is over the device's limit of 300.0 KiB for one tensor; give it at most 300 rows";
     await expect(keep(1100)).rejects.toThrow(expected);
     await expect(keep(1100)).rejects.toThrow('a shorter context, fewer sequences or cacheType "q8_0"), or use another backend');
     (await keep(300)).dispose();
