@@ -2,6 +2,7 @@
 import { describeInChromium, describeInFirefox } from "@centella/test-devices/browserTests";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
+import { newContext } from "./pages.ts";
 import type { Setting } from "./setting.ts";
 import { buildSite, type Host, serveSite } from "./site.ts";
 import { describeAbout } from "./specs/about.ts";
@@ -34,7 +35,7 @@ function settingIn(browser: Browser, permissions: readonly string[]): () => Sett
   let setting: Setting | undefined;
   beforeAll(async () => {
     if (site === undefined || host === undefined) throw new Error("playground: the page is not built");
-    const context = await browser.newContext({ permissions: [...permissions] });
+    const context = await newContext(browser, { permissions: [...permissions] });
     setting = { browser, context, url: host.url, folder: site.folder, host };
   });
   afterAll(() => setting?.context.close());
