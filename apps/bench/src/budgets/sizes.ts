@@ -106,6 +106,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
+  "adaptedPlan.js",
   "adapters.js",
   "answerConstraint.js",
   "arrayKernels.js",

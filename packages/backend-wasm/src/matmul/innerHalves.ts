@@ -15,6 +15,7 @@ import {
 import { widenHalves } from "../formats/half.ts";
 import { zip } from "../kernels/shared/zip.ts";
 import { madd, type Target } from "../target.ts";
+import { halfRows, halvesDepth, halvesPanelBytes, splitWidth as width } from "./halves.ts";
 import { emitInnerTiles, inner, packSignature, type TileFunction } from "./inner.ts";
 import { laneMask, laneSums } from "./lanes.ts";
 
@@ -35,24 +36,7 @@ type HalfType = "f16" | "bf16";
 /** Even or odd elements. */
 type Parity = 0 | 1;
 
-/** Elements of k per block. */
-export const halvesDepth: number = 1024;
-
 const { tileRows, tileColumns } = inner;
-
-/** Bytes of a packed panel of `w`. */
-export const halvesPanelBytes: number = 4 * halvesDepth * tileColumns;
-
-/** Elements that are split together. */
-const width = 8;
-
-/** Rows of `w` that are multiplied together: as many streams as processors prefetch well. */
-export const halfRows = 4;
-
-/** Elements of a split row. */
-export function splitLength(k: number): number {
-  return Math.ceil(k / width) * width;
-}
 
 /** Emits the functions below. `tile` multiplies packed panels. */
 export function emitInnerHalves(module: ModuleBuilder, target: Target, tile: TileFunction): void {

@@ -1,7 +1,7 @@
 import { layoutOf } from "@centella/core/backend";
 import type { Call, Exports, Stage } from "../kernel.ts";
+import { halfRows, halvesDepth, halvesPanelBytes, splitLength } from "./halves.ts";
 import { inner, innerPanelBytes } from "./inner.ts";
-import { halfRows, halvesDepth, halvesPanelBytes, splitLength } from "./innerHalves.ts";
 import { minPackedRows, type Product, sharedUnits } from "./product.ts";
 
 const { tileRows, tileColumns } = inner;
