@@ -17,8 +17,8 @@ export interface Profile extends AsyncDisposable {
 }
 
 /**
- * Opens a profile. In Firefox it has no service worker: with one, about one of eight pages that are opened right after another never gets the
- * answers to its first requests.
+ * Opens a profile. In Firefox it has no service worker: with one, about one of eight pages that are opened right after another never loads
+ * its model.
  */
 export function newContext(browser: Browser, options: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> {
   return browser.newContext({ ...options, ...(browser.browserType().name() === "firefox" && { serviceWorkers: "block" }) });
