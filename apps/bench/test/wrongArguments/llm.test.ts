@@ -122,6 +122,7 @@ test("llm: wrong arguments are typed errors", async () => {
     resolveSampling: [sampling, { temperature: 1 }],
     sampleCandidates: [logits, [1, 2], resolved, 2],
     sampleToken: [logits, resolved, { history: [1, 2], position: 2 }],
+    snapshotAdapters: sampled(20, new Uint8Array(40)),
     snapshotTokens: sampled(20, new Uint8Array(40)),
     tool: excused("returns what it is given, which generate checks"),
   });

@@ -30,6 +30,7 @@ test("server: wrong arguments are typed errors", async () => {
     prometheusMetrics: [{ names: ["vllm"], includesProcess: false }],
     serve: excused("it opens ports"),
     slotFiles: [tmpdir()],
+    traceTexts: excused("it takes a handler and the module of OpenTelemetry"),
   });
   await callExports("server/service-worker", serviceWorker, {
     answerRequests: excused("it listens to this thread's messages"),

@@ -103,12 +103,18 @@ export function describeTrouble(setting: () => Setting): void {
       await page.evaluate(() => (globalThis as unknown as { engines: Worker[] }).engines[0]?.terminate());
       await fill(page.getByLabel("Write a message"), "Go on.");
       await page.getByRole("button", { name: "Send", exact: true }).click();
-      await page.getByRole("button", { name: "Load again" }).click();
-      await modelReady(page);
-      expect(await page.locator("[data-role=assistant] .prose-answer").count()).toBeGreaterThan(0);
-      await fill(page.getByLabel("Write a message"), "Go on, please.");
-      await page.getByRole("button", { name: "Send", exact: true }).click();
-      await expect.poll(() => page.getByTestId("figures").count()).toBe(2);
+      const again = page.getByRole("button", { name: "Load again" });
+      const answers = page.getByTestId("figures");
+      // The message fails, or starts an engine if something else has failed before.
+      await again.or(answers.nth(1)).first().waitFor();
+      if (await again.isVisible()) {
+        await again.click();
+        await modelReady(page);
+        expect(await page.locator("[data-role=assistant] .prose-answer").count()).toBeGreaterThan(0);
+        await fill(page.getByLabel("Write a message"), "Go on, please.");
+        await page.getByRole("button", { name: "Send", exact: true }).click();
+      }
+      await expect.poll(() => answers.count()).toBe(2);
     });
 
     test("an engine whose script cannot be loaded is an error with a way back", async () => {
