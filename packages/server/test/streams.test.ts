@@ -212,8 +212,8 @@ test("a silent stream has comments", async () => {
   let text = "";
   for await (const piece of body!.pipeThrough(new TextDecoderStream())) {
     text += piece;
-    if ((text.match(/^: ping$/gm) ?? []).length === 2) goOn?.();
+    if ((text.match(/^: ping$/gm) ?? []).length >= 2) goOn?.();
   }
-  expect(text).toMatch(/^: ping\n\n: ping\n\ndata: \{.*"role":"assistant".*\[DONE\]\n\n$/s);
+  expect(text).toMatch(/^(: ping\n\n){2,}data: \{.*"role":"assistant".*\[DONE\]\n\n$/s);
   await handler.close();
 });
