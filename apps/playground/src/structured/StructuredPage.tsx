@@ -77,7 +77,7 @@ function Answer({ answer, isRunning }: { readonly answer: StructuredAnswer; read
   return (
     <>
       <Section title={text.structured.value}>
-        <output className="block overflow-x-auto rounded-lg bg-sunken p-3 font-mono text-sm whitespace-pre-wrap" data-testid="value">
+        <output className="block rounded-lg bg-sunken p-3 font-mono text-sm whitespace-pre-wrap wrap-anywhere" data-testid="value">
           {value === undefined ? answer.text : printed(value)}
         </output>
         <p className="text-sm text-muted">

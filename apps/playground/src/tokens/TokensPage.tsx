@@ -126,7 +126,7 @@ function Template({ vocabulary }: VocabularyProps): ReactElement {
       {result !== undefined && result.source === undefined && <p className="text-sm text-muted">{text.tokens.noTemplate}</p>}
       {result?.source !== undefined && (
         <>
-          <output className="block overflow-x-auto rounded-lg bg-sunken p-3 font-mono text-sm whitespace-pre-wrap" data-testid="rendered">
+          <output className="block rounded-lg bg-sunken p-3 font-mono text-sm whitespace-pre-wrap wrap-anywhere" data-testid="rendered">
             {result.text}
           </output>
           <Tokens tokens={result.tokens} describe={({ id }) => text.tokens.id(String(id))} />

@@ -98,11 +98,11 @@ function EventCard({ event }: { readonly event: Event }): ReactElement {
   const { name, input, result, isError } = event;
   return (
     <Section title={text.tools.call(name)}>
-      <pre className="overflow-x-auto rounded-lg bg-sunken p-3 text-sm">{input}</pre>
+      <pre className="rounded-lg bg-sunken p-3 text-sm whitespace-pre-wrap wrap-anywhere">{input}</pre>
       {result !== undefined && (
         <pre
           data-testid="tool-result"
-          className={`overflow-x-auto rounded-lg p-3 text-sm ${isError === true ? "bg-danger-soft text-danger" : "bg-accent-soft"}`}
+          className={`rounded-lg p-3 text-sm whitespace-pre-wrap wrap-anywhere ${isError === true ? "bg-danger-soft text-danger" : "bg-accent-soft"}`}
         >
           {result}
         </pre>

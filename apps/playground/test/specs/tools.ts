@@ -28,6 +28,8 @@ export function describeTools(setting: () => Setting): void {
       await page.getByTestId("tool-result").waitFor();
       const { rolls, sum } = JSON.parse((await page.getByTestId("tool-result").textContent()) ?? "");
       expect(sum).toBe(rolls.reduce((a: number, b: number) => a + b, 0));
+      // A long result is wrapped: nothing that scrolls is out of the keyboard's reach.
+      expect(await resultOf(page, "function run() { return 'x'.repeat(300) }")).toContain("xxx");
       await checkLooks(page, "tools");
 
       expect(await resultOf(page, "function run() { throw new Error('no dice') }")).toContain("no dice");
