@@ -3,7 +3,7 @@
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full. --texts N is the number of texts
 // under random schemas (default 1000), --only-texts leaves out all other checks, --only-families all but the models of the families, of which
 // --family NAME chooses some. --distances FOLDER writes how far these models are from llama.cpp's answers, a file for each backend, for
-// packages/llm/scripts/parity.mjs --take FILE. CENTELLA_COMMIT names the commit where git does not.
+// packages/llm/scripts/parity.mjs --take FILE. --archs FOLDER checks the models of llama.cpp's architecture test. CENTELLA_COMMIT names the commit where git does not.
 import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import { webgpu } from "@centella/backend-webgpu";
 import { runConformance } from "@centella/conformance/headless";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
+import { adapterModels, floatsOf, headModels, llamaCppModels, relativeError } from "./deviceModels.mjs";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
@@ -27,6 +28,7 @@ const { values: options, positionals: names } = parseArgs({
     "only-families": { type: "boolean", default: false },
     distances: { type: "string" },
     family: { type: "string", multiple: true },
+    archs: { type: "string" },
   },
   allowPositionals: true,
 });
@@ -38,7 +40,7 @@ for (const name of names) await checkBackend(name, factories[name]);
 process.exitCode = Math.min(failures, 100);
 
 async function checkBackend(name, factory) {
-  const runtime = await createRuntime({ backends: [factory], policy: { force: name, allowSoftware: true } });
+  const runtime = await createRuntime({ backends: [factory], policy: policyOf(name) });
   const [{ backend, unavailable }] = runtime.candidates;
   if (backend === undefined) {
     report(name, "open", false, unavailable);
@@ -52,6 +54,10 @@ async function checkBackend(name, factory) {
   }
   if (options.distances && distances.size > 0) writeDistances(name, backend.device.name);
   await runtime.dispose();
+}
+
+function policyOf(name) {
+  return { force: name, allowSoftware: true };
 }
 
 function writeDistances(backend, device) {
@@ -69,6 +75,7 @@ async function checkComputing(name, runtime, backend) {
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
   for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
   await checkLogitsOfFamilies(name, runtime);
+  await checkAdaptersAndHeads(name, runtime);
   await timeDecode(name, runtime);
 }
 
@@ -78,6 +85,18 @@ async function checkLogitsOfFamilies(name, runtime) {
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits200.f32`, "data/archs/ids200.txt", 1e-3);
   }
   await checkFamilies(name, runtime);
+  if (options.archs) for (const [what, work] of llamaCppModels(options.archs, runtime, isWanted)) await check(name, what, work);
+}
+
+/** What llm's tests have files for. A packed workspace may lack them. */
+async function checkAdaptersAndHeads(name, runtime) {
+  const tests = new URL("../../llm/test/headFixture.ts", import.meta.url);
+  if (!existsSync(tests)) {
+    console.log(`skip ${name} adapters and heads: ${fileURLToPath(tests)} is not here`);
+    return;
+  }
+  for await (const [what, work] of adapterModels(runtime)) await check(name, what, work);
+  for await (const [what, work] of headModels([factories[name]], policyOf(name))) await check(name, what, work);
 }
 
 /** Whether a model is among those of --family, or there is none. */
@@ -162,7 +181,7 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
     const model = await loadModel(path, { runtime, cacheType: "f32", activations: "ggml" });
     try {
       const logits = await model.logits(tokens);
-      const wanted = new Float32Array(new Uint8Array(readFileSync(join(shared, oracle))).buffer);
+      const wanted = floatsOf(readFileSync(join(shared, oracle)));
       const error = relativeError(logits, wanted);
       if (oracle.endsWith(".logits.f32")) distances.set(file.slice("data/".length, -".gguf".length), error);
       return { ok: error < limit, message: `relative error ${error.toExponential(2)}` };
@@ -264,12 +283,6 @@ function report(name, what, ok, message) {
 
 function log(line) {
   if (options.log) appendFileSync(options.log, `${line}\n`);
-}
-
-function relativeError(values, wanted) {
-  if (values.length !== wanted.length) return Infinity;
-  const norm = (numbers) => Math.sqrt(numbers.reduce((sum, value) => sum + value * value, 0));
-  return norm(values.map((value, i) => value - wanted[i])) / norm(wanted);
 }
 
 function greedyRuns(folder) {

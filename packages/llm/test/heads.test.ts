@@ -1,51 +1,19 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type RuntimeOptions, UnsupportedError } from "@centella/core";
-import { readGguf } from "@centella/gguf";
 import { describe, expect, test } from "vitest";
 import { type DraftOptions, type GenerateOptions, loadModel, ModelError } from "../src/index.ts";
-import { describeHeadOf } from "../src/load/draft/loadHead.ts";
 import { type FamilyGolden, familyModel, floats, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
+import { headError, knownError, openPair, predictsAtOnce } from "./headError.ts";
 import { type HeadGolden, headGoldens, headModel, readHeadGolden } from "./headFixture.ts";
-import { openHead } from "./openHead.ts";
 import { expectOwnTexts } from "./ownTexts.ts";
-import { relativeError } from "./vectors.ts";
 
 type Entry = FamilyGolden["metadata"][number];
-
-/** Relative error of the logits of tokens that a head knows. The other tokens have no chance. */
-function knownError(logits: Float32Array, expected: Float32Array): number {
-  const isKnown = expected.map((logit) => Number(logit > -1e38));
-  for (const [i, known] of isKnown.entries()) expect(logits[i]! > -1e38).toBe(known === 1);
-  return relativeError(
-    logits.filter((_, i) => isKnown[i]),
-    expected.filter((_, i) => isKnown[i]),
-  );
-}
-
-/** Whether one run predicts all tokens of a draft. */
-function predictsAtOnce({ draftedLogits }: HeadGolden): boolean {
-  return draftedLogits === "";
-}
-
-/** Opens the model of a golden with its head. */
-async function openPair(golden: HeadGolden, options: Parameters<typeof openHead>[1] = {}) {
-  const head = await readGguf(headModel(golden));
-  return openHead(familyModel(golden.target), options, ({ config }, file) =>
-    describeHeadOf({ file, config }, head, { tokens: 8, minProbability: 0, cacheType: "f32", weightBytes: 0 }),
-  );
-}
 
 const onBackends = headGoldens.flatMap((name) => [[name, "reference"] as const, [name, "wasm"] as const]);
 
 test.each(onBackends)("%s on %s: the head predicts what llama.cpp's does", async (name, backend) => {
-  const golden = readHeadGolden(name);
-  const { ids, drafted } = golden;
   const on: RuntimeOptions = backend === "wasm" ? { backends: [wasm({ threads: 1 })], policy: { force: "wasm" } } : { backends: [] };
-  await using opened = await openPair(golden, { on });
-  const feed = await opened.read(ids);
-  const { logits } = await feed("all", predictsAtOnce(golden) ? [] : drafted);
-  const expected = Float32Array.from([...floats(golden.logits), ...floats(golden.draftedLogits)]);
-  expect(knownError(logits, expected)).toBeLessThan(1e-4);
+  expect(await headError(readHeadGolden(name), on)).toBeLessThan(1e-4);
 });
 
 test.each(headGoldens)("%s: after a draft that was rejected, the head reads the model's states again", async (name) => {
