@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Committed so that the link exists before the first build; the command itself is dist/main.js.
+// Committed so that the link exists before the first build; the command itself is dist/start.js.
 // Nothing here may need a newer Node than the one that is told so.
 import { existsSync } from "node:fs";
 import module from "node:module";
 
-const entry = new URL("../dist/main.js", import.meta.url);
+const entry = new URL("../dist/start.js", import.meta.url);
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 22 || (major === 22 && minor < 12)) {
   console.error(`centella: expected Node 22.12 or newer, got ${process.versions.node}; install a newer one`);

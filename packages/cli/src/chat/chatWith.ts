@@ -3,7 +3,6 @@ import type { Context } from "../command.ts";
 import { isUsage, messageOf } from "../failure.ts";
 import type { GenerateValues } from "../generateOptions.ts";
 import type { Loaded } from "../loading.ts";
-import type { McpServer } from "../mcp/mcpFile.ts";
 import type { McpServers } from "../mcp/mcpServers.ts";
 import type { Output } from "../output.ts";
 import { UsageError } from "../usageError.ts";
@@ -15,10 +14,8 @@ import { openTurns, type TurnSource } from "./turnSource.ts";
 export interface ChatStart {
   readonly system: string | undefined;
   readonly values: GenerateValues;
-  /** Servers whose tools the model may call. */
-  readonly servers?: readonly McpServer[];
-  /** Whether calls run without being asked for. */
-  readonly isAllowed?: boolean;
+  /** Connects the servers whose tools the model may call. `ask` asks the person who chats. */
+  readonly connect?: (ask: TurnSource["ask"], signal: AbortSignal) => Promise<McpServers>;
 }
 
 /**
@@ -33,7 +30,7 @@ export async function chatWith(loaded: Loaded, start: ChatStart, context: Contex
   output.note("/help lists commands, Ctrl-D ends the chat");
   let turns: TurnSource | undefined;
   const ask = async (question: string): Promise<string> => (await turns?.ask(question)) ?? "";
-  await using servers = await connected(start, ask, signal);
+  await using servers = await start.connect?.(ask, signal);
   const tools = servers?.tools ?? [];
   if (servers !== undefined) output.note(`tools: ${tools.map(({ name }) => name).join(", ") || "none"}`);
   const conversation = new Conversation(loaded, { ...start, tools }, output, signal);
@@ -51,17 +48,6 @@ export async function chatWith(loaded: Loaded, start: ChatStart, context: Contex
   }
   signal.throwIfAborted();
   if (conversation.hasFailed) throw new Error("chat: the last turn was not answered");
-}
-
-/** The servers of a chat, if it has any. Their code is loaded only then. */
-async function connected(
-  { servers, isAllowed = false }: ChatStart,
-  ask: TurnSource["ask"],
-  signal: AbortSignal,
-): Promise<McpServers | undefined> {
-  if (servers === undefined) return undefined;
-  const [{ McpServers }, { askBefore }] = await Promise.all([import("../mcp/mcpServers.ts"), import("../mcp/approval.ts")]);
-  return McpServers.connect(servers, isAllowed ? async () => undefined : askBefore(ask), signal);
 }
 
 /** Answers a turn or runs a command. Returns whether the chat is over. */

@@ -35,11 +35,17 @@ export const chat: Command = command({
 });
 
 /** @throws {UsageError | ArgumentError} for options without the other, and a wrong file */
-function mcpOf({ mcp, yes = false }: { readonly mcp?: string; readonly yes?: boolean }): Pick<ChatStart, "servers" | "isAllowed"> {
+function mcpOf({ mcp, yes = false }: { readonly mcp?: string; readonly yes?: boolean }): Pick<ChatStart, "connect"> {
   if (mcp === undefined) {
     if (yes) throw new UsageError("--yes: expected --mcp with it, got none");
     return {};
   }
   if (!yes && !isTyped()) throw new UsageError("--mcp: expected --yes where nobody can be asked before a call, got none");
-  return { servers: readMcpFile(mcp), isAllowed: yes };
+  const servers = readMcpFile(mcp);
+  return {
+    async connect(ask, signal) {
+      const [{ McpServers }, { askBefore }] = await Promise.all([import("../mcp/mcpServers.ts"), import("../mcp/approval.ts")]);
+      return McpServers.connect(servers, yes ? async () => undefined : askBefore(ask), signal);
+    },
+  };
 }

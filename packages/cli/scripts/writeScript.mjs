@@ -1,0 +1,49 @@
+// Writes dist/run.cjs: `centella run` and all code of ours that it may load, as one function in one script, which src/start.ts runs. Its
+// first line has a hash of the rest.
+import { createHash } from "node:crypto";
+import { readdirSync, writeFileSync } from "node:fs";
+import { rolldown } from "rolldown";
+import { parseSync } from "rolldown/utils";
+
+const isOutside = (id) => !/^(?:[./]|@centella\/)/.test(id);
+
+/** Replaces what only modules have: `import.meta.url`, and imports of what stays outside. */
+function withoutModules() {
+  return {
+    name: "no modules",
+    transform: {
+      filter: { code: /\bimport\.meta\.url\b|\bimport\(/ },
+      handler(code, id) {
+        const url = `urlOf("@centella/${/.*\/packages\/([^/]+)\//.exec(id)[1]}")`;
+        const changes = [];
+        visit(parseSync(id, code).program, (node) => {
+          if (node.type === "MemberExpression" && node.object.type === "MetaProperty") changes.push([node.start, node.end, url]);
+          if (node.type === "ImportExpression" && isOutside(node.source.value ?? "outside"))
+            changes.push([node.start, node.source.start, `importFrom(${url}, `]);
+        });
+        for (const [start, end, text] of changes.sort(([a], [b]) => b - a)) code = code.slice(0, start) + text + code.slice(end);
+        return { code, map: null };
+      },
+    },
+  };
+}
+
+function visit(node, use) {
+  if (typeof node !== "object" || node === null) return;
+  if (typeof node.type === "string") use(node);
+  for (const child of Object.values(node)) visit(child, use);
+}
+
+const bundle = await rolldown({ input: "build/esm/runAlone.js", external: isOutside, platform: "node", plugins: [withoutModules()] });
+const { output } = await bundle.generate({
+  format: "cjs",
+  codeSplitting: false,
+  comments: false,
+  minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+});
+if (output.length !== 1) throw new Error(`writeScript: expected one file, got ${output.map(({ fileName }) => fileName)}`);
+const escaped = output[0].code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const script = `(function (require, importFrom, urlOf) {${escaped}\n})`;
+const hash = createHash("sha256").update(script).digest("hex").slice(0, 16);
+writeFileSync("dist/run.cjs", `// ${hash}\n${script}\n`);
+writeFileSync("build/dist.json", JSON.stringify(readdirSync("dist")));

@@ -1,0 +1,65 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createRequire, getCompileCacheDir } from "node:module";
+import { isAbsolute, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Script } from "node:vm";
+
+/** Modules that the script gets from its caller. */
+type Require = (id: string) => unknown;
+/** Imports a module from outside the script, as a package of ours does. */
+type ImportFrom = (url: string, id: string) => Promise<unknown>;
+/** The URL of a package of ours, in place of `import.meta.url` of its modules. */
+type UrlOf = (name: string) => string;
+
+const own = createRequire(import.meta.url);
+
+const importFrom: ImportFrom = (url, id) => {
+  const found = createRequire(url).resolve(id);
+  return import(isAbsolute(found) ? pathToFileURL(found).href : found);
+};
+
+const urlOf: UrlOf = (name) => (name === "@centella/cli" ? import.meta.url : pathToFileURL(own.resolve(name)).href);
+
+/**
+ * Starts `centella run` from one script, `dist/run.cjs`. Node's own cache has the code of modules without most functions, which are compiled
+ * again in every process. The cache of the script is written when the first process ends, and has every function that it called.
+ */
+async function startScript(): Promise<void> {
+  const commander: unknown = await import("commander");
+  const filename = fileURLToPath(new URL("run.cjs", import.meta.url));
+  // ASCII, which this encoding reads fastest.
+  const source = readFileSync(filename, "latin1");
+  const cache = cacheOf(source);
+  const cachedData = cache === undefined ? undefined : readIfThere(cache);
+  const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
+  if (cache !== undefined && script.cachedDataRejected !== false) process.once("exit", () => write(cache, script.createCachedData()));
+  const require: Require = (id) => (id === "commander" ? commander : own(id));
+  (script.runInThisContext() as (require: Require, importFrom: ImportFrom, urlOf: UrlOf) => void)(require, importFrom, urlOf);
+}
+
+/** Path of the compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
+function cacheOf(source: string): string | undefined {
+  const folder = getCompileCacheDir();
+  const [, hash] = /^\/\/ (\w+)\n/.exec(source) ?? [];
+  return folder === undefined || hash === undefined ? undefined : join(folder, `centella-run-${hash}`);
+}
+
+function readIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes a file whole or not at all. It only saves time: no failure is reported. */
+function write(path: string, data: Buffer): void {
+  try {
+    const partial = `${path}.${process.pid}`;
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(partial, data);
+    renameSync(partial, path);
+  } catch {}
+}
+
+await (process.argv[2] === "run" ? startScript() : import("./main.ts"));
