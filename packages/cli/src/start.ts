@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire, getCompileCacheDir } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
+import { crc32 } from "node:zlib";
 
 /** Modules that the script gets from its caller. */
 type Require = (id: string) => unknown;
@@ -30,9 +31,9 @@ async function startScript(): Promise<void> {
   // ASCII, which this encoding reads fastest.
   const source = readFileSync(filename, "latin1");
   const cache = cacheOf(source);
-  const cachedData = cache === undefined ? undefined : readIfThere(cache);
+  const cachedData = cache === undefined ? undefined : readWhole(cache);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
-  if (cache !== undefined && script.cachedDataRejected !== false) process.once("exit", () => write(cache, script.createCachedData()));
+  if (cache !== undefined && script.cachedDataRejected !== false) process.once("exit", () => writeWhole(cache, script.createCachedData()));
   const require: Require = (id) => (id === "commander" ? commander : own(id));
   (script.runInThisContext() as (require: Require, importFrom: ImportFrom, urlOf: UrlOf) => void)(require, importFrom, urlOf);
 }
@@ -44,20 +45,24 @@ function cacheOf(source: string): string | undefined {
   return folder === undefined || hash === undefined ? undefined : join(folder, `centella-run-${hash}`);
 }
 
-function readIfThere(path: string): Buffer | undefined {
+/** Reads what {@link writeWhole} wrote, unless it is missing or damaged: V8 ends the process if it reads damaged code. */
+function readWhole(path: string): Buffer | undefined {
   try {
-    return readFileSync(path);
+    const file = readFileSync(path);
+    const data = file.subarray(0, -4);
+    return crc32(data) === file.readUInt32LE(data.length) ? data : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Writes a file whole or not at all. It only saves time: no failure is reported. */
-function write(path: string, data: Buffer): void {
+/** Writes a file with its checksum at the end, whole or not at all. It only saves time, so no failure is reported. */
+function writeWhole(path: string, data: Buffer): void {
+  const sum = Buffer.alloc(4);
+  sum.writeUInt32LE(crc32(data));
   try {
     const partial = `${path}.${process.pid}`;
-    mkdirSync(join(path, ".."), { recursive: true });
-    writeFileSync(partial, data);
+    writeFileSync(partial, Buffer.concat([data, sum]));
     renameSync(partial, path);
   } catch {}
 }
