@@ -11,6 +11,7 @@ export type { OpfsFolder } from "./pull/opfsFiles.ts";
 export { opfsStorage } from "./pull/opfsStorage.ts";
 export {
   defaultStorage,
+  findPartial,
   findStored,
   listModels,
   type PulledModel,

@@ -2,7 +2,18 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import { diskStorage, findStored, GgufError, listModels, type OpfsFolder, opfsStorage, pull, readGguf, removeModel } from "../src/index.ts";
+import {
+  diskStorage,
+  findPartial,
+  findStored,
+  GgufError,
+  listModels,
+  type OpfsFolder,
+  opfsStorage,
+  pull,
+  readGguf,
+  removeModel,
+} from "../src/index.ts";
 import { PortableSha256 } from "../src/pull/sha256.ts";
 import { faults, randomFrom, randomModel, runFaults, serveHub, sha256 } from "./faultyHub.ts";
 import { sendFile, serve } from "./httpServer.ts";
@@ -222,6 +233,24 @@ describe("a pull", () => {
     const results = await Promise.allSettled([1, 2].map(() => pull("hf:o/r", { storage, endpoint: hub.url })));
     expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect(results.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "busy" } });
+  });
+
+  test("the beginning of an interrupted one has the header", async () => {
+    await using hub = await serveHub({ "m.gguf": model(14, 2_000_000) }, healthy);
+    const storage = await diskStorage(newFolder());
+    const stop = new AbortController();
+    const onProgress = ({ done }: { readonly done: number }): void => {
+      if (done > 500_000) stop.abort(new Error("enough"));
+    };
+    await expect(pull("hf:o/r", { storage, endpoint: hub.url, signal: stop.signal, onProgress })).rejects.toThrow("enough");
+    expect(await findPartial(storage, "hf:o/other")).toBeUndefined();
+    const partial = await findPartial(storage, "hf:o/r");
+    await using file = await readGguf(partial!);
+    expect(file.tensors.map(({ name }) => name)).toEqual(["t"]);
+    await expect(file.readTensor("t")).rejects.toMatchObject({ name: "GgufError" });
+    await partial!.close?.();
+    await pull("hf:o/r", { storage, endpoint: hub.url });
+    expect(await findPartial(storage, "hf:o/r")).toBeUndefined();
   });
 
   test("models are listed, found and removed", async () => {

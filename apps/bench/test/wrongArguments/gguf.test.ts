@@ -78,6 +78,7 @@ test("gguf: wrong arguments are typed errors", async () => {
     editMetadata: sampled(300, { ...source, write: async () => undefined }, { set: [content.metadata[1]], remove: [], signal }),
     estimateMemory: [whole(file), { contextLength: 4, sequences: 1, cacheType: "f16", weightBytes: () => 1 }],
     fileTypeById: [7],
+    findPartial: [whole(storage), "m.gguf"],
     findStored: [whole(storage), "m.gguf"],
     formatInspect: [whole(gguf.inspect(file))],
     hasFileSystem: [],

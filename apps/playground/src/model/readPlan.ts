@@ -1,7 +1,7 @@
 import { estimateMemory, type GgufFile, inspect, type MemoryEstimate, readGguf } from "@centella/gguf";
 import { architectureStatus } from "@centella/llm";
 import type { ModelSource } from "./source.ts";
-import { storedInput } from "./storage.ts";
+import { partialInput, storedInput } from "./storage.ts";
 
 /** What the header of a file says about the model, before anything else is read. */
 export interface Plan {
@@ -27,7 +27,8 @@ export interface Plan {
  */
 export async function readPlan(source: ModelSource, signal: AbortSignal): Promise<Plan> {
   const input = await storedInput(source);
-  const file = await readGguf(input, { cache: false, signal });
+  const isStored = typeof input !== "string";
+  const file = (isStored ? undefined : await readPartial(source, signal)) ?? (await readGguf(input, { cache: false, signal }));
   try {
     const { name, architecture, fileType, parameters, fileBytes } = inspect(file);
     return {
@@ -37,7 +38,7 @@ export async function readPlan(source: ModelSource, signal: AbortSignal): Promis
       quantization: fileType?.name,
       parameters,
       fileBytes,
-      isStored: typeof input !== "string",
+      isStored,
       freeBytes: await freeBytes(),
       trainedContext: architecture === null ? undefined : file.metadata.optionalNumber(`${architecture}.context_length`),
       estimate: (contextLength) => estimateOrNone(file, contextLength),
@@ -46,6 +47,12 @@ export async function readPlan(source: ModelSource, signal: AbortSignal): Promis
     // The header stays.
     await file.close();
   }
+}
+
+/** Reads the header from the beginning of an interrupted download, if it is there as a whole. */
+async function readPartial(source: ModelSource, signal: AbortSignal): Promise<GgufFile | undefined> {
+  const partial = await partialInput(source);
+  return partial === undefined ? undefined : readGguf(partial, { signal }).catch(() => undefined);
 }
 
 function estimateOrNone(file: GgufFile, contextLength: number): MemoryEstimate | undefined {

@@ -1,4 +1,4 @@
-import { findStored, type GgufInput, listModels, opfsStorage, removeModel, type StoredModel } from "@centella/gguf";
+import { findPartial, findStored, type GgufInput, listModels, opfsStorage, removeModel, type StoredModel } from "@centella/gguf";
 import type { ModelSource } from "./source.ts";
 
 /** The complete models that this browser stores for the page. @throws {GgufError} `storage` in windows without one */
@@ -21,5 +21,15 @@ export async function storedInput(source: ModelSource): Promise<GgufInput> {
   } catch {
     // Private windows may have no storage.
     return source;
+  }
+}
+
+/** What is there of a model whose download was interrupted; its header may be part of it. */
+export async function partialInput(source: ModelSource): Promise<GgufInput | undefined> {
+  if (typeof source !== "string") return undefined;
+  try {
+    return await findPartial(await opfsStorage(), source);
+  } catch {
+    return undefined;
   }
 }

@@ -3,7 +3,9 @@ import { Attempts, abortable, bodyOf, checkBusy, isOtherOrigin, type RangeRespon
 import { type HttpOptions, identity, send, TransientError } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { readHeader, requireMagic } from "../read/header.ts";
+import type { ByteSource } from "../source/byteSource.ts";
 import { openSource } from "../source/source.ts";
+import { parseSplitName } from "../splitName.ts";
 import { digestOf, fileSize, type RemoteFile } from "./hub.ts";
 import { recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";
@@ -43,6 +45,21 @@ export async function progressOf(storage: ModelStorage, { name, size }: RemoteFi
   return { done: (await storage.size(partialName(name))) ?? (await storage.size(name)) ?? 0, total };
 }
 
+/**
+ * Returns the beginning of a model whose download was interrupted, as a source of the whole file's size. Bytes that are not there yet cannot be
+ * read. Returns undefined if there is none, or if its size is unknown.
+ */
+export async function openPartial(storage: ModelStorage, sources: readonly unknown[]): Promise<ByteSource | undefined> {
+  for (const name of await storage.names()) {
+    if (!name.endsWith(stateName("")) || (parseSplitName(name.slice(0, -stateName("").length))?.number ?? 1) > 1) continue;
+    const state = await readRecord(storage, name);
+    if (!sources.includes(state?.source) || typeof state?.total !== "number") continue;
+    const part = await openSource(await storage.input(partialName(name.slice(0, -stateName("").length))));
+    return { size: state.total, read: (...range) => part.read(...range), close: async () => part.close?.() };
+  }
+  return undefined;
+}
+
 /** Whether a file of the storage is a helper file of a download, not a model. */
 function isAuxiliary(name: string): boolean {
   return /\.(partial|json|lock|tmp)$/.test(name);
@@ -64,7 +81,7 @@ export async function download(
 ): Promise<Downloaded> {
   const stored = await storedFile(storage, file);
   if (stored !== undefined) return stored;
-  const downloaded = await new Download(storage, file, options, signal, onBytes).run();
+  const downloaded = await new Download(storage, file, source, options, signal, onBytes).run();
   await writeRecord(storage, `${file.name}.json`, { ...downloaded, source });
   return downloaded;
 }
@@ -114,6 +131,7 @@ export async function linkedFile(url: URL, options: HttpOptions, signal: AbortSi
 class Download {
   readonly #storage: ModelStorage;
   readonly #file: RemoteFile;
+  readonly #source: string;
   readonly #options: HttpOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #onBytes: (done: number, total: number | undefined) => void;
@@ -130,12 +148,14 @@ class Download {
   constructor(
     storage: ModelStorage,
     file: RemoteFile,
+    source: string,
     options: HttpOptions,
     signal: AbortSignal | undefined,
     onBytes: (done: number, total: number | undefined) => void,
   ) {
     this.#storage = storage;
     this.#file = file;
+    this.#source = source;
     this.#options = options;
     this.#signal = signal;
     this.#onBytes = onBytes;
@@ -206,7 +226,8 @@ class Download {
     try {
       await this.#checkSize(answer);
       const total = this.#total ?? answer.total;
-      await writeRecord(this.#storage, stateName(this.#file.name), { url: recordUrl(url), sha256, etag: this.#etag, total });
+      const state = { url: recordUrl(url), sha256, etag: this.#etag, total, source: this.#source };
+      await writeRecord(this.#storage, stateName(this.#file.name), state);
     } catch (error) {
       await this.#discardAnswer(answer);
       throw error;

@@ -3,10 +3,10 @@ import { GgufError } from "../errors.ts";
 import type { HttpOptions } from "../http/request.ts";
 import { shownUrl } from "../http/secrets.ts";
 import { httpKinds, modelStorage, url } from "../kinds.ts";
-import type { GgufInput } from "../source/byteSource.ts";
+import type { ByteSource, GgufInput } from "../source/byteSource.ts";
 import { isHttp, type Place, placeOf } from "../source/place.ts";
 import { parseSplitName, splitName } from "../splitName.ts";
-import { type Downloaded, download, type FileBytes, linkedFile, parseDownloaded } from "./download.ts";
+import { type Downloaded, download, type FileBytes, linkedFile, openPartial, parseDownloaded } from "./download.ts";
 import { isNode } from "./environment.ts";
 import { digestOf, parseHubSpec, type RemoteFile, resolveHubSpec } from "./hub.ts";
 import { endpointOf, type HubOptions, hubRequest } from "./hubRequest.ts";
@@ -193,6 +193,15 @@ export async function findStored(storage: ModelStorage, source: string): Promise
   return model === undefined ? undefined : { ...model, input: await inputsOf(storage, model), wasStored: true };
 }
 
+/**
+ * Returns the beginning of a model whose download was interrupted, found by its reference or URL. It has the size of the whole file, and only
+ * what was downloaded can be read, which may be enough for the header. Returns undefined if there is none.
+ */
+export async function findPartial(storage: ModelStorage, source: string): Promise<ByteSource | undefined> {
+  check("findPartial", "storage", storage, modelStorage);
+  return openPartial(storage, keysOf(source));
+}
+
 /** Removes a model and the rest of an interrupted download of it. @throws {GgufError} `missing`, `busy` */
 export async function removeModel(storage: ModelStorage, source: string): Promise<StoredModel> {
   const model = await findModel(storage, source);
@@ -209,10 +218,15 @@ export async function removeModel(storage: ModelStorage, source: string): Promis
 }
 
 async function findModel(storage: ModelStorage, source: string): Promise<StoredModel | undefined> {
+  return findByKeys(storage, keysOf(source));
+}
+
+/** Returns what a model may be recorded under. */
+function keysOf(source: string): readonly string[] {
   check("models", "source", source, string);
   // In pages a name parses as a relative URL, by which no model was pulled.
   const place = placeOf(source);
-  return findByKeys(storage, place.kind === "url" ? [source, recordUrl(place.url)] : [source]);
+  return place.kind === "url" ? [source, recordUrl(place.url)] : [source];
 }
 
 async function findByKeys(storage: ModelStorage, keys: readonly string[]): Promise<StoredModel | undefined> {
