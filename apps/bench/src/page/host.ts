@@ -11,9 +11,6 @@ export interface Line {
   readonly delayMs: number;
 }
 
-/** A line without limits. */
-export const localLine: Line = { bytesPerSecond: Number.POSITIVE_INFINITY, delayMs: 0 };
-
 export interface HostOptions {
   /** The built page. */
   readonly folder: string;

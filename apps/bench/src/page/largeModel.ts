@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { Page } from "./browser.ts";
-import { localLine, serveOn } from "./host.ts";
+import { type Line, serveOn } from "./host.ts";
 import { peakMemory } from "./memory.ts";
 import { openProfile } from "./profile.ts";
 
@@ -14,10 +14,13 @@ export interface LargeModelFigures {
   readonly loadPeakBytes: number;
 }
 
-/** Downloads a model in a page, closes its tab at half, goes on in a new one, and loads the stored model in a third one. */
-export async function loadLarge(folder: string, model: string, contextLength: number): Promise<LargeModelFigures> {
+/**
+ * Downloads a model in a page, closes its tab at half, goes on in a new one, and loads the stored model in a third one. On a line that is faster
+ * than the page, the buffers of both sockets are full when the tab is closed, and their bytes count as downloaded again.
+ */
+export async function loadLarge(folder: string, line: Line, model: string, contextLength: number): Promise<LargeModelFigures> {
   const fileBytes = statSync(model).size;
-  await using host = await serveOn({ folder, line: localLine, isIsolated: true, model });
+  await using host = await serveOn({ folder, line, isIsolated: true, model });
   await using profile = await openProfile();
   const route = `#/about?backend=wasm&context=${contextLength}&model=${encodeURIComponent(`${host.url}model.gguf`)}`;
   const open = async (): Promise<Page> => {
