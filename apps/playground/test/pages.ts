@@ -17,11 +17,11 @@ export interface Profile extends AsyncDisposable {
 }
 
 /**
- * Opens a profile. In Firefox it has no service worker: with one, about one of eight pages that are opened right after another never loads
- * its model.
+ * Opens a profile. In Firefox it has no service worker unless the options allow it: under WebDriver, one of ten to forty workers that a page
+ * with a service worker creates never starts.
  */
 export function newContext(browser: Browser, options: Parameters<Browser["newContext"]>[0]): Promise<BrowserContext> {
-  return browser.newContext({ ...options, ...(browser.browserType().name() === "firefox" && { serviceWorkers: "block" }) });
+  return browser.newContext({ serviceWorkers: browser.browserType().name() === "firefox" ? "block" : "allow", ...options });
 }
 
 /** A profile of its own: nothing is stored yet. */
@@ -60,6 +60,20 @@ function pagesIn(context: BrowserContext, url: string) {
 /** Waits until the model is loaded. */
 export async function modelReady(page: Page): Promise<void> {
   await page.locator('[data-testid="model-status"]', { hasText: "ready" }).waitFor();
+}
+
+/** Waits until the model is loaded. Visits the page again if its engine does not start, which happens in Firefox under WebDriver. */
+export async function modelReadyInTheEnd(page: Page): Promise<void> {
+  for (let visits = 1; visits < 5; visits++) {
+    if (
+      await modelReady(page)
+        .then(() => true)
+        .catch(() => false)
+    )
+      return;
+    await page.reload();
+  }
+  await modelReady(page);
 }
 
 /** Types a text in place of what a field has. Playwright's own `fill` sets the value by a property in Firefox, which React takes no notice of. */

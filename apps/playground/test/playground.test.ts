@@ -11,7 +11,7 @@ import { describeChat, describeConversation } from "./specs/chat.ts";
 import { describeModelChoice } from "./specs/choice.ts";
 import { describeEmbed } from "./specs/embed.ts";
 import { describeModels } from "./specs/models.ts";
-import { describeStart } from "./specs/start.ts";
+import { describeOffline, describeStart } from "./specs/start.ts";
 import { describeStructured } from "./specs/structured.ts";
 import { describeTokens } from "./specs/tokens.ts";
 import { describeTools } from "./specs/tools.ts";
@@ -60,6 +60,7 @@ function describePages(setting: () => Setting): void {
 describeInChromium("playground in Chromium", (browser) => {
   const setting = settingIn(browser, ["clipboard-read", "clipboard-write"]);
   describeStart(setting);
+  describeOffline(setting);
   describeModelChoice(setting);
   describePages(setting);
   describeChat(setting);
@@ -68,5 +69,7 @@ describeInChromium("playground in Chromium", (browser) => {
 
 // It has no permissions for the clipboard.
 describeInFirefox("playground in Firefox", (browser) => {
-  describePages(settingIn(browser, []));
+  const setting = settingIn(browser, []);
+  describeOffline(setting);
+  describePages(setting);
 });
