@@ -208,7 +208,7 @@ describe("httpSource", () => {
 
   test.each([
     [404, /HTTP status 404; check the URL/],
-    [401, /HTTP status 401; it needs permission: set a token/],
+    [401, /HTTP status 401; it does not exist or needs permission: check its name, or set a token/],
   ])("status %i is final", async (status, message) => {
     await using server = await serve((_, response) => void response.writeHead(status).end());
     await expect(openSource(server.url)).rejects.toThrow(message);

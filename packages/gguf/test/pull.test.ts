@@ -91,6 +91,17 @@ describe("pull from a hub", () => {
       await expect(pull(source, options), source).rejects.toMatchObject({ code: "range" });
   });
 
+  // Hugging Face does not say whether a repository is private or does not exist.
+  test.each([401, 404])("a repository that does not exist is an error that says to check its name: status %i", async (status) => {
+    await using hub = await serve((_, response) => void response.writeHead(status).end());
+    const options = { storage: await diskStorage(newFolder()), endpoint: hub.url };
+    await expect(pull("hf:o/none:Q4_K_M", options)).rejects.toMatchObject({
+      code: "io",
+      message: expect.stringMatching(/o\/none.*HTTP status 40[14].*check/),
+    });
+    expect(hub.requests).toHaveLength(1);
+  });
+
   test("the token goes to the hub alone and is never shown", async () => {
     const bytes = model(5);
     const seen: (string | undefined)[] = [];
@@ -116,7 +127,7 @@ describe("pull from a hub", () => {
       expect(readFileSync(join(storage.location, name), "latin1")).not.toMatch(/hf_secret|hush/);
     vi.stubEnv("HF_TOKEN", "hf_wrong");
     const error = String(await pull("hf:o/other", { storage }).catch((reason: unknown) => reason));
-    expect(error).toMatch(/HTTP status 401; it needs permission: set a token/);
+    expect(error).toMatch(/HTTP status 401; it does not exist or needs permission: check its name, or set a token/);
     expect(error).not.toContain("hf_wrong");
   });
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { wasm } from "@centella/backend-wasm";
-import { createRuntime, DeviceLostError, type Runtime } from "@centella/core";
+import { CentellaError, createRuntime, DeviceLostError, type Runtime } from "@centella/core";
 import { diskStorage, GgufError, opfsStorage } from "@centella/gguf";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { sendFile, serve } from "../../gguf/test/httpServer.ts";
@@ -185,6 +185,19 @@ describe("a store", () => {
     expect(store.getSnapshot()).toMatchObject({ status: "ready", error: undefined });
     await next.createSession({ messages: session.messages }).complete("And then?", greedy);
   });
+});
+
+test("a model that the memory does not hold is an error with numbers, and a smaller context loads", async () => {
+  await using small = await createRuntime({ backends: [wasm({ threads: 1, maxMemoryMiB: 8 })], policy: { force: "wasm" } });
+  const { store, told } = watched(createModelStore(tiny, { runtime: small, contextLength: 1024, sequences: 16 }));
+  const error = await failure(store.load());
+  expect(error).toBeInstanceOf(CentellaError);
+  expect(String(error)).toMatch(/bytes of free memory, got \d+; the limit is 8388608 bytes/);
+  expect(statuses(told).at(-1)).toBe("error");
+  expect(store.getSnapshot().error).toBe(error);
+  const { store: next } = watched(createModelStore(tiny, { runtime: small, contextLength: 64, sequences: 1 }));
+  await (await next.load()).createSession().complete("Once", greedy);
+  expect(next.getSnapshot().status).toBe("ready");
 });
 
 describe("downloads", () => {

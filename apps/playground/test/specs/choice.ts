@@ -93,11 +93,16 @@ export function describeModelChoice(setting: () => Setting): void {
       const page = await profile.open("about?backend=wasm");
       await modelReady(page);
       await page.getByRole("button", { name: "Change model" }).click();
+      // As Hugging Face answers for a repository that it does not have.
+      await page.route("https://huggingface.co/**", (route) =>
+        route.fulfill({ status: 401, headers: { "access-control-allow-origin": "*" } }),
+      );
       const cases = [
         [`${models.url}/missing.gguf`, /404/],
         [`${models.url}/text.gguf`, /not a GGUF|GGUF/],
         [`${refusing.url}/tiny.gguf`, /Access-Control-Allow-Origin|CORS/],
         ["hf:", /hf:owner\/repo/],
+        ["hf:owner/none:Q4_K_M", /owner\/none.*401.*does not exist/],
       ] as const;
       for (const [address, message] of cases) {
         await showPlan(page, address);

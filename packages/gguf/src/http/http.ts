@@ -92,7 +92,9 @@ export function checkStatus(url: URL, response: Response, start = 0): void {
     expected: "success",
     got: `HTTP status ${status}`,
     summary: `cannot open '${shownUrl(url)}': HTTP status ${status}`,
-    hint: isSecret ? "it needs permission: set a token (HF_TOKEN for Hugging Face), and accept the model's terms there" : "check the URL",
+    hint: isSecret
+      ? "it does not exist or needs permission: check its name, or set a token (HF_TOKEN for Hugging Face) and accept the model's terms there"
+      : "check the URL",
   });
 }
 
