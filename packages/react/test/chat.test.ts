@@ -1,11 +1,9 @@
 // @vitest-environment happy-dom
-import { join } from "node:path";
-import { Worker } from "node:worker_threads";
 import { DeviceLostError } from "@centella/core";
 import { createModelStore } from "@centella/llm/store";
 import { act, cleanup, configure, renderHook, waitFor } from "@testing-library/react";
 import { jsonSchema, lastAssistantMessageIsCompleteWithApprovalResponses, type Tool, tool } from "ai";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type CentellaChatOptions, type ChatMessage, useCentellaChat } from "../src/useCentellaChat.ts";
 import { CountedEngine, CountedSource } from "./engine.ts";
 
@@ -35,9 +33,6 @@ const animal = jsonSchema<{ readonly animal: string }>({
 });
 /** Settings of an agent whose answers end by a limit alone. */
 const greedy = { temperature: 0, maxOutputTokens: 12, maxRetries: 0 } as const;
-
-/** A worker that serves models. */
-const serving = join(import.meta.dirname, "../../llm/test/workers/serving.ts");
 
 /** Answers that reach their limit: the end of a turn is never chosen. */
 const endless = { ...greedy, maxOutputTokens: 900, providerOptions: { centella: { logitBias: { 4: -Infinity } } } };
@@ -186,36 +181,5 @@ describe("useCentellaChat", () => {
     await act(() => chat.current.sendMessage({ text: "More!" }));
     expect(roles(chat.current.messages)).toEqual(["user", "assistant", "user", "assistant"]);
     expect([chat.current.status, source.loads]).toEqual(["ready", 2]);
-  });
-
-  test("an engine that ends in the middle of an answer is an error that keeps what was written, and the next one answers", async () => {
-    vi.spyOn(console, "error").mockImplementation(() => undefined);
-    const workers: Worker[] = [];
-    const worker = (): Worker => {
-      workers.push(new Worker(serving, { execArgv: ["--conditions=@centella/source", "--no-warnings"] }));
-      return workers.at(-1)!;
-    };
-    const served = createModelStore(source, { worker, contextLength: 1024, sequences: 1 });
-    onTestFinished(async () => {
-      await served.unload();
-      for (const one of workers) await one.terminate();
-    });
-    const { result: chat } = renderHook(() => useCentellaChat<Feed>(served, { agent: endless }));
-    const sent = started(chat);
-    await waitFor(() => expect(textOf(chat.current.messages[1]!)).not.toBe(""));
-    await workers[0]!.terminate();
-    await act(() => sent);
-    expect([chat.current.status, served.getSnapshot().status]).toEqual(["error", "lost"]);
-    expect(roles(chat.current.messages)).toEqual(["user", "assistant"]);
-    const kept = chat.current.messages[1]!;
-    expect(textOf(kept)).not.toBe("");
-    const again = begun(() => chat.current.regenerate());
-    await waitFor(() => {
-      const answer = chat.current.messages[1]!;
-      expect([answer.id === kept.id, textOf(answer).startsWith(textOf(kept))]).toEqual([false, true]);
-    });
-    await act(() => chat.current.stop());
-    await act(() => again);
-    expect([chat.current.status, workers.length]).toEqual(["ready", 2]);
   });
 });

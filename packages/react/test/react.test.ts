@@ -1,16 +1,11 @@
 // @vitest-environment happy-dom
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { DeviceLostError } from "@centella/core";
 import type { EngineModel } from "@centella/llm/store";
 import { cleanup, configure, fireEvent, render, screen, waitFor } from "@testing-library/react";
 import { Component, createElement as h, type ReactNode, StrictMode, Suspense } from "react";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { diskStorage } from "../../gguf/src/index.ts";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CentellaProvider, type UsedModel, type UseModelOptions, useModel, useModels } from "../src/index.ts";
 import { CountedEngine, CountedSource } from "./engine.ts";
-import { tiny } from "./tiny.ts";
 
 // The first model compiles modules, too.
 configure({ asyncUtilTimeout: 10_000 });
@@ -30,18 +25,11 @@ beforeEach(() => {
 afterEach(async () => {
   cleanup();
   await waitFor(() => expect(engine.disposed).toBe(engine.opened));
-  vi.unstubAllGlobals();
   vi.restoreAllMocks();
 });
 
-interface StatusProps {
-  readonly name?: string;
-  readonly source?: Parameters<typeof useModel>[0];
-  readonly options?: UseModelOptions;
-}
-
-function Status({ name = "a", source: own = source, options = sizes }: StatusProps): ReactNode {
-  given[name] = useModel(own, options);
+function Status({ name = "a", options = sizes }: { readonly name?: string; readonly options?: UseModelOptions }): ReactNode {
+  given[name] = useModel(source, options);
   return h(
     "p",
     null,
@@ -120,48 +108,6 @@ describe("useModel", () => {
     held.open();
     await ended;
     expect(source.loads).toBe(0);
-  });
-
-  test("ends a download in the middle when its last component has left, and goes on there when one is back", async () => {
-    const half = tiny.length >> 1;
-    const starts: number[] = [];
-    let [isHeld, isOver] = [true, false];
-    const bodyFrom = (start: number, signal: AbortSignal | null | undefined): ReadableStream =>
-      new ReadableStream({
-        start(controller) {
-          controller.enqueue(new Uint8Array(tiny.subarray(start, isHeld ? half : tiny.length)));
-          if (!isHeld) controller.close();
-          signal?.addEventListener("abort", () => {
-            isOver = true;
-            controller.error(signal.reason);
-          });
-        },
-      });
-    vi.stubGlobal("fetch", async (_: URL, { method, headers, signal }: RequestInit) => {
-      const etag = { ETag: '"a"' };
-      if (method === "HEAD") return new Response(null, { headers: etag });
-      const start = Number(/^bytes=(\d+)-/.exec(new Headers(headers).get("range") ?? "")?.[1]);
-      starts.push(start);
-      const range = { "Content-Range": `bytes ${start}-${tiny.length - 1}/${tiny.length}` };
-      return new Response(bodyFrom(start, signal), { status: 206, headers: { ...etag, ...range } });
-    });
-    const folder = await mkdtemp(join(tmpdir(), "react-"));
-    onTestFinished(() => rm(folder, { recursive: true }));
-    const cache = await diskStorage(folder);
-    const url = new URL("http://models.test/m.gguf");
-    const download = (): ReactNode => h(Status, { source: url, options: { ...sizes, cache } });
-    const { rerender } = render(page(download()));
-    await shows("a downloading");
-    await waitFor(async () => {
-      const name = (await cache.names()).find((one) => one.endsWith(".partial")) ?? "";
-      expect(await cache.size(name)).toBe(half);
-    });
-    rerender(page());
-    await waitFor(() => expect(isOver).toBe(true));
-    isHeld = false;
-    rerender(page(download()));
-    await shows("a ready");
-    expect(starts).toEqual([0, half]);
   });
 
   test("shares a model between components with equal sources and options", async () => {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import type { Branches } from "../../src/chat/messages.ts";
 import { checkLooks, fill, modelReady, openProfile } from "../pages.ts";
 import type { Setting } from "../setting.ts";
 
@@ -23,6 +24,23 @@ async function goToBranch(page: Page, direction: "Previous" | "Next"): Promise<v
 async function answers(page: Page, count: number): Promise<readonly string[]> {
   await expect.poll(() => page.getByTestId("figures").count(), { timeout: 20_000 }).toBe(count);
   return page.locator("[data-role=assistant] .prose-answer").allTextContents();
+}
+
+/** The text of the last answer of the branch that the browser keeps of the only conversation. */
+function keptAnswer(page: Page): Promise<string> {
+  return page.evaluate(async () => {
+    const result = <T>(request: IDBRequest<T>): Promise<T> =>
+      new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result);
+        request.onerror = () => reject(request.error);
+      });
+    const database = await result(indexedDB.open("centella-conversations"));
+    const [conversation] = await result(database.transaction("conversations").objectStore("conversations").getAll());
+    database.close();
+    const { headId, messages } = conversation.branches as Branches;
+    const { parts } = messages.find(({ message }) => message.id === headId)!.message;
+    return parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+  });
 }
 
 export function describeConversation(setting: () => Setting): void {
@@ -55,6 +73,7 @@ export function describeConversation(setting: () => Setting): void {
       await goToBranch(page, "Next");
       await answers(page, 1);
       await checkLooks(page, "chat");
+      await expect.poll(() => keptAnswer(page)).toContain(other?.trim());
       await page.reload();
       expect((await answers(page, 1))[0]).toBe(other);
       await page.getByText(/came back from storage/).waitFor();
