@@ -123,6 +123,22 @@ test("options become those of the server", async () => {
   );
 });
 
+test("keys have limits of their own", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "centella-")), "keys");
+  writeFileSync(file, "me:second max-context=64\n");
+  const { values } = await parse(serveOptions, "--api-key", "a max-requests=2  max-tokens=5,b", "--api-key-file", file);
+  expect(readHandler(values, "c max-tokens=1").keys).toEqual([
+    { key: "a", maxRequests: 2, maxTokens: 5 },
+    { key: "b" },
+    { name: "me", key: "second", maxContext: 64 },
+    { key: "c", maxTokens: 1 },
+  ]);
+  for (const wrong of ["max-tokens=0", "max-tokens", "most=1", "max-tokens=1e3"])
+    expect(() => readHandler({ "api-key": [[`secret ${wrong}`]] }, undefined)).toThrow(
+      "--api-key: expected max-requests=N, max-tokens=N, max-context=N after a key and a space, got another text",
+    );
+});
+
 test("models have names", () => {
   const folder = mkdtempSync(join(tmpdir(), "centella-"));
   for (const name of ["b.gguf", "a-00001-of-00002.gguf", "a-00002-of-00002.gguf"]) copyFileSync(tiny, join(folder, name));

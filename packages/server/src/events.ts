@@ -65,6 +65,21 @@ export interface FinishedEvent {
   readonly traceparent?: string | undefined;
 }
 
+/** Vectors or a ranking were computed, or could not be. */
+export interface ComputedEvent {
+  readonly type: "computed";
+  readonly operation: "embeddings" | "rerank";
+  readonly requestId: string;
+  readonly route: string;
+  readonly model: string;
+  /** Includes the time in the queue. */
+  readonly durationMs: number;
+  /** Tokens of all texts. Absent if nothing was computed. */
+  readonly tokens?: number | undefined;
+  /** W3C trace context of the request, if it has one. */
+  readonly traceparent?: string | undefined;
+}
+
 /** A model is offered by the server, was loaded, unloaded, or could not be loaded. */
 export interface ModelEvent {
   readonly type: "model";
@@ -90,6 +105,7 @@ export type ServerEvent =
   | ReleasedEvent
   | PromptEvent
   | FinishedEvent
+  | ComputedEvent
   | ModelEvent
   | FailureEvent;
 

@@ -1,5 +1,6 @@
 export { ApiError, type ApiErrorCode, type ApiErrorDetails } from "./errors.ts";
 export type {
+  ComputedEvent,
   DequeuedEvent,
   Events,
   FailureEvent,

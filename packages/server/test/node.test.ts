@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { GenerationPart, Model, Prompt } from "@centella/llm";
 import OpenAI from "openai";
 import { afterAll, expect, test, vi } from "vitest";
-import type { ServerEvent } from "../src/index.ts";
+import { createHandler, type ServerEvent } from "../src/index.ts";
 import { prometheusMetrics, serve } from "../src/node/node.ts";
 import { type RawClient, rawClient } from "./rawClient.ts";
 import { TestModel } from "./serving.ts";
@@ -47,6 +48,38 @@ test("the official client works over a socket, in pieces", async () => {
   const own = await served.model.createSession().complete(messages, { maxTokens: 8, temperature: 0 });
   const stream = client.chat.completions.stream({ model: "fable", messages, max_tokens: 8, temperature: 0 });
   expect((await stream.finalChatCompletion()).choices[0]!.message.content).toBe(own.text);
+});
+
+test("the head of a stream comes with its first event, or by itself before a long prompt", async () => {
+  let goOn!: () => void;
+  const createSession = (): object => ({
+    async *generate(prompt: Prompt): AsyncGenerator<GenerationPart, void, undefined> {
+      yield { type: "prefill", done: 0, total: 4 };
+      if (prompt === "long") await new Promise<void>((resolve) => (goOn = resolve));
+      yield* served.model.createSession().generate("fox", { maxTokens: 1, temperature: 0 });
+    },
+  });
+  const model = new Proxy<Model>(served.model, {
+    get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
+  });
+  const streaming = createHandler({ models: { fable: model } });
+  const own = await serve(streaming, { port: 0 });
+  const pieces: string[] = [];
+  for (const prompt of ["short", "long"]) {
+    const body = JSON.stringify({ prompt, stream: true });
+    const { socket } = await rawClient(
+      own.url,
+      `POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    const [first] = (await once(socket, "data")) as [string];
+    pieces.push(first);
+    if (prompt === "long") goOn();
+    socket.destroy();
+  }
+  const head = /^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n/s;
+  expect(pieces[0]).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n.*data: \{/s);
+  expect(pieces[1]!.replace(head, "")).toBe("");
+  await own.close();
 });
 
 test("a client that leaves in mid-stream frees its sequence", async () => {

@@ -83,7 +83,7 @@ test("a ranking waits in the queue and gives its place back", async () => {
   const unsubscribe = handler.events.subscribe((event) => events.push(event));
   await rerank({});
   unsubscribe();
-  expect(events.map(({ type }) => type)).toEqual(["queued", "dequeued", "released", "response"]);
+  expect(events.map(({ type }) => type)).toEqual(["queued", "dequeued", "released", "computed", "response"]);
   expect(events.at(-1)).toMatchObject({ route: "/rerank", status: 200 });
 });
 

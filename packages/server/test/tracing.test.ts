@@ -60,6 +60,22 @@ test("each text is a span under the trace of its request, and events have the tr
   await handler.close();
 });
 
+test("embeddings are spans with their tokens, also those that are refused", async () => {
+  const handler = createHandler({ models: { fable: served.model } });
+  const { spans, api: noted } = notedSpans();
+  traceTexts(handler, noted);
+  const { usage } = (await (await post(handler, "/v1/embeddings", { input: "a fox" }, { headers: { traceparent } })).json()) as {
+    usage: { prompt_tokens: number };
+  };
+  await post(handler, "/v1/embeddings", { input: "a fox", dimensions: 100_000 });
+  const attributes = { "gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": usage.prompt_tokens };
+  expect(spans).toMatchObject([
+    { name: "embeddings fable", parent: "b7ad6b7169203331", status: undefined, options: { attributes } },
+    { name: "embeddings fable", parent: undefined, status: { code: api.SpanStatusCode.ERROR } },
+  ]);
+  await handler.close();
+});
+
 test("prompts are events only if they are asked for", async () => {
   const { model } = scripted(served, [{ text: "one" }, { text: "two" }]);
   for (const emitsPrompts of [false, true]) {

@@ -96,8 +96,11 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
     "max-body": number("MIB", "largest body of a request (default: 16)", { min: 1 }),
   }),
   ...grouped("Security", {
-    "api-key": list("[NAME:]KEY,…", "keys, of which requests need one (also: CENTELLA_API_KEYS)"),
-    "api-key-file": text("PATH", "a file with a key, as [NAME:]KEY, in each line"),
+    "api-key": list(
+      "[NAME:]KEY[ LIMIT=N],…",
+      "keys, of which requests need one (also: CENTELLA_API_KEYS); limits of a key: max-requests, max-tokens, max-context",
+    ),
+    "api-key-file": text("PATH", "a file with a key and its limits, as in --api-key, in each line"),
     "no-auth": flag("listen on other hosts without keys"),
     "allowed-hosts": list("NAME,…", "names that requests may have in Host (default: those of this machine)"),
     "cors-origins": list("ORIGIN,…", "origins of pages that may read responses"),
@@ -170,10 +173,22 @@ function servedAdapter(given: string, option: string): ServedAdapter {
   return { ...adapter(file, option), ...defined({ base, name }) };
 }
 
-/** Parses NAME:KEY. */
+const keyLimits = { "max-requests": "maxRequests", "max-tokens": "maxTokens", "max-context": "maxContext" } as const;
+
+/** Parses [NAME:]KEY and the limits after it, such as `max-tokens=100`. @throws {UsageError} */
 function readKey(given: string): ApiKey {
-  const [, name, key] = /^([\w.-]+):(.+)$/.exec(given) ?? [];
-  return name === undefined ? { key: given } : { name, key: key! };
+  const [named = "", ...limits] = given.trim().split(/\s+/);
+  const [, name, key = named] = /^([\w.-]+):(.+)$/.exec(named) ?? [];
+  return { key, ...defined({ name }), ...Object.fromEntries(limits.map(readKeyLimit)) };
+}
+
+function readKeyLimit(given: string): readonly [keyof ApiKey, number] {
+  const [name, value = ""] = given.split("=");
+  const limit = Object.entries(keyLimits).find(([each]) => each === name)?.[1];
+  // The text may be a part of a key, which is a secret.
+  if (limit === undefined || !/^[1-9]\d{0,8}$/.test(value))
+    throw new UsageError(`--api-key: expected ${Object.keys(keyLimits).join("=N, ")}=N after a key and a space, got another text`);
+  return [limit, Number(value)];
 }
 
 function defined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {

@@ -6,7 +6,7 @@ import { schemaField, schemaFormat } from "../generation/format.ts";
 import { toolOf } from "../generation/tools.ts";
 import type { BodyOf, FieldTable, Shape } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
-import { streamResponse } from "../http/streamResponse.ts";
+import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
 import { anthropicForm } from "./form.ts";
 import { messageOf } from "./messageBody.ts";
 import { messageEvents, pingEvent } from "./messageEvents.ts";
@@ -137,7 +137,7 @@ export const createMessage: Route = route({
     };
     const answer = await Answer.start(call, { model, prompts: [chatMessages(body.messages, body.system)], options });
     if (!body.stream) return json(await messageOf(answer));
-    return streamResponse(call, answer, messageEvents(answer), { api: anthropicForm, contentType: "text/event-stream", ping: pingEvent });
+    return streamResponse(call, answer, messageEvents(answer), { ...serverSentEvents(anthropicForm), ping: pingEvent, preamble: 1 });
   },
 });
 

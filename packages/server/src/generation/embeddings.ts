@@ -1,6 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Call } from "../http/route.ts";
-import { Reservation } from "./reservation.ts";
+import { computed } from "./computation.ts";
 
 /** Texts whose vectors are wanted. */
 export interface EmbeddingRequest {
@@ -22,11 +22,10 @@ export interface Embeddings {
 }
 
 /** Computes vectors. @throws {ApiError} */
-export async function embeddingsOf(call: Call, { model: given, inputs, dimensions, priority = 0 }: EmbeddingRequest): Promise<Embeddings> {
-  const reservation = await Reservation.open(call, given);
-  const { lease, signal } = reservation;
-  const { model, name, adapters } = lease;
-  try {
+export function embeddingsOf(call: Call, { model: given, inputs, dimensions, priority = 0 }: EmbeddingRequest): Promise<Embeddings> {
+  return computed(call, given, "embeddings", async (reservation) => {
+    const { lease, signal } = reservation;
+    const { model, name, adapters } = lease;
     checkDimensions(dimensions, model.info.embeddingLength);
     const texts = await Promise.all(
       inputs.map(async (input) => (typeof input === "string" ? model.tokenizer.encodeAsync(input, { signal }) : input)),
@@ -38,11 +37,7 @@ export async function embeddingsOf(call: Call, { model: given, inputs, dimension
       { dimensions, adapters, signal, pooling: call.services.pooling },
     );
     return { name, tokens, vectors };
-  } catch (error) {
-    throw reservation.failure(error);
-  } finally {
-    reservation.release();
-  }
+  });
 }
 
 /** @throws {ApiError} 400 for more elements than a vector has */

@@ -1,6 +1,6 @@
 import type { RankedDocument } from "@centella/llm";
 import type { Call } from "../http/route.ts";
-import { Reservation } from "./reservation.ts";
+import { computed } from "./computation.ts";
 
 /** Documents to rank by a query. */
 export interface RankingRequest {
@@ -22,22 +22,14 @@ export interface RankedDocuments {
 }
 
 /** Ranks documents. @throws {ApiError} */
-export async function rankingOf(
-  call: Call,
-  { model: given, query, documents, topN, priority = 0 }: RankingRequest,
-): Promise<RankedDocuments> {
-  const reservation = await Reservation.open(call, given);
-  const { lease, signal } = reservation;
-  const { model, name, adapters } = lease;
-  try {
+export function rankingOf(call: Call, { model: given, query, documents, topN, priority = 0 }: RankingRequest): Promise<RankedDocuments> {
+  return computed(call, given, "rerank", async (reservation) => {
+    const { lease, signal } = reservation;
+    const { model, name, adapters } = lease;
     const lengthOf = async (text: string): Promise<number> => (await model.tokenizer.encodeAsync(text, { signal })).length;
     const [queryLength, ...lengths] = [await lengthOf(query), ...(await Promise.all(documents.map(lengthOf)))];
     await reservation.permit({ tokens: lengths.reduce((sum, length) => sum + queryLength + length, 0), priority });
     const { results, usage } = await model.rerank(query, documents, { topN, adapters, signal });
     return { name, results, tokens: usage.promptTokens };
-  } catch (error) {
-    throw reservation.failure(error);
-  } finally {
-    reservation.release();
-  }
+  });
 }

@@ -18,6 +18,8 @@ export interface StreamFormat {
   readonly contentType: "text/event-stream" | "application/x-ndjson";
   /** Keeps a silent connection open. */
   readonly ping?: string;
+  /** Number of chunks before the first text, which say that the answer has begun. Default 0. */
+  readonly preamble?: number;
 }
 
 /** Server-sent events, with comments as pings. */
@@ -31,12 +33,9 @@ export function reportFailure(events: Events, requestId: string, thrown: unknown
   if (error.status >= 500 && error.status !== 503) events.emit({ type: "failure", requestId, error: error.cause ?? error });
 }
 
-/** Chunks that are sent by themselves: the first one may only say that the answer has begun, and the first text must not wait. */
-const urgentChunks = 2;
-
 /**
- * Milliseconds in which later chunks are collected, to be sent together: a frame of a display. Each time costs as much as several chunks, most
- * of it in the system. Chunks that come less often are sent at once.
+ * Milliseconds in which chunks after the first text are collected, to be sent together: a frame of a display. Each time costs as much as
+ * several chunks, most of it in the system. Chunks that come less often are sent at once.
  */
 const collectMs = 16;
 
@@ -97,7 +96,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   async #run(): Promise<void> {
     for (let chunk = await this.#next(); chunk !== undefined && !this.#isCancelled; chunk = await this.#next()) {
       this.#unsent += chunk;
-      if (this.#sent < urgentChunks) {
+      if (this.#sent <= (this.#format.preamble ?? 0)) {
         this.#send();
         await nextTask();
       } else this.#timer ??= setTimeout(() => this.#send(), Math.max(0, this.#sentAt + collectMs - performance.now()));

@@ -84,6 +84,10 @@ function record(metrics: Metrics, event: ServerEvent): void {
     case "finished":
       recordText(metrics, event);
       break;
+    case "computed":
+      metrics.promptTokens.add({ model: event.model }, event.tokens ?? 0);
+      metrics.computedTokens.add({ model: event.model }, event.tokens ?? 0);
+      break;
     case "failure":
       break;
   }

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ArgumentError } from "@centella/quant";
 import { boolean, checkOptions, describe, type Kinds, listOf, nonEmptyString, whole } from "@centella/quant/checks";
@@ -59,7 +59,10 @@ export async function serve(handler: Handler, options: ListenOptions = {}): Prom
   const hosts = options.hosts ?? (socket === undefined && isLocal ? loopbackHosts : undefined);
   const { headersTimeoutMs = 10_000, bodyTimeoutMs = 60_000 } = options;
   const server = createAdaptorServer({
-    fetch: (request) => handler.fetch(request, { hosts }),
+    fetch: (request, { outgoing }) => {
+      if ("flushHeaders" in outgoing) delayHead(outgoing);
+      return handler.fetch(request, { hosts });
+    },
     overrideGlobalObjects: false,
     serverOptions: {
       headersTimeout: headersTimeoutMs,
@@ -76,6 +79,18 @@ export async function serve(handler: Handler, options: ListenOptions = {}): Prom
     });
   });
   return { url: urlOf(server, host), close: (closing = {}) => close(server, handler, closing) };
+}
+
+/** Milliseconds for which the head of a response waits for the first bytes of its body, to be sent with them. */
+const headMs = 50;
+
+/** Each write to a socket costs as much as several tokens. */
+function delayHead(outgoing: ServerResponse): void {
+  const flush = outgoing.flushHeaders.bind(outgoing);
+  outgoing.flushHeaders = () => {
+    const timer = setTimeout(flush, headMs);
+    outgoing.once("close", () => clearTimeout(timer));
+  };
 }
 
 function urlOf(server: Server, host: string): string {

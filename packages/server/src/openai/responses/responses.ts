@@ -23,7 +23,7 @@ export const responses: Route = route({
     });
     if (!body.stream) return json(await wholeResponse(answer, body));
     const events = sentEvents(answer, body, (error) => reportFailure(call.services.events, call.requestId, error));
-    return streamResponse(call, answer, events, serverSentEvents(openaiForm));
+    return streamResponse(call, answer, events, { ...serverSentEvents(openaiForm), preamble: 1 });
   },
 });
 
