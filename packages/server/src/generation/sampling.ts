@@ -83,15 +83,15 @@ const sameMeaning = {
   ignore_eos: "ignoreEos",
 } as const satisfies Partial<Record<keyof SamplingBody, keyof GenerateOptions>>;
 
+const fieldsOfSameMeaning = Object.keys(sameMeaning) as readonly (keyof typeof sameMeaning)[];
+
 /** The engine's options for the given fields. */
 export function samplingOptions(body: SamplingBody): GenerateOptions {
   const { seed, logit_bias: bias, samplers, top_n_sigma: sigma } = body;
-  const same = Object.entries(sameMeaning).flatMap(([field, option]) => {
-    const value = body[field as keyof typeof sameMeaning];
-    return value === undefined ? [] : [[option, value] as const];
-  });
+  const same: Record<string, unknown> = {};
+  for (const field of fieldsOfSameMeaning) if (body[field] !== undefined) same[sameMeaning[field]] = body[field];
   return {
-    ...Object.fromEntries(same),
+    ...same,
     // llama-server turns the step off by negative values.
     ...(sigma !== undefined && { topNSigma: Math.max(0, sigma) }),
     ...(seed !== undefined && seed >= 0 && { seed }),

@@ -37,23 +37,34 @@ export function schemaOf<Used extends Shape>({ used, ignored = {}, refused = {} 
 export function parseBody<Used extends Shape>(table: FieldTable<Used>, schema: z.ZodMiniObject, body: unknown): BodyOf<Used> {
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new ApiError(400, "invalid_json", `body: expected a JSON object, got ${kindOf(body)}`);
-  const present = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-  const result = schema.safeParse(present, { reportInput: true });
-  if (!result.success) throw errorOf(result.error.issues[0]!, table);
-  return Object.fromEntries(Object.entries(result.data).filter(([name]) => Object.hasOwn(table.used, name))) as BodyOf<Used>;
+  const given = body as Readonly<Record<string, unknown>>;
+  const fields = schema.shape as Shape;
+  const checked: Record<string, unknown> = {};
+  // The schema as a whole would allocate for every field, also for those that are absent: a third of a request's garbage.
+  for (const name in fields) {
+    const value = given[name] ?? undefined;
+    const field = fields[name]!;
+    if (value === undefined && field._zod.optin !== undefined) continue;
+    const result = field.safeParse(value, { reportInput: true });
+    if (!result.success) throw errorOf(result.error.issues[0]!, name, table);
+    if (Object.hasOwn(table.used, name)) checked[name] = result.data;
+  }
+  for (const name in given) if (given[name] !== null && !Object.hasOwn(fields, name)) throw unknownError([name]);
+  return checked as BodyOf<Used>;
 }
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-function errorOf(issue: Issue, { refused = {} }: FieldTable): ApiError {
-  const { issue: found, path } = deepest(issue, issue.path);
-  if (found.code === "unrecognized_keys") {
-    const param = textOf([...path, found.keys[0]!]);
-    return new ApiError(400, "unknown_parameter", `${param}: expected a field that this server knows, got ${param}; leave it out`, {
-      param,
-    });
-  }
+function unknownError(path: Path): ApiError {
+  const param = textOf(path);
+  return new ApiError(400, "unknown_parameter", `${param}: expected a field that this server knows, got ${param}; leave it out`, { param });
+}
+
+/** What is wrong with a field. */
+function errorOf(issue: Issue, name: string, { refused = {} }: FieldTable): ApiError {
+  const { issue: found, path } = deepest(issue, [name, ...issue.path]);
+  if (found.code === "unrecognized_keys") return unknownError([...path, found.keys[0]!]);
   const param = textOf(path);
   const isRefused = path.length === 1 && Object.hasOwn(refused, path[0]!);
   const code: ApiErrorCode = isRefused ? "unsupported_parameter" : isMissing(found) ? "missing_parameter" : "invalid_value";
