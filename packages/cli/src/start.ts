@@ -5,8 +5,6 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-/** Modules that the script gets from its caller. */
-type Require = (id: string) => unknown;
 /** Imports a module from outside the script, as a package of ours does. */
 type ImportFrom = (url: string, id: string) => Promise<unknown>;
 /** The URL of a package of ours, in place of `import.meta.url` of its modules. */
@@ -25,8 +23,7 @@ const urlOf: UrlOf = (name) => (name === "@centella/cli" ? import.meta.url : pat
  * Starts `centella run` from one script, `dist/run.cjs`. Node's own cache has the code of modules without most functions, which are compiled
  * again in every process. The cache of the script is written when the first process ends, and has every function that it called.
  */
-async function startScript(): Promise<void> {
-  const commander: unknown = await import("commander");
+function startScript(): void {
   const filename = fileURLToPath(new URL("run.cjs", import.meta.url));
   // ASCII, which this encoding reads fastest.
   const source = readFileSync(filename, "latin1");
@@ -34,8 +31,7 @@ async function startScript(): Promise<void> {
   const cachedData = cache === undefined ? undefined : readWhole(cache);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
   if (cache !== undefined && script.cachedDataRejected !== false) process.once("exit", () => writeWhole(cache, script.createCachedData()));
-  const require: Require = (id) => (id === "commander" ? commander : own(id));
-  (script.runInThisContext() as (require: Require, importFrom: ImportFrom, urlOf: UrlOf) => void)(require, importFrom, urlOf);
+  (script.runInThisContext() as (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf) => void)(own, importFrom, urlOf);
 }
 
 /** Path of the compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
@@ -67,4 +63,5 @@ function writeWhole(path: string, data: Buffer): void {
   } catch {}
 }
 
-await (process.argv[2] === "run" ? startScript() : import("./main.ts"));
+if (process.argv[2] === "run") startScript();
+else await import("./main.ts");
