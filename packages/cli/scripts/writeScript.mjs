@@ -30,13 +30,34 @@ function withoutModules() {
   };
 }
 
+/** Requires built-in modules with the modules that import them. Otherwise the script requires all of them when it starts. */
+function lazyBuiltins() {
+  const before = "\0lazy ";
+  return {
+    name: "lazy built-in modules",
+    resolveId: {
+      filter: { id: /^node:/ },
+      handler: (id, importer) => (importer.startsWith(before) ? { id, external: true } : before + id),
+    },
+    load: {
+      filter: { id: /^\0lazy / },
+      handler: (id) => `module.exports = require("${id.slice(before.length)}");`,
+    },
+  };
+}
+
 function visit(node, use) {
   if (typeof node !== "object" || node === null) return;
   if (typeof node.type === "string") use(node);
   for (const child of Object.values(node)) visit(child, use);
 }
 
-const bundle = await rolldown({ input: "build/esm/runAlone.js", external: isOutside, platform: "node", plugins: [withoutModules()] });
+const bundle = await rolldown({
+  input: "build/esm/runAlone.js",
+  external: (id) => isOutside(id) && !/^(?:node:|\0)/.test(id),
+  platform: "node",
+  plugins: [withoutModules(), lazyBuiltins()],
+});
 const { output } = await bundle.generate({
   format: "cjs",
   codeSplitting: false,
