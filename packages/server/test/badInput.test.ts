@@ -65,6 +65,13 @@ test("a prompt beyond the context names both numbers", async () => {
   expect(error.message).toMatch(/at most 511 tokens in a context of 512, got \d{3,4};/);
 });
 
+test("more messages than a conversation may have are refused", async () => {
+  const many = Array.from({ length: 100_000 }, () => ({ role: "user", content: "" }));
+  const response = await post(served.handler(), chat, { messages: many });
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { code: "invalid_value", param: "messages" } });
+});
+
 test("a schema that cannot be enforced is named by its JSON pointer", async () => {
   const schema = { type: "object", properties: { a: { type: "string", pattern: "(?=b)" } } };
   const response = await post(handler, chat, { messages, response_format: schemaWith(schema) });

@@ -127,6 +127,17 @@ test.each([
   expect(received()).toMatch(/^HTTP\/1\.1 408/);
 });
 
+test("connections above the limit are closed at once", async () => {
+  const full = await serve(served.handler(), { port: 0, maxConnections: 2 });
+  const clients = await Promise.all(Array.from({ length: 2 }, () => rawClient(full.url)));
+  const { socket } = await rawClient(full.url);
+  await new Promise<void>((resolve) => (socket.destroyed ? resolve() : void socket.once("close", () => resolve())));
+  clients[0]!.socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  await vi.waitFor(() => expect(clients[0]!.received()).toMatch(/^HTTP\/1\.1 200/));
+  for (const client of clients) client.socket.destroy();
+  await full.close();
+});
+
 test("other names of this machine are refused", async () => {
   const { socket, received } = await send("GET /v1/models HTTP/1.1\r\nHost: attacker.example\r\nConnection: close\r\n\r\n");
   await once(socket, "close");

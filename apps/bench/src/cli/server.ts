@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeMachine } from "../machine.ts";
 import { repositoryFolder } from "../receipts/store.ts";
+import { batch } from "../server/batch.ts";
 import {
   disconnects,
   health,
@@ -56,9 +57,11 @@ export async function serverCommand(args: readonly string[]): Promise<number> {
   const shared = { model: long, threads: wholeNumber("--threads", threads, 1, 1024), rounds: wholeNumber("--rounds", rounds, 1, 1000) };
   const subjects = peer === undefined ? [centella] : [centella, llamaServer(peer)];
   const rows = new Map<string, Map<ServerSubject, string>>();
-  for (const measure of [overhead, throughput, health, disconnects, queued, sharedPrefix, listening]) {
+  // The peer has neither.
+  const own: readonly unknown[] = [listening, batch];
+  for (const measure of [overhead, throughput, health, disconnects, queued, sharedPrefix, listening, batch]) {
     for (const subject of subjects) {
-      if (measure === listening && subject !== centella) continue;
+      if (own.includes(measure) && subject !== centella) continue;
       const setting: Setting = { ...shared, subject };
       for (const { figure, value } of await measured(measure, setting)) {
         console.error(`${subject.name}: ${figure}: ${value}`);

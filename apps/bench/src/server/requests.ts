@@ -25,16 +25,30 @@ interface Chunk {
   } | null;
 }
 
-/** Begins a chat of exactly `maxTokens` tokens. */
-export function chat({ url }: RunningServer, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<Response> {
+/** Path of chats. */
+export const chatPath = "/v1/chat/completions";
+
+/** The body of a chat of exactly `maxTokens` tokens. */
+export function chatBody(prompt: string, maxTokens: number): object {
   const messages = [{ role: "user", content: prompt }];
-  const options = { max_tokens: maxTokens, ignore_eos: true, temperature: 0, stream: true, stream_options: { include_usage: true } };
-  return fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ model: modelName, messages, ...options }),
-    ...(signal && { signal }),
-  });
+  return { model: modelName, messages, max_tokens: maxTokens, ignore_eos: true, temperature: 0 };
+}
+
+function ask({ url }: RunningServer, body: object, signal?: AbortSignal): Promise<Response> {
+  const headers = { "content-type": "application/json" };
+  return fetch(url + chatPath, { method: "POST", headers, body: JSON.stringify(body), ...(signal && { signal }) });
+}
+
+/** Begins a streamed chat of exactly `maxTokens` tokens. */
+export function chat(server: RunningServer, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<Response> {
+  return ask(server, { ...chatBody(prompt, maxTokens), stream: true, stream_options: { include_usage: true } }, signal);
+}
+
+/** Waits for a chat that is not streamed. */
+export async function wholeChat(server: RunningServer, prompt: string, maxTokens: number): Promise<void> {
+  const response = await ask(server, chatBody(prompt, maxTokens));
+  const text = await response.text();
+  if (!response.ok) throw new Error(`server: expected status 200, got ${response.status} ${text}`);
 }
 
 /** Reads a chat to its end. */

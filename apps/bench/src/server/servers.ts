@@ -24,15 +24,20 @@ export interface ServerSubject {
 /** Name of the model in requests. */
 export const modelName = "measured";
 
-const cli = join(repositoryFolder, "packages/cli/bin/centella.js");
+/** Path of the CLI's script. */
+export const cli: string = join(repositoryFolder, "packages/cli/bin/centella.js");
+
+/** Options of the CLI that say how a model is computed. */
+export const modelOptions = ({ context, sequences, threads }: ServerOptions): readonly string[] => [
+  ...["--backend", "wasm", "--threads", String(threads), "--ctx-size", String(context), "--sequences", String(sequences)],
+];
 
 export const centella: ServerSubject = {
   name: "centella serve",
-  command: ({ model, context, sequences, threads }, port) => [
+  command: (options, port) => [
     process.execPath,
     cli,
-    ...["serve", `${modelName}=${model}`, "--port", String(port), "--backend", "wasm", "--max-queue", "2000"],
-    ...["--threads", String(threads), "--ctx-size", String(context), "--sequences", String(sequences)],
+    ...["serve", `${modelName}=${options.model}`, "--port", String(port), "--max-queue", "2000", ...modelOptions(options)],
   ],
 };
 
