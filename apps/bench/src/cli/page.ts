@@ -17,7 +17,7 @@ const help = `Usage: pnpm bench page [OPTIONS]
 
 Measures the playground in Chromium: the first token of a first visit over a cable (100 Mbit/s, 20 ms), and a
 model of 1 GB: what is downloaded again after its tab was closed at half, and the memory of loading it, over a
-faster cable (400 Mbit/s, 20 ms) or a line without limits. Linux only.
+faster cable (200 Mbit/s, 20 ms) or a line without limits. Linux only.
 
   --rounds N     first visits of each kind (default: 5); 0 leaves them out
   --model FILE   the large model (default: one with random weights is written to the folder of temporary files)
@@ -27,7 +27,7 @@ faster cable (400 Mbit/s, 20 ms) or a line without limits. Linux only.
   --help         this text`;
 
 const cable: Line = { bytesPerSecond: 12.5e6, delayMs: 20 };
-const fastCable: Line = { bytesPerSecond: 50e6, delayMs: 20 };
+const fastCable: Line = { bytesPerSecond: 25e6, delayMs: 20 };
 const unlimited: Line = { bytesPerSecond: Number.POSITIVE_INFINITY, delayMs: 0 };
 
 type Row = readonly [figure: string, value: string];

@@ -17,18 +17,18 @@ export function createSha256(): Sha256 {
 const blockBytes = 64;
 
 /** The first 32 bits of the fraction of the `root`-th root of the first `n` primes. */
-function fractions(n: number, root: (prime: number) => number): Uint32Array {
+function fractions(n: number, root: (prime: number) => number): Int32Array {
   const primes: number[] = [];
   for (let candidate = 2; primes.length < n; candidate++) if (primes.every((prime) => candidate % prime !== 0)) primes.push(candidate);
-  return Uint32Array.from(primes, (prime) => (root(prime) % 1) * 2 ** 32);
+  return Int32Array.from(primes, (prime) => (root(prime) % 1) * 2 ** 32);
 }
 
 const roundConstants = fractions(64, Math.cbrt);
 
-/** SHA-256 as FIPS 180-4 defines it. */
+/** SHA-256 as FIPS 180-4 defines it. Words are signed: JavaScript engines compute those without conversions. */
 export class PortableSha256 implements Sha256 {
   readonly #state = fractions(8, Math.sqrt);
-  readonly #schedule = new Uint32Array(64);
+  readonly #schedule = new Int32Array(64);
   readonly #block = new Uint8Array(blockBytes);
   #filled = 0;
   #length = 0;
@@ -41,9 +41,10 @@ export class PortableSha256 implements Sha256 {
       this.#block.set(bytes.subarray(0, at), this.#filled);
       this.#filled += at;
       if (this.#filled < blockBytes) return;
-      this.#compress(this.#block, 0);
+      this.#compress(new DataView(this.#block.buffer), 0);
     }
-    for (; at + blockBytes <= bytes.length; at += blockBytes) this.#compress(bytes, at);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    for (; at + blockBytes <= bytes.length; at += blockBytes) this.#compress(view, at);
     this.#block.set(bytes.subarray(at));
     this.#filled = bytes.length - at;
   }
@@ -54,18 +55,18 @@ export class PortableSha256 implements Sha256 {
     padding[0] = 0x80;
     new DataView(padding.buffer).setBigUint64(padding.length - 8, bits);
     this.update(padding);
-    return Array.from(this.#state, (word) => word.toString(16).padStart(8, "0")).join("");
+    return Array.from(this.#state, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
   }
 
-  #compress(bytes: Uint8Array, at: number): void {
+  #compress(bytes: DataView, at: number): void {
     const w = this.#schedule;
-    const view = new DataView(bytes.buffer, bytes.byteOffset + at, blockBytes);
-    for (let i = 0; i < 16; i++) w[i] = view.getUint32(4 * i);
+    for (let i = 0; i < 16; i++) w[i] = bytes.getInt32(at + 4 * i);
     for (let i = 16; i < 64; i++) {
-      const [x, y] = [w[i - 15]!, w[i - 2]!];
+      const x = w[i - 15]!;
+      const y = w[i - 2]!;
       const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
       const s1 = rotate(y, 17) ^ rotate(y, 19) ^ (y >>> 10);
-      w[i] = w[i - 16]! + s0 + w[i - 7]! + s1;
+      w[i] = (w[i - 16]! + s0 + w[i - 7]! + s1) | 0;
     }
     const state = this.#state;
     let a = state[0]!;
@@ -77,8 +78,8 @@ export class PortableSha256 implements Sha256 {
     let g = state[6]!;
     let h = state[7]!;
     for (let i = 0; i < 64; i++) {
-      const t1 = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) + roundConstants[i]! + w[i]!) | 0;
-      const t2 = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      const t1 = (h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + (g ^ (e & (f ^ g))) + roundConstants[i]! + w[i]!) | 0;
+      const t2 = ((rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (c & (a ^ b)))) | 0;
       h = g;
       g = f;
       f = e;
@@ -88,7 +89,14 @@ export class PortableSha256 implements Sha256 {
       b = a;
       a = (t1 + t2) | 0;
     }
-    for (const [i, word] of [a, b, c, d, e, f, g, h].entries()) state[i]! += word;
+    state[0]! += a;
+    state[1]! += b;
+    state[2]! += c;
+    state[3]! += d;
+    state[4]! += e;
+    state[5]! += f;
+    state[6]! += g;
+    state[7]! += h;
   }
 }
 
