@@ -5,7 +5,7 @@ import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
-import { weightsAtOnce, weightVectors } from "./weights.ts";
+import { type WeightVectors, weightsAtOnce, weightVectors } from "./weights.ts";
 
 /** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
 export interface RowProduct {
@@ -132,39 +132,70 @@ function exactLoop(
   { quadAt }: RowReader,
 ): void {
   const steps = depth / weights;
-  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${lanesPerColumn}u) {`);
-  const loaded = products.flatMap(({ j, b, dtype }) =>
-    range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + u`) })),
-  );
+  const ahead = stepsAhead(products, rows, steps / lanesPerColumn);
+  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${ahead * lanesPerColumn}u) {`);
+  const places = range(ahead).map((i) => (i === 0 ? "u" : `(u + ${i * lanesPerColumn}u)`));
+  const loaded = places.map((place) => {
+    const weightsOf = ({ j, b, dtype }: Loop["products"][number]): readonly LoadedWeights[] =>
+      range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + ${place}`) }));
+    return { place, weights: products.flatMap(weightsOf) };
+  });
+  for (const step of loaded)
+    k.lines.push(
+      ...exactStep(
+        step.weights,
+        rows,
+        (t, quad) => {
+          return quadAt(a, `row${t} * ${depth / 4}u + ${step.place} * ${weights / 4}u + ${quad}u`);
+        },
+        weights / 4,
+      ),
+    );
+  k.lines.push("}");
+}
+
+/** Most steps of the loop whose weights are read before they are multiplied. */
+const mostAhead = 4;
+
+/** Steps whose weights a lane reads at once, of `steps`: enough to hide the latency of memory, where these are not decoded. */
+function stepsAhead(products: readonly RowProduct[], rows: number, steps: number): number {
+  if (rows > 1 || products.some(({ dtype }) => isQuantized(dtype))) return 1;
+  return [mostAhead, mostAhead / 2].find((ahead) => steps % ahead === 0) ?? 1;
+}
+
+/** Weights of a step, of product `j` and column `c` of the lane. */
+interface LoadedWeights extends WeightVectors {
+  readonly j: number;
+  readonly c: number;
+}
+
+/** Multiplies the weights of a step with its quads of each row, of which there are `quads`. */
+function exactStep(
+  loaded: readonly LoadedWeights[],
+  rows: number,
+  quadAt: (row: number, quad: number) => string,
+  quads: number,
+): readonly string[] {
   const needsTotals = loaded.some(({ offsets }) => offsets.length > 0);
   const parts = Math.max(...loaded.map(({ scales }) => scales.length), 1);
-  const perPart = weights / 4 / parts;
-  for (const part of range(parts)) {
-    k.lines.push("{");
-    for (const t of range(rows)) {
-      k.lines.push(
-        ...range(perPart).map(
-          (i) => `let x${t}_${i} = ${quadAt(a, `row${t} * ${depth / 4}u + u * ${weights / 4}u + ${part * perPart + i}u`)};`,
-        ),
-      );
-      if (needsTotals)
-        k.lines.push(
-          `let total${t} = dot(${range(perPart)
-            .map((i) => `x${t}_${i}`)
-            .join(" + ")}, vec4f(1));`,
-        );
-    }
-    for (const { j, c, vectors, scales, offsets } of loaded) {
+  const perPart = quads / parts;
+  const names = (t: number): readonly string[] => range(perPart).map((i) => `x${t}_${i}`);
+  const partText = (part: number): readonly string[] => {
+    const reads = range(rows).flatMap((t) => [
+      ...names(t).map((name, i) => `let ${name} = ${quadAt(t, part * perPart + i)};`),
+      ...(needsTotals ? [`let total${t} = dot(${names(t).join(" + ")}, vec4f(1));`] : []),
+    ]);
+    const sums = loaded.flatMap(({ j, c, vectors, scales, offsets }) => {
       const own = vectors.slice(part * perPart, (part + 1) * perPart);
-      for (const t of range(rows)) {
+      const scale = scales[scales.length === 1 ? 0 : part];
+      const offset = offsets[offsets.length === 1 ? 0 : part];
+      return range(rows).map((t) => {
         const dots = own.map((vector, i) => `dot(${vector}, x${t}_${i})`).join(" + ");
-        const scale = scales[scales.length === 1 ? 0 : part];
-        const offset = offsets[offsets.length === 1 ? 0 : part];
         const scaled = scale === undefined ? dots : `${scale} * (${dots})`;
-        k.lines.push(`sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`);
-      }
-    }
-    k.lines.push("}");
-  }
-  k.lines.push("}");
+        return `sum${j}_${c * rows + t} += ${scaled}${offset === undefined ? "" : ` + ${offset} * total${t}`};`;
+      });
+    });
+    return ["{", ...reads, ...sums, "}"];
+  };
+  return range(parts).flatMap(partText);
 }
