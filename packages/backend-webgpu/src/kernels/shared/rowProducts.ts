@@ -238,24 +238,39 @@ function pairText({ storePair }: RowResult, form: RowForm, r: number): readonly 
   ];
 }
 
-/** Adds each sum over lanes that differ in the bits below `count`. */
-function addedLanes(products: number, { columnsPerLane, rows }: RowForm, count: number): readonly string[] {
-  const sums = range(products).flatMap((j) => range(columnsPerLane * rows).map((i) => `sum${j}_${i}`));
-  const masks = range(Math.log2(count)).map((bit) => 2 ** bit);
-  return masks.flatMap((mask) => sums.map((sum) => `${sum} += subgroupShuffleXor(${sum}, ${mask}u);`));
+/**
+ * Adds the sums of a product over `count` lanes, the neighbours from a multiple of it on. Lanes then have the sums whose number ends in the
+ * bits of their own: of `sum<product>_0` and so on, the first `cells / shared` ones. Returns `shared`, the number of lanes that have others.
+ */
+function addedLanes(k: string[], product: number, cells: number, count: number): number {
+  const name = (i: number): string => `sum${product}_${i}`;
+  let [left, mask] = [cells, 1];
+  for (; left > 1 && mask < count; left /= 2, mask *= 2) {
+    k.push("{", `let isOdd = (lane & ${mask}u) != 0u;`);
+    for (const i of range(left / 2)) {
+      const [even, odd] = [name(2 * i), name(2 * i + 1)];
+      k.push(`${name(i)} = select(${even}, ${odd}, isOdd) + subgroupShuffleXor(select(${odd}, ${even}, isOdd), ${mask}u);`);
+    }
+    k.push("}");
+  }
+  const shared = mask;
+  for (; mask < count; mask *= 2) for (const i of range(left)) k.push(`${name(i)} += subgroupShuffleXor(${name(i)}, ${mask}u);`);
+  return shared;
 }
 
-/** Every lane of a column gets its sums, and one lane for each stores it. */
+/** One lane for each sum stores it. */
 function storeFromLanes(products: number, form: RowForm, r: number, store: Store): readonly string[] {
   const { columnsPerLane, rows, lanesPerColumn } = form;
-  const values = range(products).map((j) => `value${j}`);
-  const cells = range(columnsPerLane * rows);
+  const cells = columnsPerLane * rows;
+  const lines: string[] = [];
+  for (const j of range(products)) addedLanes(lines, j, cells, lanesPerColumn);
   return [
-    ...addedLanes(products, form, lanesPerColumn),
-    ...values.map((value, j) => `var ${value} = sum${j}_0;`),
-    ...cells.slice(1).map((i) => `if (sub == ${i}u) { ${values.map((value, j) => `${value} = sum${j}_${i};`).join(" ")} }`),
-    `if (sub < ${cells.length}u && column + sub / ${rows}u < p.n${r} && row + sub % ${rows}u < p.m) {`,
-    store(`((row + sub % ${rows}u) * p.n${r} + column + sub / ${rows}u)`, values),
+    ...lines,
+    `if (sub < ${cells}u && column + sub / ${rows}u < p.n${r} && row + sub % ${rows}u < p.m) {`,
+    store(
+      `((row + sub % ${rows}u) * p.n${r} + column + sub / ${rows}u)`,
+      range(products).map((j) => `sum${j}_0`),
+    ),
     "}",
   ];
 }
@@ -265,12 +280,15 @@ function storeFromMemory(products: number, form: RowForm, r: number, store: Stor
   const { lanes, lanesPerColumn, columnsPerLane, rows, subgroup } = form;
   const cells = columnsPerLane * rows;
   const perCell = lanes / subgroup;
+  const lines: string[] = [];
+  const shared = Math.max(...range(products).map((j) => addedLanes(lines, j, cells, subgroup)));
+  const own = shared === 1 ? "" : ` + lane % ${shared}u * ${perCell}u`;
   const writes = range(products).flatMap((j) =>
-    range(cells).map((i) => `sums[${(j * cells + i) * perCell}u + lane / ${subgroup}u] = sum${j}_${i};`),
+    range(cells / shared).map((i) => `sums[${(j * cells + i * shared) * perCell}u${own} + lane / ${subgroup}u] = sum${j}_${i};`),
   );
   return [
-    ...addedLanes(products, form, subgroup),
-    ...(subgroup === 1 ? writes : [`if (lane % ${subgroup}u == 0u) {`, ...writes, "}"]),
+    ...lines,
+    ...(subgroup === shared ? writes : [`if (lane % ${subgroup}u < ${shared}u) {`, ...writes, "}"]),
     "workgroupBarrier();",
     // Columns of the workgroup by rows.
     `for (var cell = lane; cell < ${columnsAtOnce(form) * rows}u; cell += ${lanes}u) {`,
