@@ -28,7 +28,7 @@ async function onDevice(device: GPUDevice, dtype: DType, stored: Parameters<type
   const halves: Binding = { name: "halves", resource: { kind: "scratch", bytes: halfBytes(a) }, access: "read", element: "vec4u" };
   const parts = { left, isPacked: false, dtype, depth, columns: n, store: storeText(undefined), rowsIn: () => m };
   const dispatches = [
-    { dispatch: halfRowsDispatch(a, { binding: left, isPacked: false }, halves, 1), buffers: { a: "a", y: "halves" } },
+    { dispatch: halfRowsDispatch(a, { binding: left, units: undefined }, halves, 1), buffers: { a: "a", y: "halves" } },
     { dispatch: matrixTile(parts, halves, form, emulatedUnit, () => true), buffers: { halves: "halves", b: "b", y: "y" } },
   ];
   const b = Uint8Array.from(toDevice({ dtype, shape: [n, depth] }, stored));

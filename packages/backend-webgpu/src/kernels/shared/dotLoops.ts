@@ -1,6 +1,7 @@
 import type { DType } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
-import { loadUnits, type U32, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
+import { elementAt, isQuantized } from "@centella/core/backend";
+import { loadUnits, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
+import { type ActivationType, activationType, type BlockType } from "@centella/quant";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
@@ -22,8 +23,8 @@ export interface RowProduct {
 export interface RowReader {
   /** Four elements, from `4 * index` on. */
   quadAt(name: string, index: string): string;
-  /** Quad `quad` of a unit of a row: see {@link quadsPerUnit}. */
-  unitQuadAt(name: string, row: string, unit: string, quad: number): string;
+  /** Quad `quad` of a unit of a row that is rounded to `type`: see {@link quadsPerUnit}. */
+  unitQuadAt(type: ActivationType, name: string, row: string, unit: string, quad: number): string;
 }
 
 /** Reads rows of `depth` elements from memory. */
@@ -31,7 +32,7 @@ export function storedReader(depth: number): RowReader {
   const units = `${depth / unitWeights}u`;
   return {
     quadAt: (name, index) => `${name}[${index}]`,
-    unitQuadAt: (name, row, unit, quad) => `${name}[${quadIndex(row, units, unit, quad)}]`,
+    unitQuadAt: (type, name, row, unit, quad) => `${name}[${quadIndex(type, row, units, unit, quad)}]`,
   };
 }
 
@@ -82,17 +83,18 @@ function packedLoop(
   reader: RowReader,
 ): void {
   const steps = depth / weights;
+  const type = codesOf(elementAt(products, 0).dtype);
   k.lines.push(`for (var u = sub; u < ${steps}u; u += ${lanesPerColumn}u) {`);
-  const loaded = products.flatMap(({ j, b, dtype }) =>
+  const loaded = products.flatMap(({ j, b, dtype: own }) =>
     range(columnsPerLane).map((c) => {
-      if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
+      const dtype = codesOf(own);
       const first = k.define("u32", `column${c} * ${steps}u`);
       return { j, c, units: loadUnits(k, dtype, (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", "u") }) };
     }),
   );
   for (const [i, { index }] of (loaded[0]?.units ?? []).entries()) {
     for (const t of range(rows)) {
-      k.lines.push("{", ...unitText(reader, a, `row${t}`, index));
+      k.lines.push("{", ...unitText((i) => reader.unitQuadAt(activationType[type], a, `row${t}`, index, i)));
       for (const { j, c, units } of loaded) {
         const { words, scales, offsets = [] } = units[i]!;
         k.lines.push(...unitDots(`sum${j}_${c * rows + t}`, words, scales, offsets));
@@ -103,9 +105,13 @@ function packedLoop(
   k.lines.push("}");
 }
 
-/** Reads unit `index` of row `row`: its codes `x0` and `x1`, and `x`, its step and sums. */
-function unitText(reader: RowReader, name: string, row: string, index: U32): readonly string[] {
-  const quad = (i: number): string => reader.unitQuadAt(name, row, index, i);
+function codesOf(dtype: DType): BlockType {
+  if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
+  return dtype;
+}
+
+/** Reads a unit of a row: its codes `x0` and `x1`, and `x`, its step and sums. */
+function unitText(quad: (i: number) => string): readonly string[] {
   return [`let x0 = ${quad(0)};`, `let x1 = ${quad(1)};`, `let x = bitcast<vec4f>(${quad(2)});`];
 }
 

@@ -1,6 +1,7 @@
 import type { TensorSpec } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
 import { unitWeights } from "@centella/gpu-kernels";
+import type { ActivationType } from "@centella/quant";
 import { defineDispatch, workgroupReduce } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
 import { quadIndex } from "./roundedUnits.ts";
@@ -22,26 +23,30 @@ export function factorText(name: string, row: string): string {
 
 const lanes = 256;
 
-/** Rows in memory, and whether they are units. */
+/** Rows in memory, and what they are rounded to if they are units. */
 interface StoredRows {
   readonly binding: Binding;
-  readonly isPacked: boolean;
+  readonly units: ActivationType | undefined;
 }
 
 /** Rounds rows to halves, in runs of at least `least` rows. Rows with larger elements than halves have are scaled by a power of two. */
-export function halfRowsDispatch(a: TensorSpec, { binding, isPacked }: StoredRows, y: Binding, least: number): Dispatch {
+export function halfRowsDispatch(a: TensorSpec, { binding, units }: StoredRows, y: Binding, least: number): Dispatch {
   const depth = maximum(a.shape.at(-1) ?? 0);
   const quads = depth / halvesPerQuad;
   const parts = range(Math.ceil(quads / lanes));
   const rowStart = `group * ${quads + 1}u`;
   return defineDispatch({
     bindings: [
-      { ...binding, name: "a", element: isPacked ? "vec4u" : "vec4f" },
+      { ...binding, name: "a", element: units === undefined ? "vec4f" : "vec4u" },
       { ...y, name: "y", access: "read_write", element: "vec4u" },
     ],
     uniforms: { k: "u32" },
     lanes,
-    declarations: [workgroupReduce("largest", "f32", lanes, "max(a, b)"), isPacked ? eightOfUnits : eightOfFloats, largestOfEight],
+    declarations: [
+      workgroupReduce("largest", "f32", lanes, "max(a, b)"),
+      units === undefined ? eightOfFloats : eightOfUnits(units),
+      largestOfEight,
+    ],
     body: [
       // Lanes beyond the last element read it again and store nothing.
       ...parts.map((n) => `let eight${n} = eightAt(group, min(lane + ${n * lanes}u, ${quads - 1}u));`),
@@ -72,11 +77,11 @@ fn halvesOf(x: mat2x4f) -> vec4u {
 /** `fn eightAt(row: u32, i: u32) -> mat2x4f`: elements 8 i to 8 i + 7 of a row. */
 const eightOfFloats = "fn eightAt(row: u32, i: u32) -> mat2x4f { let at = row * (p.k / 4u) + 2u * i; return mat2x4f(a[at], a[at + 1u]); }";
 
-const eightOfUnits = `fn eightAt(row: u32, i: u32) -> mat2x4f {
+const eightOfUnits = (type: ActivationType): string => `fn eightAt(row: u32, i: u32) -> mat2x4f {
   let units = p.k / ${unitWeights}u;
   let unit = i / 4u;
-  let codes = a[${quadIndex("row", "units", "unit", 0)} + (i / 2u % 2u) * units];
+  let codes = a[${quadIndex(type, "row", "units", "unit", 0)} + (i / 2u % 2u) * units];
   let pair = select(codes.xy, codes.zw, i % 2u == 1u);
-  let step = bitcast<f32>(a[${quadIndex("row", "units", "unit", 2)}].x);
+  let step = bitcast<f32>(a[${quadIndex(type, "row", "units", "unit", 2)}].x);
   return mat2x4f(step * vec4f(unpack4xI8(pair.x)), step * vec4f(unpack4xI8(pair.y)));
 }`;

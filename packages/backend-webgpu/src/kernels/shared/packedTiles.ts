@@ -1,6 +1,7 @@
 import type { DType } from "@centella/core";
 import { elementAt, isQuantized } from "@centella/core/backend";
 import { loadUnit, unitWeights } from "@centella/gpu-kernels";
+import { activationType } from "@centella/quant";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { quadIndex, quadsPerUnit } from "./roundedUnits.ts";
 import { range } from "./shape.ts";
@@ -18,6 +19,8 @@ export function packedTileText(dtype: DType): TileText {
   const rows = 16 * perLane;
   const stride = columns + rows;
   const results = resultNames(perLane);
+  if (!isQuantized(dtype)) throw new TypeError(`expected blocks of codes, got ${dtype}; this is a bug`);
+  const type = activationType[dtype];
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   const { text: decode, halves, hasOffsets } = columnText(k, dtype);
   const tiles = `var<workgroup> tiles: array<vec4u, ${quadsPerUnit * stride}>;`;
@@ -32,7 +35,7 @@ export function packedTileText(dtype: DType): TileText {
     `if (lane < ${columns}u) {`,
     ...decode,
     "} else {",
-    ...range(quadsPerUnit).map((q) => `v${q} = a[${quadIndex("row", "units", "u", q)}];`),
+    ...range(quadsPerUnit).map((q) => `v${q} = a[${quadIndex(type, "row", "units", "u", q)}];`),
     "}",
     "workgroupBarrier();",
     `if (lane < ${stride}u) { ${range(quadsPerUnit)

@@ -11,13 +11,15 @@ import { count, maximum, range } from "./shape.ts";
 /**
  * Activations that are rounded to 8-bit blocks, in units of 32, each three vec4u: 32 codes, then four f32 bit by bit. These are the block's
  * step, and the step times the sum of the first 16 codes, of the last 16, and of all. A row has the first quad of each unit, then the
- * second ones, then the third ones, so that neighbouring lanes read neighbouring quads.
+ * second ones, then the third ones, so that neighbouring lanes read neighbouring quads. Units of q8_K that are even come first, since lanes
+ * read pairs of units of most weights that multiply them.
  */
 export const quadsPerUnit = 3;
 
 /** Index of quad `quad` of a unit: expressions of the row's number, of the units of a row and of the unit's number there. */
-export function quadIndex(row: string, units: string, unit: string, quad: number): string {
-  return `(${row} * ${quadsPerUnit}u + ${quad}u) * ${units} + ${unit}`;
+export function quadIndex(type: ActivationType, row: string, units: string, unit: string, quad: number | string): string {
+  const place = type === "q8_K" ? `(${unit} & 1u) * (${units} / 2u) + (${unit} >> 1u)` : unit;
+  return `(${row} * ${quadsPerUnit}u + ${typeof quad === "number" ? `${quad}u` : quad}) * ${units} + ${place}`;
 }
 
 /** Quads of rows that are rounded to units. */
@@ -123,7 +125,7 @@ export function roundUnitsDispatch(a: TensorSpec, type: ActivationType, source: 
     first,
     isStored: "own < p.k",
     elements: storedValues(k, source.name)(k.define("u32", `row * p.k + ${first}`)),
-    store: (unit, quad, value) => `${y.name}[(row * ${quadsPerUnit}u + ${quad}) * (p.k / ${unitWeights}u) + ${unit}] = ${value};`,
+    store: (unit, quad, value) => `${y.name}[${quadIndex(type, "row", `(p.k / ${unitWeights}u)`, unit, quad)}] = ${value};`,
   });
   const depth = maximum(a.shape.at(-1) ?? 0);
   return defineDispatch({

@@ -184,7 +184,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
 }
 
 function stagedReader({ quadAt, unitQuadAt }: RowStage): RowReader {
-  return { quadAt: (_name, index) => quadAt(index), unitQuadAt: (_name, _row, unit, quad) => unitQuadAt(unit, quad) };
+  return { quadAt: (_name, index) => quadAt(index), unitQuadAt: (_type, _name, _row, unit, quad) => unitQuadAt(unit, quad) };
 }
 
 function resultText(

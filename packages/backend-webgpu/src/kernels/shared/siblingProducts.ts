@@ -163,7 +163,9 @@ function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resourc
   });
   const halvings = lefts.flatMap((left, i) => {
     const y = halves[i];
-    return y === undefined ? [] : [halfRowsDispatch(a, left, y, fewestHalved)];
+    const { rounding, isPacked } = elementAt(forms, i);
+    const units = isPacked && isUnitRounding(rounding) ? rounding : undefined;
+    return y === undefined ? [] : [halfRowsDispatch(a, { binding: left.binding, units }, y, fewestHalved)];
   });
   const leftOf = (product: SiblingProduct): Left => {
     const [i, isRead] = [formIndex(product), isHalved(product)];
