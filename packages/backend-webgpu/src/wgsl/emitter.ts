@@ -50,6 +50,9 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
   return [...loader(name, dtype), `${head} { return vec4f(${elements.join(", ")}); }`];
 }
 
+/** Cells of shared memory that one lane combines. With more, several lanes do first. */
+const fewCells = 8;
+
 /** Options of a {@link WgslEmitter}. */
 export interface EmitterOptions {
   /** Arguments that are arrays of vec4u. */
@@ -217,8 +220,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   }
 
   /**
-   * A reduction over the lanes of each subgroup in registers, then over subgroups in shared memory; without subgroups a tree. The order is
-   * that of the lanes, whose number is a power of two.
+   * A reduction over the lanes of each subgroup in registers, then over subgroups in shared memory, in two steps where there are many: a
+   * barrier takes longer than some additions. The number of lanes is a power of two.
    */
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
     const together = Math.min(this.#subgroup, this.lanes);
@@ -247,10 +250,15 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
         write(`${groups}u`, all);
         this.lines.push("}");
       } else if (groups > 1) {
-        this.lines.push("workgroupBarrier();", `for (var stride = ${groups / 2}u; stride > 0u; stride >>= 1u) {`);
-        this.lines.push("if (lane < stride) {");
-        write("lane", combine(read("lane"), read("lane + stride")));
-        this.lines.push("}", "workgroupBarrier();", "}");
+        const adders = groups <= fewCells ? [1] : [2 ** Math.ceil(Math.log2(groups) / 2), 1];
+        let left = groups;
+        for (const count of adders) {
+          this.lines.push("workgroupBarrier();", `if (lane < ${count}u) {`);
+          const values = Array.from({ length: left / count }, (_, i) => read(`lane + ${i * count}u`));
+          write("lane", values.reduce(combine));
+          this.lines.push("}");
+          left = count;
+        }
       }
       // Waits before and after: the cells can be used again. The cast has the reason of `read`.
       return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[${result}])`)) as unknown as Values<T>;
