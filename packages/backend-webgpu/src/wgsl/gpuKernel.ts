@@ -173,7 +173,7 @@ type MapStep = Extract<GpuStep, { readonly kind: "map" }>;
 
 /** Elements from which on each lane of an elementwise step computes several vectors. */
 const manyElements = 2 ** 16;
-const vectorsPerLane = 2;
+const vectorsPerLane = 4;
 
 /** Elements of a step's result that share a word: a lane stores all of them. */
 function perWordOf({ args, to }: MapStep): number {
@@ -186,14 +186,14 @@ function storesVectors(step: MapStep): boolean {
 }
 
 /**
- * A step whose lanes compute two vectors, so that their loads overlap. Memory is padded to whole vectors. Lanes after the last vector compute
+ * A step whose lanes compute several vectors, so that their loads overlap. Memory is padded to whole vectors. Lanes after the last vector compute
  * that again.
  */
 function vectorText({ to, body }: MapStep, scope: Uniforms): string {
   const { k } = scope;
   const last = k.define("u32", `(p.count - 1u) / ${neighbourCount}u`);
-  const firsts = [0, lanes].map((distance) => {
-    return k.mul(k.min(k.define("u32", `group * ${vectorsPerLane * lanes}u + lane + ${distance}u`), last), neighbourCount);
+  const firsts = Array.from({ length: vectorsPerLane }, (_, i) => {
+    return k.mul(k.min(k.define("u32", `group * ${vectorsPerLane * lanes}u + lane + ${i * lanes}u`), last), neighbourCount);
   });
   k.neighbours(firsts, (indices) => {
     const values = indices.map((at) => body(scope, at));
