@@ -1,4 +1,4 @@
-import { random, sourceOf } from "@centella/conformance";
+import { contentsOf, random, sourceOf, uniform } from "@centella/conformance";
 import { type Backend, createProgram, type DType, type Program, reference, type TypedArray, type Value } from "@centella/core";
 import { roundActivations } from "@centella/quant";
 import { afterAll, expect, test } from "vitest";
@@ -56,6 +56,26 @@ await describeOpened("webgpu numerics", openBackend(), ({ backend }) => {
       }
     }
     expect(worst).toBeLessThan(1e-5);
+    plan.dispose();
+  });
+
+  // Depths of whole steps that are read ahead, and not.
+  test.each([
+    ["f16", 4096],
+    ["bf16", 2560],
+    ["f32", 2048],
+  ] as const)("a long row by %s weights, of %s elements", async (dtype, k) => {
+    const n = 9;
+    const program = createProgram();
+    const weight = program.persistent("w", { dtype, shape: [n, k] });
+    program.output("y", program.matmul(program.input("x", "f32", [1, k]), weight, { transposeB: true }));
+    const plan = await backend.compile(program);
+    const { stored, decoded } = contentsOf({ dtype, shape: [n, k] }, 5);
+    await plan.load("w", sourceOf(stored));
+    const x = uniform(6, k);
+    const y = await plan.run({ x }).y!.data();
+    const want = Array.from({ length: n }, (_, j) => x.reduce((sum, value, d) => sum + value * Number(decoded[j * k + d]!), 0));
+    expect(Math.max(...want.map((value, j) => Math.abs(value - y[j]!)))).toBeLessThan(1e-4);
     plan.dispose();
   });
 

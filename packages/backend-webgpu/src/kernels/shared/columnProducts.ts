@@ -109,7 +109,7 @@ function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) =
     ...range(rows).map((t) => `let row${t} = min(firstRow + ${t}u, p.m - 1u);`),
     ...range(columnsPerLane * rows).map((i) => `var sum0_${i} = 0.0;`),
   );
-  const loops = { lanesPerColumn: lanes / across, columnsPerLane, depth, rows };
+  const loops = { lanesPerColumn: lanes / across, columnsPerLane, ahead: 1, depth, rows };
   dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, storedReader(depth));
   k.lines.push(...addedSlices(form));
   return defineDispatch({

@@ -49,7 +49,7 @@ export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: 
 }
 
 /** What loops take of a {@link RowForm}. */
-type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "depth" | "rows">;
+type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "ahead" | "depth" | "rows">;
 
 /** Products that read the same rows in the same steps. */
 interface Loop {
@@ -131,42 +131,22 @@ export function unitDots(sum: string, words: readonly string[], scales: readonly
 }
 
 /** Multiplies weights as floats. */
-function exactLoop(
-  k: WgslEmitter,
-  { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, depth, rows }: LoopForm,
-  { quadAt }: RowReader,
-): void {
+function exactLoop(k: WgslEmitter, { a, weights, products }: Loop, form: LoopForm, { quadAt }: RowReader): void {
+  const { lanesPerColumn, columnsPerLane, depth, rows } = form;
   const steps = depth / weights;
-  const ahead = stepsAhead(products, rows, steps / lanesPerColumn);
+  const ahead = steps % (form.ahead * lanesPerColumn) === 0 ? form.ahead : 1;
   k.lines.push(`for (var u = sub; u < ${steps}u; u += ${ahead * lanesPerColumn}u) {`);
   const places = range(ahead).map((i) => (i === 0 ? "u" : `(u + ${i * lanesPerColumn}u)`));
-  const loaded = places.map((place) => {
-    const weightsOf = ({ j, b, dtype }: Loop["products"][number]): readonly LoadedWeights[] =>
-      range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + ${place}`) }));
-    return { place, weights: products.flatMap(weightsOf) };
-  });
-  for (const step of loaded)
-    k.lines.push(
-      ...exactStep(
-        step.weights,
-        rows,
-        (t, quad) => {
-          return quadAt(a, `row${t} * ${depth / 4}u + ${step.place} * ${weights / 4}u + ${quad}u`);
-        },
-        weights / 4,
-      ),
-    );
+  const loaded = places.map((place): readonly LoadedWeights[] =>
+    products.flatMap(({ j, b, dtype }) =>
+      range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + ${place}`) })),
+    ),
+  );
+  for (const [i, place] of places.entries()) {
+    const quadOf = (t: number, quad: number): string => quadAt(a, `row${t} * ${depth / 4}u + ${place} * ${weights / 4}u + ${quad}u`);
+    k.lines.push(...exactStep(elementAt(loaded, i), rows, quadOf, weights / 4));
+  }
   k.lines.push("}");
-}
-
-/** Most steps of the loop whose weights are read before they are multiplied. */
-const mostAhead = 4;
-
-/** Steps whose weights a lane reads at once, of `steps`: enough to hide the latency of memory, where these are not decoded. */
-function stepsAhead(products: readonly RowProduct[], rows: number, steps: number): number {
-  if (rows > 1 || products.some(({ dtype }) => isQuantized(dtype))) return 1;
-  return [mostAhead, mostAhead / 2].find((ahead) => steps % ahead === 0) ?? 1;
 }
 
 /** Weights of a step, of product `j` and column `c` of the lane. */

@@ -10,6 +10,8 @@ export interface RowForm {
   readonly columnsPerLane: number;
   /** How often a workgroup computes its columns. */
   readonly turns: number;
+  /** Steps of its loop whose weights a lane reads before it multiplies them, where the loop has a multiple of so many. */
+  readonly ahead: number;
   readonly depth: number;
   /** Rows that each weight is multiplied with. */
   readonly rows: number;
@@ -17,14 +19,16 @@ export interface RowForm {
   readonly subgroup: number;
 }
 
+/** What lanes read of weights: codes that are multiplied as such, codes of blocks that become floats, or floats. */
+export type WeightReads = "codes" | "blocks" | "floats";
+
 /** What the choice of a form depends on. */
 export interface RowWork {
   /** Columns of all results. */
   readonly columns: number;
   readonly depth: number;
   readonly rows: number;
-  /** Whether products multiply packed integers. */
-  readonly isPacked: boolean;
+  readonly reads: WeightReads;
   /** Lanes of a workgroup that prepares its row; undefined where rows are read from memory. */
   readonly stageLanes: number | undefined;
   readonly subgroup: number;
@@ -70,24 +74,36 @@ function lanesOf(depth: number, subgroup: number): number {
 }
 
 export function rowForm(work: RowWork): RowForm {
-  const { depth, rows, isPacked, stageLanes, subgroup } = work;
-  const lanesPerColumn = lanesOf(depth, subgroup);
-  const lanes = stageLanes ?? (isPacked ? 4 * leastLanes : 2 * leastLanes);
+  const { depth, rows, subgroup } = work;
+  const shares = sharesOf(work);
+  const { lanes, lanesPerColumn } = shares;
   const columnsPerLane = columnsPerLaneOf(work, lanesPerColumn);
   const groups = work.columns / ((lanes / lanesPerColumn) * columnsPerLane);
-  return { lanes, lanesPerColumn, columnsPerLane, turns: turnsOf(work, groups), depth, rows, subgroup };
+  return { ...shares, columnsPerLane, turns: turnsOf(work, groups), depth, rows, subgroup };
 }
 
-function columnsPerLaneOf({ columns, rows, isPacked, subgroup }: RowWork, lanesPerColumn: number): number {
-  if (!isPacked) return 2;
+/** From this depth on, one row is multiplied with floats by more lanes, which read ahead: little else hides the latency of memory. */
+const latentDepth = 2048;
+
+/** Lanes of a workgroup that reads its rows from memory. */
+const groupLanes: Readonly<Record<WeightReads, number>> = { codes: 128, blocks: 64, floats: 64 };
+
+function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead"> {
+  const isLatent = reads === "floats" && rows === 1 && stageLanes === undefined && depth >= latentDepth;
+  if (isLatent) return { lanes: 4 * leastLanes, lanesPerColumn: 2 * leastLanes, ahead: 4 };
+  return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1 };
+}
+
+function columnsPerLaneOf({ columns, rows, reads, subgroup }: RowWork, lanesPerColumn: number): number {
+  if (reads !== "codes") return 2;
   // Software GPUs, whose subgroups are small, take seconds to compile the long text of several columns.
   return rows === 1 || columns < manyColumns || subgroup < lanesPerColumn ? 1 : sumsOfSeveral / rows;
 }
 
 /** How often each of `groups` workgroups computes its columns. */
-function turnsOf({ isPacked, stageLanes }: RowWork, groups: number): number {
+function turnsOf({ reads, stageLanes }: RowWork, groups: number): number {
   if (stageLanes === undefined) return 1;
-  if (!isPacked) return Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups)));
+  if (reads !== "codes") return Math.max(1, Math.min(maxTurns, Math.floor(groups / enoughGroups)));
   return Math.max(1, Math.ceil((groups * stageLanes) / enoughLanes));
 }
 

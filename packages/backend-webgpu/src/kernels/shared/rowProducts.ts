@@ -1,11 +1,12 @@
 import type { DimValues } from "@centella/core";
+import { isQuantized } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
 import { lazily } from "./lazily.ts";
-import { columnsAtOnce, nameOfForm, otherForms, type RowForm, type RowWork, rowForm, sumBytes } from "./rowForm.ts";
+import { columnsAtOnce, nameOfForm, otherForms, type RowForm, type RowWork, rowForm, sumBytes, type WeightReads } from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { rowElement } from "./weights.ts";
 
@@ -76,7 +77,7 @@ export function rowProducts(
     const form = formOf(results, parts, rows, subgroupLanes(capabilities));
     return { ...rowDispatch(results, parts, form, takes), forms: lazily(() => formsOf(results, parts, form, takes, capabilities)) };
   };
-  const several = severalOf(arePacked(results), counts);
+  const several = severalOf(readsOf(productsOf(results)), counts);
   return [
     ...(counts.least <= 1 ? [dispatch(1, (m) => m === 1)] : []),
     ...several.map((rows, i) => {
@@ -88,22 +89,28 @@ export function rowProducts(
 }
 
 /** Numbers of rows that each weight is multiplied with in runs of several rows. */
-function severalOf(isPacked: boolean, { least, most }: RowCounts): readonly number[] {
+function severalOf(reads: WeightReads, { least, most }: RowCounts): readonly number[] {
   if (most <= 1 || least >= fewestTiled) return [];
-  return isPacked && most > severalRows ? [severalRows, 2 * severalRows] : [severalRows];
+  return reads === "codes" && most > severalRows ? [severalRows, 2 * severalRows] : [severalRows];
 }
 
 /** Bytes of a workgroup's memory that {@link rowProducts} takes for results of up to `products` products, beyond what a stage does. */
 export function rowBytes(
-  { products, ...work }: Pick<RowWork, "depth" | "isPacked" | "stageLanes" | "subgroup"> & { readonly products: number },
+  { products, ...work }: Pick<RowWork, "depth" | "reads" | "stageLanes" | "subgroup"> & { readonly products: number },
   counts: RowCounts,
 ): number {
-  const rows = Math.max(1, ...severalOf(work.isPacked, counts));
-  return sumBytes(products, rowForm({ ...work, rows, columns: 1 }));
+  const forms = [1, ...severalOf(work.reads, counts)].map((rows) => rowForm({ ...work, rows, columns: 1 }));
+  return Math.max(...forms.map((form) => sumBytes(products, form)));
 }
 
-function arePacked(results: readonly RowResult[]): boolean {
-  return results.every(({ products }) => products.every(({ isPacked }) => isPacked));
+/** What lanes read of the weights of products that one dispatch computes. */
+export function readsOf(products: readonly Pick<RowProduct, "isPacked" | "dtype">[]): WeightReads {
+  if (products.every(({ isPacked }) => isPacked)) return "codes";
+  return products.some(({ dtype }) => isQuantized(dtype)) ? "blocks" : "floats";
+}
+
+function productsOf(results: readonly RowResult[]): readonly RowProduct[] {
+  return results.flatMap(({ products }) => products);
 }
 
 function mostProducts(results: readonly RowResult[]): number {
@@ -117,7 +124,7 @@ function formOf(
   subgroup: number,
 ): RowForm {
   const columns = results.reduce((sum, result) => sum + result.columns, 0);
-  return rowForm({ columns, depth, rows, isPacked: arePacked(results), stageLanes: stage?.lanes, subgroup });
+  return rowForm({ columns, depth, rows, reads: readsOf(productsOf(results)), stageLanes: stage?.lanes, subgroup });
 }
 
 /** Other forms that the workgroup's memory has room for. */
@@ -137,7 +144,7 @@ function formsOf(
   });
   const weights = results.map(({ products, columns }) => `${products.map(({ dtype }) => dtype).join(" and ")} of ${columns}`);
   const rows = form.rows === 1 ? "1 row" : `${form.rows} rows`;
-  const kind = `${arePacked(results) ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
+  const kind = `${readsOf(productsOf(results)) === "codes" ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
   return { work: `${rows} of ${parts.depth} by ${weights.join(", ")}: ${kind}`, own: nameOfForm(form), others: new Map(others) };
 }
 

@@ -18,7 +18,7 @@ import { fewestHalved, readsHalves } from "./matrixTiles.ts";
 import { type Left, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
-import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowBytes, rowProducts } from "./rowProducts.ts";
+import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "./rowProducts.ts";
 import { type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
@@ -233,10 +233,11 @@ function memoryUnsupported(bytes: number, { workgroupBytes }: Capabilities): str
 /** Bytes in which the lanes of a workgroup add up, for one row where the workgroup prepares it with `stageLanes`. */
 function sumsOf(siblings: Siblings, capabilities: Capabilities, stageLanes?: number): number {
   const { a, results } = siblings;
+  const all = results.flatMap(({ products: multiplied }) => multiplied);
   const work = {
     products: Math.max(...results.map(({ products: multiplied }) => multiplied.length)),
     depth: maximum(a.shape.at(-1) ?? 0),
-    isPacked: formsOf(siblings, capabilities).every(({ isPacked }) => isPacked),
+    reads: readsOf(all.map((product) => ({ ...formOf(siblings, product, capabilities), dtype: product.weight.dtype }))),
     stageLanes,
     subgroup: subgroupLanes(capabilities),
   };
