@@ -11,6 +11,8 @@ const maxCalls = 64;
 /** Time of a run at the floor, so that reading the timers does not count. */
 const runSeconds = 4e-4;
 
+type Inputs = Readonly<Record<string, TypedArray>>;
+
 /** A kernel whose result was checked, ready to be timed. */
 export interface PreparedKernel {
   /** Number of calls in a run, each on operands of its own. */
@@ -28,13 +30,15 @@ export async function prepareKernel(backend: Backend, kernel: GpuKernel, floorSe
   const operands = kernel.operands();
   const calls = callsOf(backend, kernel, operands, floorSeconds);
   const plan = await backend.compile(record(kernel, operands, calls));
+  const inputs = Object.fromEntries(operands.flatMap((operand, i) => (isIndex(operand) ? [[inputName(i), operand.data]] : [])));
   try {
     for (let call = 0; call < calls; call++)
-      for (const [i, { data }] of operands.entries()) await plan.load(nameOf(call, i), sourceOf(bytesOf(data)));
-    await checkResult(kernel, operands, await firstResult(plan));
+      for (const [i, operand] of operands.entries())
+        if (!isIndex(operand)) await plan.load(nameOf(call, i), sourceOf(bytesOf(operand.data)));
+    await checkResult(kernel, operands, await firstResult(plan, inputs));
     return {
       calls,
-      time: async () => (await plan.profile({}, { perStep: false })).total / 1e6 / calls,
+      time: async () => (await plan.profile(inputs, { perStep: false })).total / 1e6 / calls,
       dispose: () => plan.dispose(),
     };
   } catch (error) {
@@ -59,17 +63,27 @@ function nameOf(call: number, operand: number): string {
   return `call${call}.operand${operand}`;
 }
 
+/** Whether an operand says where others are, as positions do: in models, a run has one of each for all layers. */
+function isIndex({ spec: { dtype } }: Operand): boolean {
+  return dtype === "i32";
+}
+
+function inputName(operand: number): string {
+  return `operand${operand}`;
+}
+
 function record(kernel: GpuKernel, operands: readonly Operand[], calls: number): Program {
   const program = createProgram();
+  const inputs = operands.map((operand, i) => isIndex(operand) && program.input(inputName(i), operand.spec.dtype, operand.spec.shape));
   for (let call = 0; call < calls; call++) {
-    const values = operands.map(({ spec }, i) => program.persistent(nameOf(call, i), spec));
+    const values = operands.map(({ spec }, i) => inputs[i] || program.persistent(nameOf(call, i), spec));
     program.output(`y${call}`, kernel.call(program, values), { to: "device" });
   }
   return program;
 }
 
-async function firstResult(plan: Plan): Promise<TypedArray> {
-  const { y0, ...others } = plan.run({});
+async function firstResult(plan: Plan, inputs: Inputs): Promise<TypedArray> {
+  const { y0, ...others } = plan.run(inputs);
   for (const tensor of Object.values(others)) tensor.dispose();
   try {
     return decode(y0!.spec, await y0!.data());
