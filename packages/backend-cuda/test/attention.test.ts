@@ -159,6 +159,8 @@ describe("few tokens of a sequence", () => {
 const many: readonly Run[] = [{ tokens: [65], lengths: [65] }];
 /** Tokens of several blocks, at the end of a text of several stages. */
 const long: readonly Run[] = [{ tokens: [40], lengths: [300] }];
+/** Tiles of several stages, of which the last one has few or many positions, and tiles of one. */
+const tiles: readonly Run[] = [150, 17, 230].map((length) => ({ tokens: [17], lengths: [length] }));
 /** Sequences whose tokens share blocks. */
 const mixed: readonly Run[] = [{ tokens: [19, 1, 0, 13], lengths: [40, 80, 0, 13] }];
 
@@ -177,7 +179,7 @@ describe("many tokens of a sequence", () => {
 
   test.each<readonly [string, Partial<Form>, readonly Run[]]>([
     ["heads of 64", { keyWidth: 64, valueWidth: 64 }, long],
-    ["heads of 64, more tiles than blocks", { heads: 8, kvHeads: 8, keyWidth: 64, valueWidth: 64 }, [{ tokens: [17], lengths: [150] }]],
+    ["heads of 64, more tiles than blocks", { heads: 8, kvHeads: 8, keyWidth: 64, valueWidth: 64 }, tiles],
     ["heads of 64, several sequences", { keyWidth: 64, valueWidth: 64 }, mixed],
     ["heads of 128 and 64, a window and sinks", { keyWidth: 128, valueWidth: 64, hasSinks: true, params: { window: 150 } }, long],
     ["heads of 64 and 128, growing scores, ALiBi", { keyWidth: 64, valueWidth: 128, params: { scale: 3, alibi: 8 } }, long],
