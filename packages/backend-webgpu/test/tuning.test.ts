@@ -35,13 +35,24 @@ await describeOpened("tuning", openBackend(), ({ backend: probe, device, gpu }) 
 
   // Compilers of software take a fraction of a second for each form.
   const program = layers({ dtype: "f16", activations: "f32", most: 1, depth: 64 });
+  // As many bytes as three more layers.
+  program.output("z", program.relu(program.persistent("other", { dtype: "f32", shape: [36, 64] })));
 
   test("forms are timed once the weights are loaded, and the choice is kept", async () => {
     const store = new CountingStore();
-    const backend = await open({ tuning: store });
+    const { backend, device: tuned } = await openBackend({ tuning: store });
+    opened.push(backend);
     const plan = await backend.compile(program);
     expect(store.size).toBe(0);
+    const sizes: number[] = [];
+    const createBuffer = tuned.createBuffer.bind(tuned);
+    tuned.createBuffer = (descriptor) => {
+      sizes.push(descriptor.size);
+      return createBuffer(descriptor);
+    };
     await load(plan);
+    // Forms are timed on as many bytes as the plan has, so that these are not in a cache.
+    expect(sizes.filter((size) => size === 24 * 64 * 2).length).toBe(3);
     const own = await results(await load(await probe.compile(program)), 1);
     expectClose(await results(plan, 1), own);
     // Both layers have one text.

@@ -119,7 +119,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const work = async (): Promise<void> => {
       if (this.isDisposed) return;
       const { dispatches, lowered } = this.#parts;
-      await timeForms(this.#queue, tuning, { dispatches, dims: lowered.program.dims, regionOf: (operand) => regionOf(operand, bufferOf) });
+      await timeForms(this.#queue, tuning, { dispatches, program: lowered.program, regionOf: (operand) => regionOf(operand, bufferOf) });
       await this.#takeForms(tuning);
     };
     await this.#queue.guard(this.#queue.order.post(this.#parts.compiled, work));

@@ -1,5 +1,5 @@
 import { type ConcreteSpec, type DimValues, type DType, KernelError, OutOfMemoryError } from "@centella/core";
-import { decode, elementAt, entryOf, isInteger, type Operand, resolveSpec } from "@centella/core/backend";
+import { decode, elementAt, entryOf, isInteger, type Operand, type ProgramGraph, resolveSpec } from "@centella/core/backend";
 import { createBuffer, guardMemory, type Region, tensorUsage } from "../device/buffers.ts";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
@@ -15,13 +15,19 @@ import {
   type ReadyDispatch,
   uniformPlaces,
 } from "../plan/variant.ts";
-import { type FormedPlanned, inForm, type Tuning, untimed } from "./tuning.ts";
+import { type FormedPlanned, inForm, isWeight, type Tuning, untimed } from "./tuning.ts";
 
 /** Numbers of rows for which forms are timed: the first one for which a dispatch runs. */
 const rowCounts = [1, 4, 8, 16, 64];
 
-/** Dispatches of one text, as the layers of a model have them, that are timed one after the other: each reads weights of its own. */
-const mostPlaces = 16;
+/**
+ * Bytes of weights that a pass reads, more than caches hold: dispatches of one text are timed one after the other, each on weights of its
+ * own, as the layers of a model have them, or on copies. A plan with fewer weights may find them in a cache in its runs too.
+ */
+const coldBytes = 2 ** 27;
+
+/** Most dispatches of a round. */
+const mostPlaces = 256;
 
 /** Microseconds that a pass should take: pages have timestamps in units of 100. A pass has up to so many rounds. */
 const passMicroseconds = 2000;
@@ -42,7 +48,7 @@ const comparedBytes = 2 ** 22;
 /** What is timed: dispatches of a plan whose weights are loaded. */
 export interface TimedPlan {
   readonly dispatches: readonly PlannedDispatch[];
-  readonly dims: Iterable<readonly [string, { readonly max: number }]>;
+  readonly program: Pick<ProgramGraph, "dims" | "persistents">;
   /** Where a persistent or a constant is. */
   regionOf(operand: Operand): Region;
 }
@@ -54,16 +60,20 @@ export async function timeForms(queue: DeviceQueue, tuning: Tuning, plan: TimedP
     const key = tuning.keyOf(planned.dispatch);
     groups.set(key, [...(groups.get(key) ?? []), planned]);
   }
-  for (const group of groups.values()) {
-    const dims = dimsOf(elementAt(group, 0).dispatch, plan.dims);
-    if (dims === undefined) continue;
-    const fastest = await new FormTimer(queue, dims, plan.regionOf).fastestOf(group.slice(0, mostPlaces));
-    if (fastest !== undefined) await tuning.choose(elementAt(group, 0).dispatch, fastest);
+  const timers = [...groups.values()].flatMap((places) => {
+    const dims = dimsOf(elementAt(places, 0).dispatch, plan.program.dims);
+    return dims === undefined ? [] : [{ places, timer: new FormTimer(queue, dims, plan) }];
+  });
+  // Compilers use all processors.
+  const forms = await Promise.all(timers.map(({ places }) => formsOf(queue, elementAt(places, 0))));
+  for (const [i, { places, timer }] of timers.entries()) {
+    const fastest = await timer.fastestOf(places, elementAt(forms, i));
+    if (fastest !== undefined) await tuning.choose(elementAt(places, 0).dispatch, fastest);
   }
 }
 
 /** Extents for which a dispatch runs: few ones. */
-function dimsOf({ sizeIn }: Dispatch, dims: TimedPlan["dims"]): DimValues | undefined {
+function dimsOf({ sizeIn }: Dispatch, dims: ProgramGraph["dims"]): DimValues | undefined {
   const all = [...dims];
   return rowCounts
     .map((rows): DimValues => Object.fromEntries(all.map(([name, { max }]) => [name, Math.min(max, rows)])))
@@ -77,27 +87,48 @@ interface TimedForm {
   readonly pipeline: GPUComputePipeline;
 }
 
+/** A dispatch's own form and those that the device compiles. */
+async function formsOf(queue: DeviceQueue, { op, dispatch }: FormedPlanned): Promise<readonly TimedForm[]> {
+  const { own, others } = dispatch.forms();
+  const all = [
+    { name: own, dispatch: dispatch as Dispatch },
+    ...[...others.keys()].map((name) => ({ name, dispatch: inForm(dispatch, name) })),
+  ];
+  const compiled = all.map(async (form): Promise<TimedForm | undefined> => {
+    try {
+      return { ...form, pipeline: await queue.guard(queue.pipelines.get(op, form.dispatch)) };
+    } catch (error) {
+      if (error instanceof KernelError && form.name !== own) return undefined;
+      throw error;
+    }
+  });
+  return (await Promise.all(compiled)).filter((form) => form !== undefined);
+}
+
+/** Weights, constants and tables that a dispatch reads, by the number of the binding. */
+type FixedBindings = ReadonlyMap<number, GPUBufferBinding & { readonly size: number }>;
+
 /** Times forms on memory of its own, but for weights and tables. */
 class FormTimer {
   readonly #queue: DeviceQueue;
   readonly #dims: DimValues;
-  readonly #regionOf: (operand: Operand) => Region;
+  readonly #plan: TimedPlan;
   readonly #buffers: GPUBuffer[] = [];
 
-  constructor(queue: DeviceQueue, dims: DimValues, regionOf: (operand: Operand) => Region) {
+  constructor(queue: DeviceQueue, dims: DimValues, plan: TimedPlan) {
     this.#queue = queue;
     this.#dims = dims;
-    this.#regionOf = regionOf;
+    this.#plan = plan;
   }
 
   /** The name of the fastest form of dispatches with one text; undefined if none can be timed. */
-  async fastestOf(places: readonly FormedPlanned[]): Promise<string | undefined> {
+  async fastestOf(places: readonly FormedPlanned[], forms: readonly TimedForm[]): Promise<string | undefined> {
     const first = elementAt(places, 0);
     try {
-      const forms = await this.#formsOf(first);
       const bound = await this.#bind(first);
+      const fixed = await this.#fixedAt(places);
       const ready: ReadyDispatch[][] = [];
-      for (const [step, form] of forms.entries()) ready.push(await this.#readyOf(step, form, places, bound));
+      for (const [step, form] of forms.entries()) ready.push(await this.#readyOf(step, form, fixed, bound));
       const right = await this.#rightOnes(first, ready, bound);
       if (right.length === 0) return undefined;
       const times = await this.#times(right);
@@ -114,24 +145,6 @@ class FormTimer {
     }
   }
 
-  /** The dispatch's own form and those that the device compiles. */
-  async #formsOf({ op, dispatch }: FormedPlanned): Promise<readonly TimedForm[]> {
-    const { own, others } = dispatch.forms();
-    const all = [
-      { name: own, dispatch: dispatch as Dispatch },
-      ...[...others.keys()].map((name) => ({ name, dispatch: inForm(dispatch, name) })),
-    ];
-    const compiled = all.map(async (form): Promise<TimedForm | undefined> => {
-      try {
-        return { ...form, pipeline: await this.#queue.guard(this.#queue.pipelines.get(op, form.dispatch)) };
-      } catch (error) {
-        if (error instanceof KernelError && form.name !== own) return undefined;
-        throw error;
-      }
-    });
-    return (await Promise.all(compiled)).filter((form) => form !== undefined);
-  }
-
   /** Memory for the bindings of a dispatch that are neither weights nor tables, by their number. */
   async #bind({ dispatch, pieces }: PlannedDispatch): Promise<ReadonlyMap<number, GPUBuffer>> {
     const buffers = new Map<number, GPUBuffer>();
@@ -146,11 +159,46 @@ class FormTimer {
     return buffers;
   }
 
+  /** What is read at the places, and copies of the weights until a pass reads {@link coldBytes}. */
+  async #fixedAt(places: readonly PlannedDispatch[]): Promise<readonly FixedBindings[]> {
+    const { persistents } = this.#plan.program;
+    const held = [...persistents.values()].reduce((sum, { spec }) => sum + deviceBytes(resolveSpec(spec, this.#dims)), 0);
+    const first = elementAt(places, 0);
+    const tables = this.#fixedOf(first, (piece) => !isWeight(piece));
+    const read = [...this.#fixedOf(first, isWeight).values()].reduce((sum, { size }) => sum + size, 0);
+    const count = Math.min(mostPlaces, Math.ceil(Math.min(held, coldBytes) / read));
+    const weights = places.slice(0, count).map((place) => this.#fixedOf(place, isWeight));
+    for (let i = 0; weights.length < count; i++) weights.push(await this.#copyOf(elementAt(weights, i)));
+    return weights.map((own) => new Map([...tables, ...own]));
+  }
+
+  #fixedOf({ dispatch, pieces }: PlannedDispatch, isWanted: (piece: Piece) => boolean): FixedBindings {
+    const entries = pieces.flatMap((piece, i) => {
+      if (!isWanted(piece) || elementAt(dispatch.bindings, i).access !== "read" || !isFixed(dispatch, i, piece)) return [];
+      if (piece.kind === "buffer") return [[i, { buffer: piece.buffer, size: piece.buffer.size }] as const];
+      const size = paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, this.#dims)));
+      return [[i, { ...this.#plan.regionOf(piece.operand), size }] as const];
+    });
+    return new Map(entries);
+  }
+
+  async #copyOf(fixed: FixedBindings): Promise<FixedBindings> {
+    const copies: [number, GPUBufferBinding & { readonly size: number }][] = [];
+    const encoder = this.#queue.device.createCommandEncoder();
+    for (const [i, { buffer, offset = 0, size }] of fixed) {
+      const copy = await this.#allocate(size, tensorUsage);
+      encoder.copyBufferToBuffer(buffer, offset, copy, 0, size);
+      copies.push([i, { buffer: copy, size }]);
+    }
+    this.#queue.submit(encoder);
+    return new Map(copies);
+  }
+
   /** The dispatches of a form at each of the places. */
   async #readyOf(
     step: number,
     { dispatch, pipeline }: TimedForm,
-    places: readonly PlannedDispatch[],
+    places: readonly FixedBindings[],
     bound: ReadonlyMap<number, GPUBuffer>,
   ): Promise<ReadyDispatch[]> {
     const { device, pipelines } = this.#queue;
@@ -160,15 +208,11 @@ class FormTimer {
     device.queue.writeBuffer(uniform, 0, uniforms);
     const layout = pipelines.layout(dispatch);
     const { x, y } = grid(size.groups, device.limits.maxComputeWorkgroupsPerDimension);
-    return places.map(({ pieces }) => {
-      const resources = pieces.map((piece, i): GPUBufferBinding => {
-        const buffer = bound.get(i);
-        if (buffer !== undefined) return { buffer };
-        if (piece.kind === "buffer") return { buffer: piece.buffer };
-        return { ...this.#regionOf(piece.operand), size: paddedBytes(deviceBytes(resolveSpec(piece.operand.spec, this.#dims))) };
-      });
-      resources.push({ buffer: uniform, offset: 0, size: roundUp(4 * dispatch.uniforms.length, 16) });
-      const bindGroup = device.createBindGroup({ layout, entries: resources.map((resource, binding) => ({ binding, resource })) });
+    const entry: GPUBufferBinding = { buffer: uniform, offset: 0, size: roundUp(4 * dispatch.uniforms.length, 16) };
+    return places.map((fixed) => {
+      const resources = dispatch.bindings.map((_, i): GPUBufferBinding => fixed.get(i) ?? { buffer: entryOf(bound, i) });
+      const entries = [...resources, entry].map((resource, binding) => ({ binding, resource }));
+      const bindGroup = device.createBindGroup({ layout, entries });
       return { step, pipeline: { value: pipeline }, bindGroup, x, y };
     });
   }

@@ -1,5 +1,5 @@
 import type { Dispatch, DispatchForms } from "../kernels/shared/kernel.ts";
-import type { PlannedDispatch } from "../plan/variant.ts";
+import type { Piece, PlannedDispatch } from "../plan/variant.ts";
 import type { TuningStore } from "./store.ts";
 
 /** A dispatch that has other forms. */
@@ -87,10 +87,14 @@ export type FormedPlanned = PlannedDispatch & { readonly dispatch: FormedDispatc
 export function untimed(tuning: Tuning, dispatches: readonly PlannedDispatch[]): readonly FormedPlanned[] {
   const isWanted = (planned: PlannedDispatch): planned is FormedPlanned => {
     const { dispatch, pieces } = planned;
-    const ofWeights = pieces.some((piece) => piece.kind === "operand" && piece.operand.storage.definition.kind === "persistent");
-    return ofWeights && hasForms(dispatch) && tuning.chosen(dispatch) === undefined;
+    return pieces.some(isWeight) && hasForms(dispatch) && tuning.chosen(dispatch) === undefined;
   };
   return dispatches.filter(isWanted);
+}
+
+/** Whether a binding is of a weight, or of state. */
+export function isWeight(piece: Piece): boolean {
+  return piece.kind === "operand" && piece.operand.storage.definition.kind === "persistent";
 }
 
 /** Calls a store, whose failure is that of a cache. */

@@ -10,7 +10,7 @@ export interface RowForm {
   readonly columnsPerLane: number;
   /** How often a workgroup computes its columns. */
   readonly turns: number;
-  /** Steps of its loop whose weights a lane reads before it multiplies them, where the loop has a multiple of so many. */
+  /** Steps of its loop for which a lane reads weights before it multiplies any; 1 where the loop's steps are no multiple of them. */
   readonly ahead: number;
   readonly depth: number;
   /** Rows that each weight is multiplied with. */
