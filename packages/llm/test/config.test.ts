@@ -3,8 +3,8 @@ import { Metadata, type MetadataEntry, type MetadataValue, type TensorInfo } fro
 import { describe, expect, test } from "vitest";
 import { ModelError } from "../src/errors.ts";
 import { MetadataReader } from "../src/load/metadataReader.ts";
-import { type RopeConfig, readRope, yarnFactors } from "../src/models/blocks/rope.ts";
-import { readWindow } from "../src/models/blocks/window.ts";
+import { type RopeConfig, readRope, yarnFactors } from "../src/models/blocks/attention/rope.ts";
+import { readWindow } from "../src/models/blocks/attention/window.ts";
 import type { ModelConfig } from "../src/models/config.ts";
 import { family as llama } from "../src/models/families/llama.ts";
 

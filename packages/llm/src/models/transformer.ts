@@ -2,12 +2,12 @@ import type { Value } from "@centella/core";
 import type { MetadataReader } from "../load/metadataReader.ts";
 import type { DiffusionShape } from "../load/modelShape.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../model/modelBuilder.ts";
+import { type RopeConfig, type RopeType, readRope } from "./blocks/attention/rope.ts";
+import { readWindow, type WindowOptions } from "./blocks/attention/window.ts";
 import { embed, logits, outputNorm, states } from "./blocks/ends.ts";
 import { type HeadsOptions, type Layer, layersOf } from "./blocks/layer.ts";
 import { nextnOf } from "./blocks/nextnOf.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "./blocks/openFeedForward.ts";
-import { type RopeConfig, type RopeType, readRope } from "./blocks/rope.ts";
-import { readWindow, type WindowOptions } from "./blocks/window.ts";
 import { readConfig } from "./config.ts";
 
 /**

@@ -2,14 +2,14 @@ import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { AttendOptions, ModelBuilder, ModelDescription } from "../../model/modelBuilder.ts";
 import { type ModelConfig, readConfig } from "../config.ts";
-import { attentionTemperature, readAttentionTemperature } from "./attentionTemperature.ts";
+import { attentionTemperature, readAttentionTemperature } from "./attention/attentionTemperature.ts";
+import type { ChooseKeys, Indexer } from "./attention/indexer.ts";
+import { type LatentConfig, latentAttention, readLatent } from "./attention/latentAttention.ts";
+import { type RopeType, readRope } from "./attention/rope.ts";
 import { embed, logits, outputNorm } from "./ends.ts";
-import type { ChooseKeys, Indexer } from "./indexer.ts";
-import { type LatentConfig, latentAttention, readLatent } from "./latentAttention.ts";
 import { type Layer, layersOf } from "./layer.ts";
 import { nextnOf } from "./nextnOf.ts";
 import { type MixedFeedForward, openFeedForward } from "./openFeedForward.ts";
-import { type RopeType, readRope } from "./rope.ts";
 
 /** How a model with latent attention differs from DeepSeek V2 without experts. */
 export interface LatentTraits extends MixedFeedForward {

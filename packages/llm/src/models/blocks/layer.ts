@@ -1,8 +1,8 @@
 import type { Dim, Value } from "@centella/core";
 import { attendsAhead } from "../../load/modelShape.ts";
 import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
+import { applyRope, ignoreRopeFactors, type RopeConfig } from "./attention/rope.ts";
 import { type FeedForwardOptions, feedForward } from "./feedForward.ts";
-import { applyRope, ignoreRopeFactors, type RopeConfig } from "./rope.ts";
 import { Section, unitNorm } from "./section.ts";
 
 /** Queries `[T, H, dK]`, keys `[T, Hkv, dK]` and values `[T, Hkv, dV]`. */

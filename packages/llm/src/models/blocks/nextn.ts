@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
 import type { DraftDescription, ModelBuilder } from "../../model/modelBuilder.ts";
 import type { ModelConfig } from "../config.ts";
+import { slotsInOrder } from "./attention/indexer.ts";
 import { embeddingTable, lastNorm, logits } from "./ends.ts";
 import { collapse, copies, type HyperConnections } from "./hyperConnections.ts";
-import { slotsInOrder } from "./indexer.ts";
 import { Layer } from "./layer.ts";
 import { Section } from "./section.ts";
 

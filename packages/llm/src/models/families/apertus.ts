@@ -1,9 +1,9 @@
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { GatedActivation } from "../blocks/activation.ts";
+import { readRope } from "../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
-import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 

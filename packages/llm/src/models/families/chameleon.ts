@@ -1,8 +1,8 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import { readRope } from "../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { type Layer, layersOf } from "../blocks/layer.ts";
-import { readRope } from "../blocks/rope.ts";
 import { lastExtent, ones } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";

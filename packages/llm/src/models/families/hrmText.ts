@@ -1,8 +1,8 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
+import { type RopeConfig, readRope } from "../blocks/attention/rope.ts";
 import { embed, logits } from "../blocks/ends.ts";
 import { type Layer, layersOf } from "../blocks/layer.ts";
-import { type RopeConfig, readRope } from "../blocks/rope.ts";
 import { Section, unitNorm } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";

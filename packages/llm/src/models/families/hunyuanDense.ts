@@ -1,10 +1,10 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { ModelDescription } from "../../model/modelBuilder.ts";
+import { type RopeType, readRope } from "../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { openFeedForward } from "../blocks/openFeedForward.ts";
-import { type RopeType, readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 

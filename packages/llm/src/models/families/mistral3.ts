@@ -1,8 +1,8 @@
-import { attentionTemperature, readAttentionTemperature } from "../blocks/attentionTemperature.ts";
+import { attentionTemperature, readAttentionTemperature } from "../blocks/attention/attentionTemperature.ts";
+import { readRope } from "../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { openFeedForward } from "../blocks/openFeedForward.ts";
-import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 

@@ -1,7 +1,7 @@
+import { readRope } from "../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import { layersOf } from "../blocks/layer.ts";
 import { readLayerHeads } from "../blocks/layerSizes.ts";
-import { readRope } from "../blocks/rope.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 

@@ -2,9 +2,17 @@ import type { SymbolicDim, Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
+import {
+  attentionOutput,
+  type DistanceBuckets,
+  encode,
+  layersOf,
+  readBuckets,
+  selfAttention,
+  withFeedForward,
+} from "../blocks/attention/t5.ts";
 import { embed, logits, outputNorm } from "../blocks/ends.ts";
 import type { Layer } from "../blocks/layer.ts";
-import { attentionOutput, type DistanceBuckets, encode, layersOf, readBuckets, selfAttention, withFeedForward } from "../blocks/t5.ts";
 import { readConfig } from "../config.ts";
 import type { Family } from "../family.ts";
 

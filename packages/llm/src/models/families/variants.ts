@@ -1,10 +1,10 @@
 import type { MetadataReader } from "../../load/metadataReader.ts";
 import type { DiffusionShape } from "../../load/modelShape.ts";
+import { type RopeConfig, unscaled } from "../blocks/attention/rope.ts";
+import { requireRopeSections } from "../blocks/attention/ropeSections.ts";
 import { classifierHeads } from "../blocks/classifierHeads.ts";
 import type { ExpertsOptions } from "../blocks/experts.ts";
 import { storedExperts } from "../blocks/openFeedForward.ts";
-import { type RopeConfig, unscaled } from "../blocks/rope.ts";
-import { requireRopeSections } from "../blocks/ropeSections.ts";
 import type { TransformerTraits } from "../transformer.ts";
 
 type Traits = (file: MetadataReader) => TransformerTraits;

@@ -4,11 +4,11 @@ import { shown } from "@centella/quant/checks";
 import { ModelError } from "../../errors.ts";
 import type { WeightTable } from "../../load/weights.ts";
 import type { DraftBlock, ModelBuilder } from "../../model/modelBuilder.ts";
+import { applyRope, ignoreRopeFactors, type RopeConfig, readRope } from "../blocks/attention/rope.ts";
+import { readWindow, type SlidingWindow } from "../blocks/attention/window.ts";
 import { outputLayer } from "../blocks/ends.ts";
 import { Layer } from "../blocks/layer.ts";
-import { applyRope, ignoreRopeFactors, type RopeConfig, readRope } from "../blocks/rope.ts";
 import { ones, Section } from "../blocks/section.ts";
-import { readWindow, type SlidingWindow } from "../blocks/window.ts";
 import { type ModelConfig, readConfig } from "../config.ts";
 import {
   afterTarget,

@@ -1,8 +1,8 @@
 import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import { readRope } from "../blocks/attention/rope.ts";
 import { Layer } from "../blocks/layer.ts";
 import { nextSlots } from "../blocks/nextn.ts";
-import { readRope } from "../blocks/rope.ts";
 import { Section } from "../blocks/section.ts";
 import { readConfig } from "../config.ts";
 import {

@@ -1,11 +1,11 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import { ModelError } from "../../errors.ts";
+import { applyRope, readRope, unscaled } from "../blocks/attention/rope.ts";
+import { readWindow } from "../blocks/attention/window.ts";
 import { outputLayer } from "../blocks/ends.ts";
 import { Layer } from "../blocks/layer.ts";
 import { nextSlots } from "../blocks/nextn.ts";
-import { applyRope, readRope, unscaled } from "../blocks/rope.ts";
 import { Section } from "../blocks/section.ts";
-import { readWindow } from "../blocks/window.ts";
 import { type ModelConfig, readEpsilon, readVocabSize } from "../config.ts";
 import { type HeadFamily, type HeadFile, requireOfTarget, requireSameSize, type Target, targetSection } from "./head.ts";
 

@@ -1,12 +1,12 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelBuilder, ModelDescription } from "../../../model/modelBuilder.ts";
+import { type RopeConfig, readRope } from "../../blocks/attention/rope.ts";
 import { classifierHeads } from "../../blocks/classifierHeads.ts";
 import { embed, embeddingNorm, embedPositions, states } from "../../blocks/ends.ts";
 import type { FeedForwardOptions } from "../../blocks/feedForward.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { type FeedForward, type MixedFeedForward, openFeedForward } from "../../blocks/openFeedForward.ts";
-import { type RopeConfig, readRope } from "../../blocks/rope.ts";
 import { Section } from "../../blocks/section.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";

@@ -1,12 +1,12 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelBuilder } from "../../../model/modelBuilder.ts";
-import { centredWindow } from "../../blocks/centredWindow.ts";
+import { centredWindow } from "../../blocks/attention/centredWindow.ts";
+import { readRope, unscaled } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, outputNorm, states } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { readRope, unscaled } from "../../blocks/rope.ts";
 import { Section } from "../../blocks/section.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

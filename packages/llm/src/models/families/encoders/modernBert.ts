@@ -1,9 +1,9 @@
-import { centredWindow } from "../../blocks/centredWindow.ts";
+import { centredWindow } from "../../blocks/attention/centredWindow.ts";
+import { readRope, unscaled } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { classifierHeads } from "../../blocks/classifierHeads.ts";
 import { embed, embeddingNorm, outputNorm, states } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { readRope, unscaled } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

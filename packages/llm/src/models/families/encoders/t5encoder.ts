@@ -1,4 +1,4 @@
-import { encode, readBuckets } from "../../blocks/t5.ts";
+import { encode, readBuckets } from "../../blocks/attention/t5.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,10 +1,10 @@
 import type { Value } from "@centella/core";
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,4 +1,4 @@
-import { readIndexer } from "../../blocks/indexer.ts";
+import { readIndexer } from "../../blocks/attention/indexer.ts";
 import { latentTransformer } from "../../blocks/latentTransformer.ts";
 import { storedExperts } from "../../blocks/openFeedForward.ts";
 import type { Family } from "../../family.ts";

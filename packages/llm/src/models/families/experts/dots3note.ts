@@ -1,12 +1,12 @@
 import type { Value } from "@centella/core";
 import type { HeadSizes } from "../../../load/modelShape.ts";
+import { readIndexer } from "../../blocks/attention/indexer.ts";
+import { type LatentConfig, latentAttention, readLatent } from "../../blocks/attention/latentAttention.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { readIndexer } from "../../blocks/indexer.ts";
-import { type LatentConfig, latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

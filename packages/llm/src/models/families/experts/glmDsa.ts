@@ -1,6 +1,6 @@
 import { ModelError } from "../../../errors.ts";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
-import { readIndexer } from "../../blocks/indexer.ts";
+import { readIndexer } from "../../blocks/attention/indexer.ts";
 import { latentTransformer } from "../../blocks/latentTransformer.ts";
 import { storedExperts } from "../../blocks/openFeedForward.ts";
 import type { Family } from "../../family.ts";

@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../../errors.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { bestExperts, type ExpertsConfig, expertFactors, experts, mixture, readExperts, routerLogits } from "../../blocks/experts.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,13 +1,13 @@
+import { readIndexer } from "../../blocks/attention/indexer.ts";
+import { latentAttention, readLatent } from "../../blocks/attention/latentAttention.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { bounded } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { collapse, connect, copies, type HyperConnections, readHyperConnections } from "../../blocks/hyperConnections.ts";
-import { readIndexer } from "../../blocks/indexer.ts";
-import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,11 +1,11 @@
-import { attentionTemperature } from "../../blocks/attentionTemperature.ts";
-import { chunksOf } from "../../blocks/chunks.ts";
+import { attentionTemperature } from "../../blocks/attention/attentionTemperature.ts";
+import { chunksOf } from "../../blocks/attention/chunks.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { unitNorm } from "../../blocks/section.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,10 +1,10 @@
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { bounded } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,11 +1,11 @@
 import type { Value } from "@centella/core";
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, keepStates, lastNorm, logits } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerHeads } from "../../blocks/layerSizes.ts";
 import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

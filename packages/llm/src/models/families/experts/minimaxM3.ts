@@ -1,9 +1,9 @@
-import { readBlockIndexer } from "../../blocks/blockIndexer.ts";
+import { readBlockIndexer } from "../../blocks/attention/blockIndexer.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { clippedSwiglu } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,15 +1,15 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
+import { latentAttention, readLatent } from "../../blocks/attention/latentAttention.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { bounded } from "../../blocks/boundedActivation.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readLayerNumbers } from "../../blocks/layerSizes.ts";
 import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward, storedExperts } from "../../blocks/openFeedForward.ts";
 import { kimiDeltaBlock, readKimiDelta, unusedOfKimi, withKimiDelta } from "../../blocks/recurrent/kimiDelta.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

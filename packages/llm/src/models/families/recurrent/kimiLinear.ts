@@ -1,5 +1,5 @@
+import { latentAttention, readLatent } from "../../blocks/attention/latentAttention.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { latentAttention, readLatent } from "../../blocks/latentAttention.ts";
 import { withLatentCache } from "../../blocks/latentTransformer.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";

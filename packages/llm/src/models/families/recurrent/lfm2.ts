@@ -1,12 +1,12 @@
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelDescription } from "../../../model/modelBuilder.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import type { ExpertsOptions } from "../../blocks/experts.ts";
 import { layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { readShortConvolution, shortConvolution, withStates } from "../../blocks/recurrent/ssm.ts";
-import { readRope } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

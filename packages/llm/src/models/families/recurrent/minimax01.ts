@@ -1,10 +1,10 @@
 import type { Value } from "@centella/core";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { readRecurrentLayers } from "../../blocks/layerSizes.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { scan, stateName } from "../../blocks/recurrent/ssm.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

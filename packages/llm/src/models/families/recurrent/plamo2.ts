@@ -1,10 +1,10 @@
 import type { Value } from "@centella/core";
 import { ModelError } from "../../../errors.ts";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { convolve, readMamba, type SsmConfig, scan, withStates } from "../../blocks/recurrent/ssm.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,4 +1,4 @@
-import { requireRopeSections } from "../../blocks/ropeSections.ts";
+import { requireRopeSections } from "../../blocks/attention/ropeSections.ts";
 import type { Family } from "../../family.ts";
 import { qwenNext } from "./qwen3next.ts";
 

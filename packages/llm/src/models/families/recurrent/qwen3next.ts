@@ -1,13 +1,13 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ModelDescription } from "../../../model/modelBuilder.ts";
+import { gatedQueries } from "../../blocks/attention/gatedQueries.ts";
+import { readRope } from "../../blocks/attention/rope.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { gatedQueries } from "../../blocks/gatedQueries.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { nextnOf } from "../../blocks/nextnOf.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { deltaNetBlock, type KeySharing, readDeltaNet, withDeltaNets } from "../../blocks/recurrent/deltaNet.ts";
-import { readRope } from "../../blocks/rope.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

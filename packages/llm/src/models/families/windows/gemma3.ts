@@ -1,7 +1,7 @@
+import { readRope, unscaled } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import { layersOf } from "../../blocks/layer.ts";
-import { readRope, unscaled } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

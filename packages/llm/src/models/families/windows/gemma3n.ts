@@ -2,12 +2,12 @@ import type { Value } from "@centella/core";
 import type { ModelBuilder } from "../../../model/modelBuilder.ts";
 import { activated } from "../../blocks/activation.ts";
 import { addToOtherStates, correctStates, firstState, mergeStates, predictStates, spreadStates } from "../../blocks/altup.ts";
+import { type GemmaAttention, gemmaAttention, withSharedCaches } from "../../blocks/attention/gemmaAttention.ts";
+import { readRope, unscaled } from "../../blocks/attention/rope.ts";
+import { readWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
-import { type GemmaAttention, gemmaAttention, withSharedCaches } from "../../blocks/gemmaAttention.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { perLayerInputs, perLayerPart } from "../../blocks/perLayerInput.ts";
-import { readRope, unscaled } from "../../blocks/rope.ts";
-import { readWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

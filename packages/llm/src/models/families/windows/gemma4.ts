@@ -1,14 +1,14 @@
 import type { Value } from "@centella/core";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { HeadSizes } from "../../../load/modelShape.ts";
+import { gemmaAttention, withSharedCaches } from "../../blocks/attention/gemmaAttention.ts";
+import { readRope, unscaled } from "../../blocks/attention/rope.ts";
+import { readWindow, type SlidingWindow } from "../../blocks/attention/window.ts";
 import { embed, logits, outputNorm } from "../../blocks/ends.ts";
 import type { FeedForwardOptions } from "../../blocks/feedForward.ts";
-import { gemmaAttention, withSharedCaches } from "../../blocks/gemmaAttention.ts";
 import { type Layer, layersOf } from "../../blocks/layer.ts";
 import { openFeedForward } from "../../blocks/openFeedForward.ts";
 import { perLayerInputs, perLayerPart } from "../../blocks/perLayerInput.ts";
-import { readRope, unscaled } from "../../blocks/rope.ts";
-import { readWindow, type SlidingWindow } from "../../blocks/window.ts";
 import { readConfig } from "../../config.ts";
 import type { Family } from "../../family.ts";
 

@@ -1,5 +1,5 @@
 import type { Value } from "@centella/core";
-import type { Layer } from "./layer.ts";
+import type { Layer } from "../layer.ts";
 
 /** Groups of heads whose outputs are projected together. */
 export interface OutputGroups {

@@ -1,10 +1,10 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ExtraCacheShape } from "../../load/modelShape.ts";
-import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ExtraCacheShape } from "../../../load/modelShape.ts";
+import type { ModelBuilder } from "../../../model/modelBuilder.ts";
+import type { Layer } from "../layer.ts";
 import { declareKeyCaches, headScores, type KeyCaches, seenFirst, slotsInOrder, writeKeys } from "./indexer.ts";
-import type { Layer } from "./layer.ts";
 import { applyRopeToEnd, type RopeConfig } from "./rope.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { UnsupportedError } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
 
 /**
  * Whether the file divides the rotated pairs among the axes of pictures, as models that see them do. A text's tokens have one position on all axes.

@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
 import { elementAt, entryOf } from "@centella/quant/checks";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ExtraCacheShape } from "../../load/modelShape.ts";
-import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
-import type { Layer } from "./layer.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ExtraCacheShape } from "../../../load/modelShape.ts";
+import type { KeyTable, ModelBuilder } from "../../../model/modelBuilder.ts";
+import type { Layer } from "../layer.ts";
 import { applyRope, applyRopeToEnd, type RopeConfig, type RopeType } from "./rope.ts";
 
 /** Chooses the keys that queries see, by a layer's input `[T, d]` and by the vectors that its queries come from; undefined for all keys. */

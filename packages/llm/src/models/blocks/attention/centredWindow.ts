@@ -1,4 +1,4 @@
-import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
+import type { AttendOptions, ModelBuilder } from "../../../model/modelBuilder.ts";
 
 /**
  * Attention of an encoder's token to the `tokens / 2` tokens on either side of it; 0 is all tokens. It is a causal window of a query

@@ -1,4 +1,4 @@
-import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
+import type { KeyTable, ModelBuilder } from "../../../model/modelBuilder.ts";
 
 /**
  * The chunks of `length` tokens that texts are divided into, as tables of keys: queries see their own chunk. In the table of another chunk

@@ -1,8 +1,8 @@
 import type { Value } from "@centella/core";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
-import { embed, outputNorm, states } from "./ends.ts";
-import { Layer } from "./layer.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { AttendOptions, ModelBuilder } from "../../../model/modelBuilder.ts";
+import { embed, outputNorm, states } from "../ends.ts";
+import { Layer } from "../layer.ts";
 
 const biasName = "attn_rel_b.weight";
 

@@ -1,9 +1,9 @@
 import type { Value } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { AttendOptions, ModelBuilder } from "../../model/modelBuilder.ts";
-import { everyIndex, expertProduct } from "./experts.ts";
-import type { Heads, Layer } from "./layer.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { AttendOptions, ModelBuilder } from "../../../model/modelBuilder.ts";
+import { everyIndex, expertProduct } from "../experts.ts";
+import type { Heads, Layer } from "../layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { UnsupportedError, type Value } from "@centella/core";
 import { shown } from "@centella/quant/checks";
-import { ModelError } from "../../errors.ts";
-import { isFactor } from "../../load/factor.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { WeightTable } from "../../load/weights.ts";
-import type { ModelBuilder } from "../../model/modelBuilder.ts";
-import { lastExtent } from "./section.ts";
+import { ModelError } from "../../../errors.ts";
+import { isFactor } from "../../../load/factor.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { WeightTable } from "../../../load/weights.ts";
+import type { ModelBuilder } from "../../../model/modelBuilder.ts";
+import { lastExtent } from "../section.ts";
 
 /** Pairs of elements that rope turns, in llama.cpp's names: neighbours ("norm"), or one of each half of the rotated elements ("neox"). */
 export type RopeType = "norm" | "neox";

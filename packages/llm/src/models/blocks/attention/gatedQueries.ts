@@ -1,5 +1,5 @@
 import type { Value } from "@centella/core";
-import type { Heads, Layer } from "./layer.ts";
+import type { Heads, Layer } from "../layer.ts";
 
 /**
  * Heads of `x [T, d]` whose queries and gates come from one matrix, a query and its gate after each other: the heads, with norms of queries and

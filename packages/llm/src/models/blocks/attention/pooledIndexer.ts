@@ -1,10 +1,10 @@
 import { UnsupportedError, type Value } from "@centella/core";
-import { blockTokens } from "../../cache/prefixCache.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ExtraCacheShape } from "../../load/modelShape.ts";
-import type { KeyTable, ModelBuilder } from "../../model/modelBuilder.ts";
+import { blockTokens } from "../../../cache/prefixCache.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ExtraCacheShape } from "../../../load/modelShape.ts";
+import type { KeyTable, ModelBuilder } from "../../../model/modelBuilder.ts";
+import type { Layer } from "../layer.ts";
 import { declareKeyCaches, headScores, type KeyCaches, seenFirst, slotsInOrder, writeKeys } from "./indexer.ts";
-import type { Layer } from "./layer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
 /** Indexers that choose small blocks of a text by the means of their keys. A query also sees the tokens of the block that it belongs to. */

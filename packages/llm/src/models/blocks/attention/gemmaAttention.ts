@@ -1,10 +1,10 @@
 import { UnsupportedError, type Value } from "@centella/core";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { HeadSizes } from "../../load/modelShape.ts";
-import type { ModelConfig } from "../config.ts";
-import type { Heads, Layer } from "./layer.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { HeadSizes } from "../../../load/modelShape.ts";
+import type { ModelConfig } from "../../config.ts";
+import type { Heads, Layer } from "../layer.ts";
+import { ones } from "../section.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
-import { ones } from "./section.ts";
 import type { SlidingWindow } from "./window.ts";
 
 /** Attention of Gemma 3n and 4: values have norms, and the last layers attend to keys and values of earlier ones. */

@@ -1,4 +1,4 @@
-import type { MetadataReader } from "../../load/metadataReader.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
 
 /** Sliding windows: `attention.sliding_window` and `attention.sliding_window_pattern`. */
 export interface SlidingWindow {

@@ -1,7 +1,7 @@
 import type { Value } from "@centella/core";
-import { ModelError } from "../../errors.ts";
-import type { MetadataReader } from "../../load/metadataReader.ts";
-import type { ModelBuilder } from "../../model/modelBuilder.ts";
+import { ModelError } from "../../../errors.ts";
+import type { MetadataReader } from "../../../load/metadataReader.ts";
+import type { ModelBuilder } from "../../../model/modelBuilder.ts";
 
 /** Factor of the scores of a query at position p, `1 + scale · ln(1 + floor((p + offset) / length))`. It makes attention sharper far into a text. */
 export interface AttentionTemperature {
