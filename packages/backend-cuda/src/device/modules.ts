@@ -1,3 +1,4 @@
+import { isSpecificText } from "../ptx/text.ts";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle } from "./driver.ts";
 import { isCompilation } from "./errors.ts";
@@ -98,8 +99,9 @@ export class ModuleCache {
   }
 
   async #loadKept(ptx: string): Promise<Handle> {
-    if (this.#codes === undefined) return this.#driver.loadModule(ptx);
-    const kept = await this.#codes.read(ptx);
+    const codes = this.#codesFor(ptx);
+    if (codes === undefined) return this.#driver.loadModule(ptx);
+    const kept = await codes.read(ptx);
     if (kept !== undefined) {
       try {
         return await this.#driver.loadModule(kept);
@@ -108,13 +110,14 @@ export class ModuleCache {
       }
     }
     const code = await this.#driver.compile(ptx);
-    this.#codes.write(ptx, code);
+    codes.write(ptx, code);
     return this.#driver.loadModule(code);
   }
 
   #loadSync(ptx: string): Handle {
-    if (this.#codes === undefined) return this.#driver.loadModuleSync(ptx);
-    const kept = this.#codes.readSync(ptx);
+    const codes = this.#codesFor(ptx);
+    if (codes === undefined) return this.#driver.loadModuleSync(ptx);
+    const kept = codes.readSync(ptx);
     if (kept !== undefined) {
       try {
         return this.#driver.loadModuleSync(kept);
@@ -123,8 +126,17 @@ export class ModuleCache {
       }
     }
     const code = this.#driver.compileSync(ptx);
-    this.#codes.write(ptx, code);
+    codes.write(ptx, code);
     return this.#driver.loadModuleSync(code);
+  }
+
+  /**
+   * Where a text's code is kept. Code to keep comes from the driver's linker, which compiles a text as a part of a larger program: `setmaxnreg` is
+   * ignored then, and each product of a warpgroup waits for the one before (C7504 and C7509 of `ptxas -c`). Texts that may have these are compiled
+   * as they are loaded, and the driver keeps their code.
+   */
+  #codesFor(ptx: string): CodeCache | undefined {
+    return isSpecificText(ptx) ? undefined : this.#codes;
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

@@ -42,6 +42,11 @@ export function textTarget(target: Target, features: ReadonlySet<Feature>): Targ
   return target === "sm_90a" && !isSpecific ? "sm_90" : target;
 }
 
+/** Whether a text names a target whose features other devices, older and newer, do not have. */
+export function isSpecificText(ptx: string): boolean {
+  return ptx.includes("\n.target sm_90a\n");
+}
+
 /** Why a kernel for `target` may not use `feature`; undefined if it may. */
 export function missingFor(feature: Feature, target: Target): string | undefined {
   const { target: needed, version } = needs[feature];
