@@ -134,9 +134,6 @@ class Consumer {
   /** Whether there are outputs of the tile to which the next values are added. */
   readonly #hasOutputs: Var<"u32">;
   readonly #turn: Var<"u32">;
-  /** The tile after the one that has ended and whose outputs are not stored, or 0; and the sums of that one's softmaxes. */
-  readonly #unstored: Var<"u32">;
-  readonly #ended: readonly { readonly maximum: Var<"f32">; readonly total: Var<"f32"> }[];
   /** First position of the next stage of the tile, and the number of stages that are left. */
   readonly #position: Var<"u32">;
   readonly #left: Var<"u32">;
@@ -159,8 +156,6 @@ class Consumer {
     this.#factors = [0, 1].map(() => k.variable("f32", 1));
     this.#isRaised = k.variable("u32", 0);
     [this.#hasOutputs, this.#turn] = [k.variable("u32", 0), k.variable("u32", 0)];
-    this.#unstored = k.variable("u32", 0);
-    this.#ended = [0, 1].map(() => ({ maximum: k.variable("f32", 0), total: k.variable("f32", 0) }));
     [this.#position, this.#left] = [k.variable("u32", 0), k.variable("u32", 0)];
   }
 
@@ -176,7 +171,6 @@ class Consumer {
       () => k.either(k.compare("gt", this.#left.get(), 0), k.compare("lt", k.add(this.#turn.get(), 1), tiles.count)),
       () => this.#step(),
     );
-    this.#storeEnded();
     this.#addValues();
     k.waitProducts(0);
     this.#source.stages.release("values");
@@ -193,13 +187,13 @@ class Consumer {
       this.#startTile();
     });
     this.#multiplyKeys();
-    this.#storeEnded();
     this.#addValues();
     k.waitProducts(1);
+    const sums = [0, 1].map(() => ({ maximum: k.variable("f32", 0), total: k.variable("f32", 0) }));
     k.if(isNew, () => {
       for (const [r, { maximum, total }] of this.#finish().entries()) {
-        elementAt(this.#ended, r).maximum.set(maximum);
-        elementAt(this.#ended, r).total.set(total);
+        elementAt(sums, r).maximum.set(maximum);
+        elementAt(sums, r).total.set(total);
       }
       this.#startSoftmaxes();
     });
@@ -209,22 +203,14 @@ class Consumer {
     });
     k.if(
       isNew,
-      () => this.#unstored.set(this.#turn.get()),
+      () => {
+        const before = sums.map(({ maximum, total }) => ({ maximum: maximum.get(), total: total.get() }));
+        this.#store(k.sub(this.#turn.get(), 1), before);
+        this.#hasOutputs.set(0);
+      },
       () => this.#scaleOutputs(),
     );
     this.#isRaised.set(0);
-  }
-
-  /** Stores the tile that has ended, if its outputs are still in registers. The next products with keys are under way meanwhile. */
-  #storeEnded(): void {
-    const { k } = this.#scope;
-    const next = this.#unstored.get();
-    k.if(k.compare("ne", next, 0), () => {
-      const sums = this.#ended.map(({ maximum, total }) => ({ maximum: maximum.get(), total: total.get() }));
-      this.#store(k.sub(next, 1), sums);
-      this.#unstored.set(0);
-      this.#hasOutputs.set(0);
-    });
   }
 
   /** Waits for what is known of a tile before its keys. */
