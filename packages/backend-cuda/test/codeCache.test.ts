@@ -7,8 +7,6 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { CodeCache, defaultFolder } from "../src/device/codeCache.ts";
 import { DriverError } from "../src/device/driver.ts";
-import { ModuleCache } from "../src/device/modules.ts";
-import { generatePtx } from "../src/generatePtx.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 let folder = "";
@@ -112,28 +110,33 @@ test("the default folder follows the user's settings", () => {
   expect(defaultFolder({ XDG_CACHE_HOME: "" })).toMatch(/\.cache.centella.kernels$/);
 });
 
-test("products of warpgroups are compiled as they are loaded: the linker, whose code can be kept, lets each of them wait", async () => {
-  const program = createProgram();
-  const weights = program.persistent("w", { dtype: "q4_K", shape: [4096, 4096] });
-  program.output("y", program.matmul(program.input("x", "f32", [64, 4096]), weights, { transposeB: true, activations: "half" }));
-  const texts = generatePtx(program).map(({ ptx }) => ptx);
-  const isSpecific = texts.map((ptx) => /\b(wgmma|setmaxnreg)\b/.test(ptx));
-  expect(new Set(isSpecific).size).toBe(2);
-  const driver = new InterpretedDriver();
-  const loads: (string | Uint8Array)[] = [];
-  const loadModuleSync = (image: string | Uint8Array) => loads.push(image) && 0n;
-  Object.assign(driver, {
-    loadModuleSync,
-    loadModule: async (image: string) => loadModuleSync(image),
-    kernel: () => 0n,
-    unloadModule: () => undefined,
-  });
-  const modules = new ModuleCache(driver, new CodeCache(join(folder, "kernels"), driver.device));
-  for (const acquire of ["acquire", "acquireSync"] as const) {
-    loads.length = 0;
-    for (const text of texts) await modules[acquire](text, "", 0);
-    expect(loads.map((image) => typeof image === "string")).toEqual(isSpecific);
-    await modules.clear();
-  }
-  expect(await readdir(join(folder, "kernels"))).toHaveLength(new Set(texts.filter((_, i) => !isSpecific[i])).size);
-});
+test.each(["compile", "compileSync"] as const)(
+  "%s: texts that are slower as the linker compiles them are compiled as they are loaded",
+  async (way) => {
+    const driver = new InterpretedDriver();
+    const loaded: (string | Uint8Array)[] = [];
+    const load = (image: string | Uint8Array): bigint => {
+      loaded.push(image);
+      return 0n;
+    };
+    Object.assign(driver, {
+      loadModuleSync: load,
+      loadModule: async (image: string) => load(image),
+      kernel: () => 0n,
+      unloadModule: () => undefined,
+    });
+    const backend = new CudaBackend(driver, new CodeCache(join(folder, "kernels"), driver.device));
+    const program = createProgram();
+    const weights = program.persistent("w", { dtype: "q4_K", shape: [512, 512] });
+    const product = program.matmul(program.input("x", "f32", [2048, 512]), weights, { transposeB: true, activations: "half" });
+    program.output("y", product, { to: "device" });
+    const plan = await backend[way](program);
+    const whole = loaded.filter((image) => typeof image === "string");
+    expect(whole).toHaveLength(1);
+    expect(whole[0]).toContain("setmaxnreg");
+    expect(loaded.length).toBeGreaterThan(whole.length);
+    plan.dispose();
+    await backend.dispose();
+    expect(await readdir(join(folder, "kernels"))).toHaveLength(loaded.length - whole.length);
+  },
+);

@@ -3,7 +3,7 @@ import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@ce
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
 import { describeFailure, describeModuleFailure, deviceLost, isSticky } from "./errors.ts";
-import { ModuleCache } from "./modules.ts";
+import { type KernelSource, ModuleCache } from "./modules.ts";
 import { type PinnedBlock, PinnedPool } from "./pinnedPool.ts";
 import { UploadRing } from "./uploadRing.ts";
 
@@ -134,24 +134,24 @@ export class Device {
   }
 
   /** The kernel of a module's text, compiled once per text; return it with {@link releaseKernel}. @throws {KernelError} */
-  async kernel(op: string, ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
+  async kernel(op: string, source: KernelSource): Promise<Handle> {
     this.requireAlive();
     try {
-      return await this.#modules.acquire(ptx, entry, sharedBytes);
+      return await this.#modules.acquire(source);
     } catch (error) {
       this.#note(error);
-      throw describeModuleFailure(error, this.name, op, ptx);
+      throw describeModuleFailure(error, this.name, op, source.ptx);
     }
   }
 
   /** {@link kernel} on the caller's thread; while nothing is under way. @throws {KernelError} */
-  kernelSync(op: string, ptx: string, entry: string, sharedBytes: number): Handle {
+  kernelSync(op: string, source: KernelSource): Handle {
     this.requireAlive();
     try {
-      return this.#modules.acquireSync(ptx, entry, sharedBytes);
+      return this.#modules.acquireSync(source);
     } catch (error) {
       this.#note(error);
-      throw describeModuleFailure(error, this.name, op, ptx);
+      throw describeModuleFailure(error, this.name, op, source.ptx);
     }
   }
 

@@ -1,7 +1,21 @@
-import { isSpecificText } from "../ptx/text.ts";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle } from "./driver.ts";
 import { isCompilation } from "./errors.ts";
+
+/** A kernel's text and how it is loaded. */
+export interface KernelSource {
+  readonly ptx: string;
+  readonly entry: string;
+  /** Dynamic shared memory. */
+  readonly sharedBytes: number;
+  /**
+   * Whether the text is compiled as it is loaded, and its code kept by the driver alone. Code that can be kept in a folder comes from the driver's linker,
+   * which compiles a text as a part of a larger program: `setmaxnreg` is ignored then, registers are spilled, and products of a warpgroup may wait for
+   * each other (C7504, C7509 and C7512 of `ptxas -c`). But loads compile one after the other: an 8B model with all its kernels for sm_90a takes
+   * 30 s to load the first time.
+   */
+  readonly isWhole: boolean;
+}
 
 interface Entry {
   readonly loading: Promise<Handle>;
@@ -38,8 +52,9 @@ export class ModuleCache {
   }
 
   /** The kernel of a module's text; return it with {@link release}. @throws {DriverError} */
-  async acquire(ptx: string, entry: string, sharedBytes: number): Promise<Handle> {
-    const found = this.#use(ptx, () => ({ loading: this.#load(ptx), module: undefined }));
+  async acquire(source: KernelSource): Promise<Handle> {
+    const { ptx, entry, sharedBytes } = source;
+    const found = this.#use(ptx, () => ({ loading: this.#load(source), module: undefined }));
     try {
       found.module = await found.loading;
       found.kernel ??= this.#driver.kernel(found.module, entry, sharedBytes);
@@ -51,9 +66,10 @@ export class ModuleCache {
   }
 
   /** The same on the caller's thread; while no module is being loaded. @throws {DriverError} */
-  acquireSync(ptx: string, entry: string, sharedBytes: number): Handle {
+  acquireSync(source: KernelSource): Handle {
+    const { ptx, entry, sharedBytes } = source;
     const found = this.#use(ptx, () => {
-      const module = this.#loadSync(ptx);
+      const module = this.#loadSync(source);
       return { loading: Promise.resolve(module), module };
     });
     try {
@@ -87,20 +103,20 @@ export class ModuleCache {
     for (const { loading } of entries) this.#driver.unloadModule(await loading);
   }
 
-  async #load(ptx: string): Promise<Handle> {
+  async #load(source: KernelSource): Promise<Handle> {
     if (this.#loads >= this.#maxLoads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#loads++;
     try {
-      return await this.#loadKept(ptx);
+      return await this.#loadKept(source);
     } finally {
       this.#loads--;
       this.#waiting.shift()?.();
     }
   }
 
-  async #loadKept(ptx: string): Promise<Handle> {
-    const codes = this.#codesFor(ptx);
-    if (codes === undefined) return this.#driver.loadModule(ptx);
+  async #loadKept({ ptx, isWhole }: KernelSource): Promise<Handle> {
+    const codes = this.#codes;
+    if (codes === undefined || isWhole) return this.#driver.loadModule(ptx);
     const kept = await codes.read(ptx);
     if (kept !== undefined) {
       try {
@@ -114,9 +130,9 @@ export class ModuleCache {
     return this.#driver.loadModule(code);
   }
 
-  #loadSync(ptx: string): Handle {
-    const codes = this.#codesFor(ptx);
-    if (codes === undefined) return this.#driver.loadModuleSync(ptx);
+  #loadSync({ ptx, isWhole }: KernelSource): Handle {
+    const codes = this.#codes;
+    if (codes === undefined || isWhole) return this.#driver.loadModuleSync(ptx);
     const kept = codes.readSync(ptx);
     if (kept !== undefined) {
       try {
@@ -128,15 +144,6 @@ export class ModuleCache {
     const code = this.#driver.compileSync(ptx);
     codes.write(ptx, code);
     return this.#driver.loadModuleSync(code);
-  }
-
-  /**
-   * Where a text's code is kept. Code to keep comes from the driver's linker, which compiles a text as a part of a larger program: `setmaxnreg` is
-   * ignored then, and each product of a warpgroup waits for the one before (C7504 and C7509 of `ptxas -c`). Texts that may have these are compiled
-   * as they are loaded, and the driver keeps their code.
-   */
-  #codesFor(ptx: string): CodeCache | undefined {
-    return isSpecificText(ptx) ? undefined : this.#codes;
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

@@ -82,8 +82,8 @@ export class VariantRunner {
   /** Compiles the variant's kernels. @throws {KernelError} */
   static async create(device: Device, plan: VariantPlan, addressOf: AddressOf): Promise<VariantRunner> {
     const kernels = new Map<string, Handle>();
-    const loads = distinctKernels(plan).map(async ({ op, launch: { ptx, entry, sharedBytes } }) => {
-      kernels.set(ptx, await device.kernel(op, ptx, entry, sharedBytes));
+    const loads = distinctKernels(plan).map(async ({ op, launch }) => {
+      kernels.set(launch.ptx, await device.kernel(op, launch));
     });
     const failed = (await Promise.allSettled(loads)).find((load) => load.status === "rejected");
     const runner = new VariantRunner(device, plan, addressOf, kernels);
@@ -98,8 +98,7 @@ export class VariantRunner {
     const runner = new VariantRunner(device, plan, addressOf, kernels);
     try {
       for (const { op, launch } of distinctKernels(plan)) {
-        const { ptx, entry, sharedBytes } = launch;
-        kernels.set(ptx, device.kernelSync(op, ptx, entry, sharedBytes));
+        kernels.set(launch.ptx, device.kernelSync(op, launch));
       }
       return runner;
     } catch (error) {

@@ -49,6 +49,7 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     threads: shape.threads,
     blocks,
     waitsInBody: isAhead,
+    isWhole: true,
     args: attentionArgs(call),
     form: [sizes, shape, isShared, ...(isShared ? [blocks] : [tokenBlocks, shares])],
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },

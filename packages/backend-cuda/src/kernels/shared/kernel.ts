@@ -23,6 +23,7 @@ import {
   type U32,
 } from "@centella/gpu-kernels";
 import type { TensorMap } from "../../device/driver.ts";
+import type { KernelSource } from "../../device/modules.ts";
 import { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Elem, Global } from "../../ptx/types.ts";
 import type { UnitMatrix } from "../../weights/unitFormat.ts";
@@ -60,13 +61,9 @@ export type Argument =
 export type Parameter = Exclude<Argument, { readonly kind: "table" }>;
 
 /** One kernel launch as plain data: what a driver needs besides addresses. */
-export interface Launch {
-  readonly ptx: string;
-  readonly entry: string;
+export interface Launch extends KernelSource {
   readonly grid: readonly [number, number, number];
   readonly block: readonly [number, number, number];
-  /** Dynamic shared memory; static shared memory is part of the text. */
-  readonly sharedBytes: number;
   /** Whether it may start before the launches before it are over: its text waits for them. */
   readonly isDependent: boolean;
   readonly args: readonly Parameter[];
@@ -151,6 +148,8 @@ interface LaunchOptions {
    * agree in these share a text. Default: the text is written for each bucket.
    */
   readonly form?: TextForm;
+  /** Default false. See {@link KernelSource.isWhole}. */
+  readonly isWhole?: boolean;
   /** Tensor maps over the memory of arguments, by the names that the text uses. */
   readonly maps?: Readonly<Record<string, Omit<TensorMap, "memory"> & { readonly of: string }>>;
 }
@@ -162,7 +161,7 @@ export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
 
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
 export function launch(call: KernelCall, entry: string, options: LaunchOptions, body: (scope: Scope) => void): Launch {
-  const { threads = defaultThreads, blocks, args, form, maps = {} } = options;
+  const { threads = defaultThreads, blocks, args, form, isWhole = false, maps = {} } = options;
   const symbolic = symbolicDims([...call.inputs, call.output]);
   const all: NamedArguments = symbolic.length > 0 ? { ...args, dims: { kind: "dims" } } : args;
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
@@ -179,6 +178,7 @@ export function launch(call: KernelCall, entry: string, options: LaunchOptions, 
     grid: [Math.max(1, blocks), 1, 1],
     block: [threads, 1, 1],
     sharedBytes: text.sharedBytes,
+    isWhole,
     isDependent: dependentLaunch,
     args: parameters.map(([, each]) => each),
     maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
