@@ -52,7 +52,7 @@ function readWhole(path: string): Buffer | undefined {
   }
 }
 
-/** Writes a file with its checksum at the end, whole or not at all. It only saves time, so no failure is reported. */
+/** Writes a file with its checksum at the end, whole or not at all. */
 function writeWhole(path: string, data: Buffer): void {
   const sum = Buffer.alloc(4);
   sum.writeUInt32LE(crc32(data));
@@ -60,7 +60,9 @@ function writeWhole(path: string, data: Buffer): void {
     const partial = `${path}.${process.pid}`;
     writeFileSync(partial, Buffer.concat([data, sum]));
     renameSync(partial, path);
-  } catch {}
+  } catch {
+    // The file only saves time. A folder that cannot be written, or a full disk, is no failure of the command.
+  }
 }
 
 if (process.argv[2] === "run") startScript();
