@@ -124,13 +124,20 @@ export class WasmBackend implements Backend, WasmPlanOwner {
   readonly #parts: MemoryParts;
   readonly #isPrecompiled: boolean;
   readonly #all64: boolean;
+  /** Whether a plan waits for all threads, because compiling it reports that they cannot start. */
+  readonly #waitsForThreads: boolean;
   readonly #instances: Set<MemoryInstance>;
   readonly plans: Set<WasmPlan> = new Set();
   readonly #queue = new WorkQueue();
   #disposed = false;
 
-  constructor({ target, reason, isPrecompiled, all64, ...parts }: Opened, instance: MemoryInstance, { checkWrites, sync }: CheckedOptions) {
+  constructor(
+    { target, reason, isPrecompiled, all64, ...parts }: Opened,
+    instance: MemoryInstance,
+    { checkWrites, sync, threads: asked }: CheckedOptions,
+  ) {
     this.checkWrites = checkWrites;
+    this.#waitsForThreads = asked !== "auto";
     if (sync) this.compileSync = (program) => this.#compileSync(program);
     this.#isPrecompiled = isPrecompiled;
     this.#all64 = all64;
@@ -185,7 +192,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
       const plan = new WasmPlan(this, buildPlan(this, instance, program, { shared, sharedBy: sharing.sharedBy }));
       this.plans.add(plan);
       try {
-        await plan.link();
+        await (this.#waitsForThreads ? plan.shareFunctions() : plan.loadFunctions());
         this.requireAlive();
       } catch (error) {
         plan.dispose();
@@ -210,7 +217,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     const plan = new WasmPlan(this, buildPlan(this, this.instance, program, {}));
     this.plans.add(plan);
     try {
-      plan.linkSync();
+      plan.loadFunctionsSync();
     } catch (error) {
       plan.dispose();
       throw error;
@@ -230,6 +237,8 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     const hasCustom = nodes.some(({ op }) => op.kernels !== undefined);
     const instance = await MemoryInstance.open(this.#parts, this.#all64 || (isWide && this.#parts.no64 === undefined && !hasCustom));
     this.#instances.add(instance);
+    // Threads interleave rows while these are read. If they cannot start, this thread does.
+    instance.share().catch(() => undefined);
     try {
       instance.heap.require(bytes);
     } catch (error) {

@@ -46,7 +46,7 @@ export async function openForkJoin(): Promise<ForkJoin> {
       f.if(i32.eqz(x), () => f.store(at, x));
     });
   });
-  await module.link();
+  await Promise.all([backend.instance.share(), module.share()]);
   const [alone, shared] = [1, 2].map((tiles) => writeStepList(memory.heap, [recordStep(memory, taskOf(work, tiles), noRun)])) as [
     StepList,
     StepList,

@@ -1,7 +1,6 @@
 import type { Command } from "./command.ts";
 import { Output } from "./output.ts";
 import { packageVersion } from "./packageVersion.ts";
-import { prepareThreads } from "./prepareThreads.ts";
 import { commandOf, runProgram } from "./program.ts";
 
 const exitCode = { failure: 1, usage: 2 } as const;
@@ -34,7 +33,6 @@ async function runCommandLine(args: readonly string[], loadCommands: LoadCommand
   });
   // No reader is left that could be told.
   process.stderr.on("error", () => undefined);
-  await prepareThreads(args);
   const commands = await loadCommands(args);
   try {
     await runProgram(commands, args, packageVersion(), interrupt.signal);

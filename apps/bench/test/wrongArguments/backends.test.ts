@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as cuda from "@centella/backend-cuda";
 import * as wasm from "@centella/backend-wasm";
-import * as threads from "@centella/backend-wasm/threads";
 import * as webgpu from "@centella/backend-webgpu";
 import { expect, test } from "vitest";
 import { repositoryFolder } from "../../src/receipts/store.ts";
@@ -11,7 +10,6 @@ import { callExports, excused } from "./harness.ts";
 test("factories of backends: wrong arguments are typed errors", async () => {
   const options = { relaxed: "auto", threads: 1, sync: true, maxMemoryMiB: 64, memory64: false, checkWrites: true };
   await callExports("wasm", wasm, { wasm: [options], detect: [] });
-  await callExports("wasm/threads", threads, { startThreads: [1] });
   const gpu = { requestAdapter: async () => null };
   await callExports("webgpu", webgpu, {
     webgpu: [{ gpu, powerPreference: "low-power", allowSoftware: true, unsafeFast: false, tuning: new Map() }],

@@ -166,8 +166,8 @@ async function openPool(threads: number | "auto", features: WasmFeatures): Promi
   const count = threads === "auto" ? autoThreads() : threads;
   const failure = (reason: unknown): UnsupportedError | undefined =>
     isAsked ? new UnsupportedError("wasm", `threads cannot start (${String(reason)}); use threads: 1`) : undefined;
-  // A page may forbid workers. Elsewhere code is compiled while they start.
-  if (!isPage()) return { pool: ThreadPool.startSoon(count, failure), reason: undefined };
+  // A page may forbid workers.
+  if (!isPage()) return { pool: new ThreadPool(count, failure), reason: undefined };
   try {
     return { pool: await ThreadPool.start(count), reason: undefined };
   } catch (error) {

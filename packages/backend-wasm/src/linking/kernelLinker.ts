@@ -58,18 +58,22 @@ export class KernelLinker {
     return entryOf(this.#functions, name);
   }
 
-  /** Makes requested functions available on every thread. */
-  async link(pool: ThreadPool | undefined): Promise<void> {
+  /** Makes requested functions available on this thread. */
+  async load(): Promise<void> {
     this.#build();
-    const linkings = this.#linkings;
-    await Promise.all(linkings.map((linking) => linking.link(pool)));
-    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
+    await Promise.all(this.#linkings.map((linking) => linking.load()));
   }
 
-  /** {@link link} within the call. */
-  linkSync(pool: ThreadPool | undefined): void {
+  /** {@link load} within the call. */
+  loadSync(): void {
     this.#build();
-    for (const linking of this.#linkings) linking.linkSync(pool);
+    for (const linking of this.#linkings) linking.loadSync();
+  }
+
+  /** Makes requested functions available on every thread. */
+  async share(pool: ThreadPool | undefined): Promise<void> {
+    this.#build();
+    await Promise.all(this.#linkings.map((linking) => linking.share(pool)));
   }
 
   /** Whether all threads have the requested functions. */
@@ -78,6 +82,7 @@ export class KernelLinker {
   }
 
   #build(): void {
+    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
     if (this.#asked === undefined) return;
     this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, this.#builder.build())];
     this.#asked = undefined;

@@ -21,8 +21,10 @@ export class ModuleLink {
   readonly #memory: WasmMemory;
   readonly #linkedModule: LinkedModule;
   readonly #bytes: Uint8Array<ArrayBuffer>;
-  #linked: Promise<void> | undefined;
-  #isLoaded = false;
+  #loaded: Promise<void> | undefined;
+  #shared: Promise<void> | undefined;
+  /** The compiled module. Undefined until this thread has its functions. */
+  #module: WebAssembly.Module | undefined;
   #isShared = false;
 
   /** `bytes` is the module in binary form. */
@@ -34,45 +36,51 @@ export class ModuleLink {
 
   /** Whether this thread has the functions. */
   get isLoaded(): boolean {
-    return this.#isLoaded;
+    return this.#module !== undefined;
   }
 
-  /** Whether the other threads have them too. */
+  /** Whether the other threads have them, or are about to. */
+  get isSharing(): boolean {
+    return this.#shared !== undefined;
+  }
+
+  /** Whether the other threads have them. */
   get isShared(): boolean {
     return this.#isShared;
   }
 
-  /** Compiles the module and instantiates it on every thread, once. */
-  link(pool: ThreadPool | undefined): Promise<void> {
-    this.#linked ??= this.#link(pool);
-    return this.#linked;
+  /** Compiles the module and instantiates it on this thread, once. */
+  load(): Promise<void> {
+    this.#loaded ??= this.#load();
+    return this.#loaded;
   }
 
-  /**
-   * {@link link} within the call; the other threads follow later. Browsers refuse modules above a few kB on a page's
-   * main thread.
-   */
-  linkSync(pool: ThreadPool | undefined): void {
-    if (this.#isLoaded) return;
+  /** {@link load} within the call. Browsers refuse modules above a few kB on a page's main thread. */
+  loadSync(): void {
+    if (this.#module !== undefined) return;
     const module = new WebAssembly.Module(this.#bytes);
     this.#linkedModule.loadSync(module);
-    this.#isLoaded = true;
-    this.#linked ??= this.#share(module, pool);
-    // The next run finds out that the pool was lost.
-    this.#linked.catch(() => undefined);
+    this.#module = module;
   }
 
-  async #link(pool: ThreadPool | undefined): Promise<void> {
+  /** {@link load}, then instantiates the module on the other threads, once. */
+  async share(pool: ThreadPool | undefined): Promise<void> {
+    if (this.#module === undefined) await this.load();
+    this.#shared ??= this.#share(pool);
+    await this.#shared;
+  }
+
+  async #load(): Promise<void> {
     const module = await WebAssembly.compile(this.#bytes);
-    // `linkSync` may have loaded it meanwhile. A second instance takes the same table slots.
-    if (!this.#isLoaded) await this.#linkedModule.load(module);
-    this.#isLoaded = true;
-    await this.#share(module, pool);
+    // `loadSync` may have loaded it meanwhile. A second instance takes the same table slots.
+    if (this.#module !== undefined) return;
+    await this.#linkedModule.load(module);
+    this.#module ??= module;
   }
 
-  async #share(module: WebAssembly.Module, pool: ThreadPool | undefined): Promise<void> {
+  async #share(pool: ThreadPool | undefined): Promise<void> {
     const { base, size } = this.#linkedModule;
-    await pool?.load(this.#memory, module, base, size);
+    if (this.#module !== undefined) await pool?.load(this.#memory, this.#module, base, size);
     this.#isShared = true;
   }
 }

@@ -51,14 +51,19 @@ export class PlanLinker {
     return fn;
   }
 
-  /** Compiles the module and instantiates it on every thread. */
-  async link(): Promise<void> {
-    await this.#linking?.link(this.#pool);
+  /** Compiles the module and instantiates it on this thread. */
+  async load(): Promise<void> {
+    await this.#linking?.load();
   }
 
-  /** {@link link} within the call; the other threads follow later. */
-  linkSync(): void {
-    this.#linking?.linkSync(this.#pool);
+  /** {@link load} within the call. */
+  loadSync(): void {
+    this.#linking?.loadSync();
+  }
+
+  /** {@link load}, then instantiates the module on the other threads. */
+  async share(): Promise<void> {
+    await this.#linking?.share(this.#pool);
   }
 
   /** Whether the other threads have the functions too. */
@@ -70,7 +75,7 @@ export class PlanLinker {
     if (this.#made === undefined) return;
     const { linkedModule, constants } = this.#made;
     if (this.#linked?.isLoaded === true) {
-      if (this.#pool?.isLost === false) this.#pool.unload(this.#memory, linkedModule.base, linkedModule.size).catch(() => undefined);
+      if (this.#linked.isSharing) this.#pool?.unload(this.#memory, linkedModule.base, linkedModule.size).catch(() => undefined);
       linkedModule.unload();
     }
     this.#memory.heap.free(constants);

@@ -38,7 +38,8 @@ export class MemoryInstance {
   readonly #kernelLinker: KernelLinker | undefined;
   readonly #pool: ThreadPool | undefined;
   /** Loads the first module on the other threads. */
-  readonly #sharing: Promise<void>;
+  readonly #loadOnThreads: () => Promise<void>;
+  #sharing: Promise<void> | undefined;
   #isShared = false;
   #plans = 0;
 
@@ -47,25 +48,18 @@ export class MemoryInstance {
     baseModule: LinkedModule,
     kernelLinker: KernelLinker | undefined,
     pool: ThreadPool | undefined,
-    sharing: Promise<void>,
+    loadOnThreads: () => Promise<void>,
   ) {
     this.memory = memory;
     this.baseModule = baseModule;
     this.#kernelLinker = kernelLinker;
     this.custom = new CustomKernels(memory.heap);
     this.#pool = pool;
-    this.#sharing = sharing;
-    sharing.then(
-      () => {
-        this.#isShared = true;
-      },
-      // Linking reports it.
-      () => undefined,
-    );
+    this.#loadOnThreads = loadOnThreads;
   }
 
   /**
-   * Instantiates the first module over a new memory. The other threads follow later.
+   * Instantiates the first module over a new memory, on this thread.
    * @throws {OutOfMemoryError} if the address space is exhausted
    */
   static async open({ kernels, kernelLinker, pool, maxPages, no64 }: MemoryParts, memory64: boolean): Promise<MemoryInstance> {
@@ -82,8 +76,8 @@ export class MemoryInstance {
     for (const info of functions) baseModule.declare(info);
     await baseModule.load(module);
     baseModule.get("halfTable")(memoryMap.halfTable);
-    const sharing = pool?.load(memory, module, baseModule.base, baseModule.size);
-    return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool, sharing ?? Promise.resolve());
+    const loadOnThreads = async (): Promise<void> => pool?.load(memory, module, baseModule.base, baseModule.size);
+    return new MemoryInstance(memory, baseModule, kernelLinker(memory, constantBytes), pool, loadOnThreads);
   }
 
   get heap(): Heap {
@@ -103,14 +97,25 @@ export class MemoryInstance {
     this.#kernelLinker?.include(kernel);
   }
 
-  /** Makes requested functions available on every thread. */
-  async link(): Promise<void> {
-    await Promise.all([this.#sharing, this.#kernelLinker?.link(this.#livePool)]);
+  /** Makes requested functions available on this thread. */
+  async load(): Promise<void> {
+    await this.#kernelLinker?.load();
   }
 
-  /** {@link link} within the call; the other threads follow later. */
-  linkSync(): void {
-    this.#kernelLinker?.linkSync(this.#livePool);
+  /** {@link load} within the call. */
+  loadSync(): void {
+    this.#kernelLinker?.loadSync();
+  }
+
+  /** Makes requested functions available on every thread. */
+  async share(): Promise<void> {
+    this.#sharing ??= this.#share();
+    await Promise.all([this.#sharing, this.#kernelLinker?.share(this.#livePool)]);
+  }
+
+  async #share(): Promise<void> {
+    await this.#loadOnThreads();
+    this.#isShared = true;
   }
 
   /** Whether all threads have the requested functions. */

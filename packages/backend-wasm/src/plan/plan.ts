@@ -26,6 +26,12 @@ import { type PlacedRun, PlanVariants } from "./variants.ts";
 /** Completion of runs that finish before their results are returned. */
 const finished = Promise.resolve();
 
+/**
+ * Longest run, by its estimate in ms, that does not wait for threads that are starting, which takes 30 ms or more. Products of blocks take a
+ * third of their estimate.
+ */
+const aloneMs = 100;
+
 /** An input of a queued run, safe from changes by the caller until the run is over. */
 type HeldInput = TypedArray | WasmStorage | Promise<TypedArray>;
 
@@ -42,6 +48,8 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   readonly #alone: RunContext;
   readonly #memory: PlanMemory;
   readonly #owned: readonly number[];
+  /** Whether there was a run that several threads compute faster. */
+  #hasRun = false;
 
   constructor(backend: WasmPlanOwner, { instance, lowered, persistents, tasks, module, memory, owned }: PlanParts) {
     super(backend, lowered, persistents);
@@ -70,15 +78,20 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     instance.retain();
   }
 
-  /** Makes the functions that were emitted for this plan ready on every thread. */
-  async link(): Promise<void> {
-    await Promise.all([this.instance.link(), this.#module.link()]);
+  /** Makes the plan's functions ready on this thread. */
+  async loadFunctions(): Promise<void> {
+    await Promise.all([this.instance.load(), this.#module.load()]);
   }
 
-  /** {@link link} within the call. */
-  linkSync(): void {
-    this.instance.linkSync();
-    this.#module.linkSync();
+  /** {@link loadFunctions} within the call. */
+  loadFunctionsSync(): void {
+    this.instance.loadSync();
+    this.#module.loadSync();
+  }
+
+  /** Makes the plan's functions ready on every thread. */
+  async shareFunctions(): Promise<void> {
+    await Promise.all([this.instance.share(), this.#module.share()]);
   }
 
   protected override start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
@@ -118,9 +131,11 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
         const run = this.#newRun(binding, overrides);
         const variant = await this.#variants.yielding(binding.dims, run, this.#backend.eventLoop, signal);
         const { isShared, record } = this.#variants.choose(binding.dims, variant, false);
+        if (isShared) await this.#callThreads(variant.ms);
+        const context = this.#runContext(isShared);
         const start = performance.now();
-        await runList(variant.list, run, this.#runContext(isShared), signal);
-        record?.(performance.now() - start);
+        await runList(variant.list, run, context, signal);
+        if (isShared === (context.pool !== undefined)) record?.(performance.now() - start);
         this.#finish(results, run);
       } finally {
         results.release();
@@ -145,6 +160,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   protected override timeSteps(binding: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     return this.#enqueue(binding, async (overrides) => {
       const { timeRun, timeSteps } = await import("./timeSteps.ts");
+      await this.#callThreads(Infinity);
       const run = this.#newRun(binding, overrides);
       const context = this.#runContext(true);
       const times = perStep
@@ -162,9 +178,11 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     const variant = this.#variants.of(binding.dims, run);
     const { isShared, record } = this.#variants.choose(binding.dims, variant, true);
+    if (isShared) void this.#callThreads(variant.ms);
+    const context = this.#runContext(isShared);
     const start = record === undefined ? 0 : performance.now();
-    runListSync(variant.list, run, this.#runContext(isShared));
-    record?.(performance.now() - start);
+    runListSync(variant.list, run, context);
+    if (isShared === (context.pool !== undefined)) record?.(performance.now() - start);
     this.#checkWrites();
     const { counters } = this.#backend;
     counters.submits++;
@@ -266,8 +284,27 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     };
   }
 
+  /**
+   * Makes the functions ready on the other threads for runs like this one, of about `ms`. Long runs wait for that. A first run that is not
+   * long does without the threads, which take cores from it while they start.
+   */
+  async #callThreads(ms: number): Promise<void> {
+    if (this.#isShared) return;
+    const isFirst = !this.#hasRun;
+    this.#hasRun = true;
+    if (isFirst && ms <= aloneMs) return;
+    // If the pool is lost, this thread computes alone.
+    const sharing = this.shareFunctions().catch(() => undefined);
+    if (ms > aloneMs) await sharing;
+  }
+
+  /** Whether every thread has the functions. */
+  get #isShared(): boolean {
+    return this.instance.isShared && this.#module.isShared;
+  }
+
   #runContext(isShared: boolean): RunContext {
     const { pool } = this.#backend;
-    return isShared && pool !== undefined && this.instance.isShared && this.#module.isShared ? { ...this.#alone, pool } : this.#alone;
+    return isShared && pool !== undefined && this.#isShared ? { ...this.#alone, pool } : this.#alone;
   }
 }

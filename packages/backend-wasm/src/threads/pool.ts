@@ -2,7 +2,7 @@ import { DeviceLostError, DisposedError, KernelError, type UnsupportedError } fr
 import { entryOf } from "@centella/core/backend";
 import type { WasmMemory } from "../memory/wasmMemory.ts";
 import type { StageRange } from "./control.ts";
-import { takeThreads } from "./startThreads.ts";
+import { startThreads } from "./startThreads.ts";
 import type { StartedWorker } from "./startWorker.ts";
 import { poolFields, type WorkerMail, type WorkerReport } from "./worker.ts";
 
@@ -20,41 +20,35 @@ export class ThreadPool {
   /** Number of threads. */
   readonly size: number;
   #control: Int32Array = new Int32Array(0);
-  /** Loads and restarts, one after another: threads that are ending do not answer. */
-  #changes: Promise<void> = Promise.resolve();
+  /** Loads and restarts, one after another: threads that are ending do not answer. Undefined until threads are started. */
+  #changes: Promise<void> | undefined;
   #workers: readonly StartedWorker[] = [];
   readonly #memories = new Map<WasmMemory, MemoryModules>();
   readonly #answers = new Map<number, { resolve: () => void; reject: (error: Error) => void; left: number }>();
   #nextMemory = 1;
   #nextMail = 1;
-  /** Why no thread could be started. */
+  /** The error of loads after threads could not be started for a reason. */
+  readonly #failureOf: (reason: unknown) => UnsupportedError | undefined;
   #failure: UnsupportedError | undefined;
   /** Why no further list can be started. */
   #end: DeviceLostError | DisposedError | undefined;
   #onEnd: ((error?: Error) => void) | undefined;
   #users = 0;
 
-  private constructor(size: number) {
+  /**
+   * A pool of `size` threads that start with the first load. If they cannot be started, the pool is lost, and loads reject with what
+   * `failureOf` returns for the reason, or resolve if it returns undefined.
+   */
+  constructor(size: number, failureOf: (reason: unknown) => UnsupportedError | undefined) {
     this.size = size;
+    this.#failureOf = failureOf;
   }
 
   /** Starts `count` threads. Rejects if they cannot be started. */
   static async start(count: number): Promise<ThreadPool> {
-    const pool = new ThreadPool(count);
+    const pool = new ThreadPool(count, () => undefined);
     await pool.#start();
-    return pool;
-  }
-
-  /**
-   * Starts `count` threads and returns at once. If they cannot be started, the pool is lost, and loads reject with what `failure` returns for
-   * the reason, or resolve if it returns undefined.
-   */
-  static startSoon(count: number, failure: (reason: unknown) => UnsupportedError | undefined): ThreadPool {
-    const pool = new ThreadPool(count);
-    pool.#changes = pool.#start().catch((reason: unknown) => {
-      if (!pool.isLost) pool.#failure = failure(reason);
-      pool.markLost();
-    });
+    pool.#changes = Promise.resolve();
     return pool;
   }
 
@@ -65,6 +59,7 @@ export class ThreadPool {
 
   /** Instantiates a module on every thread, with its thunks from table slot `base` on. Does nothing once the pool is lost. */
   async load(memory: WasmMemory, module: WebAssembly.Module, base: number, count: number): Promise<void> {
+    if (this.isLost && this.#failure === undefined) return;
     await this.#change(async () => {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.isLost) return;
@@ -81,6 +76,7 @@ export class ThreadPool {
 
   /** Unloads a module that is no longer called. */
   async unload(memory: WasmMemory, base: number, count: number): Promise<void> {
+    if (this.isLost) return;
     await this.#change(async () => {
       const known = this.#memories.get(memory);
       if (known === undefined) return;
@@ -91,6 +87,7 @@ export class ThreadPool {
 
   /** Releases a memory. The threads are restarted, because a thread that waits for work collects no garbage. */
   async drop(memory: WasmMemory): Promise<void> {
+    if (this.#changes === undefined) return;
     await this.#change(async () => {
       if (this.#memories.delete(memory)) await this.#startAnew();
     });
@@ -156,6 +153,10 @@ export class ThreadPool {
   }
 
   #change(work: () => Promise<void>): Promise<void> {
+    this.#changes ??= this.#start().catch((reason: unknown) => {
+      if (!this.isLost) this.#failure = this.#failureOf(reason);
+      this.markLost();
+    });
     const done = this.#changes.then(work);
     this.#changes = done.catch(() => undefined);
     return done;
@@ -176,7 +177,7 @@ export class ThreadPool {
 
   async #start(): Promise<void> {
     // Terminating threads read their old control memory.
-    const threads = takeThreads(this.size, (report) => this.#report(report));
+    const threads = startThreads(this.size, (report) => this.#report(report));
     this.#control = threads.control;
     const started = await threads.workers;
     const workers = started.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));

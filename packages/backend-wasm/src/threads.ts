@@ -1,1 +1,0 @@
-export { startThreads } from "./threads/startThreads.ts";
