@@ -1,6 +1,8 @@
 import { type F32, gpuKernels } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import type { PtxEmitter } from "../src/ptx/emitter.ts";
+import { parse } from "./interpreter/parse.ts";
+import { shareRegisters } from "./interpreter/registers.ts";
 import { runOn } from "./runKernel.ts";
 
 /** An elementwise op; numeric parameters are 1. */
@@ -85,6 +87,40 @@ describe("what it finds", () => {
       k.st("f32", k.at("f32", k.pointer("y", "f32"), k.thread()), leaked!);
     };
     await expect(runOn(one, body)).rejects.toThrow("used before it is assigned");
+  });
+});
+
+describe("shared registers", () => {
+  const kernel = parse(`
+.visible .entry f()
+.reg .u32 %u<8>;
+.reg .pred %p<1>;
+mov.u32 %u0, 1;
+mov.u32 %u1, %u0;
+mov.u32 %u2, %u1;
+$L0:
+add.u32 %u3, %u2, 1;
+mov.u32 %u4, %u3;
+setp.lt.u32 %p0, %u4, 7;
+@%p0 bra $L0;
+mov.u32 %u5, %u4;
+ret;`);
+
+  test("are few, and a loop keeps what it reads", () => {
+    const { registers, blocks } = shareRegisters(kernel);
+    expect(registers).toEqual(["u0", "u1", "u2", "p0"]);
+    const texts = blocks.flatMap(({ instructions }) => instructions.map(({ name, operands }) => `${name} ${operands.join(", ")}`));
+    expect(texts).toEqual([
+      "mov.u32 %u0, 1",
+      "mov.u32 %u1, %u0",
+      "mov.u32 %u0, %u1",
+      "add.u32 %u1, %u0, 1",
+      "mov.u32 %u2, %u1",
+      "setp.lt.u32 %p0, %u2, 7",
+      "bra $L0",
+      "mov.u32 %u0, %u2",
+      "ret ",
+    ]);
   });
 });
 

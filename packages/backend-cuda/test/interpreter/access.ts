@@ -35,6 +35,8 @@ export class Access {
   readonly #maps: readonly TensorMap[];
   readonly products: BlockProducts;
   thread = 0;
+  /** The memory of the last read or write. */
+  view: DataView;
   /** Counts what may end a wait for a barrier. */
   events = 0;
 
@@ -55,6 +57,7 @@ export class Access {
     this.#reach = reach;
     this.#threadsBefore = threadsBefore;
     this.shared = new Region("shared memory", 0, sharedBytes, true);
+    this.view = this.shared.view;
     this.#stamps = new Stamps();
     this.#barriers = new CopyBarriers(this.shared);
     this.#asyncReads = new AsyncReads(sharedBytes);
@@ -87,28 +90,35 @@ export class Access {
   /** Called by each lane that leaves a barrier of its warp. */
   passWarpBarrier(): void {
     this.#stamps.passWarpBarrier(this.thread);
-    if ((this.thread & 31) === 31) this.#asyncReads.meet(Array.from({ length: 32 }, (_, lane) => this.thread - 31 + lane));
+    if ((this.thread & 31) === 31 && !this.#asyncReads.isEmpty)
+      this.#asyncReads.meet(Array.from({ length: 32 }, (_, lane) => this.thread - 31 + lane));
   }
 
-  read(space: Space, address: number, bytes: number): readonly [DataView, number] {
-    const [region, offset] = this.#locate(space, address, bytes, false);
+  /** Checks a read, and returns its place in {@link view}. */
+  read(space: Space, address: number, bytes: number): number {
+    const region = this.#locate(space, address, bytes, false);
+    const offset = address - region.base;
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) this.#checkRead(space, region, i);
-    return [region.view, offset];
+    this.view = region.view;
+    return offset;
   }
 
   /** Reads a word of a row of 16 bytes of a matrix. */
-  readMatrixRow(row: number, byte: number): readonly [DataView, number] {
+  readMatrixRow(row: number, byte: number): number {
     if (row % 16 !== 0) throw new Fault(`${this.#who()}: a row of a matrix at byte ${row} of shared memory: expected a multiple of 16`);
     return this.read("shared", row + byte, 4);
   }
 
-  write(space: Space, address: number, bytes: number): readonly [DataView, number] {
-    const [region, offset] = this.#locate(space, address, bytes, true);
+  /** Checks a write, and returns its place in {@link view}. */
+  write(space: Space, address: number, bytes: number): number {
+    const region = this.#locate(space, address, bytes, true);
+    const offset = address - region.base;
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
       this.#checkWrite(space, region, i);
       this.#wrote(space, region, i);
     }
-    return [region.view, offset];
+    this.view = region.view;
+    return offset;
   }
 
   initBarrier(address: number, arrivals: number): void {
@@ -142,8 +152,8 @@ export class Access {
     const { thread } = this;
     this.#asyncReads.begin(`a copy of thread ${thread}`, (each) => each === thread, from, bytes);
     for (let at = 0; at < bytes; at += 8) {
-      const [view, offset] = this.write("global", to + at, 8);
-      view.setBigUint64(offset, this.shared.view.getBigUint64(from + at));
+      const offset = this.write("global", to + at, 8);
+      this.view.setBigUint64(offset, this.shared.view.getBigUint64(from + at));
     }
   }
 
@@ -230,7 +240,8 @@ export class Access {
 
   /** Adds to a number in global memory, and returns the number before. Releases and acquires at the scope of the device. */
   atomicAdd(address: number, value: number): number {
-    const [region, offset] = this.#locate("global", address, 4, true);
+    const region = this.#locate("global", address, 4, true);
+    const offset = address - region.base;
     this.#checkWrite("global", region, offset >> 1);
     this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#stamp("shared"));
     const before = region.view.getUint32(offset, true);
@@ -240,8 +251,8 @@ export class Access {
 
   /** Adds to a number in shared memory, and returns the number before. */
   countUp(address: number, value: number): number {
-    const [region, offset] = this.#locate("shared", address, 4, true);
-    const first = offset >> 1;
+    const region = this.#locate("shared", address, 4, true);
+    const first = address >> 1;
     if (region.written[first] === 0)
       throw new Fault(`${this.#who()}: a count from an unwritten number at byte ${address} of shared memory`);
     // Counts of several threads do not meet each other.
@@ -252,8 +263,8 @@ export class Access {
       this.#wrote("shared", region, i);
     }
     this.#counted.set(address, region.writer[first]!);
-    const before = region.view.getUint32(offset, true);
-    region.view.setUint32(offset, before + value, true);
+    const before = region.view.getUint32(address, true);
+    region.view.setUint32(address, before + value, true);
     return before;
   }
 
@@ -300,10 +311,11 @@ export class Access {
     if (this.#early.size > 0) throw new Fault(`${this.#early.size} threads end without a wait for earlier launches`);
   }
 
-  #locate(space: Space, address: number, bytes: number, isWrite: boolean): readonly [Region, number] {
+  #locate(space: Space, address: number, bytes: number, isWrite: boolean): Region {
     if (space === "global") this.#checkReach(address, bytes, isWrite);
     const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.#who);
-    return [region, region.checked(address, bytes, this.#who)];
+    region.check(address, bytes, this.#who);
+    return region;
   }
 
   #checkRead(space: Space, region: Region, i: number): void {

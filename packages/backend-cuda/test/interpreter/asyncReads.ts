@@ -28,6 +28,11 @@ export class AsyncReads {
     this.#granules = Math.ceil(sharedBytes / 16);
   }
 
+  /** Whether nothing has read in this way yet. */
+  get isEmpty(): boolean {
+    return this.#readers.size === 0;
+  }
+
   begin(name: string, isOwn: Reader["isOwn"], address: number, bytes: number): void {
     let reader = this.#readers.get(name);
     if (reader === undefined) {
@@ -69,7 +74,7 @@ export class AsyncReads {
 
   /** Members of a warp, or of another barrier, tell each other what they know. */
   meet(members: readonly number[]): void {
-    if (this.#readers.size === 0) return;
+    if (this.isEmpty) return;
     const together: Knowledge = new Map();
     for (const thread of members) learn(together, this.#knownBy(thread));
     for (const thread of members) this.#threads.set(thread, new Map(together));

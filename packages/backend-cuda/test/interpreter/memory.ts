@@ -37,21 +37,21 @@ export class Region {
     this.copy = new Int32Array(tracksReaders ? padded / 2 : 0);
   }
 
-  checked(address: number, bytes: number, who: Who): number {
+  /** @throws {Fault} for an access outside of the region, or one that is not aligned */
+  check(address: number, bytes: number, who: Who): void {
     const offset = address - this.base;
     if (offset < 0 || offset + bytes > this.size)
       throw new Fault(`${who()}: ${bytes} bytes at ${offset} of ${this.name} (${this.size} bytes)`);
     if (offset % bytes !== 0) throw new Fault(`${who()}: misaligned access of ${bytes} bytes at ${offset} of ${this.name}`);
-    return offset;
   }
 }
 
 /** Device memory: regions with gaps between them, so that running out of one is noticed. */
 export class GlobalMemory {
+  /** The region of the last access first. */
   readonly #regions: Region[] = [];
   readonly releases: Releases = new Releases();
   #next = 2 ** 33;
-  #last: Region | undefined;
   live = 0;
   /** Counts launches: accesses of one launch by different threads must not meet. */
   epoch = 0;
@@ -71,15 +71,15 @@ export class GlobalMemory {
     if (index < 0) throw new Fault(`free of an address that was not allocated: ${base}`);
     this.live -= this.#regions[index]!.size;
     this.#regions.splice(index, 1);
-    this.#last = undefined;
   }
 
   region(address: number, bytes: number, who: Who): Region {
-    const last = this.#last;
-    if (last !== undefined && address >= last.base && address + bytes <= last.base + last.size) return last;
-    const found = this.#regions.find((region) => address >= region.base && address + bytes <= region.base + region.size);
+    const regions = this.#regions;
+    const index = regions.findIndex((region) => address >= region.base && address + bytes <= region.base + region.size);
+    const found = regions[index];
     if (found === undefined) throw new Fault(`${who()}: access of ${bytes} bytes at ${address}, which is not allocated`);
-    this.#last = found;
+    // Accesses alternate between few regions.
+    if (index > 0) [regions[0], regions[index]] = [found, regions[0]!];
     return found;
   }
 }

@@ -70,6 +70,7 @@ export class Stamps {
 
   /** Whether an access is ordered after a recorded one: by a barrier that both threads have passed, or because one thread did both. */
   areOrdered(record: number, stamp: number): boolean {
+    if (record === stamp) return true;
     if (record < 0) return [...(this.#sets[-1 - record]?.values() ?? [])].every((each) => this.areOrdered(each, stamp));
     if (areOrdered(record, stamp)) return true;
     const known = this.#known.get(threadOf(stamp));
@@ -86,6 +87,7 @@ export class Stamps {
 
   /** The record of a place after a read, given the record before it. */
   readBy(record: number, stamp: number): number {
+    if (record === stamp) return stamp;
     const set = record < 0 ? this.#sets[-1 - record] : undefined;
     if (set === undefined && (record < 0 || phaseOf(record) !== phaseOf(stamp))) return stamp;
     if (set === undefined && warpOf(record) === warpOf(stamp)) return lanesRecord(record, stamp);

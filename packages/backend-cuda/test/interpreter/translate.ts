@@ -2,6 +2,7 @@ import { expression } from "./arithmetic.ts";
 import { checkDefinitions, checkProductFences } from "./checks.ts";
 import { Fault } from "./memory.ts";
 import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
+import { shareRegisters } from "./registers.ts";
 
 /** What a thread yields at the n-th place where threads of a warpgroup meet. */
 export function warpgroupMeeting(n: number): number {
@@ -17,9 +18,10 @@ export function someBarrier(number: number, count: number): number {
  * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
  * lanes of a warp meet, and -2 while a barrier for copies is not complete. For other meetings see {@link warpgroupMeeting}, {@link someBarrier}.
  */
-export function translate(kernel: ParsedKernel): string {
-  checkDefinitions(kernel);
-  checkProductFences(kernel);
+export function translate(parsed: ParsedKernel): string {
+  checkDefinitions(parsed);
+  checkProductFences(parsed);
+  const kernel = shareRegisters(parsed);
   const lists = productLists(kernel);
   const fragments = fragmentLists(kernel);
   const places = new Map(kernel.blocks.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])));
@@ -53,6 +55,7 @@ const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32
 return function* (m, params, tables, tid, ctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
+  let at = 0;
   for (;;) switch (b) {
 ${cases.join("\n")}
     throw new Error("ran off the end");
@@ -80,8 +83,8 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     if ((space === "global") !== place[1]!.startsWith("%l")) throw new Fault(`an address of another space: ${text}`);
     const at = `m.${kind === "ld" ? "read" : "write"}("${space}", ${target(place[1]!)} + ${place[2]}, ${bytes})`;
     return kind === "ld"
-      ? `{ const [v, at] = ${at}; ${target(operands[0]!)} = v.get${accessor}(at, true); }`
-      : `{ const [v, at] = ${at}; v.set${accessor}(at, ${operand(operands[1]!)}, true); }`;
+      ? `at = ${at}; ${target(operands[0]!)} = m.view.get${accessor}(at, true);`
+      : `at = ${at}; m.view.set${accessor}(at, ${operand(operands[1]!)}, true);`;
   }
   const vector = /^(ld|st)\.(global|shared)\.v([24])\.(f32|b16|u32)$/.exec(name);
   if (vector !== null) {
@@ -94,11 +97,11 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     const registers = listOf(list!, Number(count), text);
     const accesses = registers.map((register, i) =>
       kind === "ld"
-        ? `${register} = v.get${accessor}(at + ${i * bytes}, true);`
-        : `v.set${accessor}(at + ${i * bytes}, ${register}, true);`,
+        ? `${register} = m.view.get${accessor}(at + ${i * bytes}, true);`
+        : `m.view.set${accessor}(at + ${i * bytes}, ${register}, true);`,
     );
     const access = `m.${kind === "ld" ? "read" : "write"}("${space}", ${target(place[1]!)} + ${place[2]}, ${Number(count) * bytes})`;
-    return `{ const [v, at] = ${access}; ${accesses.join(" ")} }`;
+    return `at = ${access}; ${accesses.join(" ")}`;
   }
   if (name === "mov.b32" && operands[0]!.startsWith("{")) {
     const [low, high] = listOf(operands[0]!, 2, text);
@@ -175,7 +178,7 @@ function matrixLoad({ operands, text }: Instruction, meet: string): string {
   if (place === null) throw new Fault(`not an address: ${text}`);
   const loads = listOf(operands[0]!, 4, text).map((register, i) => {
     const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
-    return `{ const [v, at] = m.readMatrixRow(${row}, 4 * (tid & 3)); ${register} = v.getUint32(at, true); }`;
+    return `at = m.readMatrixRow(${row}, 4 * (tid & 3)); ${register} = m.view.getUint32(at, true);`;
   });
   return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${loads.join(" ")}`;
 }
