@@ -3,4 +3,4 @@ import { build, install, run } from "./workspace.mjs";
 
 install();
 build();
-process.exitCode = run(["node", "packages/cli/bin/centella.js", "run", ...process.argv.slice(2)]);
+process.exitCode = run(["node", "packages/cli/bin/centella.cjs", "run", ...process.argv.slice(2)]);

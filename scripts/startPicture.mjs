@@ -5,7 +5,7 @@ import { launchChromium } from "../packages/test-devices/dist/index.js";
 
 const root = resolve(import.meta.dirname, "..");
 const command = "npm start -- -n 130 --seed 20";
-const run = `${process.execPath} "${join(root, "packages/cli/bin/centella.js")}" run -n 130 --seed 20`;
+const run = `${process.execPath} "${join(root, "packages/cli/bin/centella.cjs")}" run -n 130 --seed 20`;
 // A pseudo-terminal, because the report after the story is for terminals.
 const { stdout } = spawnSync("script", ["-qec", run, "/dev/null"], { encoding: "utf8" });
 // Progress is overwritten in place: what follows the last erased line is the story.

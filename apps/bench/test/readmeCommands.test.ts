@@ -93,7 +93,7 @@ describe.skipIf(process.platform === "win32")("the commands of the CLI's README"
       ...process.env,
       HOME: folder,
       NODE: process.execPath,
-      CLI: join(repositoryFolder, "packages/cli/bin/centella.js"),
+      CLI: join(repositoryFolder, "packages/cli/bin/centella.cjs"),
       HF_ENDPOINT: (line.startsWith("centella search") ? searched : hub).url.href,
       XDG_CACHE_HOME: join(folder, "cache"),
       XDG_STATE_HOME: join(folder, "state"),

@@ -8,7 +8,7 @@ import OpenAI from "openai";
 import { expect, test } from "vitest";
 
 const path = (from: string): string => fileURLToPath(new URL(`../../../packages/${from}`, import.meta.url));
-const [bin, tiny] = [path("cli/bin/centella.js"), path("model-fable/models/fable-tiny-q8_0.gguf")];
+const [bin, tiny] = [path("cli/bin/centella.cjs"), path("model-fable/models/fable-tiny-q8_0.gguf")];
 
 /** Requests, and how many are open at the same time. */
 const [count, inFlight] = [500, 8];

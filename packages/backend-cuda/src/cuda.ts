@@ -1,8 +1,6 @@
 import type { BackendFactory } from "@centella/core";
 import { deviceBytes } from "@centella/gpu-kernels";
 import { checkOptions, either, nonEmptyString, oneOf, whole } from "@centella/quant/checks";
-import { CudaBackend } from "./backend.ts";
-import { backendName } from "./device/deviceTensor.ts";
 import { openNativeDriver } from "./nativeDriver.ts";
 import { unitMatrix } from "./weights/unitFormat.ts";
 
@@ -28,9 +26,11 @@ export function cuda(options: CudaOptions = {}): BackendFactory {
     kernelCache: either(nonEmptyString, oneOf(false)),
   });
   return {
-    name: backendName,
+    name: "cuda",
     async open() {
       const driver = await openNativeDriver(device);
+      // A process without a device loads no kernels.
+      const { CudaBackend } = await import("./backend.ts");
       if (kernelCache === false) return new CudaBackend(driver);
       const { CodeCache, defaultFolder } = await import("./device/codeCache.ts");
       return new CudaBackend(driver, new CodeCache(kernelCache ?? defaultFolder(), driver.device));

@@ -37,8 +37,7 @@ function startScript(): void {
 /** Path of the compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
 function cacheOf(source: string): string | undefined {
   const folder = getCompileCacheDir();
-  const [, hash] = /^\/\/ (\w+)\n/.exec(source) ?? [];
-  return folder === undefined || hash === undefined ? undefined : join(folder, `centella-run-${hash}`);
+  return folder && join(folder, `centella-run-${source.slice(3, source.indexOf("\n"))}`);
 }
 
 /** Reads what {@link writeWhole} wrote, unless it is missing or damaged: V8 ends the process if it reads damaged code. */
@@ -66,4 +65,4 @@ function writeWhole(path: string, data: Buffer): void {
 }
 
 if (process.argv[2] === "run") startScript();
-else await import("./main.ts");
+else void import("./main.ts");

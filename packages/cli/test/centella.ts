@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect } from "vitest";
 
 // The built command, as users run it: `npm test` builds first.
-export const bin: string = fileURLToPath(new URL("../bin/centella.js", import.meta.url));
+export const bin: string = fileURLToPath(new URL("../bin/centella.cjs", import.meta.url));
 /** The embedded model's file. */
 export const tiny: string = fileURLToPath(new URL("../../model-fable/models/fable-tiny-q8_0.gguf", import.meta.url));
 

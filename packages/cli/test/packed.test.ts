@@ -68,7 +68,7 @@ test("the README's example runs on the installed tarballs", () => {
 
 test("the installed command generates the same ids twice for one seed", () => {
   const run = (): { ids: number[]; opsByBackend: Record<string, number> } =>
-    JSON.parse(node("node_modules/@centella/cli/bin/centella.js", "run", "-n", "8", "--seed", "1", "--backend", "wasm", "--json"));
+    JSON.parse(node("node_modules/@centella/cli/bin/centella.cjs", "run", "-n", "8", "--seed", "1", "--backend", "wasm", "--json"));
   const first = run();
   expect(first.ids).toHaveLength(8);
   expect(run().ids).toEqual(first.ids);

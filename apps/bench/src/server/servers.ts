@@ -25,7 +25,7 @@ export interface ServerSubject {
 export const modelName = "measured";
 
 /** Path of the CLI's script. */
-export const cli: string = join(repositoryFolder, "packages/cli/bin/centella.js");
+export const cli: string = join(repositoryFolder, "packages/cli/bin/centella.cjs");
 
 /** Options of the CLI that say how a model is computed. */
 export const modelOptions = ({ context, sequences, threads }: ServerOptions): readonly string[] => [

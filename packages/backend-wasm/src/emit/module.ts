@@ -141,7 +141,7 @@ export class ModuleBuilder {
       data.writeSized(this.#pool.written.subarray(this.#placed));
       section(11, data.written);
     }
-    if (custom !== undefined) section(0, [...text(custom.name), ...new TextEncoder().encode(custom.text)]);
+    if (custom !== undefined) section(0, [...text(custom.name), ...encoder.encode(custom.text)]);
     return out.written.slice();
   }
 
@@ -273,7 +273,9 @@ function vector(items: readonly (readonly number[])[]): number[] {
   return bytes;
 }
 
+const encoder = new TextEncoder();
+
 function text(value: string): number[] {
-  const bytes = [...new TextEncoder().encode(value)];
+  const bytes = encoder.encode(value);
   return [...unsignedLeb(bytes.length), ...bytes];
 }

@@ -1,4 +1,4 @@
-import { describe } from "@centella/quant/checks";
+import { describe, elementAt } from "@centella/quant/checks";
 import { TokenizerError } from "../errors.ts";
 import type { SpecialToken } from "./specialMatcher.ts";
 import { completeKinds, control, type FillInMiddleIds, kindOfType, normal, structural, unknown, userDefined } from "./tokenKinds.ts";
@@ -120,8 +120,9 @@ export class Vocabulary {
     const phi3 = name.includes("phi-3") || name.includes("phi3");
     const lstripText = /jina-v2-(?:de|es|code)/.test(pre) ? "<mask>" : name.includes("modern-bert") ? "[MASK]" : undefined;
     const tokens: SpecialToken[] = [];
-    for (const [id, text] of this.texts.entries()) {
+    for (let id = 0; id < this.size; id++) {
       if (!this.is(id, control | unknown | userDefined)) continue;
+      const text = elementAt(this.texts, id);
       tokens.push({
         id,
         text,
@@ -138,14 +139,16 @@ export class Vocabulary {
     const types = metadata.optionalNumbers(`${prefix}token_type`);
     if (types === undefined) return new Uint8Array(this.size).fill(normal);
     requireLength("token_type", types.length, this.size);
-    return Uint8Array.from(this.texts, (_, id) => kindOfType[types[id] ?? 0] ?? 0);
+    const kinds = new Uint8Array(this.size);
+    for (let id = 0; id < this.size; id++) kinds[id] = kindOfType[types[id] ?? 0] ?? 0;
+    return kinds;
   }
 
   #readScores(metadata: VocabularyMetadata): Float32Array {
     const scores = metadata.optionalNumbers(`${prefix}scores`);
     if (scores === undefined) return new Float32Array(this.size);
     requireLength("scores", scores.length, this.size);
-    return Float32Array.from(this.texts, (_, id) => scores[id] ?? 0);
+    return Float32Array.from(scores).subarray(0, this.size);
   }
 }
 
