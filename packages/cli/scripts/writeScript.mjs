@@ -76,7 +76,7 @@ const output = await bundled(
   {
     entryFileNames: "run.js",
     chunkFileNames: "[name].js",
-    minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    minify: true,
   },
 );
 const licence = readFileSync(join(dirname(createRequire(import.meta.url).resolve("commander")), "LICENSE"), "utf8").trim();
