@@ -1,5 +1,6 @@
-// The built page in browsers, on a plain static host. One spec for each page of the app; Firefox runs the first test of each.
-import { describeInChromium, describeInFirefox } from "@centella/test-devices/browserTests";
+// The built page in browsers, on a plain static host. One spec for each page of the app; Firefox runs the first test of each, and WebKit,
+// the engine of Safari, has a spec of its own, because Playwright does not drive it.
+import { describeInChromium, describeInFirefox, describeInWebKit } from "@centella/test-devices/browserTests";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
 import { newContext } from "./pages.ts";
@@ -11,6 +12,7 @@ import { describeChat, describeConversation } from "./specs/chat.ts";
 import { describeModelChoice } from "./specs/choice.ts";
 import { describeEmbed } from "./specs/embed.ts";
 import { describeModels } from "./specs/models.ts";
+import { describeInSafari } from "./specs/safari.ts";
 import { describeOffline, describeStart } from "./specs/start.ts";
 import { describeStructured } from "./specs/structured.ts";
 import { describeTokens } from "./specs/tokens.ts";
@@ -72,4 +74,11 @@ describeInFirefox("playground in Firefox", (browser) => {
   const setting = settingIn(browser, []);
   describeOffline(setting);
   describePages(setting);
+});
+
+describeInWebKit("playground in WebKit", (browser) => {
+  describeInSafari(browser, () => {
+    if (site === undefined || host === undefined) throw new Error("playground: the page is not built");
+    return { url: host.url, folder: site.folder };
+  });
 });

@@ -42,10 +42,11 @@ export interface Host {
   close(): Promise<void>;
 }
 
-export async function serveSite(folder: string): Promise<Host> {
+/** Serves the built page. `workerPrelude` is code that the engine's worker has before its own. */
+export async function serveSite(folder: string, workerPrelude = ""): Promise<Host> {
   const sent = new Map<string, number>();
   const models: ServedModels = { bytes: 0, held: Promise.resolve() };
-  const server = createServer((request, response) => answer(folder, { sent, models }, request, response));
+  const server = createServer((request, response) => answer(folder, { sent, models, workerPrelude }, request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
@@ -77,9 +78,10 @@ interface ServedModels {
 interface Served {
   readonly sent: Map<string, number>;
   readonly models: ServedModels;
+  readonly workerPrelude: string;
 }
 
-function answer(folder: string, { sent, models }: Served, request: IncomingMessage, response: ServerResponse): void {
+function answer(folder: string, { sent, models, workerPrelude }: Served, request: IncomingMessage, response: ServerResponse): void {
   const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname).replace(/^\/playground\//, "");
   const file = join(folder, path === "" ? "index.html" : path);
   if (!existsSync(file)) {
@@ -92,7 +94,7 @@ function answer(folder: string, { sent, models }: Served, request: IncomingMessa
     void sendModel(bytes, models, request, response);
     return;
   }
-  const body = gzipSync(bytes);
+  const body = gzipSync(path.startsWith("assets/engine-") ? workerPrelude + bytes : bytes);
   sent.set(path, (sent.get(path) ?? 0) + body.length);
   response.writeHead(200, { "content-type": type, "content-encoding": "gzip", "content-length": body.length }).end(body);
 }

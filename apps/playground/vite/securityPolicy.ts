@@ -11,7 +11,8 @@ function policy(): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'wasm-unsafe-eval' 'sha256-${hash}'`,
-    "worker-src 'self' blob:",
+    // Threads start from blobs, and the workers of tools from data.
+    "worker-src 'self' blob: data:",
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self'",

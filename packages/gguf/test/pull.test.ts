@@ -324,7 +324,9 @@ describe("OPFS", () => {
       const resized = (bytes: Uint8Array, size: number): Uint8Array => put(bytes.slice(0, size), new Uint8Array(0), size);
       return {
         getFile: async () => new File([Uint8Array.from(get())], own),
-        move: async (to) => {
+        // As WebKit's, which requires the folder.
+        move: async (folder, to) => {
+          expect(folder).toBe(this);
           this.files.set(to, get());
           this.files.delete(own);
           own = to;
@@ -340,8 +342,10 @@ describe("OPFS", () => {
               bytes = resized(bytes, size);
             },
             write: async (data) => {
-              bytes = put(bytes, data, position);
-              position += data.length;
+              // WebKit's write the whole buffer of a view.
+              const whole = new Uint8Array(data.buffer);
+              bytes = put(bytes, whole, position);
+              position += whole.length;
             },
             close: async () => void this.files.set(own, bytes),
           };

@@ -1,7 +1,7 @@
 import { frameScript } from "./frameScript.ts";
 
 /** What the frame may do: run its script and start workers. It has no network. */
-const framePolicy = "default-src 'none'; script-src 'unsafe-inline'; worker-src blob:";
+const framePolicy = "default-src 'none'; script-src 'unsafe-inline'; worker-src data:";
 
 const timeoutMs = 2000;
 

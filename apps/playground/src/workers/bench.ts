@@ -34,32 +34,41 @@ class Bench {
 
   /** Measures a model as llama-bench does. */
   async model({ input, promptTokens, generatedTokens, repetitions }: ModelBench, report: Report): Promise<void> {
-    await using runtime = await this.#open();
     const file = await readGguf(input, { cache: false });
     await file.close();
     const contextLength = promptTokens + generatedTokens + 64;
-    await using model = await loadModel(input, { runtime, contextLength, cache: false });
-    const { backend, device } = model.info;
     const tests = { promptTokens: [promptTokens], generatedTokens: [generatedTokens], repetitions };
-    for await (const { test, tokensPerSecond } of benchModel(model, tests)) {
-      const { mean, deviation } = spreadOf(tokensPerSecond);
-      report({ backend, device, test, result: `${mean.toFixed(1)} ± ${deviation.toFixed(1)} tokens/s` });
-    }
+    await this.#withRuntime(async (runtime) => {
+      const model = await loadModel(input, { runtime, contextLength, cache: false });
+      const { backend, device } = model.info;
+      for await (const { test, tokensPerSecond } of benchModel(model, tests)) {
+        const { mean, deviation } = spreadOf(tokensPerSecond);
+        report({ backend, device, test, result: `${mean.toFixed(1)} ± ${deviation.toFixed(1)} tokens/s` });
+      }
+      await model.dispose();
+    });
   }
 
   /** Measures single kernels. */
   async kernels(report: Report): Promise<void> {
-    await using runtime = await this.#open();
-    const { name: backend = this.#backend, device = "" } =
-      runtime.report().backends.find(({ name, isOpen }) => isOpen && name === this.#backend) ?? {};
-    for (const kernel of kernels) {
-      const seconds = await timeOf(runtime, kernel);
-      report({ backend, device, test: kernel.name, result: `${(kernel.work / seconds / 1e9).toFixed(1)} ${kernel.unit}` });
-    }
+    await this.#withRuntime(async (runtime) => {
+      const { name: backend = this.#backend, device = "" } =
+        runtime.report().backends.find(({ name, isOpen }) => isOpen && name === this.#backend) ?? {};
+      for (const kernel of kernels) {
+        const seconds = await timeOf(runtime, kernel);
+        report({ backend, device, test: kernel.name, result: `${(kernel.work / seconds / 1e9).toFixed(1)} ${kernel.unit}` });
+      }
+    });
   }
 
-  async #open(): Promise<Runtime> {
-    return createRuntime({ backends: await backendsNamed(this.#backend), policy: { force: this.#backend } });
+  /** Disposes the runtime and its models by hand: `using` declarations fail in Safari, which has no `Symbol.dispose`. */
+  async #withRuntime(work: (runtime: Runtime) => Promise<void>): Promise<void> {
+    const runtime = await createRuntime({ backends: await backendsNamed(this.#backend), policy: { force: this.#backend } });
+    try {
+      await work(runtime);
+    } finally {
+      await runtime.dispose();
+    }
   }
 }
 

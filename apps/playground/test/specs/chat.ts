@@ -164,7 +164,7 @@ async function downloaded(page: Page, button: string): Promise<string> {
 }
 
 /** Number of stored snapshots. Runs in the page. */
-function snapshotCount(): Promise<number> {
+export function snapshotCount(): Promise<number> {
   return new Promise((resolve, reject) => {
     const opening = indexedDB.open("centella-snapshots");
     opening.onerror = () => reject(opening.error);

@@ -8,7 +8,8 @@ interface OpfsFile {
   getFile(): Promise<File>;
   createWritable?(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
   createSyncAccessHandle?(): Promise<OpfsAccess>;
-  move?(name: string): Promise<void>;
+  /** Safari requires the folder, too. */
+  move?(folder: OpfsFolder, name: string): Promise<void>;
 }
 
 interface OpfsStream {
@@ -66,7 +67,7 @@ export async function openOpfs(folder: OpfsFolder | undefined): Promise<ModelSto
     },
     async rename(from, to) {
       // write() has checked that the browser supports move().
-      await (await root.getFileHandle(from)).move!(to);
+      await (await root.getFileHandle(from)).move!(root, to);
     },
     async remove(name) {
       await root.removeEntry(name).catch((error: unknown) => {
@@ -134,7 +135,11 @@ async function webLock(name: string): Promise<(() => void) | undefined> {
 async function streamWriter(stream: OpfsStream, offset: number): Promise<StorageWriter> {
   await stream.truncate(offset);
   await stream.seek(offset);
-  return { write: (bytes) => stream.write(bytes), close: () => stream.close() };
+  return {
+    // WebKit writes the whole buffer of a view, so a part of a buffer is copied.
+    write: (bytes) => stream.write(bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice()),
+    close: () => stream.close(),
+  };
 }
 
 function accessWriter(access: OpfsAccess, offset: number): StorageWriter {

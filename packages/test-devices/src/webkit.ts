@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { type DrivenPage, openWindow } from "./webDriver.ts";
+
+/** A WebKit with one window at a time. */
+export interface WebKit {
+  /** Opens a window. What pages store is kept until the browser is closed, and is in no private window. */
+  open(options?: { readonly isPrivate?: boolean }): Promise<DrivenPage>;
+  close(): Promise<void>;
+}
+
+const driver = "/usr/bin/WebKitWebDriver";
+const screen = "/usr/bin/Xvfb";
+/** Debian's, which has the bindings of GTK. */
+const python = "/usr/bin/python3";
+const browser = fileURLToPath(new URL("../webkit/browser.py", import.meta.url));
+
+/** What is needed, and the packages of Debian and Ubuntu that have it. */
+function missing(): string | undefined {
+  for (const [path, name] of [
+    [driver, "webkit2gtk-driver"],
+    [screen, "xvfb"],
+  ] as const)
+    if (!existsSync(path)) return `there is no ${path}; install ${name}`;
+  const bindings = "import gi; gi.require_version('WebKit2', '4.1'); from gi.repository import WebKit2";
+  if (spawnSync(python, ["-c", bindings], { stdio: "ignore" }).status === 0) return undefined;
+  return `${python} cannot import WebKit2 4.1; install python3-gi and gir1.2-webkit2-4.1`;
+}
+
+/** Launches WebKitGTK, the engine of Safari on Linux, on a screen of its own, or returns the reason why it does not run here. */
+export async function launchWebKit(): Promise<WebKit | string> {
+  const reason = missing();
+  if (reason !== undefined) return reason;
+  const folder = mkdtempSync(join(tmpdir(), "webkit-"));
+  const processes: ChildProcess[] = [];
+  const stop = async (): Promise<void> => {
+    for (const child of processes.reverse()) {
+      if (child.exitCode !== null) continue;
+      const exited = once(child, "exit");
+      child.kill();
+      await exited;
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+  try {
+    const display = spawn(screen, ["-displayfd", "3", "-screen", "0", "1280x900x24"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+    processes.push(display);
+    const [number]: unknown[] = await once(display.stdio[3] as Readable, "data");
+    const port = await freePort();
+    const env = { ...process.env, DISPLAY: `:${String(number).trim()}`, NO_AT_BRIDGE: "1", JSC_useSharedArrayBuffer: "1" };
+    processes.push(spawn(driver, [`--port=${port}`], { stdio: "ignore", env }));
+    const url = `http://127.0.0.1:${port}`;
+    await listening(url);
+    return {
+      open: ({ isPrivate = false } = {}) =>
+        openWindow(url, { "webkitgtk:browserOptions": { binary: python, args: isPrivate ? [browser] : [browser, folder] } }),
+      close: stop,
+    };
+  } catch (error) {
+    await stop();
+    return `WebKit does not start: ${String(error)}`;
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string") throw new Error("expected a port");
+  return address.port;
+}
+
+async function listening(url: string): Promise<void> {
+  for (let attempts = 100; ; attempts--) {
+    try {
+      await fetch(`${url}/status`);
+      return;
+    } catch (error) {
+      if (attempts === 0) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
