@@ -2,6 +2,7 @@ import { contentsOf, sourceOf, uniform } from "@centella/conformance";
 import { type Activations, createProgram, type DType, type TypedArray } from "@centella/core";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 interface Form {
@@ -67,3 +68,20 @@ test.each<readonly [string, Form, readonly number[]]>([
   },
   60_000,
 );
+
+/** The text of a product of a norm, up to its wait for earlier launches. */
+function textBeforeWait(isGiven: boolean): string {
+  const program = createProgram();
+  const x = program.input("x", "f32", [1, 512]);
+  const w = program.input("w", "f32", [512]);
+  const weights = program.persistent("b", { dtype: "q4_K", shape: [32, 512] });
+  const norm = program.rmsNorm(x, isGiven ? w : program.add(w, program.input("bias", "f32", [512])), { eps: 1e-5 });
+  program.output("y", program.matmul(norm, weights, { transposeB: true, activations: "half" }));
+  const { ptx } = generatePtx(program).find(({ entry }) => entry.endsWith("_normed"))!;
+  return ptx.split("griddepcontrol.wait")[0]!;
+}
+
+test("weights of a norm are read before the wait for earlier launches, unless one of those computes them", () => {
+  expect(textBeforeWait(true)).toContain("ld.global.v4.f32");
+  expect(textBeforeWait(false)).not.toContain("ld.global.v4.f32");
+});

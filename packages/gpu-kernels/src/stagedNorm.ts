@@ -10,6 +10,11 @@ import { roundedTo } from "./shared/dtypes.ts";
 import { groupSum } from "./shared/groups.ts";
 import { dimAt, laneWidth, rowAt, visitsOf } from "./shared/rows.ts";
 
+/** The index of the norm's weight among the inputs of the whole group. */
+export function normWeightInput(norm: AnchoredCall): number {
+  return norm.inputOf(1);
+}
+
 /** The arguments that {@link stageNorm} reads and writes, as those of the whole group. */
 export function stagedNormArgs(norm: AnchoredCall): GpuArguments {
   const own: GpuArguments = { ...(norm.prologue?.args ?? { x: input(norm, 0) }), w: input(norm, 1) };
@@ -135,13 +140,35 @@ export function normOperands(
   norm: AnchoredCall,
   { row, first, count }: { readonly row: U32; readonly first: U32; readonly count: number },
 ): NormOperands {
+  return { values: normValues(scope, norm, { row, first, count }), weights: normWeights(scope, { first, count }) };
+}
+
+/** The values of {@link normOperands}. */
+export function normValues(
+  scope: GpuScope,
+  norm: AnchoredCall,
+  { row, first, count }: { readonly row: U32; readonly first: U32; readonly count: number },
+): readonly F32[] {
   const { k } = scope;
   const at = asValue(k, timesPlus(k, row, scope.extent(dimAt(norm.output, -1)), first));
-  const places = (from: U32, step: number): readonly U32[] => Array.from({ length: count / step }, (_, i) => k.add(from, i * step));
-  const loaded = (name: string, from: U32): readonly F32[] =>
-    count % 4 === 0 ? places(from, 4).flatMap((i) => k.loadVector(name, i)) : places(from, 1).map((i) => k.load(name, i));
-  const values = norm.prologue === undefined ? loaded("x", at) : places(at, 1).map((i) => elementOf(scope, norm, i));
-  return { values, weights: loaded("w", first) };
+  if (norm.prologue === undefined) return loaded(scope, "x", at, count);
+  return placesFrom(scope, at, count, 1).map((i) => elementOf(scope, norm, i));
+}
+
+/** The weights of {@link normOperands}. */
+export function normWeights(scope: GpuScope, { first, count }: { readonly first: U32; readonly count: number }): readonly F32[] {
+  return loaded(scope, "w", first, count);
+}
+
+function loaded(scope: GpuScope, name: string, from: U32, count: number): readonly F32[] {
+  const { k } = scope;
+  return count % 4 === 0
+    ? placesFrom(scope, from, count, 4).flatMap((i) => k.loadVector(name, i))
+    : placesFrom(scope, from, count, 1).map((i) => k.load(name, i));
+}
+
+function placesFrom({ k }: GpuScope, from: U32, count: number, step: number): readonly U32[] {
+  return Array.from({ length: count / step }, (_, i) => k.add(from, i * step));
 }
 
 /** Elements of a normed row, given its factor. */

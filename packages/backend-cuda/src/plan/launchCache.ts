@@ -1,5 +1,5 @@
 import { type DimValues, UnsupportedError } from "@centella/core";
-import { callKey, type FusedParams, isFused, LruCache, type Step } from "@centella/core/backend";
+import { callKey, type FusedParams, isFused, LruCache, type Step, type Storage } from "@centella/core/backend";
 import type { ProjectedStep } from "@centella/gpu-kernels";
 import { kernelTable } from "../kernels/index.ts";
 import { projectionLaunches } from "../kernels/products/projections.ts";
@@ -36,16 +36,18 @@ export interface LaunchTarget {
 export class LaunchCache {
   readonly #slots: ReadonlyMap<string, number>;
   readonly #target: LaunchTarget;
+  readonly #written: ReadonlySet<Storage>;
   readonly #keys = new WeakMap<Step, CallKey>();
   readonly #launches = new LruCache<readonly Launch[]>(maxCalls);
   readonly #texts = new LruCache<KernelText>(maxTexts);
   /** Number of each different call, by its structure. */
   readonly #numbers = new Map<string, number>();
 
-  /** `slots`: place of each symbolic dim's value in the buffer of dims, by name. */
-  constructor(slots: ReadonlyMap<string, number>, target: LaunchTarget) {
+  /** `slots`: place of each symbolic dim's value in the buffer of dims, by name. `written`: what steps write. */
+  constructor(slots: ReadonlyMap<string, number>, target: LaunchTarget, written: ReadonlySet<Storage>) {
     this.#slots = slots;
     this.#target = target;
+    this.#written = written;
   }
 
   /** The launches of a step at the buckets of the program's dims. An extent of 0 has those of 1. @throws {UnsupportedError} */
@@ -105,7 +107,7 @@ export class LaunchCache {
     const units = this.#unitsOf(step);
     const inputs = step.inputs.map((operand) => operand?.spec);
     const { gpu } = this.#target;
-    const isGiven = (index: number): boolean => isInput(step.inputs[index]);
+    const isGiven = (index: number): boolean => this.#isGiven(step.inputs[index]);
     return { inputs, output: step.output.spec, slots: this.#slots, bucket, gpu, unitsOf: (index) => units[index], isGiven, texts };
   }
 
@@ -117,6 +119,11 @@ export class LaunchCache {
     });
   }
 
+  /** Whether an operand is there before a run's first launch, and no launch writes it. */
+  #isGiven(operand: Step["inputs"][number]): boolean {
+    return operand !== undefined && operand.storage.definition.kind !== "node" && !this.#written.has(operand.storage);
+  }
+
   #keyOf(step: Step): CallKey {
     const known = this.#keys.get(step);
     if (known !== undefined) return known;
@@ -124,7 +131,7 @@ export class LaunchCache {
     const body = isFused(op) ? (params as FusedParams).body : [];
     const specs = [...inputs.map((operand) => operand?.spec), output.spec];
     const units = this.#unitsOf(step);
-    const kinds = inputs.map((operand, i) => (isInput(operand) ? "input" : units[i] === undefined ? "" : "units"));
+    const kinds = inputs.map((operand, i) => (units[i] !== undefined ? "units" : this.#isGiven(operand) ? "given" : ""));
     const key = `${kinds} ${callKey(step)}`;
     const number = this.#numbers.get(key) ?? this.#numbers.size;
     this.#numbers.set(key, number);
@@ -132,8 +139,4 @@ export class LaunchCache {
     this.#keys.set(step, found);
     return found;
   }
-}
-
-function isInput(operand: Step["inputs"][number]): boolean {
-  return operand?.storage.definition.kind === "input";
 }

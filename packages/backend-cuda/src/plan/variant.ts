@@ -90,7 +90,10 @@ export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSo
   const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
   const projected = projectedSteps(lowered);
   const arena = planArena(withProjectedLives(temporaries, projected), alignment);
-  return { lowered, projected, arena, launches: new LaunchCache(slots, target), unitsOf: target.unitsOf };
+  const written = new Set(
+    lowered.steps.flatMap(({ output, extraOutputs = [] }) => [output, ...extraOutputs].map(({ storage }) => storage)),
+  );
+  return { lowered, projected, arena, launches: new LaunchCache(slots, target, written), unitsOf: target.unitsOf };
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */

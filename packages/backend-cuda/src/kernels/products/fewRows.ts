@@ -1,5 +1,13 @@
 import { elementAt } from "@centella/core/backend";
-import { type AnchoredCall, isBelow, product as productOf, type SiblingResult, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
+import {
+  type AnchoredCall,
+  isBelow,
+  normWeightInput,
+  product as productOf,
+  type SiblingResult,
+  stagedNormArgs,
+  type U32,
+} from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import {
   type Argument,
@@ -18,7 +26,7 @@ import { allocateStaging, normedRow, type StagingPlan, stagedBytes, stageRows, s
 import type { ResultWriter } from "./resultWriter.ts";
 import { UnitRing } from "./ring.ts";
 import { partialBytes, Rounds, warps } from "./rounds.ts";
-import { normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
+import { earlyWeights, normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
 import { formatsOf, itemsOf, kindsOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
 import { halfType, sumsOf } from "./tile.ts";
 import type { Lane } from "./unitDecoder.ts";
@@ -161,6 +169,9 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
     const wait = (): void => waitForEarlier(scope, call);
     const multiply = (): void => {
       const { place, warp } = placeOfThread(k);
+      // Loads wait behind copies that began before them.
+      const readsEarly = norm !== undefined && staging.columns === 1 && call.isGiven(normWeightInput(norm));
+      const weights = readsEarly ? earlyWeights(scope, staging) : [];
       const items = itemsOf(k, work, block);
       const cursor = new UnitCursor(k, work, { items, warp, warps });
       const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });
@@ -175,7 +186,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
         if (norm === undefined) stageRow(k, staging, storedPieces(k, "a", staging), options);
         else {
           const isKeeper = isFirst ? k.compare("eq", k.block(), 0) : undefined;
-          stageRow(k, staging, normedPieces(scope, norm, staging, { row: k.constant("u32", 0), isKeeper }), options);
+          stageRow(k, staging, normedPieces(scope, norm, staging, { row: k.constant("u32", 0), isKeeper, weights }), options);
         }
       } else {
         ring.fill();

@@ -7,7 +7,8 @@ import {
   laneElements,
   type NormOperands,
   normedElements,
-  normOperands,
+  normValues,
+  normWeights,
   type U32,
 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../ptx/emitter.ts";
@@ -22,7 +23,8 @@ const boundSlack = 1 + 2 ** -20;
 
 /** One row, whose pieces the threads of a block read. `P` is a piece before it has its values. */
 export interface RowSource<P> {
-  read(place: U32): P;
+  /** Piece `i` of the thread, which is at `place`. */
+  read(place: U32, i: number): P;
   /** The largest magnitude of a piece's values; before {@link ReducedRow.valuesOf}. */
   magnitude(piece: P): F32;
   /** All threads take part. `largest` is the largest magnitude of the thread's pieces. */
@@ -51,6 +53,26 @@ export function storedPieces(k: PtxEmitter, x: string, plan: RowLengths, row?: U
   };
 }
 
+/** A norm's weights of each of a thread's pieces. */
+type PieceWeights = readonly (readonly F32[])[];
+
+/** Reads a norm's weights of the thread's pieces, for {@link normedPieces} in {@link stageRow}. None, where they would take too many registers. */
+export function earlyWeights(scope: Scope, plan: RowLengths): PieceWeights {
+  const places = piecePlaces(scope.k, plan);
+  return places.length <= maxHeld ? places.map((place) => pieceWeights(scope, plan, place)) : [];
+}
+
+function pieceWeights(scope: Scope, plan: RowLengths, place: U32): readonly F32[] {
+  const { k } = scope;
+  return within(k, plan, place, piece, () => normWeights(scope, { first: k.mul(place, piece), count: piece }));
+}
+
+/** Places of a thread's pieces of a row that all threads share. */
+function piecePlaces(k: PtxEmitter, { padded }: RowLengths): readonly U32[] {
+  const perThread = Math.ceil(padded / piece / k.blockThreads);
+  return Array.from({ length: perThread }, (_, i) => k.add(k.thread(), i * k.blockThreads));
+}
+
 /**
  * A row that a norm computes. Blocks for which `isKeeper` holds store the norm's extra output. A thread reads elements twice: those that it
  * rounds, and, here already, those whose squares it adds up, in the order of the norm's own kernel.
@@ -59,18 +81,15 @@ export function normedPieces(
   scope: Scope,
   norm: AnchoredCall,
   plan: RowLengths,
-  { row, isKeeper }: { readonly row: U32; readonly isKeeper: Bool | undefined },
+  { row, isKeeper, weights = [] }: { readonly row: U32; readonly isKeeper: Bool | undefined; readonly weights?: PieceWeights },
 ): RowSource<NormOperands> {
   const { k } = scope;
   const elements = laneElements(scope, norm, { row, isKeeper });
   const reduce = k.reducer(["f32", "f32"]);
   return {
-    read(place) {
-      const operands = within(k, plan, place, 2 * piece, () => {
-        const { values, weights } = normOperands(scope, norm, { row, first: k.mul(place, piece), count: piece });
-        return [...values, ...weights];
-      });
-      return { values: operands.slice(0, piece), weights: operands.slice(piece) };
+    read(place, i) {
+      const values = within(k, plan, place, piece, () => normValues(scope, norm, { row, first: k.mul(place, piece), count: piece }));
+      return { values, weights: weights[i] ?? pieceWeights(scope, plan, place) };
     },
     magnitude: ({ values, weights }) =>
       largestOf(
@@ -105,8 +124,7 @@ export function stageRow<P>(
 ): void {
   const thread = k.thread();
   const pieces = plan.padded / piece;
-  const perThread = Math.ceil(pieces / k.blockThreads);
-  const places = Array.from({ length: perThread }, (_, i) => k.add(thread, i * k.blockThreads));
+  const places = piecePlaces(k, plan);
   const { largest, valuesAt } = reducePieces(k, source, places, meanwhile);
   const scale = scaleOf(k, plan, largest);
   for (const [i, place] of places.entries()) {
@@ -128,9 +146,9 @@ interface ReducedPieces {
 /** Reads a thread's pieces of a row, which are at `places`, for its largest magnitude. `meanwhile` runs when the loads are under way. */
 export function reducePieces<P>(k: PtxEmitter, source: RowSource<P>, places: readonly U32[], meanwhile?: () => void): ReducedPieces {
   // All loads are under way before the first one is used.
-  const held = places.length <= maxHeld ? places.map((place) => source.read(place)) : undefined;
+  const held = places.length <= maxHeld ? places.map((place, i) => source.read(place, i)) : undefined;
   meanwhile?.();
-  const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i));
+  const pieceOf = (i: number): P => held?.[i] ?? source.read(elementAt(places, i), i);
   const { largest, valuesOf } = source.reduce(() => places.map((_, i) => source.magnitude(pieceOf(i))).reduce((a, b) => k.max(a, b)));
   return { largest, valuesAt: (i) => valuesOf(pieceOf(i)) };
 }

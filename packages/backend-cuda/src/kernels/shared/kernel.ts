@@ -39,7 +39,7 @@ export interface KernelCall<Inputs extends InputSpecs = InputSpecs> extends GpuC
   readonly gpu: Gpu;
   /** The form of input `index`, if it is a weight in units. */
   unitsOf(index: number): UnitMatrix | undefined;
-  /** Whether input `index` is one of the program's: it is there before a run's first launch, and no launch writes it. */
+  /** Whether input `index` is there before a run's first launch, and no launch writes it. */
   isGiven(index: number): boolean;
   /** Texts that this call already has at other buckets. Default: each text is written. */
   readonly texts?: CallTexts;
