@@ -29,11 +29,13 @@ until a prompt can be sent and until the first token. On one thread, and on all 
   --browser NAME  one of ${names.join(", ")} (default: all that run here); may be repeated
   --model FILE    a GGUF file (default: the embedded model); may be repeated
   --threads N     threads of the isolated page (default: all cores)
+  --quick         3 samples of each figure in place of 10, for models that take wllama minutes
   --json PATH     write a receipt per browser, as pnpm bench does
   --help          this text`;
 
 /** Pages have clocks of 1 ms where they are not isolated, so a sample is longer than elsewhere. */
-const settings: Settings = { passes: 5, rounds: 2, sampleSeconds: 0.1, warmupSeconds: 0.1, warmupCalls: 2 };
+const normal: Settings = { passes: 5, rounds: 2, sampleSeconds: 0.1, warmupSeconds: 0.1, warmupCalls: 2 };
+const quick: Settings = { ...normal, passes: 3, rounds: 1, warmupCalls: 1 };
 
 /** `pnpm bench pages [OPTIONS]` */
 export async function pagesCommand(args: readonly string[]): Promise<number> {
@@ -41,6 +43,7 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
     browser: { type: "string", multiple: true },
     model: { type: "string", multiple: true },
     threads: { type: "string" },
+    quick: { type: "boolean" },
     json: { type: "string" },
     help: { type: "boolean", short: "h" },
   });
@@ -55,6 +58,7 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
   const threads = values.threads === undefined ? cores : wholeNumber("--threads", values.threads, 1, cores);
   const threadCounts = [...new Set([1, threads])];
   const command = ["pnpm bench pages", ...args].join(" ");
+  const settings = values.quick === true ? quick : normal;
   const receipts: Receipt[] = [];
   for (const name of values.browser === undefined ? names : pick("--browser", values.browser, names)) {
     const browser = await launchers[name]();
@@ -63,7 +67,7 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
       continue;
     }
     try {
-      const receipt = await measureBrowser(name, browser, { models, threadCounts, command });
+      const receipt = await measureBrowser(name, browser, { models, threadCounts, settings, command });
       receipts.push(receipt);
       console.log(`\n${receiptTable(receipt)}`);
     } finally {
@@ -80,10 +84,11 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
 interface Plan {
   readonly models: readonly string[];
   readonly threadCounts: readonly number[];
+  readonly settings: Settings;
   readonly command: string;
 }
 
-async function measureBrowser(name: BrowserName, browser: Browser, { models, threadCounts, command }: Plan): Promise<Receipt> {
+async function measureBrowser(name: BrowserName, browser: Browser, { models, threadCounts, settings, command }: Plan): Promise<Receipt> {
   const date = new Date().toISOString();
   const peer = installedPeer();
   const projects: readonly PageProject[] = peer === undefined ? ["centella"] : ["centella", "wllama"];
