@@ -20,6 +20,12 @@ test("a size that is not measured is refused with those that are", async () => {
   await expect(browserCommand(["--size", "100"])).rejects.toThrow("--size: expected one of 64, 256, 512, 1024, 2048, 4096, got 100");
 });
 
+test("a page and a process are not measured at once", async () => {
+  await expect(browserCommand(["--node", "--chromium", "chrome"])).rejects.toThrow(
+    "--node: expected no --chromium beside it, got both; leave one out",
+  );
+});
+
 test("a project computes every task in a page", { timeout: 180_000 }, async ({ skip }) => {
   const printed: string[] = [];
   for (const method of ["log", "error"] as const) vi.spyOn(console, method).mockImplementation((line: string) => void printed.push(line));

@@ -31,10 +31,13 @@ interface Ort {
 /** `GPUBufferUsage` of storage that is copied from and to. */
 const tensorUsage = 0x80 | 0x4 | 0x8;
 
-/** ONNX Runtime from its module; `wasm` is the address of its WASM file. Operands and results stay on the device. */
-export async function openOnnxruntime(module: object, wasm: string): Promise<PageProject> {
+/**
+ * ONNX Runtime from its module; `wasm` is the address of its WASM file, which it finds by itself in Node. Operands and results stay on the
+ * device.
+ */
+export async function openOnnxruntime(module: object, wasm: string | undefined): Promise<PageProject> {
   const ort = module as Ort;
-  ort.env.wasm.wasmPaths = { wasm };
+  if (wasm !== undefined) ort.env.wasm.wasmPaths = { wasm };
   ort.env.wasm.numThreads = 1;
   ort.env.logLevel = "error";
   return {

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { type BrowserResult, type BrowserRun, maxError, projectNames, runInBrowser } from "../browser/run.ts";
+import { type BrowserResult, maxError, projectNames } from "../browser/run.ts";
 import type { BrowserTask } from "../browser/tasks.ts";
 import { describeMachine } from "../machine.ts";
 import { Skip } from "../runner/subject.ts";
@@ -14,11 +14,12 @@ const kinds = ["matmul", "softmax", "conv2d", "chain"] as const;
 
 const help = `Usage: pnpm bench browser [OPTIONS]
 
-Measures WebGPU in one page of Chromium: matmul, softmax, conv2d and a chain of elementwise ops, by this project, TensorFlow.js and
+Measures WebGPU in one page of Chromium, or in one process of Node: matmul, softmax, conv2d and a chain of elementwise ops, by this project, TensorFlow.js and
 ONNX Runtime, in turn. Operands and results stay on the device. Results are compared with f64 at some places.
 
   --chromium PATH  a Chromium that has a GPU (default: one on SwiftShader, a GPU in software)
-  --size N         one of ${sizes.join(", ")} (default: all from 256 on with --chromium, else 64);
+  --node           in this process, on Dawn, in place of a page
+  --size N         one of ${sizes.join(", ")} (default: all from 256 on with --chromium or --node, else 64);
                    may be repeated
   --project NAME   one of ${projectNames.join(", ")} (default: all that are installed); may be repeated
   --samples N      of each project (default: 15)
@@ -31,6 +32,7 @@ Exit code 1 if a result is wrong, 2 for a wrong command line.`;
 export async function browserCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, {
     chromium: { type: "string" },
+    node: { type: "boolean" },
     size: { type: "string", multiple: true },
     project: { type: "string", multiple: true },
     samples: { type: "string" },
@@ -43,11 +45,17 @@ export async function browserCommand(args: readonly string[]): Promise<number> {
   }
   noPositionals(positionals);
   const samples = wholeNumber("--samples", values.samples ?? "15", 1, 1000);
-  const { chromium } = values;
-  const chosen = values.size?.map(sizeOf) ?? (chromium === undefined ? sizes.slice(0, 1) : sizes.slice(1));
+  const { chromium, node = false } = values;
+  if (node && chromium !== undefined) throw new UsageError("--node: expected no --chromium beside it, got both; leave one out");
+  const chosen = values.size?.map(sizeOf) ?? (chromium === undefined && !node ? sizes.slice(0, 1) : sizes.slice(1));
   const projects = values.project === undefined ? projectNames : pick("--project", values.project, projectNames);
   const tasks = kinds.flatMap((kind) => chosen.map((n): BrowserTask => ({ kind, n })));
-  const result = await measured({ chromium, tasks, projects, sampling: { samples, seconds: 0.1 }, log: (line) => console.error(line) });
+  const run = { tasks, projects, sampling: { samples, seconds: 0.1 }, log: (line: string) => console.error(line) };
+  const result = await measured(async () => {
+    // Loaded when called: a bare GPU machine has no Chromium and no bundler.
+    if (node) return (await import("../browser/inNode.ts")).runInNode(run);
+    return (await import("../browser/inChromium.ts")).runInChromium(chromium, run);
+  });
   if (result === undefined) return 0;
   console.log(tableOf(result));
   if (values.json !== undefined)
@@ -55,10 +63,10 @@ export async function browserCommand(args: readonly string[]): Promise<number> {
   return result.tasks.some(({ results }) => Object.values(results).some(isWrong)) ? 1 : 0;
 }
 
-/** The results, or undefined where the browser does not start. */
-async function measured(run: BrowserRun): Promise<BrowserResult | undefined> {
+/** The results, or undefined where the browser does not start or Node has no adapter. */
+async function measured(run: () => Promise<BrowserResult>): Promise<BrowserResult | undefined> {
   try {
-    return await runInBrowser(run);
+    return await run();
   } catch (error) {
     if (!(error instanceof Skip)) throw error;
     console.error(`skipped: ${error.message}`);

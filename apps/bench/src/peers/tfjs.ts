@@ -3,6 +3,7 @@ import { Skip, type Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import type { Competitor } from "../tasks/competitor.ts";
 import { callsOf, inputsOf, type OpTask, operandShapes, type Task } from "../tasks/task.ts";
+import { provideGpu } from "./dawn.ts";
 import { loadPeer, peerPackage, peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
@@ -29,10 +30,6 @@ interface Tf {
   dot(a: TfTensor, b: TfTensor): TfTensor;
 }
 
-interface Gpu {
-  requestAdapter(): Promise<{ readonly info: { readonly device: string; readonly description: string } } | null>;
-}
-
 /** TensorFlow.js on XNNPACK in WASM. It switches threads off in Node. */
 export const tfjsWasm: PeerAdapter = {
   name: "tfjs-backend-wasm",
@@ -54,21 +51,18 @@ export const tfjsWebgpu: PeerAdapter = {
   kind: "gpu",
   async open() {
     peerPackage("@tensorflow/tfjs-backend-webgpu");
-    const { create, globals } = (await loadPeer("webgpu")) as { create(flags: string[]): Gpu; globals: object };
-    const gpu = create([]);
-    const adapter = await gpu.requestAdapter();
+    const entry = await provideGpu();
+    const adapter = await navigator.gpu.requestAdapter();
     if (adapter === null) throw new Skip("no WebGPU adapter");
     if (/swiftshader|llvmpipe/i.test(`${adapter.info.device} ${adapter.info.description}`))
       throw new Skip("the only adapter is a software one");
-    Object.assign(globalThis, globals);
-    Object.defineProperty(globalThis.navigator, "gpu", { value: gpu, configurable: true });
     const tf = await start("@tensorflow/tfjs-backend-webgpu", "webgpu");
     return {
       version: peerVersion("@tensorflow/tfjs-backend-webgpu"),
       competitor: competitorOf("tfjs-backend-webgpu", undefined, tf, (y) => y.data()),
       dispose() {
         tf.removeBackend("webgpu");
-        Reflect.deleteProperty(globalThis.navigator, "gpu");
+        entry[Symbol.dispose]();
       },
     };
   },
