@@ -19,6 +19,7 @@ import {
 import { blockStride } from "../device/layout.ts";
 import { typeOf, WgslArithmetic } from "./arithmetic.ts";
 import { codebook } from "./functions.ts";
+import { reducerOf } from "./reducer.ts";
 
 /** `fn load_<name>(i: u32) -> f32`: element i of a binding whose tensor is f32, f16, bf16 or a block type. Blocks of declarations. */
 export function loader(name: string, dtype: DType): readonly string[] {
@@ -50,9 +51,6 @@ function vectorLoader(name: string, dtype: DType): readonly string[] {
   return [...loader(name, dtype), `${head} { return vec4f(${elements.join(", ")}); }`];
 }
 
-/** Cells of shared memory that one lane combines. With more, several lanes do first. */
-const fewCells = 8;
-
 /** Options of a {@link WgslEmitter}. */
 export interface EmitterOptions {
   /** Arguments that are arrays of vec4u. */
@@ -72,7 +70,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   readonly #dtypes: Readonly<Record<string, DType>>;
   readonly #quads: ReadonlySet<string>;
   readonly #vectors: ReadonlySet<string>;
-  readonly #subgroup: number;
+  /** Lanes that exchange values in registers, a power of two. */
+  readonly subgroup: number;
   /** Arguments of 32-bit elements that are accessed by vectors, where they are arrays of these. */
   readonly wide: Set<string> = new Set();
   /** Elements that were read as parts of vectors: expressions by argument and index. */
@@ -93,7 +92,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     this.#dtypes = dtypes;
     this.#quads = quads;
     this.#vectors = vectors;
-    this.#subgroup = subgroup;
+    this.subgroup = subgroup;
     this.lanes = lanes;
   }
 
@@ -197,7 +196,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
   }
 
   shared<T extends NumberType>(type: T, count: number): SharedArray<T> {
-    const name = this.#shared(type, count);
+    const name = this.sharedCells(type, count);
     return {
       get: (index) => this.define(type, `${name}[${this.operand("u32", index)}]`),
       set: (index, value) => void this.lines.push(`${name}[${this.operand("u32", index)}] = ${value};`),
@@ -219,50 +218,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     };
   }
 
-  /**
-   * A reduction over the lanes of each subgroup in registers, then over subgroups in shared memory, in two steps where there are many: a
-   * barrier takes longer than some additions. The number of lanes is a power of two.
-   */
   reducer<const T extends readonly NumberType[]>(types: T): Reducer<T> {
-    const together = Math.min(this.#subgroup, this.lanes);
-    const groups = this.lanes / together;
-    const result = groups <= together && groups > 1 ? groups : 0;
-    const cells = types.map((type) => this.#shared(type, groups + (result > 0 ? 1 : 0)));
-    // A tuple through `map` is an array to the types.
-    const read = (at: string): Values<T> => cells.map((cell, i) => this.define(types[i]!, `${cell}[${at}]`)) as unknown as Values<T>;
-    const write = (at: string, values: Values<T>): void =>
-      cells.forEach((cell, i) => void this.lines.push(`${cell}[${at}] = ${values[i]};`));
-    return (values, combine) => {
-      let own = values;
-      for (let mask = 1; mask < together; mask *= 2) own = combine(own, this.exchange<T>(own, mask));
-      if (together === 1) write("lane", own);
-      else {
-        this.lines.push(`if (lane % ${together}u == 0u) {`);
-        write(`lane / ${together}u`, own);
-        this.lines.push("}");
-      }
-      if (result > 0) {
-        this.lines.push("workgroupBarrier();");
-        let all = read(`lane % ${groups}u`);
-        for (let mask = 1; mask < groups; mask *= 2) all = combine(all, this.exchange<T>(all, mask));
-        // Beyond the cells that slower lanes still read.
-        this.lines.push("if (lane == 0u) {");
-        write(`${groups}u`, all);
-        this.lines.push("}");
-      } else if (groups > 1) {
-        const adders = groups <= fewCells ? [1] : [2 ** Math.ceil(Math.log2(groups) / 2), 1];
-        let left = groups;
-        for (const count of adders) {
-          this.lines.push("workgroupBarrier();", `if (lane < ${count}u) {`);
-          const values = Array.from({ length: left / count }, (_, i) => read(`lane + ${i * count}u`));
-          write("lane", values.reduce(combine));
-          this.lines.push("}");
-          left = count;
-        }
-      }
-      // Waits before and after: the cells can be used again. The cast has the reason of `read`.
-      return cells.map((cell, i) => this.define(types[i]!, `workgroupUniformLoad(&${cell}[${result}])`)) as unknown as Values<T>;
-    };
+    return reducerOf(this, types);
   }
 
   /** Returns the values of the lane whose number differs in bit `mask`, a power of two, in uniform control flow. */
@@ -270,7 +227,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     const types = values.map((value) => typeOf(value as Value<NumberType>));
     const results = (text: (value: string, i: number) => string): Values<T> =>
       values.map((value, i) => this.define(types[i]!, text(value, i))) as unknown as Values<T>;
-    if (mask < this.#subgroup) return results((value) => `subgroupShuffleXor(${value}, ${mask}u)`);
+    if (mask < this.subgroup) return results((value) => `subgroupShuffleXor(${value}, ${mask}u)`);
     const cells = types.map((type, i) => `exchanged_${type}${i}`);
     cells.forEach((cell, i) => {
       this.addDeclarations([`var<workgroup> ${cell}: array<${types[i]}, ${this.lanes}>;`]);
@@ -387,7 +344,8 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     });
   }
 
-  #shared(type: NumberType, count: number): string {
+  /** Declares shared memory and returns its name. */
+  sharedCells(type: NumberType, count: number): string {
     const name = `shared${this.#arrays++}`;
     this.addDeclarations([`var<workgroup> ${name}: array<${type}, ${count}>;`]);
     return name;
