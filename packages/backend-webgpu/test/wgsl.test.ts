@@ -137,6 +137,17 @@ describe("generated WGSL", () => {
     expect(alone!.code).toMatch(/let f_\d+ = y\[u_\d+\];/);
   });
 
+  test("a difference that rounds a value is not for compilers to simplify", () => {
+    const [kernel] = groupOf((p, x) => {
+      const value = x("f32", T);
+      const product = p.scale(value, { by: 2 ** 13 + 1 });
+      p.output("y", p.sub(product, p.sub(product, value)));
+    });
+    expect(kernel!.code).toMatch(
+      /let (f_\d+) = (f_\d+) - f_\d+;\s+let (f_\d+) = bitcast<f32>\(bitcast<u32>\(\1\) \| \(p\.groups >> 31u\)\);\s+let f_\d+ = \2 - \3;/,
+    );
+  });
+
   test("the ropes of keys and queries are part of a write to a cache as far as the storage buffers go", () => {
     const lowered = (hasFactors: boolean, maxBindings: number): ReturnType<typeof lower> => {
       const program = createProgram();

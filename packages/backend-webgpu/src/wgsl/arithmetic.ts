@@ -23,6 +23,8 @@ const typeOfPrefix = new Map(Object.entries(prefixes).map(([type, prefix]) => [p
 export class WgslArithmetic {
   readonly lines: string[] = [];
   readonly #declarations = new Set<string>();
+  /** What differences are taken from, by their names. */
+  readonly #minuends = new Map<unknown, Value<NumberType>>();
   #names = 0;
 
   /** Functions and shared memory that the statements need, block by block. */
@@ -54,8 +56,16 @@ export class WgslArithmetic {
     return this.infix(a, "+", b);
   }
 
+  /**
+   * `a - (a - x)` rounds x. WGSL permits compilers to make x of it, and NVIDIA's does; not if the difference passes through bits, some of which
+   * it does not know. No dispatch has 2^31 groups.
+   */
   sub<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
-    return this.infix(a, "-", b);
+    const isAgain = typeOf(a) === "f32" && this.#minuends.get(b) === a;
+    const known = isAgain ? this.define("f32", `bitcast<f32>(bitcast<u32>(${b}) | (p.groups >> 31u))`) : b;
+    const difference = this.infix(a, "-", known as typeof b);
+    this.#minuends.set(difference, a);
+    return difference;
   }
 
   mul<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
