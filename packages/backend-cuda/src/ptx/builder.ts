@@ -15,6 +15,11 @@ export class PtxBuilder extends WarpgroupWriter {
     return this.#special("%ctaid.x");
   }
 
+  /** Number of blocks of the launch. */
+  blocks(): U32 {
+    return this.#special("%nctaid.x");
+  }
+
   /** Runs `then` (else `otherwise`) in the threads for which `condition` holds; threads of a block may differ. */
   if(condition: Bool, then: () => void, otherwise?: () => void): void {
     this.#divergent++;

@@ -15,6 +15,7 @@ type Start = (
   tables: readonly number[],
   tid: number,
   ctaid: number,
+  nctaid: number,
   lanes: unknown[],
   held: unknown[],
 ) => Thread;
@@ -118,7 +119,7 @@ export function runGrid(
     });
     const lanes = new Array<unknown>(block).fill(0);
     const held = new Array<unknown>(block).fill(0);
-    const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, lanes, held));
+    const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, grid, lanes, held));
     try {
       runBlock(threads, access, lanes, held);
     } catch (error) {

@@ -52,7 +52,7 @@ export function translate(parsed: ParsedKernel): string {
   });
   return `"use strict";
 const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $ofPairs, $oddFma, $someBarrier } = helpers;
-return function* (m, params, tables, tid, ctaid, lanes, held) {
+return function* (m, params, tables, tid, ctaid, nctaid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
   let at = 0;
@@ -121,6 +121,7 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     const source = operands[1]!;
     if (source === "%tid.x") return `${to} = tid;`;
     if (source === "%ctaid.x") return `${to} = ctaid;`;
+    if (source === "%nctaid.x") return `${to} = nctaid;`;
     if (source === "shared") return `${to} = 0;`;
     if (kernel.maps.includes(source)) return `${to} = ${kernel.maps.indexOf(source)};`;
     const table = kernel.tables.findIndex(({ name: known }) => known === source);

@@ -51,7 +51,7 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     waitsInBody: isAhead,
     isWhole: true,
     args: attentionArgs(call),
-    form: [sizes, shape, isShared, ...(isShared ? [blocks] : [tokenBlocks, shares])],
+    form: [sizes, shape, isShared, ...(isShared ? [] : [tokenBlocks, shares])],
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },
   };
   return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
@@ -59,7 +59,7 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     k.blocksPerMultiprocessor = 1;
     const form = { params, sizes, shape, isAhead };
     const own = isShared
-      ? sharedTiles(scope, call, sizes, { blockTokens, blocks })
+      ? sharedTiles(scope, call, sizes, blockTokens)
       : sequenceTiles(scope, call, sizes, { blockTokens, tokenBlocks, shares });
     runTiles(scope, call, form, own);
   });
