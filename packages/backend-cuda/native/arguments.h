@@ -41,6 +41,14 @@ bool IsImage(const Napi::CallbackInfo& info) {
   return Require(info, info.Length() > 0 && (info[0].IsString() || info[0].IsTypedArray()), "a module's text or code");
 }
 
+bool IsName(const Napi::CallbackInfo& info, size_t index) {
+  return Require(info, info.Length() > index && info[index].IsString(), "a kernel's name");
+}
+
+std::string Text(const Napi::Value& value) {
+  return value.As<Napi::String>().Utf8Value();
+}
+
 uint64_t Word(const Napi::Value& value) {
   bool lossless = false;
   return value.As<Napi::BigInt>().Uint64Value(&lossless);

@@ -21,6 +21,8 @@ using Status = int;
 using Device = int;
 using DevicePointer = unsigned long long;
 using Context = struct ContextTag*;
+using Library = struct LibraryTag*;
+using Kernel = struct KernelTag*;
 using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using Stream = struct StreamTag*;
@@ -97,13 +99,16 @@ struct LaunchConfig {
   X(memcpyDtoHAsync, "cuMemcpyDtoHAsync_v2", (void*, DevicePointer, size_t, Stream))                                     \
   X(memcpyDtoDAsync, "cuMemcpyDtoDAsync_v2", (DevicePointer, DevicePointer, size_t, Stream))                             \
   X(memsetD8Async, "cuMemsetD8Async", (DevicePointer, unsigned char, size_t, Stream))                                    \
+  X(libraryLoadData, "cuLibraryLoadData", (Library*, const void*, int*, void**, unsigned, int*, void**, unsigned))        \
+  X(libraryGetKernel, "cuLibraryGetKernel", (Kernel*, Library, const char*))                                             \
+  X(kernelGetFunction, "cuKernelGetFunction", (Function*, Kernel))                                                       \
+  X(libraryUnload, "cuLibraryUnload", (Library))                                                                         \
   X(moduleLoadDataEx, "cuModuleLoadDataEx", (Module*, const void*, unsigned, int*, void**))                              \
   X(linkCreate, "cuLinkCreate_v2", (unsigned, int*, void**, LinkState*))                                                 \
   X(linkAddData, "cuLinkAddData_v2", (LinkState, int, void*, size_t, const char*, unsigned, int*, void**))               \
   X(linkComplete, "cuLinkComplete", (LinkState, void**, size_t*))                                                        \
   X(linkDestroy, "cuLinkDestroy", (LinkState))                                                                           \
   X(moduleUnload, "cuModuleUnload", (Module))                                                                            \
-  X(moduleGetFunction, "cuModuleGetFunction", (Function*, Module, const char*))                                          \
   X(funcSetAttribute, "cuFuncSetAttribute", (Function, int, int))                                                        \
   X(launchKernelEx, "cuLaunchKernelEx", (const LaunchConfig*, Function, void**, void**))                                 \
   X(tensorMapEncodeTiled, "cuTensorMapEncodeTiled",                                                                      \

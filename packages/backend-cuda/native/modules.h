@@ -30,37 +30,36 @@ Napi::Value CompileSync(const SessionPointer& s, const Napi::CallbackInfo& info)
   return env.Undefined();
 }
 
+// loadModule(image, entry)
 Napi::Value LoadModule(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
-  if (!IsImage(info)) return env.Undefined();
-  return Start(new ModuleJob(env, s, Bytes(info[0])));
+  if (!IsImage(info) || !IsName(info, 1)) return env.Undefined();
+  return Start(new ModuleJob(env, s, Bytes(info[0]), Text(info[1])));
 }
 
 // The same on the caller's thread: a module, not the promise of one.
 Napi::Value LoadModuleSync(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
-  if (!IsImage(info)) return env.Undefined();
-  Module module = nullptr;
+  if (!IsImage(info) || !IsName(info, 1)) return env.Undefined();
+  Library library = nullptr;
   std::string log;
-  const Status status = LoadModuleImage(*s->api, Bytes(info[0]), &module, &log);
-  if (status == kSuccess) return ToHandle(env, module);
-  Failure(env, *s->api, status, "cuModuleLoadDataEx", log).ThrowAsJavaScriptException();
+  const Status status = LoadImage(*s->api, Bytes(info[0]), Text(info[1]), &library, &log);
+  if (status == kSuccess) return ToHandle(env, library);
+  Failure(env, *s->api, status, "cuLibraryLoadData", log).ThrowAsJavaScriptException();
   return env.Undefined();
 }
 
 void UnloadModule(const SessionPointer& s, const Napi::CallbackInfo& info) {
   if (!AreBigInts(info, 0, 1)) return;
-  Check(info.Env(), *s->api, s->api->moduleUnload(Pointer<Module>(info[0])), "cuModuleUnload");
+  Check(info.Env(), *s->api, s->api->libraryUnload(Pointer<Library>(info[0])), "cuLibraryUnload");
 }
 
 // kernel(module, entry, dynamicSharedBytes)
 Napi::Value GetKernel(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
-  if (!AreBigInts(info, 0, 1) || !Require(info, info.Length() > 1 && info[1].IsString(), "a kernel's name") || !IsCount(info, 2))
-    return env.Undefined();
+  if (!AreBigInts(info, 0, 1) || !IsName(info, 1) || !IsCount(info, 2)) return env.Undefined();
   Function function = nullptr;
-  const std::string entry = info[1].As<Napi::String>().Utf8Value();
-  if (!Check(env, *s->api, s->api->moduleGetFunction(&function, Pointer<Module>(info[0]), entry.c_str()), "cuModuleGetFunction"))
+  if (!Check(env, *s->api, FindKernel(*s->api, Pointer<Library>(info[0]), Text(info[1]), &function), "cuKernelGetFunction"))
     return env.Undefined();
   const int shared = info[2].As<Napi::Number>().Int32Value();
   if (shared > 0 && !Check(env, *s->api, s->api->funcSetAttribute(function, kFunctionMaxDynamicShared, shared), "cuFuncSetAttribute"))

@@ -124,11 +124,31 @@ struct CompilerLog {
   void* values[4] = {errors.data(), reinterpret_cast<void*>(kLogBytes - 1), infos.data(), reinterpret_cast<void*>(kLogBytes - 1)};
 };
 
-// Loads a module from its text or its machine code; `log` gets the compiler's words where it fails. The context must be current.
-Status LoadModuleImage(const Api& api, const std::string& image, Module* module, std::string* log) {
+// What the compiler says against a module's text, or that a wrong text compiles as a module of one context.
+std::string CompilerWords(const Api& api, const std::string& text) {
   CompilerLog compiler;
-  const Status status = api.moduleLoadDataEx(module, image.c_str(), 4, compiler.options, compiler.values);
-  if (status != kSuccess) *log = compiler.errors.data();
+  Module module = nullptr;
+  if (api.moduleLoadDataEx(&module, text.c_str(), 4, compiler.options, compiler.values) == kSuccess) api.moduleUnload(module);
+  return compiler.errors.data();
+}
+
+Status FindKernel(const Api& api, Library library, const std::string& entry, Function* function) {
+  Kernel kernel = nullptr;
+  const Status status = api.libraryGetKernel(&kernel, library, entry.c_str());
+  return status == kSuccess ? api.kernelGetFunction(function, kernel) : status;
+}
+
+// Loads a module from its text or its machine code, with its kernel `entry`: the driver may compile and load it only when a kernel is asked for.
+// Libraries are compiled at the same time as others, `cuModuleLoadDataEx` compiles one text after the other. `log` gets the compiler's words where
+// it fails. The context must be current.
+Status LoadImage(const Api& api, const std::string& image, const std::string& entry, Library* library, std::string* log) {
+  Status status = api.libraryLoadData(library, image.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0);
+  if (status == kSuccess) {
+    Function function = nullptr;
+    status = FindKernel(api, *library, entry, &function);
+    if (status != kSuccess) api.libraryUnload(*library);
+  }
+  if (status != kSuccess) *log = CompilerWords(api, image);
   return status;
 }
 
@@ -167,19 +187,20 @@ class CompileJob : public Job {
 
 class ModuleJob : public Job {
  public:
-  ModuleJob(Napi::Env env, SessionPointer session, std::string image)
-      : Job(env, std::move(session), "cuModuleLoadDataEx"), image_(std::move(image)) {}
+  ModuleJob(Napi::Env env, SessionPointer session, std::string image, std::string entry)
+      : Job(env, std::move(session), "cuLibraryLoadData"), image_(std::move(image)), entry_(std::move(entry)) {}
 
  protected:
-  Status Work(const Session& session) override { return LoadModuleImage(*session.api, image_, &module_, &log_); }
+  Status Work(const Session& session) override { return LoadImage(*session.api, image_, entry_, &library_, &log_); }
 
   Napi::Value Result(Napi::Env env) override {
-    return ToHandle(env, module_);
+    return ToHandle(env, library_);
   }
 
  private:
   std::string image_;
-  Module module_ = nullptr;
+  std::string entry_;
+  Library library_ = nullptr;
 };
 
 }  // namespace

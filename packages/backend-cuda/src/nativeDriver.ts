@@ -47,8 +47,8 @@ interface NativeSession {
   freeTimer(timer: Handle): void;
   compile(ptx: string): Promise<Uint8Array>;
   compileSync(ptx: string): Uint8Array;
-  loadModule(image: string | Uint8Array): Promise<Handle>;
-  loadModuleSync(image: string | Uint8Array): Handle;
+  loadModule(image: string | Uint8Array, entry: string): Promise<Handle>;
+  loadModuleSync(image: string | Uint8Array, entry: string): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
   mark(): Mark;
@@ -248,12 +248,12 @@ class NativeDriver implements CudaDriver {
     return this.#do((s) => s.compileSync(ptx));
   }
 
-  async loadModule(image: string | Uint8Array): Promise<Handle> {
-    return this.#await(this.#do((s) => s.loadModule(image)));
+  async loadModule(image: string | Uint8Array, entry: string): Promise<Handle> {
+    return this.#await(this.#do((s) => s.loadModule(image, entry)));
   }
 
-  loadModuleSync(image: string | Uint8Array): Handle {
-    return this.#do((s) => s.loadModuleSync(image));
+  loadModuleSync(image: string | Uint8Array, entry: string): Handle {
+    return this.#do((s) => s.loadModuleSync(image, entry));
   }
 
   unloadModule(module: Handle): void {

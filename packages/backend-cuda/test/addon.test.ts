@@ -77,9 +77,9 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       expect(await scenario("driverErrors", { FAKE_CUDA_FAILURE: "700" })).toEqual({
         device: { name: "Fake GPU", computeCapability: [9, 0], multiprocessors: 132, totalBytes: 2 ** 40, driverVersion: 12040 },
         memory: "DriverError: cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)",
-        module: "DriverError: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
-        entry: "DriverError: cuModuleGetFunction: CUDA_ERROR_OTHER (500)",
-        "module within the call": "DriverError: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
+        module: "DriverError: cuLibraryLoadData: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
+        entry: "DriverError: cuKernelGetFunction: CUDA_ERROR_OTHER (500)",
+        "module within the call": "DriverError: cuLibraryLoadData: CUDA_ERROR_INVALID_PTX (218)\nline 1: syntax error",
         "kernel within the call": "no error",
         "module of a wrong type": "TypeError: Driver: expected a module's text or code",
         "machine code": "no error",

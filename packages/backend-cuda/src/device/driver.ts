@@ -116,10 +116,10 @@ export interface CudaDriver {
   compile(ptx: string): Promise<Uint8Array>;
   /** The same on the caller's thread. */
   compileSync(ptx: string): Uint8Array;
-  /** Loads a module off the caller's thread, from its text or from what {@link compile} returned. */
-  loadModule(image: string | Uint8Array): Promise<Handle>;
+  /** Loads a module and its kernel `entry` off the caller's thread, from its text or from what {@link compile} returned. */
+  loadModule(image: string | Uint8Array, entry: string): Promise<Handle>;
   /** The same on the caller's thread. */
-  loadModuleSync(image: string | Uint8Array): Handle;
+  loadModuleSync(image: string | Uint8Array, entry: string): Handle;
   unloadModule(module: Handle): void;
   kernel(module: Handle, entry: string, sharedBytes: number): Handle;
 

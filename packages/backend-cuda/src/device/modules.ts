@@ -1,3 +1,4 @@
+import { isSpecificText } from "../ptx/text.ts";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle } from "./driver.ts";
 import { isCompilation } from "./errors.ts";
@@ -8,13 +9,6 @@ export interface KernelSource {
   readonly entry: string;
   /** Dynamic shared memory. */
   readonly sharedBytes: number;
-  /**
-   * Whether the driver compiles the text when it loads it. The driver then keeps the code itself. Code for a folder of ours comes from its linker, which
-   * treats a text as a part of a larger program: it ignores `setmaxnreg`, spills registers, and may let products of a warpgroup wait for each other
-   * (C7504, C7509 and C7512 of `ptxas -c`). But the driver loads one text after the other: with all 51 texts for sm_90a, an 8B model took 34 s
-   * to load the first time.
-   */
-  readonly isWhole: boolean;
 }
 
 interface Entry {
@@ -114,36 +108,45 @@ export class ModuleCache {
     }
   }
 
-  async #loadKept({ ptx, isWhole }: KernelSource): Promise<Handle> {
-    const codes = this.#codes;
-    if (codes === undefined || isWhole) return this.#driver.loadModule(ptx);
+  async #loadKept({ ptx, entry }: KernelSource): Promise<Handle> {
+    const codes = this.#codesFor(ptx);
+    if (codes === undefined) return this.#driver.loadModule(ptx, entry);
     const kept = await codes.read(ptx);
     if (kept !== undefined) {
       try {
-        return await this.#driver.loadModule(kept);
+        return await this.#driver.loadModule(kept, entry);
       } catch (error) {
         if (!isCompilation(error)) throw error;
       }
     }
     const code = await this.#driver.compile(ptx);
     codes.write(ptx, code);
-    return this.#driver.loadModule(code);
+    return this.#driver.loadModule(code, entry);
   }
 
-  #loadSync({ ptx, isWhole }: KernelSource): Handle {
-    const codes = this.#codes;
-    if (codes === undefined || isWhole) return this.#driver.loadModuleSync(ptx);
+  #loadSync({ ptx, entry }: KernelSource): Handle {
+    const codes = this.#codesFor(ptx);
+    if (codes === undefined) return this.#driver.loadModuleSync(ptx, entry);
     const kept = codes.readSync(ptx);
     if (kept !== undefined) {
       try {
-        return this.#driver.loadModuleSync(kept);
+        return this.#driver.loadModuleSync(kept, entry);
       } catch (error) {
         if (!isCompilation(error)) throw error;
       }
     }
     const code = this.#driver.compileSync(ptx);
     codes.write(ptx, code);
-    return this.#driver.loadModuleSync(code);
+    return this.#driver.loadModuleSync(code, entry);
+  }
+
+  /**
+   * Where the code of a text is kept; undefined if the driver compiles it when it loads it, and keeps the code itself. That is better for texts with
+   * products of warpgroups. Code for a folder of ours comes from the driver's linker, which treats a text as a part of a larger program: it ignores
+   * `setmaxnreg`, spills registers, and may let products of a warpgroup wait for each other (C7504, C7509 and C7512 of `ptxas -c`).
+   */
+  #codesFor(ptx: string): CodeCache | undefined {
+    return isSpecificText(ptx) ? undefined : this.#codes;
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

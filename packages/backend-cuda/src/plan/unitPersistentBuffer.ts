@@ -65,7 +65,7 @@ export class UnitPersistentBuffer extends CudaPersistentBuffer {
   /** Queues a launch with the arguments that `prepare` returns when the kernel is compiled. */
   async #launch({ ptx, entry, blocks, threads }: LoadKernel, prepare: () => readonly MemorySpan[]): Promise<void> {
     const { device } = this;
-    const kernel = await device.kernel("load", { ptx, entry, sharedBytes: 0, isWhole: false });
+    const kernel = await device.kernel("load", { ptx, entry, sharedBytes: 0 });
     try {
       const spans = prepare();
       device.launched(() => `the load of ${this.persistent.name}`);

@@ -105,14 +105,14 @@ async function driverErrors(): Promise<object> {
     }
   };
   await attempt("memory", () => driver.alloc(2 ** 40));
-  await attempt("module", () => driver.loadModule("rejected"));
-  await attempt("entry", async () => driver.kernel(await driver.loadModule("fine"), "", 0));
-  await attempt("module within the call", () => driver.loadModuleSync("rejected"));
-  await attempt("kernel within the call", () => driver.kernel(driver.loadModuleSync("fine"), "kernel", 0));
-  await attempt("module of a wrong type", () => driver.loadModuleSync(JSON.parse("1")));
-  await attempt("machine code", async () => driver.loadModule(await driver.compile("fine")));
+  await attempt("module", () => driver.loadModule("rejected", "kernel"));
+  await attempt("entry", async () => driver.kernel(await driver.loadModule("fine", "kernel"), "", 0));
+  await attempt("module within the call", () => driver.loadModuleSync("rejected", "kernel"));
+  await attempt("kernel within the call", () => driver.kernel(driver.loadModuleSync("fine", "kernel"), "kernel", 0));
+  await attempt("module of a wrong type", () => driver.loadModuleSync(JSON.parse("1"), "kernel"));
+  await attempt("machine code", async () => driver.loadModule(await driver.compile("fine"), "kernel"));
   await attempt("text without machine code", () => driver.compile("rejected"));
-  await attempt("machine code within the call", () => driver.loadModuleSync(driver.compileSync("fine")));
+  await attempt("machine code within the call", () => driver.loadModuleSync(driver.compileSync("fine"), "kernel"));
   await attempt("text without machine code, within the call", () => driver.compileSync("rejected"));
   const pinned = driver.allocPinned(16);
   const view = driver.viewPinned(pinned, 16);
@@ -122,7 +122,7 @@ async function driverErrors(): Promise<object> {
   seen.freedView = view.length;
   await attempt("polled for", () => driver.finished(driver.mark(), 10));
   const memory = [driver.alloc(4), driver.alloc(4)] as const;
-  const kernel = driver.kernel(await driver.loadModule("fine"), "kernel", 0);
+  const kernel = driver.kernel(await driver.loadModule("fine", "kernel"), "kernel", 0);
   const launch = { grid: [1, 1, 1], block: [32, 1, 1], sharedBytes: 0, isDependent: true, args: memory, spans: [] } as const;
   driver.launch({ kernel, ...launch });
   await attempt("finished within the call", () => driver.finishedSync());

@@ -49,7 +49,6 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     threads: shape.threads,
     blocks,
     waitsInBody: isAhead,
-    isWhole: true,
     args: attentionArgs(call),
     form: [sizes, shape, isShared, ...(isShared ? [] : [tokenBlocks, shares])],
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },

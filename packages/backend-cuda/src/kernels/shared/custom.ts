@@ -1,7 +1,6 @@
 import type { TensorSpec } from "@centella/core";
 import { type AnyOp, entryOf, resolveSpec } from "@centella/core/backend";
 import type { PtxKernel } from "../../customKernel.ts";
-import { isSpecificText } from "../../ptx/text.ts";
 import { input, type Kernel, output } from "./kernel.ts";
 
 /** The kernel that came with an op of the user's own: one launch. */
@@ -35,7 +34,6 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           grid,
           block,
           sharedBytes,
-          isWhole: isSpecificText(ptx),
           isDependent: false,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
           maps: [],

@@ -33,7 +33,7 @@ export function multiplyPanels(call: KernelCall, columns: Columns, operands: Pan
   const args = panelArgs(call, columns, operands);
   // Texts do not depend on the most rows of a run: with few of them, blocks may have no tile.
   const blocks = call.gpu.multiprocessors;
-  const options = { threads, blocks, args, waitsInBody: true, isWhole: true, form: [columns, operands] };
+  const options = { threads, blocks, args, waitsInBody: true, form: [columns, operands] };
   return launch(call, `matmulMany_${type}`, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
