@@ -15,12 +15,7 @@ export interface QueryTiles {
  * The tiles of all tokens, shared by all blocks. The last tokens see the most, and come first; the heads of the cache are neighbours, so that
  * what they read stays in the L2 cache. Every second turn runs backwards, so that all blocks get about the same work.
  */
-export function sharedTiles(
-  scope: Scope,
-  call: AttentionCall,
-  { kvHeads, headBlocks }: AttentionSizes,
-  blockTokens: number,
-): QueryTiles {
+export function sharedTiles(scope: Scope, call: AttentionCall, { kvHeads, headBlocks }: AttentionSizes, blockTokens: number): QueryTiles {
   const { k } = scope;
   const tokens = asValue(k, scope.extent(elementAt(call.inputs[0].shape, 0)));
   const tokenBlocks = k.quotient(k.add(tokens, blockTokens - 1), blockTokens);
