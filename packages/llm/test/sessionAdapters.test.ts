@@ -1,6 +1,6 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type AdapterOptions, type AdapterScales, type GenerateOptions, loadModel, type Model } from "../src/index.ts";
 import { adaptedPlan } from "../src/load/adaptedPlan.ts";
 import { tiny } from "./modelFiles.ts";
@@ -105,20 +105,52 @@ describe("adapters of sessions", () => {
   });
 });
 
-test("runs without adapters do not compute them", async () => {
-  const runs: string[] = [];
-  const plan = (name: string) =>
-    ({ run: (inputs: object) => void runs.push(`${name} ${Object.keys(inputs)}`), dispose: () => void runs.push(name) }) as never;
-  const adapters = { names: ["a", "b"], always: {} } as never;
-  const compile = async () => plan("plain");
-  const chosen = await adaptedPlan({ runtime: { compile } as never, adapters, adapted: plan("adapted"), record: () => ({}) as never });
-  const inputs = (scale: number) => ({
+describe("runs compute no adapters but those that they use", () => {
+  const withScales = (...scales: readonly number[]) => ({
     tokens: new Int32Array(2),
-    "adapterScales.0": new Float32Array(2),
-    "adapterScales.1": Float32Array.of(0, scale),
+    ...Object.fromEntries(scales.map((scale, i) => [`adapterScales.${i}`, Float32Array.of(0, scale)])),
   });
-  chosen.run(inputs(0), {});
-  chosen.run(inputs(0.5), {});
-  chosen.dispose();
-  expect(runs).toEqual(["plain tokens", "adapted tokens,adapterScales.0,adapterScales.1", "plain", "adapted"]);
+
+  test("once the program for them is compiled", async () => {
+    const log: string[] = [];
+    const plan = (name: string) =>
+      ({ run: (inputs: object) => void log.push(`${name}: ${Object.keys(inputs)}`), dispose: () => void log.push(`-${name}`) }) as never;
+    const compiled: Promise<unknown>[] = [];
+    const compile = async ({ name }: { name: string }) => plan(name);
+    const runtime = { compile: (...args: Parameters<typeof compile>) => compiled[compiled.push(compile(...args)) - 1] } as never;
+    const adapters = { names: ["a", "b", "c"], at: (places: readonly number[]) => places } as never;
+    const record = (places: unknown) => ({ program: { name: `[${places}]` } }) as never;
+    const chosen = await adaptedPlan({ runtime, adapters, adapted: plan("all"), record });
+    const all = "tokens,adapterScales.0,adapterScales.1,adapterScales.2";
+    for (const scales of [
+      [0, 0, 0],
+      [0, 0.5, 0],
+      [1, 2, 3],
+    ])
+      chosen.run(withScales(...scales), {});
+    expect(log).toEqual(["[]: tokens", `all: ${all}`, `all: ${all}`]);
+    await vi.waitFor(() => {
+      chosen.run(withScales(0, 0.5, 0), {});
+      expect(log.at(-1)).toBe("[1]: tokens,adapterScales.1");
+    });
+    // Never compiled twice.
+    expect(compiled).toHaveLength(2);
+    log.length = 0;
+    chosen.run(withScales(1, 0, 1), {});
+    chosen.dispose();
+    expect(log).toEqual([`all: ${all}`, "-[1]", "-[]", "-all"]);
+    // Its owner is gone when it is compiled.
+    await vi.waitFor(() => expect(log.at(-1)).toBe("-[0,2]"));
+  });
+
+  test("with the same results to the bit", async () => {
+    // The first results are of runs with both adapters, unless the program is ready at once.
+    const logits = (of: Model, adapters: AdapterScales) => of.logits(ids.slice(0, 9), { adapters });
+    const expected = await logits(always, {});
+    for (let i = 0; i < 3; i++) {
+      expect(await logits(model, sea)).toEqual(expected);
+      expect(await logits(model, { hill: -4 })).toEqual(expected);
+      expect(await logits(model, {})).toEqual(await logits(plain, {}));
+    }
+  });
 });

@@ -34,33 +34,77 @@ export interface AdaptedProgram {
   readonly prepare?: (plan: Plan) => Promise<void>;
 }
 
-/** The plan of a model with named adapters. Compiles a second program for runs that use none of them. @throws as `runtime.compile` */
-export async function adaptedPlan({ runtime, adapters, adapted, record, prepare }: AdaptedProgram): Promise<RunnablePlan> {
-  const plain = await runtime.compile(record(adapters.always).program, { shareWith: adapted });
-  try {
-    await prepare?.(plain);
-  } catch (error) {
-    plain.dispose();
-    throw error;
-  }
-  return planByScales(adapted, plain, adapters);
+/**
+ * The plan of a model with named adapters. Has a program compiled for runs that use none of them, and for each set of them once a run uses
+ * it, so that runs do not compute adapters that add nothing.
+ * @throws as `runtime.compile`
+ */
+export async function adaptedPlan(program: AdaptedProgram): Promise<RunnablePlan> {
+  return new PlanBySet(program, await compiledFor([], program));
 }
 
-/** Runs `adapted`, or `plain` if all scales of the run's tokens are 0. Products with adapters that add nothing are then not computed. */
-function planByScales(adapted: RunnablePlan, plain: RunnablePlan, { names }: Pick<Adapters, "names">): RunnablePlan {
-  return {
-    run(inputs, options) {
-      const own = { ...inputs };
-      let isAdapted = false;
-      for (const name of names.map((_, index) => scaleInput(index))) {
-        isAdapted ||= (inputs[name] as Float32Array).some((scale) => scale !== 0);
-        delete own[name];
-      }
-      return isAdapted ? adapted.run(inputs, options) : plain.run(own, options);
-    },
-    dispose() {
-      plain.dispose();
-      adapted.dispose();
-    },
-  };
+/** Compiles the program with the named adapters at these places. It shares the weights and the cache. */
+async function compiledFor(places: readonly number[], { runtime, adapters, adapted, record, prepare }: AdaptedProgram): Promise<Plan> {
+  const plan = await runtime.compile(record(adapters.at(places)).program, { shareWith: adapted });
+  try {
+    await prepare?.(plan);
+    return plan;
+  } catch (error) {
+    plan.dispose();
+    throw error;
+  }
+}
+
+/** Sets of named adapters that have a program, besides none and all of them. Each program has memory for its intermediate results. */
+const maxSets = 8;
+
+/** Runs the program with the adapters that the run's tokens use, or the one with all adapters while there is no such program. */
+class PlanBySet implements RunnablePlan {
+  readonly #program: AdaptedProgram;
+  readonly #plain: RunnablePlan;
+  /** By the places of the adapters. Undefined while the program is compiled, and if it cannot be. */
+  readonly #plans = new Map<string, RunnablePlan | undefined>();
+  #isDisposed = false;
+
+  constructor(program: AdaptedProgram, plain: RunnablePlan) {
+    this.#program = program;
+    this.#plain = plain;
+  }
+
+  run(...[inputs, options]: Parameters<RunnablePlan["run"]>): ReturnType<RunnablePlan["run"]> {
+    const { adapted, adapters } = this.#program;
+    const places = [...adapters.names.keys()];
+    const isUsed = (place: number): boolean => (inputs[scaleInput(place)] as Float32Array).some((scale) => scale !== 0);
+    const used = places.filter(isUsed);
+    const plan = used.length === places.length ? adapted : this.#planOf(used);
+    if (plan === undefined) return adapted.run(inputs, options);
+    const own = { ...inputs };
+    for (const place of places) if (!used.includes(place)) delete own[scaleInput(place)];
+    return plan.run(own, options);
+  }
+
+  dispose(): void {
+    this.#isDisposed = true;
+    for (const plan of this.#plans.values()) plan?.dispose();
+    this.#plain.dispose();
+    this.#program.adapted.dispose();
+  }
+
+  /** The program of a set, if it is compiled. Otherwise has it compiled for later runs. */
+  #planOf(places: readonly number[]): RunnablePlan | undefined {
+    if (places.length === 0) return this.#plain;
+    const key = places.join();
+    if (!this.#plans.has(key) && this.#plans.size < maxSets) {
+      this.#plans.set(key, undefined);
+      // Runs go on with all adapters if it fails, with the same results.
+      this.#compile(key, places).catch(() => undefined);
+    }
+    return this.#plans.get(key);
+  }
+
+  async #compile(key: string, places: readonly number[]): Promise<void> {
+    const plan = await compiledFor(places, this.#program);
+    if (this.#isDisposed) plan.dispose();
+    else this.#plans.set(key, plan);
+  }
 }

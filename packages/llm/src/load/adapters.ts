@@ -26,8 +26,8 @@ export interface Adapters {
   readonly names: readonly string[];
   /** See {@link appliedAdapters}. */
   readonly apply: (where: string, given: AdapterScales) => AppliedAdapters | undefined;
-  /** The adapters that are always applied. */
-  readonly always: RecordedAdapters;
+  /** The adapters that are always applied, and the named ones at these places among the names. */
+  readonly at: (places: readonly number[]) => RecordedAdapters;
   /** The files of the adapters that are always applied, and of those with these names. */
   filesOf(names: readonly string[]): readonly GgufFile[];
   /** Declares the adapters' tensors in a program. */
@@ -51,6 +51,8 @@ export interface AdaptedBuilder {
 /** An adapter's open file. */
 interface Adapter {
   readonly name: string | undefined;
+  /** Place among the named adapters. */
+  readonly place: number | undefined;
   /** Prefix of the names of its tensors in a program. */
   readonly prefix: string;
   readonly file: GgufFile;
@@ -68,6 +70,7 @@ const suffixes = [".lora_a", ".lora_b"] as const;
 export async function openAdapters(adapters: readonly AdapterOptions[], architecture: string, locate: LocateOptions): Promise<Adapters> {
   checkNames(adapters);
   const open: Adapter[] = [];
+  let named = 0;
   const owned: GgufFile[] = [];
   const closeAll = async (): Promise<void> => {
     for (const file of owned) await file.close();
@@ -81,14 +84,15 @@ export async function openAdapters(adapters: readonly AdapterOptions[], architec
       requireLora(file, architecture);
       const alpha = new MetadataReader(file, "adapter").number("lora.alpha");
       // As in llama.cpp, the scale is not divided by the rank if alpha is 0 or missing.
-      open.push({ name, prefix: `adapter.${i}.`, file, scale: (rank) => (alpha === undefined ? scale : (scale * alpha) / rank) });
+      const scaleOf = (rank: number): number => (alpha === undefined ? scale : (scale * alpha) / rank);
+      open.push({ name, place: name === undefined ? undefined : named++, prefix: `adapter.${i}.`, file, scale: scaleOf });
     }
     const names = open.flatMap(({ name }) => name ?? []);
     return {
       files: open.map(({ file }) => file),
       names,
       apply: (where, given) => appliedAdapters(where, given, names),
-      always: recordedBy(open.filter(({ name }) => name === undefined)),
+      at: (places) => recordedBy(open.filter(({ place }) => place === undefined || places.includes(place))),
       filesOf: (names) => open.filter(({ name }) => name === undefined || names.includes(name)).map(({ file }) => file),
       ...recordedBy(open),
       close: closeAll,
@@ -136,8 +140,8 @@ function requireLora({ metadata }: GgufFile, architecture: string): void {
 }
 
 /** Name of the input `[T, 1]` with the scales of a named adapter, by its place among them. */
-export function scaleInput(index: number): string {
-  return `adapterScales.${index}`;
+export function scaleInput(place: number): string {
+  return `adapterScales.${place}`;
 }
 
 /** An adapter in a program. */
@@ -161,11 +165,10 @@ export class AdapterTables {
     const { program, T } = builder;
     this.#builder = builder;
     this.#program = program;
-    let named = 0;
     this.#tables = adapters.map((adapter) => ({
       adapter,
       weights: new WeightTable(program, adapter.file, adapter.prefix),
-      tokenScales: adapter.name === undefined ? undefined : program.input(scaleInput(named++), "f32", [T, 1]),
+      tokenScales: adapter.place === undefined ? undefined : program.input(scaleInput(adapter.place), "f32", [T, 1]),
     }));
   }
 
