@@ -57,13 +57,15 @@ export async function serverCommand(args: readonly string[]): Promise<number> {
   const shared = { model: long, threads: wholeNumber("--threads", threads, 1, 1024), rounds: wholeNumber("--rounds", rounds, 1, 1000) };
   const subjects = peer === undefined ? [centella] : [centella, llamaServer(peer)];
   const rows = new Map<string, Map<ServerSubject, string>>();
+  const bars = new Map<string, string>();
   // The peer has neither.
   const own: readonly unknown[] = [listening, batch];
   for (const measure of [overhead, throughput, health, disconnects, queued, sharedPrefix, listening, batch]) {
     for (const subject of subjects) {
       if (own.includes(measure) && subject !== centella) continue;
       const setting: Setting = { ...shared, subject };
-      for (const { figure, value } of await measured(measure, setting)) {
+      for (const { figure, value, bar = "" } of await measured(measure, setting)) {
+        bars.set(figure, bar);
         console.error(`${subject.name}: ${figure}: ${value}`);
         rows.set(figure, (rows.get(figure) ?? new Map<ServerSubject, string>()).set(subject, value));
       }
@@ -72,8 +74,9 @@ export async function serverCommand(args: readonly string[]): Promise<number> {
   rmSync(folder, { recursive: true });
   const { cpu, cores } = describeMachine();
   console.log(`${cpu}, ${cores} cores, ${threads} thread(s) for each server\n`);
-  const cells = [...rows].map(([figure, values]) => [figure, ...subjects.map((subject) => values.get(subject) ?? "–")]);
-  console.log(formatTable(["Figure", ...subjects.map(({ name }) => name)], cells, ["left", ...subjects.map(() => "right" as const)]));
+  const cells = [...rows].map(([figure, values]) => [figure, ...subjects.map((subject) => values.get(subject) ?? "–"), bars.get(figure)!]);
+  const header = ["Figure", ...subjects.map(({ name }) => name), "Bar"];
+  console.log(formatTable(header, cells, ["left", ...subjects.map(() => "right" as const), "right"]));
   return 0;
 }
 
