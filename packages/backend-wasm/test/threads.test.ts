@@ -245,6 +245,24 @@ test.each([false, true])(
   },
 );
 
+test("threads that are starting write no constants of functions that are disposed of", async () => {
+  const backend = (await wasm().open()) as WasmBackend;
+  const { memory } = backend.instance;
+  const functions = new PlanLinker(memory, backend.target, backend.pool);
+  functions.emit("constant", (builder, name) => {
+    builder.function(name, { at: "i32" }, (f, { at }) => f.store(at, f.splat(3)));
+  });
+  await functions.load();
+  const shared = functions.share();
+  functions.dispose();
+  const size = 4096;
+  // Takes the memory that is free.
+  const tensors = Array.from({ length: 8 }, () => backend.upload({ dtype: "u8", shape: [size] }, new Uint8Array(size).fill(7)));
+  await shared;
+  for (const tensor of tensors) expect((await tensor.data()).every((value) => value === 7)).toBe(true);
+  await backend.dispose();
+});
+
 test("tiles of a range cover it exactly once, whichever threads run them", async () => {
   for (const threads of [1, 3]) {
     const backend = (await wasm({ threads }).open()) as WasmBackend;

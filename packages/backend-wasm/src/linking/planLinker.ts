@@ -74,11 +74,14 @@ export class PlanLinker {
   dispose(): void {
     if (this.#made === undefined) return;
     const { linkedModule, constants } = this.#made;
-    if (this.#linked?.isLoaded === true) {
-      if (this.#linked.isSharing) this.#pool?.unload(this.#memory, linkedModule.base, linkedModule.size).catch(() => undefined);
-      linkedModule.unload();
-    }
-    this.#memory.heap.free(constants);
+    const free = (): void => this.#memory.heap.free(constants);
+    const { isLoaded = false, isSharing = false, isShared = false } = this.#linked ?? {};
+    if (isLoaded) linkedModule.unload();
+    const unloaded = isSharing ? this.#pool?.unload(this.#memory, linkedModule.base, linkedModule.size) : undefined;
+    // Threads write the constants when they instantiate the module, which they may not have done yet.
+    if (unloaded !== undefined && !isShared) unloaded.then(free, free);
+    else free();
+    unloaded?.catch(() => undefined);
   }
 
   get #linking(): ModuleLink | undefined {

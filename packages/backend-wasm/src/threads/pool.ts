@@ -77,6 +77,8 @@ export class ThreadPool {
   /** Unloads a module that is no longer called. */
   async unload(memory: WasmMemory, base: number, count: number): Promise<void> {
     if (this.isLost) return;
+    // Threads that are started again before the others unload it do not load it.
+    this.#memories.get(memory)?.modules.delete(base);
     await this.#change(async () => {
       const known = this.#memories.get(memory);
       if (known === undefined) return;
