@@ -1,5 +1,5 @@
 import type { Backend } from "@centella/core";
-import { useSwiftShader } from "@centella/test-devices";
+import { slowZeroing, useSwiftShader } from "@centella/test-devices";
 import { type WebgpuOptions, webgpu } from "../src/index.ts";
 import { guardedGpu } from "./guardedGpu.ts";
 
@@ -13,9 +13,8 @@ export interface OpenedBackend {
 
 /** @throws {UnsupportedError} where there is no device */
 export async function openBackend(options: WebgpuOptions = {}): Promise<OpenedBackend> {
-  useSwiftShader();
   let device: GPUDevice | undefined;
-  const gpu = intercept(await dawn(), (made) => {
+  const gpu = intercept(await softwareGpu(), (made) => {
     device = made;
   });
   const backend = await webgpu({ ...options, gpu }).open();
@@ -30,19 +29,24 @@ export async function openBackend(options: WebgpuOptions = {}): Promise<OpenedBa
 
 /** A backend whose kernels are held to their outputs. @throws {UnsupportedError} where there is no device */
 export async function openGuarded(options: Pick<WebgpuOptions, "disabledFeatures"> = {}): Promise<Backend> {
-  useSwiftShader();
-  return webgpu({ ...options, gpu: guardedGpu(await dawn()) }).open();
+  return webgpu({ ...options, gpu: guardedGpu(await softwareGpu()) }).open();
 }
 
 /** The Dawn instances of the tests. They must not be collected while a device is open. */
 const instances: GPU[] = [];
+
+/** Dawn on SwiftShader, or on what the user names. */
+export function softwareGpu(): Promise<GPU> {
+  useSwiftShader();
+  return dawn([`disable-dawn-features=${slowZeroing}`]);
+}
 
 /** Dawn without a device: it compiles kernels at every feature and runs none. */
 export function nullGpu(): Promise<GPU> {
   return dawn(["backend=null", "enable-dawn-features=allow_unsafe_apis"]);
 }
 
-async function dawn(flags: string[] = []): Promise<GPU> {
+async function dawn(flags: string[]): Promise<GPU> {
   const { create } = await import("webgpu");
   const gpu = create(flags);
   instances.push(gpu);

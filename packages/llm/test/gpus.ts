@@ -1,15 +1,15 @@
 import { webgpu } from "@centella/backend-webgpu";
 import { type BackendFactory, UnsupportedError } from "@centella/core";
-import { isRequired, useSwiftShader } from "@centella/test-devices";
+import { isRequired } from "@centella/test-devices";
 import { CudaBackend } from "../../backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../backend-cuda/test/interpreter/interpretedDriver.ts";
+import { softwareGpu } from "../../backend-webgpu/test/openBackend.ts";
 
 /** WebGPU, on SwiftShader where there is no GPU. */
 export const software: BackendFactory = {
   name: "webgpu",
-  open() {
-    useSwiftShader();
-    return webgpu().open();
+  async open() {
+    return webgpu({ gpu: await softwareGpu() }).open();
   },
 };
 

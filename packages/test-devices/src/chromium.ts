@@ -1,6 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
 import { openPage } from "./servedPage.ts";
-import { unpackChromium } from "./swiftshader.ts";
+import { slowZeroing, unpackChromium } from "./swiftshader.ts";
 
 /** Launches a headless Chromium with WebGPU on SwiftShader, or returns the reason why it does not run here. */
 export function launchChromium(): Promise<Browser | string> {
@@ -31,7 +31,13 @@ async function launched<T>(launch: (options: LaunchOptions) => Promise<T>): Prom
     return await launch({
       executablePath: unpacked.path,
       env: { ...process.env, ...unpacked.env },
-      args: ["--no-sandbox", "--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
+      args: [
+        "--no-sandbox",
+        "--enable-unsafe-webgpu",
+        "--use-webgpu-adapter=swiftshader",
+        "--enable-features=Vulkan",
+        `--disable-dawn-features=${slowZeroing}`,
+      ],
       // Its handlers would close the browser but keep this process running; Chromium ends by itself when its pipe closes.
       handleSIGTERM: false,
       handleSIGHUP: false,

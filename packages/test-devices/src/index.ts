@@ -6,4 +6,4 @@ export { type BundledPage, type BundleOptions, serveBundle } from "./pageTests.t
 export { isRequired } from "./required.ts";
 export { openPage, type ServedPage } from "./servedPage.ts";
 export type { ServeOptions } from "./sourceServer.ts";
-export { useSwiftShader } from "./swiftshader.ts";
+export { slowZeroing, useSwiftShader } from "./swiftshader.ts";

@@ -5,6 +5,12 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 
+/**
+ * A feature of Dawn to disable: then it zeroes workgroup memory by a loop. By the Vulkan extension, SwiftShader writes each word with an
+ * instruction of its own, and takes three times as long to compile a product of matrices.
+ */
+export const slowZeroing = "use_vulkan_zero_initialize_workgroup_memory_extension";
+
 /** Where things are unpacked, once. A change of the package's contents needs `rm -r node_modules/.cache`. */
 const cache = fileURLToPath(new URL("../node_modules/.cache/chromium", import.meta.url));
 
