@@ -223,6 +223,16 @@ describe("a ring between warpgroups", () => {
   });
 });
 
+test("warpgroups cannot have more registers than their block has at launch", async () => {
+  const body = (k: PtxEmitter): void => {
+    k.blocksPerMultiprocessor = 1;
+    const isLast = k.compare("ge", k.thread(), 256);
+    const set = (change: "increase" | "decrease", count: number) => (): void => k.setRegisters(change, count);
+    k.if(isLast, set("decrease", 24), set("increase", 248));
+  };
+  await expect(runOn(x, body, { words: 1, threads: 384, target: "sm_90a" })).rejects.toThrow(/ask for 520 registers .* has 504/);
+});
+
 describe("copies from shared memory", () => {
   const body =
     (wrong?: "fence" | "wait" | "reuse") =>

@@ -65,11 +65,13 @@ export class BlockProducts {
     return this.#warpgroup(thread).take(list, thread);
   }
 
-  setRegisters(thread: number, count: number): void {
+  /** Warpgroups of a block of `threads` threads hand each other the registers that the block has at launch: more would be waited for forever. */
+  setRegisters(thread: number, count: number, threads: number): void {
     if (count % 8 !== 0 || count < 24 || count > 256) throw new Fault(`thread ${thread}: ${count} registers`);
     this.#registers.set(firstOf(thread), count);
-    const total = [...this.#registers.values()].reduce((sum, each) => sum + each, 0);
-    if (total * warpgroupThreads > 65536) throw new Fault(`thread ${thread}: ${total} registers for ${warpgroupThreads} threads`);
+    const asked = [...this.#registers.values()].reduce((sum, each) => sum + each, 0);
+    const most = (threads / warpgroupThreads) * (Math.floor(65536 / threads / 8) * 8);
+    if (asked > most) throw new Fault(`thread ${thread}: warpgroups ask for ${asked} registers per thread together, the block has ${most}`);
   }
 
   /** @throws {Fault} if products are under way when the block ends */

@@ -242,7 +242,7 @@ function warpgroupInstruction(
     }
     case "setmaxnreg.inc.sync.aligned.u32":
     case "setmaxnreg.dec.sync.aligned.u32":
-      return `${meet} m.products.setRegisters(tid, ${Number(operands[0])});`;
+      return `${meet} m.products.setRegisters(tid, ${Number(operands[0])}, held.length);`;
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
