@@ -35,6 +35,21 @@ test("properties and sequences are those of the model, without its path", async 
   expect(await answerTo("/slots")).toEqual([0, 1, 2, 3].map((id) => ({ id, n_ctx: 512, speculative: false, is_processing: false })));
 });
 
+test.each(["/completion", "/v1/completions", "/v1/chat/completions"])(
+  "%s reports the progress of its prompt if it is asked to",
+  async (path) => {
+    const content = `${path} once upon a time`;
+    const prompt = path.includes("chat") ? { messages: [{ role: "user", content }] } : { prompt: content };
+    const body = { ...prompt, n_predict: 2, stream: true, return_progress: true };
+    const reports = (await eventsOf(await post(handler, path, body)))
+      .filter((event) => event.includes("prompt_progress"))
+      .map((event) => (JSON.parse(event) as { prompt_progress: { total: number; processed: number } }).prompt_progress);
+    expect(reports[0]).toMatchObject({ cache: 0, processed: 0 });
+    const { total } = reports[0]!;
+    expect(reports.at(-1)).toEqual({ total, cache: 0, processed: total, time_ms: expect.any(Number) });
+  },
+);
+
 test("texts are continued, as a whole and in pieces", async () => {
   const own = await served.model.createSession().complete("The fox", { raw: true, maxTokens: 8, temperature: 0, logprobs: 1 });
   const request = { prompt: "The fox", n_predict: 8, temperature: 0, n_probs: 1 };

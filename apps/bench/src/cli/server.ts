@@ -6,9 +6,10 @@ import { repositoryFolder } from "../receipts/store.ts";
 import { batch } from "../server/batch.ts";
 import {
   disconnects,
+  firstToken,
   health,
   listening,
-  overhead,
+  mainThread,
   queued,
   type Reading,
   type Setting,
@@ -58,9 +59,9 @@ export async function serverCommand(args: readonly string[]): Promise<number> {
   const subjects = peer === undefined ? [centella] : [centella, llamaServer(peer)];
   const rows = new Map<string, Map<ServerSubject, string>>();
   const bars = new Map<string, string>();
-  // The peer has neither.
-  const own: readonly unknown[] = [listening, batch];
-  for (const measure of [overhead, throughput, health, disconnects, queued, sharedPrefix, listening, batch]) {
+  // The peer has no such thread, start or command.
+  const own: readonly unknown[] = [mainThread, listening, batch];
+  for (const measure of [firstToken, mainThread, throughput, health, disconnects, queued, sharedPrefix, listening, batch]) {
     for (const subject of subjects) {
       if (own.includes(measure) && subject !== centella) continue;
       const setting: Setting = { ...shared, subject };

@@ -77,11 +77,10 @@ export class RunningServer implements AsyncDisposable {
     return Number(kib) * 1024;
   }
 
-  /** CPU time of all threads so far, in milliseconds. */
-  get cpuMs(): number {
-    const fields = readFileSync(`/proc/${this.#process.pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-    // In hundredths of a second on Linux.
-    return 10 * (Number(fields[11]) + Number(fields[12]));
+  /** CPU time of the main thread so far, in microseconds. */
+  get mainThreadMicros(): number {
+    const { pid } = this.#process;
+    return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1000;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

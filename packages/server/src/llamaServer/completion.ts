@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { Answer } from "../generation/answer.ts";
 import type { AnswerFinish, AnswerPart } from "../generation/answerParts.ts";
 import { onlyFormat, schemaField, schemaFormat } from "../generation/format.ts";
+import { PromptProgress } from "../generation/promptProgress.ts";
 import { samplingFields, samplingOptions } from "../generation/sampling.ts";
 import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
 import { serverSentEvent } from "../http/apiForm.ts";
@@ -36,6 +37,7 @@ const commonFields = {
   priority: z.optional(z.number()),
   id_slot: slotField,
   lora: z.optional(numberedScales),
+  return_progress: z.optional(z.boolean()),
 };
 
 const ignored: Shape = {
@@ -85,10 +87,13 @@ function probabilitiesOf(part: Pick<AnswerFinish, "logprobs">, { lease }: Answer
   return part.logprobs === undefined ? {} : { completion_probabilities: tokenLogprobs(lease.model.tokenizer, part.logprobs) };
 }
 
-async function* lines(answer: Answer): AsyncGenerator<string, void, undefined> {
-  for await (const { part } of answer.parts()) {
-    const line = lineOf(part, answer);
-    if (line !== undefined) yield serverSentEvent(line);
+async function* lines(answer: Answer, reportsProgress: boolean): AsyncGenerator<string, void, undefined> {
+  const progress = new PromptProgress();
+  for await (const { choice, part } of answer.parts()) {
+    if (part.type !== "prefill") {
+      const line = lineOf(part, answer);
+      if (line !== undefined) yield serverSentEvent(line);
+    } else if (reportsProgress) yield serverSentEvent({ index: 0, content: "", tokens: [], stop: false, ...progress.of(choice, part) });
   }
 }
 
@@ -99,9 +104,9 @@ function lineOf(part: AnswerPart, answer: Answer): object | undefined {
 }
 
 async function respond(call: Call, body: BodyOf<typeof commonFields>, prompt: Prompt): Promise<Response> {
-  const { model, priority, id_slot: slot, stream, lora } = body;
+  const { model, priority, id_slot: slot, stream, lora, return_progress: reportsProgress = false } = body;
   const answer = await Answer.start(call, { model, prompts: [prompt], options: optionsOf(body), priority, slot, lora });
-  if (stream) return streamResponse(call, answer, lines(answer), serverSentEvents(openaiForm));
+  if (stream) return streamResponse(call, answer, lines(answer, reportsProgress), serverSentEvents(openaiForm));
   const [finish] = await answer.finishes();
   return json({ content: finish!.text, tokens: finish!.ids, ...endOf(finish!, answer), ...probabilitiesOf(finish!, answer) });
 }

@@ -1,6 +1,7 @@
 import type { GeneratedText, ToolCallPart } from "@centella/llm";
 import type { Answer } from "../generation/answer.ts";
 import type { AnswerFinish } from "../generation/answerParts.ts";
+import { PromptProgress } from "../generation/promptProgress.ts";
 import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
 import { eventsWith } from "../http/apiForm.ts";
 import { completionHead } from "./completionHead.ts";
@@ -27,13 +28,14 @@ export async function* chatChunks(
   const { tokenizer } = answer.lease.model;
   const finishes: AnswerFinish[] = [];
   const begun = new Set<number>();
+  const progress = new PromptProgress();
   const chunk = (choices: readonly object[], more: object = includesUsage ? { usage: null } : {}): string => eventOf({ choices, ...more });
   for await (const { choice: index, part } of answer.parts()) {
     if (part.type === "prefill" && !reportsProgress) continue;
     // Sent with what follows: each time costs as much as several chunks.
     const role = begun.has(index) ? "" : chunk([{ index, delta: { role: "assistant", content: "" }, logprobs: null, finish_reason: null }]);
     begun.add(index);
-    if (part.type === "prefill") yield role + chunk([], { prompt_progress: { total: part.total, processed: part.done } });
+    if (part.type === "prefill") yield role + chunk([], progress.of(index, part));
     else if (part.type === "finish") {
       finishes[index] = part;
       const more = { timings: timingsOf(part), ...(includesUsage && { usage: null }) };

@@ -68,7 +68,8 @@ export const completions: Route = route({
     const { tokenizer } = answer.lease.model;
     const echoes = echo ? given.map((prompt) => (typeof prompt === "string" ? prompt : tokenizer.decode(prompt))) : given.map(() => "");
     if (!body.stream) return json(await completionOf(answer, choices, echoes));
-    const stream = { choices, echoes, includesUsage: body.stream_options?.include_usage === true };
+    const [includesUsage, reportsProgress] = [body.stream_options?.include_usage === true, body.return_progress === true];
+    const stream = { choices, echoes, includesUsage, reportsProgress };
     return streamResponse(call, answer, completionChunks(answer, stream), serverSentEvents(openaiForm));
   },
 });
