@@ -53,6 +53,44 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
     plan.dispose();
   });
 
+  test("large outputs on the device are written where they stay, each run's in memory of its own", async () => {
+    const count = 2 ** 18;
+    const program = createProgram();
+    const x = program.input("x", "f32", [program.dim("n", count)]);
+    const shifted = program.add(x, program.input("by", "f32", [1]));
+    program.output("shifted", shifted, { to: "device" });
+    program.output("square", program.mul(shifted, shifted), { to: "device" });
+    program.output("total", program.sum(shifted), { to: "device" });
+    const plan = await backend.compile(program);
+    const copied: number[] = [];
+    const { createCommandEncoder } = device;
+    device.createCommandEncoder = (...args) => {
+      const encoder = createCommandEncoder.apply(device, args);
+      const { copyBufferToBuffer } = encoder;
+      encoder.copyBufferToBuffer = (...copy: readonly unknown[]) => {
+        copied.push(Number(copy.at(-1)));
+        return copyBufferToBuffer.apply(encoder, copy as Parameters<typeof copyBufferToBuffer>);
+      };
+      return encoder;
+    };
+    const zeros = new Float32Array(count);
+    const runs = [1, 2, 3].map((by) => plan.run({ x: zeros, by: Float32Array.of(by) }));
+    await backend.idle();
+    device.createCommandEncoder = createCommandEncoder;
+    // The inputs of each run, and the sum.
+    expect(copied.filter((bytes) => bytes === 4)).toHaveLength(3);
+    expect(copied.filter((bytes) => bytes > 4)).toEqual([4 * count, 4 * count, 4 * count]);
+    for (const [i, { shifted: y, square, total }] of runs.entries()) {
+      expect((await y!.data()).every((value) => value === i + 1)).toBe(true);
+      expect((await square!.data()).every((value) => value === (i + 1) ** 2)).toBe(true);
+      expect(await total!.data()).toEqual(Float32Array.of((i + 1) * count));
+    }
+    // A run of fewer elements copies its results, which are small.
+    const { shifted: few } = plan.run({ x: new Float32Array(3), by: Float32Array.of(5) });
+    expect(await few!.data()).toEqual(Float32Array.of(5, 5, 5));
+    plan.dispose();
+  });
+
   test("tensors of any size arrive", async () => {
     for (const length of [0, 1, 3, large - 1, large, large + 1]) {
       const data = Uint8Array.from({ length: 2 * length + 1 }, (_, i) => i % 251);

@@ -13,14 +13,19 @@ export const tensorUsage: number = usage.storage | usage.copySource | usage.copy
 /** Usage of buffers that the host reads results from. */
 export const readbackUsage: number = usage.mapRead | usage.copyTarget;
 
-/** Bytes of freed buffers that a pool keeps for reuse. */
-const keptBytes = 64 * 2 ** 20;
+/**
+ * Bytes of freed buffers that a pool keeps for reuse, and the share of the largest buffer that they may be. Creating a buffer of 128 MiB and clearing it
+ * takes longer than most kernels that write one.
+ */
+const keptBytes = { least: 2 ** 26, most: 2 ** 29 };
+const keptShare = 8;
 
 /** Buffers of one usage, reused by size. Reuse needs no waiting: all work of the device is in one queue. */
 export class BufferPool {
   readonly #device: GPUDevice;
   readonly #usage: number;
   readonly #onRefusal: (bytes: number) => void;
+  readonly #keptBytes: number;
   /** Oldest first. */
   readonly #free: GPUBuffer[] = [];
   #freeBytes = 0;
@@ -31,6 +36,7 @@ export class BufferPool {
     this.#device = device;
     this.#usage = usageFlags;
     this.#onRefusal = onRefusal;
+    this.#keptBytes = Math.max(keptBytes.least, Math.min(keptBytes.most, device.limits.maxBufferSize / keptShare));
   }
 
   get usedBytes(): number {
@@ -64,7 +70,7 @@ export class BufferPool {
     this.#usedBytes -= buffer.size;
     this.#free.push(buffer);
     this.#freeBytes += buffer.size;
-    while (this.#freeBytes > keptBytes) {
+    while (this.#freeBytes > this.#keptBytes) {
       const oldest = this.#free.shift();
       if (oldest === undefined) break;
       this.#freeBytes -= oldest.size;

@@ -285,7 +285,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   /** One upload, one encoder, one submission, one readback. */
   #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<readonly TypedArray[]> {
     return this.#submit(variant, run, content, (encoder) => {
-      encodeDispatches(encoder, run);
+      encodeDispatches(encoder, run, targets);
       copyDeviceOutputs(encoder, run, targets);
       const host = run.outputs.filter(({ to }) => to === "host");
       return this.#queue.readBack(
@@ -344,17 +344,19 @@ function untimedWarnings({ capabilities, name }: DeviceQueue, tuning: Tuning, di
   return [`webgpu: ${count} products are not tuned: ${name} has no feature "timestamp-query"; use another browser or driver`];
 }
 
-function encodeDispatches(encoder: GPUCommandEncoder, { dispatches }: VariantRun): void {
+function encodeDispatches(encoder: GPUCommandEncoder, { dispatches, direct }: VariantRun, targets: RunTensors["targets"]): void {
   if (dispatches.length === 0) return;
   const pass = encoder.beginComputePass();
-  for (const dispatch of dispatches) encodeDispatch(pass, dispatch);
+  const memoryOf = (storage: number): GPUBuffer => entryOf(targets, entryOf(direct, storage)).allocate();
+  for (const dispatch of dispatches) encodeDispatch(pass, dispatch, memoryOf);
   pass.end();
 }
 
-function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs }: VariantRun, targets: RunTensors["targets"]): void {
-  for (const { name, readback } of outputs) {
+/** Copies the outputs on the device that kernels did not write in place. */
+function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs, direct }: VariantRun, targets: RunTensors["targets"]): void {
+  for (const { name, storage, readback } of outputs) {
     const target = targets.get(name);
-    if (target === undefined) continue;
+    if (target === undefined || direct.has(storage)) continue;
     const bytes = roundUp(deviceBytes(readback.spec), 4);
     const buffer = target.allocate();
     if (bytes > 0) encoder.copyBufferToBuffer(readback.from.buffer, readback.from.offset, buffer, 0, bytes);

@@ -31,7 +31,12 @@ export interface ReadyDispatch {
   readonly bindGroup: GPUBindGroup;
   readonly x: number;
   readonly y: number;
+  /** The bind group that has the memory of outputs in place of the plan's, if there are any to {@link VariantRun.direct}. */
+  readonly bindTo?: (memoryOf: TargetMemory) => GPUBindGroup;
 }
+
+/** The memory of a run's output on the device, by the id of its storage. */
+export type TargetMemory = (storage: number) => GPUBuffer;
 
 /** Where an input's content goes in the upload buffer. */
 export interface InputPlace {
@@ -55,11 +60,21 @@ type InputSource = "image" | "mapped" | "device";
 /** The order of inputs in the upload buffer. */
 const sources: readonly InputSource[] = ["image", "mapped", "device"];
 
+/** An output, the id of its storage, and where its content is in the plan's memory. */
+interface OutputPlace {
+  readonly name: string;
+  readonly to: "host" | "device";
+  readonly storage: number;
+  readonly readback: Readback;
+}
+
 /** What runs of the same extents have in common: uniforms, grids, and the specs of inputs and outputs. */
 export interface VariantRun {
   readonly inputs: Readonly<Record<InputSource, readonly InputPlace[]>>;
   readonly dispatches: readonly ReadyDispatch[];
-  readonly outputs: readonly { readonly name: string; readonly to: "host" | "device"; readonly readback: Readback }[];
+  readonly outputs: readonly OutputPlace[];
+  /** Names of the large outputs on the device by their storages' ids. Kernels write them where they stay: a copy takes longer than most kernels. */
+  readonly direct: ReadonlyMap<number, string>;
   /** The uniform blocks, from the beginning of the upload buffer on. */
   readonly uniforms: Uint8Array;
   /** Bytes of the image: uniforms and small inputs. */
@@ -88,6 +103,11 @@ export class Variant {
   readonly #inputs: ReadonlyMap<number, { readonly name: string; readonly source: InputSource; readonly offset: number }>;
   readonly #image: Uint8Array<ArrayBuffer>;
   readonly #bindGroups = new Map<PlannedDispatch, GPUBindGroup>();
+  /** Bind groups with memory of outputs, by dispatch and the first of these buffers. */
+  readonly #directGroups = new Map<
+    PlannedDispatch,
+    WeakMap<GPUBuffer, { readonly buffers: readonly GPUBuffer[]; readonly group: GPUBindGroup }>
+  >();
   /** The run whose uniforms the image has. */
   #current: VariantRun | undefined;
 
@@ -114,7 +134,6 @@ export class Variant {
     this.#image = new Uint8Array(imageEnd);
   }
 
-  /** Runs of these extents, which are in the bucket. @throws {CentellaError} if a kernel refuses the extents */
   /** The upload buffer's content for a run, with its uniforms filled in. Valid until the next call. */
   imageOf(run: VariantRun): Uint8Array<ArrayBuffer> {
     if (this.#current !== run) this.#image.set(run.uniforms);
@@ -133,16 +152,31 @@ export class Variant {
     const image = inputsFrom("image");
     const last = image.findLast(({ spec }) => deviceBytes(spec) > 0);
     const limit = this.#queue.device.limits.maxComputeWorkgroupsPerDimension;
+    const direct = directOutputs(lowered, dims);
     return {
+      direct,
       inputs: { image, mapped: inputsFrom("mapped"), device: inputsFrom("device") },
       dispatches: planned.flatMap((each): ReadyDispatch[] => {
         const { groups } = entryOf(sizes, each.dispatch);
         return groups === 0
           ? []
-          : [{ step: each.step, pipeline: each.pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit) }];
+          : [
+              {
+                step: each.step,
+                pipeline: each.pipeline,
+                bindGroup: this.#bindGroupOf(each),
+                ...grid(groups, limit),
+                ...this.#targetsOf(each, direct),
+              },
+            ];
       }),
       outputs: lowered.outputs.map(({ name, to, operand }) => {
-        return { name, to, readback: { spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) } };
+        return {
+          name,
+          to,
+          storage: operand.storage.id,
+          readback: { spec: resolveSpec(operand.spec, dims), from: this.#regionOf(operand) },
+        };
       }),
       uniforms: packUniforms(this.#uniforms, sizes),
       imageBytes: last === undefined ? this.#uniforms.bytes : last.offset + paddedBytes(deviceBytes(last.spec)),
@@ -152,19 +186,43 @@ export class Variant {
   #bindGroupOf(planned: PlannedDispatch): GPUBindGroup {
     const known = this.#bindGroups.get(planned);
     if (known !== undefined) return known;
-    const { op, dispatch, pieces } = planned;
-    const resources = pieces.map((piece): GPUBufferBinding => {
-      return piece.kind === "buffer"
-        ? { buffer: piece.buffer }
-        : { ...this.#regionOf(piece.operand), size: this.#largestBytes(piece.operand) };
-    });
+    const bindGroup = this.#createBindGroup(planned, (operand) => ({ ...this.#regionOf(operand), size: this.#largestBytes(operand) }));
+    this.#bindGroups.set(planned, bindGroup);
+    return bindGroup;
+  }
+
+  #targetsOf(planned: PlannedDispatch, direct: VariantRun["direct"]): Pick<ReadyDispatch, "bindTo"> {
+    const ids = planned.pieces.flatMap((piece) =>
+      piece.kind === "operand" && direct.has(piece.operand.storage.id) ? [piece.operand.storage.id] : [],
+    );
+    if (ids.length === 0) return {};
+    const known = this.#directGroups.get(planned) ?? new WeakMap();
+    this.#directGroups.set(planned, known);
+    const { maxStorageBufferBindingSize } = this.#queue.device.limits;
+    return {
+      bindTo: (memoryOf) => {
+        const buffers = ids.map(memoryOf);
+        const first = elementAt(buffers, 0);
+        const found = known.get(first);
+        if (found?.buffers.every((buffer: GPUBuffer, i: number) => buffer === buffers[i]) === true) return found.group;
+        const group = this.#createBindGroup(planned, (operand) => {
+          if (!direct.has(operand.storage.id)) return { ...this.#regionOf(operand), size: this.#largestBytes(operand) };
+          const buffer = memoryOf(operand.storage.id);
+          return { buffer, size: Math.min(buffer.size, maxStorageBufferBindingSize) };
+        });
+        known.set(first, { buffers, group });
+        return group;
+      },
+    };
+  }
+
+  #createBindGroup({ op, dispatch, pieces }: PlannedDispatch, bindingOf: (operand: Operand) => GPUBufferBinding): GPUBindGroup {
+    const resources = pieces.map((piece) => (piece.kind === "buffer" ? { buffer: piece.buffer } : bindingOf(piece.operand)));
     const offset = entryOf(this.#uniforms.offsets, dispatch);
     resources.push({ buffer: this.#source.upload, offset, size: roundUp(4 * dispatch.uniforms.length, 16) });
     const entries = resources.map((resource, binding) => ({ binding, resource }));
     const layout = this.#queue.pipelines.layout(dispatch);
-    const bindGroup = this.#queue.device.createBindGroup({ label: op, layout, entries });
-    this.#bindGroups.set(planned, bindGroup);
-    return bindGroup;
+    return this.#queue.device.createBindGroup({ label: op, layout, entries });
   }
 
   #regionOf({ spec, storage }: Operand): Region {
@@ -179,6 +237,19 @@ export class Variant {
   }
 }
 
+/** Bytes from which on the copy of an output takes longer than binding its memory. */
+const leastDirect = 2 ** 20;
+
+/** Outputs on the device that kernels write in place: large ones that are computed, and no two of which share memory. */
+function directOutputs({ outputs }: Lowered, dims: DimValues): ReadonlyMap<number, string> {
+  const isDirect = ({ to, operand }: Lowered["outputs"][number]): boolean =>
+    to === "device" &&
+    operand.storage.definition.kind === "node" &&
+    outputs.filter((other) => other.operand.storage === operand.storage).length === 1 &&
+    deviceBytes(resolveSpec(operand.spec, dims)) >= leastDirect;
+  return new Map(outputs.filter(isDirect).map(({ name, operand }) => [operand.storage.id, name]));
+}
+
 /** Where an operand is that is not an input. */
 export function regionOf({ spec, storage }: Operand, bufferOf: VariantSource["bufferOf"]): Region {
   const { definition } = storage;
@@ -187,9 +258,13 @@ export function regionOf({ spec, storage }: Operand, bufferOf: VariantSource["bu
 }
 
 /** Once the plan's pipelines are compiled. */
-export function encodeDispatch(pass: GPUComputePassEncoder, { pipeline, bindGroup, x, y }: ReadyDispatch): void {
+export function encodeDispatch(
+  pass: GPUComputePassEncoder,
+  { pipeline, bindGroup, bindTo, x, y }: ReadyDispatch,
+  memoryOf?: TargetMemory,
+): void {
   pass.setPipeline(pipeline.value!);
-  pass.setBindGroup(0, bindGroup);
+  pass.setBindGroup(0, bindTo === undefined || memoryOf === undefined ? bindGroup : bindTo(memoryOf));
   pass.dispatchWorkgroups(x, y);
 }
 
