@@ -161,11 +161,7 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
     `let subgroup = lane / ${subgroup}u;`,
     `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
     ...results.map(({ name }) => `var ${name} = ${functions.zeros};`),
-    `for (var step = 0u; step < p.k / ${form.depth}u; step++) {`,
-    ...moves.flatMap(({ read }) => read),
-    "workgroupBarrier();",
-    ...moves.flatMap(({ write }) => write),
-    "workgroupBarrier();",
+    ...loopStart(moves, form, isAhead(dtype, form)),
     ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own, stride, unit)),
     "}",
     ...results.flatMap(({ i, j, name }) => storedText(name, `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit)),
@@ -196,6 +192,31 @@ export function matrixTile(parts: TileParts, halves: Binding, form: MatrixForm, 
 interface Move {
   readonly read: readonly string[];
   readonly write: readonly string[];
+  /** Statements that read the part at a later step, if what is read may be changed. */
+  readonly again: readonly string[];
+}
+
+/** Whether subgroups have registers left for what is multiplied next: halves are not decoded, and in small steps few are read. */
+function isAhead(dtype: DType, { depth }: MatrixForm): boolean {
+  return dtype === "f16" && depth <= 32;
+}
+
+/** The start of the loop over the depth, up to where its tiles are in workgroup memory. Those of the next step are read then if `ahead`. */
+function loopStart(moves: readonly Move[], { depth }: MatrixForm, ahead: boolean): readonly string[] {
+  const reads = moves.flatMap(({ read }) => read);
+  const writes = ["workgroupBarrier();", ...moves.flatMap(({ write }) => write), "workgroupBarrier();"];
+  if (!ahead) return [`for (var step = 0u; step < p.k / ${depth}u; step++) {`, ...reads, ...writes];
+  const values = moves.flatMap(({ again }) => again);
+  return [
+    "var step = 0u;",
+    ...reads.map((line) => line.replace("let ", "var ")),
+    `for (; step < p.k / ${depth}u; ) {`,
+    ...writes,
+    "step++;",
+    `if (step < p.k / ${depth}u) {`,
+    ...values,
+    "}",
+  ];
 }
 
 /** Elements of a quad of halves, from element `at` of a tile on. */
@@ -219,11 +240,10 @@ function quadMoves(
   return range((count * perRow) / lanes).map((n): Move => {
     const [index, value] = [`${name}Index${n}`, `${name}Quad${n}`];
     const at = `${index} / ${perRow}u * ${depth + padding}u + ${index} % ${perRow}u * ${halvesPerQuad}u`;
+    const reading = `${value} = ${quadAt(`${index} / ${perRow}u`, `(step * ${perRow}u + ${index} % ${perRow}u)`)};`;
     return {
-      read: [
-        `let ${index} = lane + ${n * lanes}u;`,
-        `let ${value} = ${quadAt(`${index} / ${perRow}u`, `(step * ${perRow}u + ${index} % ${perRow}u)`)};`,
-      ],
+      read: [`let ${index} = lane + ${n * lanes}u;`, `let ${reading}`],
+      again: [reading],
       write: [`{ let at = ${at};`, ...quadWrites(`${name}Tile`, "at", value, functions), "}"],
     };
   });
@@ -259,7 +279,11 @@ function columnMoves(k: WgslEmitter, dtype: DType, form: MatrixForm, lanes: numb
     const read = k.lines.splice(before);
     const at = `${index} / ${perColumn}u * ${form.depth + padding}u + ${index} % ${perColumn}u * ${unitWeights}u`;
     const writes = vectors.flatMap((_, i) => range(4).map((e) => `rightTile[at + ${4 * i + e}u] = weights${n}_${i}[${e}];`));
-    return { read, write: [`${units % lanes === 0 ? "" : `if (lane + ${n * lanes}u < ${units}u) `}{ let at = ${at};`, ...writes, "}"] };
+    return {
+      read,
+      again: [],
+      write: [`${units % lanes === 0 ? "" : `if (lane + ${n * lanes}u < ${units}u) `}{ let at = ${at};`, ...writes, "}"],
+    };
   });
 }
 
