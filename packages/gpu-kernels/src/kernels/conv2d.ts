@@ -1,59 +1,143 @@
+import type { Dim } from "@centella/core";
 import { tupleOf } from "@centella/core/backend";
-import type { Emitter, U32 } from "../emitter.ts";
-import { asValue, divide, type Extent, isBelow, offset, stridesOf, timesPlus, unflatten } from "../extent.ts";
-import { type GpuKernelOf, input, output } from "../kernel.ts";
+import type { Bool, U32 } from "../emitter.ts";
+import { asValue, divide, type Extent, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
+import { type GpuKernelOf, input, mostElements, output } from "../kernel.ts";
 
-/** A lane per output element, no tiling. */
+/** What a lane computes: some channels of some pixels. A weight serves all pixels, and an element of the image all channels. */
+interface Share {
+  readonly channels: number;
+  readonly pixels: number;
+}
+
+/** The largest first. */
+const shares: readonly Share[] = [
+  { channels: 16, pixels: 4 },
+  { channels: 16, pixels: 2 },
+  { channels: 8, pixels: 2 },
+  { channels: 8, pixels: 1 },
+  { channels: 4, pixels: 1 },
+  { channels: 2, pixels: 1 },
+];
+
+/** Lanes that keep a device busy: from so many on, each has a larger share. */
+const enoughLanes = 2 ** 17;
+
+/** Products of a lane's loop over channels, so that loads of several channels overlap where a lane has a small share. */
+const enoughProducts = 96;
+const mostChannelsAtOnce = 4;
+
+/** Columns of weights up to which each has a text of its own. */
+const mostWritten = 7;
+
+/** The largest share of `channels` that leaves enough lanes. Only images of known extents are divided into several pixels per lane. */
+function shareFor(channels: Dim, results: number, isKnown: boolean): Share {
+  const fitting = shares.filter(
+    (share) => typeof channels === "number" && channels % share.channels === 0 && (isKnown || share.pixels === 1),
+  );
+  const alone = { channels: 1, pixels: 1 };
+  return fitting.find((share) => results / share.channels / share.pixels >= enoughLanes) ?? fitting.at(-1) ?? alone;
+}
+
+/** Channels of the image that a turn of a lane's loop adds, with so many products each. */
+function channelsAtOnce(channels: Dim, products: number): number {
+  let count = mostChannelsAtOnce;
+  while (count > 1 && (typeof channels !== "number" || channels % count !== 0 || count * products > enoughProducts)) count /= 2;
+  return count;
+}
+
+/** A lane computes several channels of several pixels. Operands come from memory and its caches. */
 export const conv2d: GpuKernelOf<"conv2d"> = {
-  steps: (call, { stride, padding, dilation, groups }) => [
-    {
-      kind: "map",
-      name: "",
-      args: { x: input(call, 0), w: input(call, 1), y: output(call) },
-      shape: call.output.shape,
-      to: "y",
-      body: (scope, index) => {
-        const { k } = scope;
-        const [x, w] = call.inputs;
-        const [image, channel, row, column] = unflatten(k, index, scope.extents(tupleOf(call.output.shape, 4)));
-        const [, , height, width] = scope.extents(tupleOf(x.shape, 4));
-        const [filters, channels, rows, columns] = scope.extents(tupleOf(w.shape, 4));
-        const [xStrides, wStrides] = [stridesOf(k, scope.extents(x.shape)), stridesOf(k, scope.extents(w.shape))];
-        const [group] = divide(k, channel, divide(k, filters, scope.whole(groups))[0]);
-        const place = (out: Extent, axis: 0 | 1, i: U32): U32 =>
-          inputPlace(k, out, i, {
-            stride: scope.whole(stride[axis]),
-            dilation: scope.whole(dilation[axis]),
-            padding: scope.whole(padding[axis]),
+  steps: (call, { stride, padding, dilation, groups }) => {
+    const [x, w] = call.inputs;
+    const [images, filters, ...area] = tupleOf(call.output.shape, 4);
+    const isKnown = area.every((dim) => typeof dim === "number");
+    const own = typeof filters === "number" ? filters / groups : filters;
+    const share = shareFor(own, mostElements(call.output.shape, call.bucket), isKnown);
+    const blocks = typeof filters === "number" ? filters / share.channels : filters;
+    const lanes = isKnown ? [Math.ceil(mostElements(area) / share.pixels)] : area;
+    return [
+      {
+        kind: "each",
+        name: "",
+        args: { x: input(call, 0), w: input(call, 1), y: output(call) },
+        shape: [images, blocks, ...lanes],
+        body: (scope, index) => {
+          const { k } = scope;
+          const [, , height, width] = scope.extents(tupleOf(x.shape, 4));
+          const [, channels, rows, columns] = scope.extents(tupleOf(w.shape, 4));
+          const [image, block, lane] = unflatten(k, index, [scope.extent(images), scope.extent(blocks), product(k, scope.extents(lanes))]);
+          const channel = times(k, block, share.channels);
+          const [group] = divide(k, channel, divide(k, scope.extent(filters), scope.whole(groups))[0]);
+          const results = product(k, scope.extents(area));
+          const pixels = Array.from({ length: share.pixels }, (_, i) => plus(k, lane, times(k, i, product(k, scope.extents(lanes)))));
+          const places = pixels.map((pixel) => unflatten(k, pixel, scope.extents(tupleOf(area, 2))));
+          const sums = pixels.map(() => Array.from({ length: share.channels }, () => k.variable("f32", 0)));
+          const place = (out: Extent, axis: 0 | 1, i: Extent): U32 => {
+            const at = timesPlus(k, out, scope.whole(stride[axis]), times(k, i, scope.whole(dilation[axis])));
+            return k.sub(asValue(k, at), scope.whole(padding[axis]));
+          };
+          const plane = times(k, height, width);
+          const firstPlane = times(k, timesPlus(k, image, times(k, channels, scope.whole(groups)), times(k, group, channels)), plane);
+          const window = times(k, rows, columns);
+          const perFilter = times(k, channels, window);
+          const firstWeight = times(k, channel, perFilter);
+
+          /** Adds the products of an element of each pixel's window, in the image's plane that starts at `planeAt`, with the weights from `weightAt` on. */
+          const addProducts = (cells: readonly Cell[], planeAt: Extent, weightAt: Extent): void => {
+            const weights = Array.from({ length: share.channels }, (_, f) => k.load("w", asValue(k, timesPlus(k, f, perFilter, weightAt))));
+            cells.forEach(({ at, isInside }, p) => {
+              const value = k.select(isInside, k.load("x", asValue(k, plus(k, planeAt, at))), 0);
+              weights.forEach((weight, f) => {
+                const sum = sums[p]![f]!;
+                sum.set(k.fma(value, weight, sum.get()));
+              });
+            });
+          };
+          k.for(0, asValue(k, rows), 1, (i) => {
+            const starts = places.map(([row]) => {
+              const y = place(row, 0, i);
+              return { isInside: isBelow(k, y, height), at: times(k, y, width) };
+            });
+            const cellsOf = (j: Extent): readonly Cell[] =>
+              starts.map((start, p) => {
+                const z = place(places[p]![1], 1, j);
+                const isInside = k.both(start.isInside, isBelow(k, z, width));
+                return { isInside, at: k.select(isInside, asValue(k, plus(k, start.at, z)), 0) };
+              });
+            const channelLoop = (cells: readonly (readonly [Extent, readonly Cell[]])[]): void => {
+              const atOnce = channelsAtOnce(w.shape[1] ?? 1, share.channels * share.pixels * cells.length);
+              k.for(0, asValue(k, channels), atOnce, (first) => {
+                for (let own = 0; own < atOnce; own++) {
+                  const c = own === 0 ? first : k.add(first, own);
+                  const planeAt = timesPlus(k, c, plane, firstPlane);
+                  const weightAt = plus(k, firstWeight, timesPlus(k, c, window, times(k, i, columns)));
+                  for (const [j, each] of cells) addProducts(each, planeAt, plus(k, weightAt, j));
+                }
+              });
+            };
+            const last = w.shape[3];
+            if (typeof last === "number" && last <= mostWritten) channelLoop(Array.from({ length: last }, (_, j) => [j, cellsOf(j)]));
+            else k.for(0, asValue(k, columns), 1, (j) => channelLoop([[j, cellsOf(j)]]));
           });
-        const sum = k.variable("f32", 0);
-        k.for(0, channels, 1, (c) =>
-          k.for(0, rows, 1, (i) => {
-            const y = place(row, 0, i);
-            k.if(isBelow(k, y, height), () =>
-              k.for(0, columns, 1, (j) => {
-                const z = place(column, 1, j);
-                k.if(isBelow(k, z, width), () => {
-                  const at = offset(k, [image, timesPlus(k, group, channels, c), y, z], xStrides);
-                  const weight = offset(k, [channel, c, i, j], wStrides);
-                  sum.set(k.fma(k.load("x", at), k.load("w", weight), sum.get()));
-                });
-              }),
-            );
-          }),
-        );
-        return sum.get();
+          pixels.forEach((pixel, p) => {
+            const storeAll = (): void => {
+              const first = plus(k, times(k, timesPlus(k, image, scope.extent(filters), channel), results), pixel);
+              sums[p]!.forEach((sum, f) => {
+                k.store("y", asValue(k, timesPlus(k, f, results, first)), sum.get());
+              });
+            };
+            if (p === 0) storeAll();
+            else k.if(isBelow(k, pixel, results), storeAll);
+          });
+        },
       },
-    },
-  ],
+    ];
+  },
 };
 
-/** Place along an axis of the image. Places before the image wrap to beyond every extent: one unsigned comparison tests both borders. */
-function inputPlace(
-  k: Emitter,
-  out: Extent,
-  i: U32,
-  { stride, dilation, padding }: Readonly<Record<"stride" | "dilation" | "padding", Extent>>,
-): U32 {
-  return k.sub(asValue(k, timesPlus(k, out, stride, k.mul(i, dilation))), padding);
+/** An element of an image, by its place in the plane of a channel: 0 outside. */
+interface Cell {
+  readonly at: U32;
+  readonly isInside: Bool;
 }

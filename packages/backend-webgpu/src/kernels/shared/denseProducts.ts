@@ -3,8 +3,9 @@ import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { loader } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../../wgsl/module.ts";
+import { depthUnit, extentOf, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
-import { fewestTiled } from "./rowProducts.ts";
+import { fewestTiled, type RowCounts } from "./rowProducts.ts";
 import { extent, extents } from "./shape.ts";
 
 /** A product of any operands that the op takes. */
@@ -18,6 +19,10 @@ export interface DenseParts {
   /** The binding of a. */
   readonly left: Binding;
   readonly store: EpilogueText;
+}
+
+interface DenseCounts extends RowCounts {
+  readonly fewest?: number;
 }
 
 interface Sizes {
@@ -39,42 +44,89 @@ function sizesIn({ b, y, params, isFolded }: DenseParts, dims: DimValues): Sizes
   };
 }
 
-/** Dispatches of a product that reads elements one by one: batches, transposed operands, and depths that no other form takes. */
-export function denseProducts(parts: DenseParts, { least, most }: { readonly least: number; readonly most: number }): readonly Dispatch[] {
+/**
+ * Dispatches of a product of any operands, in runs of `least` to `most` rows. Those of fewer than `fewest` have no tiles, and are left to others
+ * where `least` is no lower.
+ */
+export function denseProducts(parts: DenseParts, { least, most, fewest = fewestTiled }: DenseCounts): readonly Dispatch[] {
   const { a, b, y, params, isFolded, left, store } = parts;
   const batchRank = isFolded ? 0 : y.shape.length - 2;
   const axes = Array.from({ length: batchRank }, (_, axis) => axis);
   const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
   const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
-  const bindings = [left, input("b", 1, elementOf(b.dtype)), output("y"), ...store.bindings];
   const text = productText(b.dtype, params, batchRank, store);
-  const dispatch = (form: Form, takes: (m: number) => boolean, groupsOf: (sizes: Sizes) => number): Dispatch =>
+  const dispatch = ({ element, ...form }: Form, takes: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number): Dispatch =>
     defineDispatch({
-      bindings,
+      bindings: [
+        { ...left, element: element ?? left.element },
+        input("b", 1, element ?? elementOf(b.dtype)),
+        output("y"),
+        ...store.bindings,
+      ],
       uniforms,
       ...form,
       sizeIn(dims) {
         const sizes = sizesIn(parts, dims);
         const { m, n, k, batch } = sizes;
         const strides = batchValues(batch, batchStrides(a, batch, dims, m * k), batchStrides(b, batch, dims, k * n));
-        const groups = takes(m) ? elementCount(batch) * groupsOf(sizes) : 0;
+        const groups = takes(sizes) ? elementCount(batch) * groupsOf(sizes) : 0;
         return { groups, values: { m, n, k, ...strides, ...store.values(dims) } as Record<string, number> };
       },
     });
 
-  const isFew = (m: number): boolean => m < fewestTiled;
+  const isFew = ({ m }: Sizes): boolean => m < fewest;
   const few = params.transposeB
     ? () => dispatch(dotPerGroup(text), isFew, ({ m, n }) => m * n)
     : () => dispatch(dotPerColumn(text), isFew, ({ m, n }) => m * Math.ceil(n / columns));
-  const perLane = most > 16 ? 4 : 1;
-  const tile = 16 * perLane;
-  const many = (): Dispatch =>
-    dispatch(
-      tiled(text, perLane),
-      (m) => !isFew(m),
-      ({ m, n }) => Math.ceil(m / tile) * Math.ceil(n / tile),
-    );
-  return [...(least < fewestTiled ? [few()] : []), ...(most >= fewestTiled ? [many()] : [])];
+  const tilesOf = (sizes: Sizes, extent: number): number => Math.ceil(sizes.m / extent) * Math.ceil(sizes.n / extent);
+  const many = (): readonly Dispatch[] => {
+    if (!hasFloatTiles(parts)) {
+      const perLane = most > 16 ? 4 : 1;
+      return [
+        dispatch(
+          tiled(text, perLane),
+          (sizes) => !isFew(sizes),
+          (sizes) => tilesOf(sizes, 16 * perLane),
+        ),
+      ];
+    }
+    const choiceOf = (sizes: Sizes): number => floatTileFor((extent) => elementCount(sizes.batch) * tilesOf(sizes, extent));
+    const isStatic = y.shape.every((dim) => typeof dim === "number");
+    const only = isStatic ? choiceOf(sizesIn(parts, {})) : undefined;
+    return floatTiles(extent(b.shape, params.transposeB ? -1 : -2, {})).flatMap((tile, i) => {
+      if (only !== undefined && only !== i) return [];
+      const takes = (sizes: Sizes): boolean => !isFew(sizes) && choiceOf(sizes) === i;
+      return [dispatch(quick(text, tile), takes, (sizes) => tilesOf(sizes, extentOf(tile)))];
+    });
+  };
+  return [...(least < fewest ? [few()] : []), ...(most >= fewest ? many() : [])];
+}
+
+/** Whether the operands are f32 matrices that lanes can read four elements at a time. */
+export function hasFloatTiles({ b, y, params: { transposeA, transposeB } }: Pick<DenseParts, "b" | "y" | "params">): boolean {
+  const [k, n] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
+  if (b.dtype !== "f32" || transposeA || typeof k !== "number" || k % depthUnit !== 0) return false;
+  return transposeB || (typeof n === "number" && n % 4 === 0);
+}
+
+/** {@link floatTileText} as a form. */
+function quick({ batch, transposeB, declarations }: Text, tile: FloatTile): Form {
+  const text = floatTileText(tile, transposeB);
+  return {
+    element: "vec4f",
+    lanes: tile.side ** 2,
+    declarations: [...declarations.filter((each) => !each.includes("fn load_b")), ...text.declarations],
+    body: `
+      let across = (p.n + ${extentOf(tile) - 1}u) / ${extentOf(tile)}u;
+      let down = (p.m + ${extentOf(tile) - 1}u) / ${extentOf(tile)}u;
+      let j0 = group / down % across * ${extentOf(tile)}u;
+      let i0 = group % down * ${extentOf(tile)}u;
+      let s = group / across / down;
+      ${batch}
+      let yAt = s * p.m * p.n;
+      ${text.body}
+    `,
+  };
 }
 
 /** Pieces of WGSL that the forms of the product share. */
@@ -110,6 +162,8 @@ function productText(
 
 interface Form {
   readonly lanes: number;
+  /** How the operands are read, if not one element at a time. */
+  readonly element?: "vec4f";
   readonly declarations: readonly string[];
   readonly body: string;
 }

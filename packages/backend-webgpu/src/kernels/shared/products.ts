@@ -6,12 +6,12 @@ import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
 import { columnProducts } from "./columnProducts.ts";
-import { denseProducts } from "./denseProducts.ts";
+import { type DenseParts, denseProducts, hasFloatTiles } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
 import { fewestHalved, matrixProducts } from "./matrixTiles.ts";
 import { fewestTiled, type RowCounts, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
-import { hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
+import { fewestInTiles, hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
 
 /** The rows that a product reads. */
@@ -60,7 +60,7 @@ export function products(
     const parts = { left: left.binding, isPacked: left.isPacked, dtype: b.dtype, depth, columns, store, rowsIn };
     const few = fewRows(parts, bounds, capabilities);
     if (!hasTileProduct(b.dtype, depth)) return [...few, ...denseProducts(dense, forMany)];
-    return [...few, ...(most >= fewestTiled ? severalRows(parts, bounds, left.halves, capabilities) : [])];
+    return [...few, ...(most >= fewestTiled ? severalRows(parts, dense, bounds, left.halves, capabilities) : [])];
   }
   return denseProducts(dense, bounds);
 }
@@ -68,18 +68,19 @@ export function products(
 /** Dispatches for runs of at least {@link fewestTiled} rows. */
 function severalRows(
   parts: TileParts,
+  dense: DenseParts,
   { least, most }: RowCounts,
   halves: Binding | undefined,
   capabilities: Capabilities,
 ): readonly Dispatch[] {
   const fewest = Math.max(least, fewestTiled);
   const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= fewestHalved);
-  return [
-    ...(isTiled(fewest) ? [] : columnProducts(parts, { least: fewest, most }, capabilities, (m) => !isTiled(m))),
-    ...(halves === undefined
-      ? tileProducts(parts, most)
-      : matrixProducts(parts, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities)),
-  ];
+  const tiles = (): readonly Dispatch[] => {
+    if (halves !== undefined) return matrixProducts(parts, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities);
+    if (!hasFloatTiles(dense)) return tileProducts(parts, most);
+    return denseProducts(dense, { least: Math.max(fewest, fewestInTiles), most, fewest: fewestInTiles });
+  };
+  return [...(isTiled(fewest) ? [] : columnProducts(parts, { least: fewest, most }, capabilities, (m) => !isTiled(m))), ...tiles()];
 }
 
 /** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */

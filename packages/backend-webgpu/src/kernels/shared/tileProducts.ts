@@ -33,7 +33,7 @@ export interface TileParts {
 }
 
 /** From this number of rows on, tiles of floats are faster than lanes with columns of their own. */
-const fewestInTiles = 65;
+export const fewestInTiles = 65;
 
 /** Whether tiles are the fastest form for `m` rows. Lanes with columns of their own are as fast for packed integers as tiles of 64 rows. */
 export function hasTiles({ isPacked, columns: n }: Pick<TileParts, "isPacked" | "columns">, m: number): boolean {
