@@ -15,10 +15,10 @@ export const halfOf: Blocks = [toHalf];
 export const expAll: Blocks = [
   specials,
   infinity,
+  // Without branches, lanes compute several results side by side.
   `fn expAll(x: f32) -> f32 {
-  if (isNan(x)) { return x; }
-  if (x > 88.722839) { return bitcast<f32>(infinityBits); }
-  return exp(max(x, -110.0));
+  let finite = exp(clamp(x, -110.0, 88.722839));
+  return select(select(finite, bitcast<f32>(infinityBits), x > 88.722839), x, isNan(x));
 }`,
 ];
 
