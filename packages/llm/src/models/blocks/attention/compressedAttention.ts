@@ -4,6 +4,7 @@ import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ExtraCacheShape } from "../../../load/modelShape.ts";
 import type { ModelBuilder } from "../../../model/modelBuilder.ts";
 import type { Layer } from "../layer.ts";
+import { readBlockLengths } from "./blockLengths.ts";
 import { declareKeyCaches, headScores, type KeyCaches, seenFirst, slotsInOrder, writeKeys } from "./indexer.ts";
 import { applyRopeToEnd, type RopeConfig } from "./rope.ts";
 
@@ -61,11 +62,8 @@ export function readCompressedAttention(file: MetadataReader): CompressedAttenti
     topK: file.requiredTokens("attention.indexer.top_k"),
   };
   file.finish();
-  const key = file.key("attention.compress_ratios");
-  const lengths = Array.from(file.metadata.optionalNumbers(key) ?? []);
-  const wrong = lengths.find((length) => ![0, overlapping, separate].includes(length));
-  if (wrong !== undefined) throw new UnsupportedError(`${key} = ${wrong}`, `the ones computed are 0, ${overlapping} and ${separate}`);
-  const blockLengthOf = (layer: number): number => lengths[layer] ?? 0;
+  const isComputed = (length: number): boolean => [0, overlapping, separate].includes(length);
+  const blockLengthOf = readBlockLengths(file, isComputed, `the ones computed are 0, ${overlapping} and ${separate}`);
   const caches = cachedElements(sizes, blockLengthOf);
   const elementsOf = (layer: number): number => Object.values(caches).reduce((sum, lengthOf) => sum + lengthOf(layer), 0);
   return {

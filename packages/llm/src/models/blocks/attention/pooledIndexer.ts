@@ -1,9 +1,10 @@
-import { UnsupportedError, type Value } from "@centella/core";
+import type { Value } from "@centella/core";
 import { blockTokens } from "../../../cache/prefixCache.ts";
 import type { MetadataReader } from "../../../load/metadataReader.ts";
 import type { ExtraCacheShape } from "../../../load/modelShape.ts";
 import type { KeyTable, ModelBuilder } from "../../../model/modelBuilder.ts";
 import type { Layer } from "../layer.ts";
+import { readBlockLengths } from "./blockLengths.ts";
 import { declareKeyCaches, headScores, type KeyCaches, seenFirst, slotsInOrder, writeKeys } from "./indexer.ts";
 import { applyRope, type RopeConfig } from "./rope.ts";
 
@@ -32,11 +33,9 @@ export function readPooledIndexer(file: MetadataReader, has: (layer: number) => 
     topK: file.requiredTokens("attention.indexer.top_k"),
   };
   file.finish();
-  const key = file.key("attention.compress_ratios");
-  const lengths = Array.from(file.metadata.optionalNumbers(key) ?? []);
-  const wrong = lengths.find((length) => length > 0 && !Number.isInteger(blockTokens / length));
-  if (wrong !== undefined) throw new UnsupportedError(`${key} = ${wrong}`, `blocks of lengths that divide ${blockTokens} are computed`);
-  const blockLengthOf = (layer: number): number => (has(layer) ? (lengths[layer] ?? 0) : 0);
+  const isComputed = (length: number): boolean => length <= 0 || blockTokens % length === 0;
+  const lengthOf = readBlockLengths(file, isComputed, `blocks of lengths that divide ${blockTokens} are computed`);
+  const blockLengthOf = (layer: number): number => (has(layer) ? lengthOf(layer) : 0);
   const elementsOf = (layer: number): number => (blockLengthOf(layer) > 0 ? 2 * sizes.keyLength : 0);
   return {
     extraCache: { unusedUpTo: sizes.topK, elementsOf },
