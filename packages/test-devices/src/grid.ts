@@ -16,8 +16,24 @@ export type GridSize = "sample" | "full" | "all";
 /** The size that {@link isFullGrid} and {@link isWholeGrid} ask about. */
 export const gridSize: GridSize = isWholeGrid ? "all" : isFullGrid ? "full" : "sample";
 
-/** Returns whether a case runs: each in the full grid, else the first with its key. Keys are asked for once and in order. */
+/**
+ * Returns whether a case runs: each in the whole grid, the first with its key and every fourth other in the full one, else the first with its key.
+ * Each case is asked for once and in order.
+ */
 export function firstOfEach(): (key: string) => boolean {
-  const seen = new Set<string>();
-  return (key) => isFullGrid || (!seen.has(key) && seen.add(key) !== undefined);
+  const counts = new Map<string, number>();
+  let others = 0;
+  return (key) => {
+    const count = counts.get(key) ?? 0;
+    counts.set(key, count + 1);
+    return isWholeGrid || count === 0 || (isFullGrid && others++ % 4 === 0);
+  };
+}
+
+/**
+ * Returns whether the full grid has a case of a table: one of `share` in each row. Rows begin with different columns, so that together they have
+ * all columns. The whole grid has every case.
+ */
+export function isInTurn(row: number, column: number, share: number): boolean {
+  return isWholeGrid || (row + column) % share === 0;
 }
