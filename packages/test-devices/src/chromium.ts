@@ -2,9 +2,9 @@ import { type Browser, type BrowserContext, chromium, type LaunchOptions } from 
 import { openPage } from "./servedPage.ts";
 import { slowZeroing, unpackChromium } from "./swiftshader.ts";
 
-/** Launches a headless Chromium with WebGPU on SwiftShader, or returns the reason why it does not run here. */
-export function launchChromium(): Promise<Browser | string> {
-  return launched((options) => chromium.launch(options));
+/** Launches a headless Chromium with WebGPU on SwiftShader and further arguments, or returns the reason why it does not run here. */
+export function launchChromium(args: readonly string[] = []): Promise<Browser | string> {
+  return launched((options) => chromium.launch({ ...options, args: [...(options.args ?? []), ...args] }));
 }
 
 /** Launches the headless Chromium at `path` with WebGPU on the machine's GPU, or returns the reason why it does not run. */

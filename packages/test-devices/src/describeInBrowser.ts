@@ -9,7 +9,7 @@ import { launchWebKit, type WebKit } from "./webkit.ts";
 export type DescribeInBrowser<B = Browser> = (name: string, body: (browser: B) => void | Promise<void>) => void;
 
 /** Describes tests that need Chromium. Where it does not run, they are one test that is skipped with the reason, or fails if `REQUIRE_BACKENDS` names webgpu. */
-export const describeInChromium: DescribeInBrowser = describeIn("Chromium", launchChromium, isRequired("webgpu"));
+export const describeInChromium: DescribeInBrowser = describeIn("Chromium", () => launchChromium(), isRequired("webgpu"));
 
 /** Describes tests that need Firefox. Where it does not run, they are one test that is skipped with the reason, or fails if `REQUIRE_FIREFOX` is set. */
 export const describeInFirefox: DescribeInBrowser = describeIn("Firefox", launchFirefox, process.env.REQUIRE_FIREFOX !== undefined);

@@ -4,7 +4,7 @@ export interface DrivenPage {
   reload(): Promise<void>;
   /** Waits for an element, and scrolls it into view. */
   waitFor(xpath: string): Promise<void>;
-  /** The text of an element, as it is shown. */
+  /** Returns the visible text of an element. */
   text(xpath: string): Promise<string>;
   count(xpath: string): Promise<number>;
   click(xpath: string): Promise<void>;

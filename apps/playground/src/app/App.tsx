@@ -4,18 +4,21 @@ import { ModelBar } from "../model/ModelBar.tsx";
 import { ModelProvider } from "../model/ModelProvider.tsx";
 import { text } from "../text/english.ts";
 import { Navigation } from "./Navigation.tsx";
-import { type PageName, useRoute } from "./route.ts";
+import type { PageName } from "./pageNames.ts";
+import { loadPage } from "./pages.ts";
+import { useRoute } from "./route.ts";
 
-/** The code of a page is downloaded when it is opened, but for that of the first. */
+const lazyPage = (name: Exclude<PageName, "chat">): ComponentType => lazy(async () => ({ default: await loadPage[name]() }));
+
 const pages: Readonly<Record<PageName, ComponentType>> = {
   chat: ChatPage,
-  structured: lazy(async () => ({ default: (await import("../structured/StructuredPage.tsx")).StructuredPage })),
-  tools: lazy(async () => ({ default: (await import("../tools/ToolsPage.tsx")).ToolsPage })),
-  tokens: lazy(async () => ({ default: (await import("../tokens/TokensPage.tsx")).TokensPage })),
-  embed: lazy(async () => ({ default: (await import("../embed/EmbedPage.tsx")).EmbedPage })),
-  models: lazy(async () => ({ default: (await import("../models/ModelsPage.tsx")).ModelsPage })),
-  bench: lazy(async () => ({ default: (await import("../bench/BenchPage.tsx")).BenchPage })),
-  about: lazy(async () => ({ default: (await import("../about/AboutPage.tsx")).AboutPage })),
+  structured: lazyPage("structured"),
+  tools: lazyPage("tools"),
+  tokens: lazyPage("tokens"),
+  embed: lazyPage("embed"),
+  models: lazyPage("models"),
+  bench: lazyPage("bench"),
+  about: lazyPage("about"),
 };
 
 export function App(): ReactElement {

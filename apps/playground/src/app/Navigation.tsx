@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import { text } from "../text/english.ts";
-import { hrefOf, type PageName, pageNames } from "./route.ts";
+import { type PageName, pageNames } from "./pageNames.ts";
+import { hrefOf } from "./route.ts";
 import { useTheme } from "./theme.ts";
 
 /** The pages: at the side, or on a phone above the content. */

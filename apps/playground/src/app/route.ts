@@ -1,9 +1,5 @@
 import { useSyncExternalStore } from "react";
-
-/** The pages, in the order of the navigation. */
-export const pageNames = ["chat", "structured", "tools", "tokens", "embed", "models", "bench", "about"] as const;
-
-export type PageName = (typeof pageNames)[number];
+import { type PageName, pageOf } from "./pageNames.ts";
 
 /** A place in the app: a page, and settings that a link carries. */
 export interface Route {
@@ -47,8 +43,8 @@ function current(): Route {
 }
 
 function parse(hash: string): Route {
-  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  return { page: pageNames.find((name) => name === path) ?? "chat", params: new URLSearchParams(query) };
+  const [, query = ""] = hash.split("?", 2);
+  return { page: pageOf(hash), params: new URLSearchParams(query) };
 }
 
 function subscribe(listener: () => void): () => void {

@@ -2,6 +2,7 @@
 export const text = {
   name: "Centella playground",
   tagline: "Models run in this browser. Nothing you type leaves it.",
+  noScript: "This page needs JavaScript.",
   skip: "Skip to the content",
   navigation: "Pages",
   theme: { dark: "Dark colours", light: "Light colours" },

@@ -8,6 +8,14 @@ const maxStartBytes = 450_000;
 
 export function describeStart(setting: () => Setting): void {
   describe("start", () => {
+    test("shows a text before any other file is there", async () => {
+      await using profile = await openProfile(setting().browser, setting().url, { javaScriptEnabled: false });
+      const page = await profile.open("chat");
+      await page.getByText("Models run in this browser").waitFor();
+      expect(await page.locator("link[rel=stylesheet]").count()).toBe(0);
+      expect(await page.evaluate(() => getComputedStyle(document.body).fontFamily)).toContain("sans-serif");
+    });
+
     test("downloads little before the first interaction", async () => {
       const host = await serveSite(setting().folder);
       try {

@@ -2,7 +2,6 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/App.tsx";
 import { keepOffline } from "./offline/register.ts";
-import "./styles.css";
 
 // Zod, which the AI SDK uses, would try `new Function` otherwise. The page's policy refuses that, and browsers report each attempt.
 Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
