@@ -137,7 +137,7 @@ export class WasmBackend implements Backend, WasmPlanOwner {
     { checkWrites, sync, threads: asked }: CheckedOptions,
   ) {
     this.checkWrites = checkWrites;
-    this.#waitsForThreads = asked !== "auto";
+    this.#waitsForThreads = asked !== "auto" && asked > 1;
     if (sync) this.compileSync = (program) => this.#compileSync(program);
     this.#isPrecompiled = isPrecompiled;
     this.#all64 = all64;
