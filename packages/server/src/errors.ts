@@ -80,6 +80,8 @@ export function apiErrorOf(error: unknown): ApiError {
   const known = typeof code === "string" ? engineErrors[code] : undefined;
   if (known === undefined || !(error instanceof Error)) return new ApiError(500, "internal_error", "the server failed", { cause: error });
   const [status, name] = known;
+  // The engine's advice is for who writes the app.
+  if (code === "contextOverflow") return new ApiError(status, name, `${error.message.split(";")[0]}; send a shorter one`, { cause: error });
   const isNamed = typeof pointer !== "string" || error.message.includes(JSON.stringify(pointer));
   const place = isNamed ? "" : ` (at ${JSON.stringify(pointer)})`;
   return new ApiError(status, name, error.message + place, { cause: error, ...(status === 503 && { retryAfter: 1 }) });

@@ -41,7 +41,7 @@ const ms = (value: number): string => `${value.toFixed(1)} ms`;
 const percentiles = (values: readonly number[]): string => `p50 ${ms(median(values))}, p99 ${ms(quantile(values, 0.99))}`;
 
 /** Short requests before the first measured one: JavaScript is compiled while it runs. */
-const warmUps = 300;
+const warmUps = 1000;
 
 /** Time to the first token, and above that without a server. */
 export async function firstToken(setting: Setting): Promise<readonly Reading[]> {
