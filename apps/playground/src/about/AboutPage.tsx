@@ -32,7 +32,7 @@ function Capabilities({ offered }: { readonly offered: readonly Capability[] }):
               <tr key={name}>
                 <th scope="row">{name}</th>
                 <td className={isGood ? "text-accent" : "text-danger"}>{value}</td>
-                <td className="min-w-60 text-muted">{consequence}</td>
+                <td className="text-muted sm:min-w-60">{consequence}</td>
               </tr>
             ))}
           </tbody>

@@ -1,4 +1,4 @@
-import type { ReactElement } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import { text } from "../text/english.ts";
 import { type PageName, pageNames } from "./pageNames.ts";
 import { hrefOf } from "./route.ts";
@@ -7,6 +7,9 @@ import { useTheme } from "./theme.ts";
 /** The pages: at the side, or on a phone above the content. */
 export function Navigation({ page }: { readonly page: PageName }): ReactElement {
   const { theme, toggle } = useTheme();
+  const list = useRef<HTMLUListElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page has another link.
+  useEffect(() => showCurrent(list.current), [page]);
   return (
     <header className="flex shrink-0 items-center gap-3 border-b border-line bg-raised px-3 py-2 md:w-48 md:flex-col md:items-stretch md:border-r md:border-b-0 md:px-3 md:py-4">
       <p className="hidden items-center gap-2 px-2 font-semibold md:flex">
@@ -14,7 +17,7 @@ export function Navigation({ page }: { readonly page: PageName }): ReactElement 
         Centella
       </p>
       <nav aria-label={text.navigation} className="min-w-0 flex-1">
-        <ul className="flex gap-1 overflow-x-auto md:flex-col">
+        <ul ref={list} className="flex gap-1 overflow-x-auto md:flex-col">
           {pageNames.map((name) => (
             <li key={name}>
               <a
@@ -39,4 +42,15 @@ export function Navigation({ page }: { readonly page: PageName }): ReactElement 
       <p className="hidden px-2 text-xs text-muted md:block">{text.tagline}</p>
     </header>
   );
+}
+
+/**
+ * Scrolls a list of links, which is wider than the screen of a phone, to the current one. `scrollIntoView` would also move the place from
+ * which the Tab key goes on.
+ */
+function showCurrent(list: HTMLUListElement | null): void {
+  const link = list?.querySelector("[aria-current=page]")?.getBoundingClientRect();
+  if (list === null || link === undefined) return;
+  const { left, width } = list.getBoundingClientRect();
+  list.scrollLeft += link.left - left - (width - link.width) / 2;
 }

@@ -7,10 +7,20 @@ export type Edits = Readonly<Record<string, string | null>>;
 const maxShown = 200;
 
 /** A value as text: what {@link edited} reads for values that are no arrays. */
-export function shownValue({ value }: MetadataEntry): string {
+export function shownValue({ type, value }: MetadataEntry): string {
+  if (type === "f32") return shortest(value as number);
   if (typeof value !== "object") return String(value);
   const first = isNumericArray(value) ? Array.from(value.subarray(0, 20), String) : [...value].slice(0, 20);
   return `[${value.length}] ${first.join(", ")}`.slice(0, maxShown);
+}
+
+/** The shortest text of a 32-bit number that reads as the same number: 0.7, not 0.699999988079071. */
+function shortest(value: number): string {
+  for (let digits = 6; digits < 9; digits++) {
+    const text = String(Number(value.toPrecision(digits)));
+    if (Math.fround(Number(text)) === value) return text;
+  }
+  return String(value);
 }
 
 /** Content of the file with other metadata, for `writeGguf`. @throws {Error} for a text that is no value of its key's type */

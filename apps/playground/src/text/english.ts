@@ -128,7 +128,7 @@ export const text = {
   },
   chat: {
     title: "Chat",
-    emptyTitle: "Tell it what to tell",
+    emptyTitle: "Ask for a story",
     emptyIntro: "Fable is a small model that writes fairy tales. Its 13 MB are part of this page. Any GGUF model can take its place.",
     suggestions: [
       "Tell me a story about a little fox who wanted to see the sea.",

@@ -16,5 +16,15 @@ export function describeAbout(setting: () => Setting): void {
       await checkLooks(page, "about");
       expect(profile.problems).toEqual([]);
     });
+
+    test("fits on a phone, whose navigation shows the page", async () => {
+      await using profile = await openProfile(setting().browser, setting().url, { viewport: { width: 360, height: 740 } });
+      const page = await profile.open("about");
+      await page.getByRole("row", { name: /WebAssembly SIMD/ }).waitFor();
+      for (const part of [page.getByRole("link", { name: "About" }), page.getByRole("cell", { name: "Required, and there." })]) {
+        const { x, width } = (await part.boundingBox())!;
+        expect(x + width).toBeLessThanOrEqual(360);
+      }
+    });
   });
 }

@@ -17,6 +17,7 @@ export function describeModels(setting: () => Setting): void {
       await page.getByRole("button", { name: "Inspect the loaded model" }).click();
       expect(await page.getByTestId("facts").textContent()).toBe("llama · Q4_K_M · 20,978,176 parameters · 13.0 MB · 4.90 bits per weight");
       await fill(page.getByLabel("Keys that contain"), "general.");
+      expect(await page.getByRole("textbox", { name: "general.sampling.temp" }).inputValue(), "f32").toBe("0.7");
       await fill(page.getByRole("textbox", { name: "general.name" }), "Edited");
       await page.getByRole("button", { name: "Remove general.sampling.temp" }).click();
       await page.getByText("2 changes").waitFor();
