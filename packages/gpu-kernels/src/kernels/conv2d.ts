@@ -20,7 +20,7 @@ const shares: readonly Share[] = [
   { channels: 2, pixels: 1 },
 ];
 
-/** Lanes that keep a device busy: from so many on, each has a larger share. */
+/** Number of lanes that keeps a device busy. With more outputs than this, each lane has a larger share. */
 const enoughLanes = 2 ** 17;
 
 /** Products of a lane's loop over channels, so that loads of several channels overlap where a lane has a small share. */
@@ -39,7 +39,7 @@ function shareFor(channels: Dim, results: number, isKnown: boolean): Share {
   return fitting.find((share) => results / share.channels / share.pixels >= enoughLanes) ?? fitting.at(-1) ?? alone;
 }
 
-/** Channels of the image that a turn of a lane's loop adds, with so many products each. */
+/** Returns the channels of the image that a turn of a lane's loop adds, for `products` of each channel. */
 function channelsAtOnce(channels: Dim, products: number): number {
   let count = mostChannelsAtOnce;
   while (count > 1 && (typeof channels !== "number" || channels % count !== 0 || count * products > enoughProducts)) count /= 2;
