@@ -1,24 +1,17 @@
 import { atanGoldens } from "../goldens/atan.ts";
-import { f32, i32, type OpCases, tensor } from "../opCases.ts";
+import type { OpCases } from "../opCases.ts";
+import { unaryCases, unaryMistakes } from "./shared/unary.ts";
 
 export const atan: OpCases<"atan"> = {
   // A polynomial in f32.
   tolerance: { f32: { rtol: 1e-5, atol: 1e-6 } },
   cases: [
     ...atanGoldens,
-    { name: "no multiple of a vector", inputs: [{ dtype: "f32", shape: [3, 5, 7], fill: { low: -6, high: 6 } }] },
-    { name: "more than one workgroup", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -6, high: 6 } }] },
-    { name: "scalar", inputs: [{ dtype: "f32", shape: [], fill: { low: -6, high: 6 } }] },
-    { name: "empty", inputs: [f32(3, 0, 2)] },
+    ...unaryCases(-6, 6),
     {
       name: "edges",
       inputs: [{ dtype: "f32", shape: [6], values: [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 1e10, -1e10] }],
     },
   ],
-  wrong: [
-    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /atan: expected x in f32, got i32 \[2\]; cast it/ },
-    { name: "bool", inputs: [tensor("bool", 2)], error: "DTypeError", message: /x in f32, got bool/ },
-    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], error: "DTypeError", message: /dequantise/ },
-    { name: "an option", inputs: [f32(2)], params: { axis: 0 }, error: "ArgumentError", message: /options among \{\}, got axis/ },
-  ],
+  wrong: unaryMistakes("atan"),
 };

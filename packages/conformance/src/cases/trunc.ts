@@ -1,14 +1,12 @@
 import { truncGoldens } from "../goldens/trunc.ts";
-import { exact, f32, i32, type OpCases, tensor } from "../opCases.ts";
+import { exact, type OpCases } from "../opCases.ts";
+import { unaryCases, unaryMistakes } from "./shared/unary.ts";
 
 export const trunc: OpCases<"trunc"> = {
   tolerance: { f32: exact },
   cases: [
     ...truncGoldens,
-    { name: "no multiple of a vector", inputs: [{ dtype: "f32", shape: [3, 5, 7], fill: { low: -6, high: 6 } }] },
-    { name: "more than one workgroup", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -6, high: 6 } }] },
-    { name: "scalar", inputs: [{ dtype: "f32", shape: [], fill: { low: -6, high: 6 } }] },
-    { name: "empty", inputs: [f32(3, 0, 2)] },
+    ...unaryCases(-6, 6),
     {
       name: "edges",
       inputs: [
@@ -20,10 +18,5 @@ export const trunc: OpCases<"trunc"> = {
       ],
     },
   ],
-  wrong: [
-    { name: "i32", inputs: [i32([2], [1, 2])], error: "DTypeError", message: /trunc: expected x in f32, got i32 \[2\]; cast it/ },
-    { name: "bool", inputs: [tensor("bool", 2)], error: "DTypeError", message: /x in f32, got bool/ },
-    { name: "quantised", inputs: [tensor("q8_0", 2, 32)], error: "DTypeError", message: /dequantise/ },
-    { name: "an option", inputs: [f32(2)], params: { axis: 0 }, error: "ArgumentError", message: /options among \{\}, got axis/ },
-  ],
+  wrong: unaryMistakes("trunc"),
 };
