@@ -29,7 +29,7 @@ until a prompt can be sent and until the first token. On one thread, and on all 
   --browser NAME  one of ${names.join(", ")} (default: all that run here); may be repeated
   --model FILE    a GGUF file (default: the embedded model); may be repeated
   --threads N     threads of the isolated page (default: all cores)
-  --quick         3 samples of each figure in place of 10, for models that take wllama minutes
+  --quick         3 samples of each figure in place of the 10 of a receipt, for models that take wllama minutes
   --json PATH     write a receipt per browser, as pnpm bench does
   --help          this text`;
 
