@@ -33,10 +33,26 @@ function missing(): string | undefined {
   return `${python} cannot import WebKit2 4.1; install python3-gi and gir1.2-webkit2-4.1`;
 }
 
-/** Launches WebKitGTK, the engine of Safari on Linux, on a screen of its own, or returns the reason why it does not run here. */
+/**
+ * Returns WebKitGTK, the engine of Safari on Linux, or the reason why it does not run here. It starts with its first window, on a screen of its
+ * own, so that a run of tests that opens none leaves no process.
+ */
 export async function launchWebKit(): Promise<WebKit | string> {
   const reason = missing();
   if (reason !== undefined) return reason;
+  let started: ReturnType<typeof start> | undefined;
+  return {
+    async open({ isPrivate = false } = {}) {
+      started ??= start();
+      const { url, folder } = await started;
+      return openWindow(url, { "webkitgtk:browserOptions": { binary: python, args: isPrivate ? [browser] : [browser, folder] } });
+    },
+    close: async () => (await started)?.stop(),
+  };
+}
+
+/** Starts a screen and the driver, with a folder for what pages store. */
+async function start(): Promise<{ readonly url: string; readonly folder: string; stop(): Promise<void> }> {
   const folder = mkdtempSync(join(tmpdir(), "webkit-"));
   const processes: ChildProcess[] = [];
   const stop = async (): Promise<void> => {
@@ -57,14 +73,10 @@ export async function launchWebKit(): Promise<WebKit | string> {
     processes.push(spawn(driver, [`--port=${port}`], { stdio: "ignore", env }));
     const url = `http://127.0.0.1:${port}`;
     await listening(url);
-    return {
-      open: ({ isPrivate = false } = {}) =>
-        openWindow(url, { "webkitgtk:browserOptions": { binary: python, args: isPrivate ? [browser] : [browser, folder] } }),
-      close: stop,
-    };
+    return { url, folder, stop };
   } catch (error) {
     await stop();
-    return `WebKit does not start: ${String(error)}`;
+    throw error;
   }
 }
 
