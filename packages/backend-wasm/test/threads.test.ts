@@ -202,48 +202,51 @@ test.each([
   await backend.dispose();
 });
 
-test.each([false, true])(
-  "threads that find a list of the caller's help with it, and it ends when they are done; aborted: %s",
-  async (isAborted) => {
-    const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
-    const { pool, heap } = backend;
-    const { memory, baseModule } = backend.instance;
-    const decode = backend.instance.exports("decode.f32");
-    await backend.instance.share();
-    const [elements, tiles] = [1 << 20, 9];
-    const [x, y] = [heap.alloc(4 * elements, "other"), heap.alloc(4 * elements * tiles, "other")];
-    const results = heap.f32.subarray(y / 4, y / 4 + elements * tiles);
-    heap.f32.fill(-1, x / 4, x / 4 + elements);
-    const run = { address: () => 0, shape: () => [], scratch: 0 };
-    // The pool is woken for a list that the next step opens.
-    const call: Task = () => void pool!.wake(memory, 2);
-    const copy: Task = function* () {
-      yield Array.from({ length: tiles }, (_, tile): Call => ({ fn: decode, args: [x, y + 4 * elements * tile, elements] }));
-    };
-    const list = writeStepList(heap, [undefined, recordStep(memory, copy, run)]);
-    const context = {
-      memory,
-      baseModule,
-      pool: undefined,
-      tasks: [call, copy],
-      eventLoop: new EventLoopYield(),
-      onThreadLost: () => undefined,
-      onStep: () => undefined,
-    };
-    for (let repeat = 0; repeat < 10; repeat++) {
-      results.fill(0);
-      const controller = new AbortController();
-      const done = runList(list, run, context, controller.signal);
-      if (isAborted) controller.abort(new Error("enough"));
-      if (isAborted) await expect(done).rejects.toThrow("enough");
-      else await done;
-      // No thread computes any more.
-      expect(new Control(heap).isRunning).toBe(false);
-      if (!isAborted) expect(results.every((value) => value === -1)).toBe(true);
-    }
-    await backend.dispose();
-  },
-);
+test.each([false, true])("threads leave a list to the caller, whose functions they do not have; aborted: %s", async (isAborted) => {
+  const backend = (await wasm({ threads: 2 }).open()) as WasmBackend;
+  const { pool, heap, target } = backend;
+  const { memory, baseModule } = backend.instance;
+  await backend.instance.share();
+  const functions = new PlanLinker(memory, target, pool);
+  const fill = functions.emit("fill", (builder, name) => {
+    builder.function(name, { at: "i32", begin: "i32", end: "i32" }, (f, { at, begin, end }) => {
+      f.while(i32.ltU(begin, end), () => {
+        f.store(i32.add(at, i32.shl(begin, 2)), f32.const(-1));
+        f.advance(begin, 1);
+      });
+    });
+  });
+  await functions.load();
+  const elements = 1 << 22;
+  const y = heap.alloc(4 * elements, "other");
+  const results = heap.f32.subarray(y / 4, y / 4 + elements);
+  const run = { address: () => 0, shape: () => [], scratch: 0 };
+  // Threads that look for tiles find the list that the next step opens.
+  const call: Task = () => void pool!.wake(memory, 2);
+  const work: Task = () => [{ fn: fill, args: [y], total: elements, grain: elements / 64 }];
+  const list = writeStepList(heap, [undefined, recordStep(memory, work, run)]);
+  const context = {
+    memory,
+    baseModule,
+    pool: undefined,
+    tasks: [call, work],
+    eventLoop: new EventLoopYield(),
+    onThreadLost: () => undefined,
+    onStep: () => undefined,
+  };
+  for (let repeat = 0; repeat < 10; repeat++) {
+    results.fill(0);
+    const controller = new AbortController();
+    const done = runList(list, run, context, controller.signal);
+    if (isAborted) controller.abort(new Error("enough"));
+    if (isAborted) await expect(done).rejects.toThrow("enough");
+    else await done;
+    expect(new Control(heap).isRunning).toBe(false);
+    if (!isAborted) expect(results.every((value) => value === -1)).toBe(true);
+  }
+  functions.dispose();
+  await backend.dispose();
+});
 
 test("threads that are starting write no constants of functions that are disposed of", async () => {
   const backend = (await wasm().open()) as WasmBackend;

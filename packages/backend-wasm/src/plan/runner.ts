@@ -127,9 +127,9 @@ function countSteps({ stages }: Segment & { readonly kind: "list" }, reached: nu
 async function runSliced(context: RunContext, list: StageRange, pausePoints: PausePoints): Promise<void> {
   const run = new CallerRun(context, list);
   try {
-    while (run.next(1, maxSpins, 0)) if (pausePoints.isDue || run.isWaiting) await pausePoints.pause();
+    while (run.next(1, 0, 0)) if (pausePoints.isDue) await pausePoints.pause();
   } finally {
-    await run.end(context.eventLoop);
+    run.cancel();
   }
 }
 
@@ -140,27 +140,19 @@ function runWithinCall(context: RunContext, list: StageRange): void {
   while (run.next(0, tileSpins, mayWait ? 50 : 0));
 }
 
-/** Polls for a tile that another thread has, before yielding to the event loop. */
-const maxSpins = 1000;
-
-/** A list that the caller's thread runs. Threads of the pool that have not left the last list may help. */
+/** A list that the caller's thread runs, with the threads of the context's pool or alone. */
 class CallerRun {
   readonly #control: Control;
   readonly #context: RunContext;
   #trap = "a kernel trapped";
   #progress = "";
   #since = 0;
-  #isWaiting = false;
 
   constructor(context: RunContext, list: StageRange) {
     this.#context = context;
     this.#control = context.memory.control;
-    this.#control.begin(list);
-  }
-
-  /** Whether no tile is left and other threads are still at theirs. */
-  get isWaiting(): boolean {
-    return this.#isWaiting;
+    // Threads of the pool may still be looking for tiles of the last list, and lack the functions of one that was not shared with them.
+    this.#control.begin(list, context.pool === undefined ? context.memory.maxThreads - 1 : 0);
   }
 
   /**
@@ -177,18 +169,17 @@ class CallerRun {
       this.#trap = error instanceof Error ? error.message : String(error);
       result = baseModule.direct("abandon")() === stageResult.ended ? stageResult.ended : stageResult.waited;
     }
-    this.#isWaiting = result === stageResult.waited;
-    if (this.#isWaiting) this.#watch();
+    if (result === stageResult.waited) this.#watch();
     if (result !== stageResult.idle && result !== stageResult.ended) return true;
     if (this.#control.isFailed) throw new KernelError("wasm", "", this.#trap);
     return false;
   }
 
-  /** Ends the list after the tiles that other threads have. */
-  async end(eventLoop: EventLoopYield): Promise<void> {
+  /** Ends the list if it is not done. */
+  cancel(): void {
     if (!this.#control.isRunning) return;
     this.#control.cancel();
-    while (this.next(0, maxSpins, 0)) await eventLoop.yield();
+    while (this.next(0, 0, 0));
   }
 
   #watch(): void {

@@ -16,8 +16,8 @@ export class Control {
     this.#heap = heap;
   }
 
-  /** Opens a non-empty list for all threads. */
-  begin({ first, end }: StageRange): void {
+  /** Opens a non-empty list for the threads from index `firstThread` on. The caller's thread has the last index. */
+  begin({ first, end }: StageRange, firstThread: number): void {
     const { i32 } = this.#heap;
     const stage = first / 4;
     this.#set("tile", closed);
@@ -27,6 +27,7 @@ export class Control {
     this.#set("calls", i32[stage + stageFields.calls + 1]!, 1);
     for (const field of stageNumbers) this.#set(field, i32[stage + stageFields[field]]!);
     for (const field of ["done", "cancel", "failed"] as const) this.#set(field, 0);
+    this.#set("firstThread", firstThread);
     this.#set("isRunning", 1);
     // A thread that sees the new epoch while the tile is closed can take nothing.
     this.#set("epoch", this.#get("epoch") + 1);

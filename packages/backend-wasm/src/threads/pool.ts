@@ -112,7 +112,7 @@ export class ThreadPool {
           else if (!control.isRunning) resolve();
         };
         signal?.addEventListener("abort", cancel, { once: true });
-        control.begin(list);
+        control.begin(list, 0);
         if (signal?.aborted === true) cancel();
         this.wake(memory, this.size);
       });

@@ -1,4 +1,4 @@
-import { atomic, type Expr, type FunctionRef, i32, i64, type ModuleBuilder, slotBytes } from "../emit/index.ts";
+import { atomic, type Expr, type FunctionRef, i32, i64, type ModuleBuilder, slotBytes, threadIndex } from "../emit/index.ts";
 import { memoryMap } from "../memory/memoryMap.ts";
 import { stageResult } from "./worker.ts";
 
@@ -10,6 +10,8 @@ import { stageResult } from "./worker.ts";
  * the next one. The exchange fails if another thread took the tile or the stage has changed, so a thread that slept
  * does no harm. The thread that completes a stage's last tile opens the next stage: it closes the ticket, writes the
  * stage's fields, and publishes the next epoch. `stage`, `end` and `calls` are addresses of 8 bytes.
+ *
+ * Threads below `firstThread` leave the list to the others: they may not have its functions.
  */
 export const controlFields = {
   tile: 0,
@@ -26,6 +28,7 @@ export const controlFields = {
   cancel: 196,
   sleeping: 200,
   failed: 204,
+  firstThread: 208,
 } as const;
 
 /** Value of `tile` while no tile can be taken. */
@@ -45,7 +48,7 @@ export const stageNumbers = ["tiles", "callBytes", "grain", "total"] as const;
 /**
  * Emits the functions with which threads run a step list.
  *
- * `runTiles(budget, spins, patience)` takes and runs tiles. It returns `idle` when the list is done (`ended` on the one
+ * `runTiles(budget, spins, patience)` takes and runs tiles. It returns `idle` when the list is done or left to others (`ended` on the one
  * thread that ends it), `budget` after that many tiles, and `waited` if no tile could be taken for `spins` polls and
  * then `patience` ms of sleep (negative: no limit). After a cancel the remaining tiles of the stage are skipped and the
  * list ends.
@@ -114,6 +117,8 @@ function emitRunTiles(module: ModuleBuilder, complete: Complete): void {
       f.loop((again) => {
         f.brIf(exit, i32.eqz(read("isRunning")));
         f.set(ticket, atomic.load64(at("tile")));
+        // After the ticket: a thread that takes a tile has read what its list's caller wrote.
+        f.brIf(exit, i32.ltU(threadIndex, read("firstThread")));
         f.set(tile, i32.wrap(ticket));
         f.if(i32.geU(tile, read("tiles")), () => {
           f.set(epoch, i32.wrap(i64.shrU(ticket, i64.const(32))));
