@@ -102,15 +102,15 @@ test.each([
   ["q8_0", 1.5],
   ["q4_0", 1.4],
   ["f16", 1],
-  ["q1_0", 1.6],
+  ["q1_0", 1.7],
   ["q2_0", 1.6],
-  ["q2_K", 2.4],
-  ["q3_K", 2.7],
+  ["q2_K", 2.5],
+  ["q3_K", 2.8],
   ["iq4_nl", 2.6],
   ["iq4_xs", 2.7],
-  ["iq2_xs", 3],
+  ["iq2_xs", 3.1],
   ["mxfp4", 2.7],
-  ["nvfp4", 3.2],
+  ["nvfp4", 3.3],
 ] as const)("%s takes at most %d instructions per weight", (dtype, budget) => {
   const program = createProgram();
   const x = program.input("x", "f32", [1, 4096]);

@@ -1,4 +1,4 @@
-// Proves backends on this machine without a test runner: the conformance suite, then models against llama.cpp's answers.
+// Proves backends on this machine without a test runner: the conformance suite, large products, then models against llama.cpp's answers.
 //   node packages/cli/scripts/checkDevice.mjs cuda webgpu        (needs a build; CENTELLA_SHARED names the folder of outside data)
 // Prints a short table; the exit code is the number of failed checks. --log FILE keeps every message in full. --texts N is the number of texts
 // under random schemas (default 1000), --only-texts leaves out all other checks, --only-families all but the models of the families, of which
@@ -16,6 +16,7 @@ import { runConformance } from "@centella/conformance/headless";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
 import { adapterModels, floatsOf, headModels, llamaCppModels, relativeError } from "./deviceModels.mjs";
+import { largeProducts } from "./deviceProducts.mjs";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
 const shared = process.env.CENTELLA_SHARED ?? "../shared";
@@ -72,6 +73,7 @@ function writeDistances(backend, device) {
 async function checkComputing(name, runtime, backend) {
   await checkConformance(name, backend);
   if (backend.syncAvailable) await checkSync(name, runtime, backend);
+  if (backend.device.kind === "gpu") for (const [what, work] of largeProducts(backend)) await check(name, what, work);
   for (const run of greedyRuns("data/stories260K")) await checkGreedy(name, runtime, run);
   for (const run of greedyRuns("models")) await checkGreedy(name, runtime, run);
   await checkLogitsOfFamilies(name, runtime);

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import type { U32 } from "@centella/gpu-kernels";
 import { PackedWriter } from "./packed.ts";
 import { type Elem, elemBytes, type Global, ptxNames, type Reg, type Shared } from "./types.ts";
@@ -9,6 +10,8 @@ type VectorElem = "f32" | "b16" | "u32";
 /** Parameters, tables, addresses, loads and stores. */
 export class MemoryWriter extends PackedWriter {
   readonly #pointers: ReadonlyMap<string, Reg<"u64">>;
+  /** A register of each load from shared memory, while they are recorded. */
+  #loads: string[] | undefined;
 
   constructor(...args: ConstructorParameters<typeof PackedWriter>) {
     super(...args);
@@ -88,6 +91,7 @@ export class MemoryWriter extends PackedWriter {
   ld<E extends Elem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0): Reg<E> {
     const to = this.reg(elem);
     this.emit(`ld.${spaceOf(from)}.${ptxNames[elem]} ${to}, [${from}+${offset * elemBytes[elem]}]`);
+    if (spaceOf(from) === "shared") this.#loads?.push(to);
     return to;
   }
 
@@ -101,7 +105,41 @@ export class MemoryWriter extends PackedWriter {
   ldVector<E extends VectorElem>(elem: E, from: Global<NoInfer<E>> | Shared<NoInfer<E>>, offset = 0, count: 2 | 4 = 4): readonly Reg<E>[] {
     const to = Array.from({ length: count }, () => this.reg(elem));
     this.emit(`ld.${spaceOf(from)}.v${count}.${elem} {${to.join(",")}}, [${from}+${offset * elemBytes[elem]}]`);
+    if (spaceOf(from) === "shared") this.#loads?.push(...to.slice(0, 1));
     return to;
+  }
+
+  /** Runs `body`, and returns a register of each load from shared memory that it makes, for {@link afterLoads}. */
+  recordLoads<T>(body: () => T): { readonly result: T; readonly loads: readonly string[] } {
+    const loads: string[] = [];
+    this.#loads = loads;
+    const result = body();
+    this.#loads = undefined;
+    return { result, loads };
+  }
+
+  /**
+   * The address, not known before loads have returned: nothing else keeps a copy to shared memory from overtaking loads from there, even where both are
+   * in one thread. `aligned` is a multiple of 16, of which compilers do not know that.
+   */
+  afterLoads<E extends Elem>(address: Shared<E>, loads: readonly string[], aligned: Global<Elem>): Shared<E> {
+    let [any, ...others] = loads.map((register) => this.#wordOf(register));
+    if (any === undefined) return address;
+    for (; others.length > 0; others = others.slice(2))
+      any = this.logic3((x, y, z) => x | y | z, any, elementAt(others, 0), others[1] ?? 0);
+    const zero = this.logic3((x, y, z) => x & y & z, any, this.result("u32", "cvt.u32.u64", aligned), 15);
+    return this.sharedAtBytes(address, zero);
+  }
+
+  #wordOf(register: string): U32 {
+    switch (typeOf(register)) {
+      case "b16":
+        return this.result("u32", "cvt.u32.u16", register);
+      case "f32":
+        return this.result("u32", "mov.b32", register);
+      default:
+        return register as U32;
+    }
   }
 
   /** Stores two or four consecutive elements in one access; the address must be a multiple of their size in all. */

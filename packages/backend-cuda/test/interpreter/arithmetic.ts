@@ -105,6 +105,7 @@ function conversion(name: string, a: string): string | undefined {
     case "cvt.s32.u32":
       return `(${a} | 0)`;
     case "cvt.u32.s32":
+    case "cvt.u32.u64":
       return `(${a} >>> 0)`;
     case "cvt.f32.f16":
       return `$f16(${a})`;

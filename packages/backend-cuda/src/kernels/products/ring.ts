@@ -67,22 +67,23 @@ export class UnitRing {
     const k = this.#k;
     const slot = this.#slot.get();
     k.waitBarrier(k.sharedAt("u64", this.#barriers, slot), this.#parity.get());
-    const values = read(this.#slotAt(slot));
+    const { result, loads } = k.recordLoads(() => read(this.#slotAt(slot)));
     k.syncWarp();
-    this.#fill(slot);
+    this.#fill(slot, loads);
     this.#slot.set(k.add(slot, 1));
     k.if(k.compare("eq", this.#slot.get(), this.#depth), () => {
       this.#slot.set(0);
       this.#parity.set(k.xor(this.#parity.get(), 1));
     });
-    return values;
+    return result;
   }
 
-  #fill(slot: U32): void {
+  /** Starts the copy of the next unit to a slot, from which `loads` have read the unit before. */
+  #fill(slot: U32, loads: readonly string[] = []): void {
     const k = this.#k;
     this.#cursor.next((unit, bytes) =>
       k.if(this.#isFirstLane, () => {
-        const barrier = k.sharedAt("u64", this.#barriers, slot);
+        const barrier = k.afterLoads(k.sharedAt("u64", this.#barriers, slot), loads, unit);
         k.expectBytes(barrier, bytes);
         k.copyBulk(this.#slotAt(slot), unit, bytes, barrier);
       }),
