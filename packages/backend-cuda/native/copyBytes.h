@@ -5,8 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 #include <vector>
+
+#include "thread.h"
 
 namespace {
 
@@ -21,7 +22,12 @@ void CopyBytes(uint8_t* to, const uint8_t* from, size_t bytes) {
   const size_t part = ((bytes + threads - 1) / threads + 4095) / 4096 * 4096;
   std::vector<std::thread> others;
   for (size_t at = part; at < bytes; at += part) {
-    others.emplace_back([=] { std::memcpy(to + at, from + at, std::min(part, bytes - at)); });
+    const auto copy = [=] { std::memcpy(to + at, from + at, std::min(part, bytes - at)); };
+    if (auto thread = StartThread(copy)) {
+      others.push_back(std::move(*thread));
+    } else {
+      copy();
+    }
   }
   std::memcpy(to, from, std::min(part, bytes));
   for (std::thread& thread : others) thread.join();

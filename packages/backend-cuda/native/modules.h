@@ -15,7 +15,7 @@ namespace {
 Napi::Value Compile(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   if (!IsText(info)) return env.Undefined();
-  return Start(new CompileJob(env, s, Bytes(info[0])));
+  return JobThread::Start(env, new CompileJob(env, s, Bytes(info[0])));
 }
 
 // The same on the caller's thread.
@@ -34,7 +34,7 @@ Napi::Value CompileSync(const SessionPointer& s, const Napi::CallbackInfo& info)
 Napi::Value LoadModule(const SessionPointer& s, const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
   if (!IsImage(info) || !IsName(info, 1)) return env.Undefined();
-  return Start(new ModuleJob(env, s, Bytes(info[0]), Text(info[1])));
+  return JobThread::Start(env, new ModuleJob(env, s, Bytes(info[0]), Text(info[1])));
 }
 
 // The same on the caller's thread: a module, not the promise of one.

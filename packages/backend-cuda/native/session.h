@@ -10,6 +10,7 @@
 
 #include "arguments.h"
 #include "cudaApi.h"
+#include "thread.h"
 
 namespace {
 
@@ -58,7 +59,7 @@ struct Session {
 
 using SessionPointer = std::shared_ptr<Session>;
 
-// Work on a pool thread. The context is made current there first.
+// Work on another thread. The context is made current there first.
 class Job : public Napi::AsyncWorker {
  public:
   Job(Napi::Env env, SessionPointer session, const char* call)
@@ -93,12 +94,66 @@ class Job : public Napi::AsyncWorker {
   Status status_ = kSuccess;
 };
 
-// Queues a job, which frees itself.
+// Queues a job for Node's pool. It frees itself.
 Napi::Promise Start(Job* job) {
   Napi::Promise promise = job->Promise();
   job->Queue();
   return promise;
 }
+
+// A thread for one job. Compiling takes tenths of a second, and Node's pool has four threads, which reads of files need, too. Where no thread
+// starts, the pool does the job.
+class JobThread {
+ public:
+  // Starts a job, which frees itself.
+  static Napi::Promise Start(Napi::Env env, Job* job) {
+    Napi::Promise promise = job->Promise();
+    auto* self = new JobThread(job);
+    const napi_value name = Napi::String::New(env, "JobThread");
+    napi_create_threadsafe_function(env, nullptr, nullptr, name, 0, 1, nullptr, nullptr, nullptr, Finish, &self->finish_);
+    // An environment that ends waits for its threads; it calls hooks that were added last first.
+    napi_add_env_cleanup_hook(env, Join, self);
+    auto thread = StartThread([self] {
+      self->job_->Execute();
+      napi_call_threadsafe_function(self->finish_, self, napi_tsfn_nonblocking);
+      napi_release_threadsafe_function(self->finish_, napi_tsfn_release);
+    });
+    if (thread) {
+      self->thread_ = std::move(*thread);
+    } else {
+      self->Cancel(env);
+      job->Queue();
+    }
+    return promise;
+  }
+
+ private:
+  Job* job_;
+  std::thread thread_;
+  napi_threadsafe_function finish_ = nullptr;
+
+  explicit JobThread(Job* job) : job_(job) {}
+
+  void Cancel(Napi::Env env) {
+    napi_remove_env_cleanup_hook(env, Join, this);
+    napi_release_threadsafe_function(finish_, napi_tsfn_abort);
+    delete this;
+  }
+
+  static void Join(void* data) {
+    auto* self = static_cast<JobThread*>(data);
+    if (self->thread_.joinable()) self->thread_.join();
+  }
+
+  // On JavaScript's thread. Without `env`, the environment ends.
+  static void Finish(napi_env env, napi_value, void*, void* data) {
+    std::unique_ptr<JobThread> self(static_cast<JobThread*>(data));
+    Join(data);
+    if (env == nullptr) return;
+    napi_remove_env_cleanup_hook(env, Join, data);
+    self->job_->OnWorkComplete(env, napi_ok);
+  }
+};
 
 class WaitJob : public Job {
  public:

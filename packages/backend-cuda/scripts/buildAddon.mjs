@@ -49,7 +49,6 @@ function build() {
       "-fvisibility-inlines-hidden",
       "-fPIC",
       "-shared",
-      "-fno-exceptions",
       "-fvisibility=hidden",
       "-Wall",
       "-Wextra",

@@ -22,10 +22,13 @@ interface Entry {
 // Unused modules are kept for a while: compiling takes 20 to 100 ms, a loaded module takes about 10 KB.
 const maxUnused = 512;
 
-/** Loads at once. Each takes a thread of Node's pool, four by default, and one is left to read the weights meanwhile. */
+/** Most loads at once: each takes up to 150 MB while it compiles. */
+const mostLoads = 12;
+
+/** Loads at once. Each takes a processor, and one is left to read the weights meanwhile. */
 function maxLoads(): number {
-  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  return Math.max(1, (Number(process?.env?.UV_THREADPOOL_SIZE) || 4) - 1);
+  const { navigator } = globalThis as { navigator?: { hardwareConcurrency?: number } };
+  return Math.max(1, Math.min(mostLoads, (navigator?.hardwareConcurrency ?? 4) - 1));
 }
 
 /** Compiled modules, one kernel each, once per text. */
