@@ -4,6 +4,7 @@ import { BlockProducts } from "./blockProducts.ts";
 import { CopyBarriers } from "./copyBarriers.ts";
 import { CopyGroups } from "./copyGroups.ts";
 import { Fault, type GlobalMemory, type Reach, Region, type Who } from "./memory.ts";
+import { ProxyFences } from "./proxyFences.ts";
 import { BlockReleases } from "./releases.ts";
 import { Stamps, threadOf } from "./stamps.ts";
 
@@ -24,12 +25,7 @@ export class Access {
   /** Threads that must not see what earlier launches of the graph did yet. */
   readonly #early: Set<number>;
   readonly #asyncReads: AsyncReads;
-  /** Per two bytes of shared memory: number of fences before the last ordinary write there, plus one; 0 for none. */
-  readonly #unfenced: Int32Array;
-  /** Number of fences of the block. */
-  #fences = 0;
-  /** By thread, the number of its last fence. */
-  readonly #fenced = new Map<number, number>();
+  readonly #fences: ProxyFences;
   /** By address in shared memory, the writer of the last count there. */
   readonly #counted = new Map<number, number>();
   readonly #maps: readonly TensorMap[];
@@ -64,7 +60,7 @@ export class Access {
     this.products = new BlockProducts(this.shared, this.#asyncReads, (address, bytes, threads) =>
       this.#checkAsyncRead(address, bytes, threads),
     );
-    this.#unfenced = new Int32Array(Math.ceil(sharedBytes / 2));
+    this.#fences = new ProxyFences(sharedBytes);
     this.#groups = new CopyGroups();
     this.#releases = counts ? new BlockReleases(global.releases, this.#stamps) : undefined;
     this.#early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
@@ -140,7 +136,7 @@ export class Access {
   }
 
   fenceAsyncProxy(): void {
-    this.#fenced.set(this.thread, ++this.#fences);
+    this.#fences.fence(this.thread);
   }
 
   /** Starts a copy from shared memory. */
@@ -234,7 +230,7 @@ export class Access {
   #wrote(space: Space, region: Region, i: number): void {
     region.written[i] = 1;
     region.writer[i] = this.#stamp(space);
-    if (space === "shared") this.#unfenced[i] = this.#fences + 1;
+    if (space === "shared") this.#fences.wrote(i);
     else this.#releases?.wrote(region, i, this.#stamp("shared"));
   }
 
@@ -286,7 +282,7 @@ export class Access {
   #checkTarget(to: number, bytes: number): void {
     for (let i = to >> 1; i < (to + bytes) >> 1; i++) {
       this.#checkWrite("shared", this.shared, i);
-      this.#unfenced[i] = 0;
+      this.#fences.beginCopy(i);
     }
   }
 
@@ -372,8 +368,7 @@ export class Access {
         if (this.#meets("shared", writer[i]!, this.#stamps.of(thread)))
           throw new Fault(`${who()}: race: byte ${2 * i} of shared memory was written by another thread`);
       }
-      if (this.#unfenced[i]! > (this.#fenced.get(threadOf(writer[i]!)) ?? 0))
-        throw new Fault(`${who()}: byte ${2 * i} of shared memory was written without a fence for copies and products`);
+      this.#fences.check(i, threadOf(writer[i]!), who);
     }
   }
 
