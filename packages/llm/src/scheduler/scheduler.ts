@@ -1,20 +1,8 @@
 import { type Backend, DeviceLostError, DisposedError, type Plan, type Selection } from "@centella/core";
-import {
-  type BatchLimits,
-  type BatchRows,
-  deliver,
-  mayQueue,
-  nextSlices,
-  type RunnablePlan,
-  type RunningBatch,
-  readRows,
-  submit,
-} from "./batch.ts";
-import type { DeferredChoices, DeferredPlans } from "./deferredChoices.ts";
+import { type BatchLimits, type BatchRows, deliver, nextSlices, type RunnablePlan } from "./batch.ts";
 import { countRecoveries, recoverDevices } from "./deviceRecovery.ts";
 import { yieldToEventLoop } from "./eventLoop.ts";
 import { Lookahead } from "./lookahead.ts";
-import { openDeferred } from "./openDeferred.ts";
 import {
   countRows,
   endOf,
@@ -25,19 +13,18 @@ import {
   requireRoom,
   type TokenChoice,
 } from "./request.ts";
-import { type InputLayout, RunInputs, type Slice } from "./runInputs.ts";
+import type { Slice } from "./runInputs.ts";
+import { RunQueue, type RunQueueOptions } from "./runQueue.ts";
 
 /** Milliseconds for which runs of a backend that computes on the caller's thread may delay timers and aborts. One run may take longer. */
 const maxHoldMs = 8;
 
 /** Sizes of a model's program and properties of its model. */
-export interface SchedulerOptions extends BatchLimits, InputLayout {
+export interface SchedulerOptions extends BatchLimits, RunQueueOptions {
   /** Elements of an output row: of logits, or of states. */
   readonly width: number;
   /** Backends that the plan may have parts on. Default: none that could lose its device. */
   readonly backends?: readonly Backend[];
-  /** Compiles the plans with which texts under a mask are computed ahead. Called at most once, when there is such a text. */
-  readonly openDeferred?: () => Promise<DeferredPlans>;
 }
 
 /** A plan and where it was compiled. */
@@ -61,22 +48,16 @@ export class Scheduler {
   readonly isEncoder: boolean;
   /** Maximum number of tokens of a run. */
   readonly batchSize: number;
-  readonly #plan: RunnablePlan;
   readonly #backend: Pick<Backend, "idle">;
   readonly #backends: readonly Backend[];
   readonly #options: SchedulerOptions;
-  readonly #inputs: RunInputs;
+  readonly #runs: RunQueue;
   readonly #lookahead: Lookahead;
   /** Requests with tokens that are in no run yet. */
   #waiting: Request[] = [];
   /** Requests whose logits are kept on the device, and whose masks have come. */
   #choosable: Request[] = [];
-  /** Submitted runs, oldest first. */
-  readonly #running: RunningBatch[] = [];
-  #deferred: DeferredChoices | undefined;
-  #opening: Promise<void> | undefined;
   #sequencesInRun = 1;
-  #isSettling = false;
   #isYielding = false;
   /** Requests that the last run finished and whose callers may ask for the next token at once. */
   #returning = 0;
@@ -84,11 +65,14 @@ export class Scheduler {
   #isDisposed = false;
 
   constructor(plan: RunnablePlan, backend: Pick<Backend, "idle">, options: SchedulerOptions) {
-    this.#plan = plan;
     this.#backend = backend;
     this.#backends = options.backends ?? [];
     this.#options = options;
-    this.#inputs = new RunInputs(options);
+    this.#runs = new RunQueue(plan, options, {
+      completed: (slices, rows) => this.#complete(slices, rows),
+      failed: (slices, error) => this.#fail(slices, error),
+      ended: () => this.#pump(),
+    });
     this.#lookahead = new Lookahead(options.runsInFlight, options.contextLength);
     this.contextLength = options.contextLength;
     this.vocabSize = options.vocabSize;
@@ -112,7 +96,10 @@ export class Scheduler {
   /** Like {@link feed}, but returns only the tokens that the device chooses. The logits stay there. */
   feedChoosing(sequence: RunSequence, ids: readonly number[], options: FeedOptions, choice: TokenChoice): Promise<Int32Array> {
     return this.#compute(sequence, options, async () => {
-      if (choice.masks !== undefined && options.following) await this.#openDeferred();
+      if (choice.masks !== undefined && options.following) {
+        await this.#runs.openDeferred();
+        this.#lookahead.canDefer = this.#runs.keepingSize > 0;
+      }
       const tokens = new Int32Array(countRows(ids, options));
       const isEnded = this.#isDisposed || options.signal?.aborted === true;
       const ahead = isEnded ? undefined : this.#lookahead.take(sequence, ids, choice);
@@ -122,18 +109,6 @@ export class Scheduler {
       } else await this.#add({ sequence, ids, options, output: { kind: "tokens", tokens, choice } });
       return tokens;
     });
-  }
-
-  /** Opens {@link DeferredChoices}, if the device has runs in flight. Without, each run waits for its masks. */
-  #openDeferred(): Promise<void> | undefined {
-    if (this.#deferred !== undefined || this.#options.openDeferred === undefined) return undefined;
-    this.#opening ??= this.#open(this.#options.openDeferred);
-    return this.#opening;
-  }
-
-  async #open(openPlans: () => Promise<DeferredPlans>): Promise<void> {
-    this.#deferred = await openDeferred(openPlans, this.#options, this.#inputs);
-    this.#lookahead.canDefer = this.#deferred !== undefined;
   }
 
   /** Number of times that a lost device was opened again. The cache from before is gone. */
@@ -180,8 +155,7 @@ export class Scheduler {
   async dispose(): Promise<void> {
     this.refuse();
     await this.#backend.idle();
-    this.#deferred?.dispose();
-    this.#plan.dispose();
+    this.#runs.dispose();
   }
 
   /** Does `work` on a sequence that is not parked. If that loses the device, the device is opened again, and the work is done again once. */
@@ -291,37 +265,25 @@ export class Scheduler {
 
   /** Submits runs while requests wait and there is room for another run. */
   #pump(): void {
-    while (this.#canChoose() || (this.#waiting.length > 0 && this.#hasRoom())) {
+    while (this.#canChoose() || (this.#waiting.length > 0 && this.#runs.hasRoom(this.#choosable.length > 0))) {
       // The callers of the last run's requests come back with their next tokens, so that these share a run again.
       if (this.#returning > 0 || performance.now() - this.#yieldedAt > maxHoldMs) {
         if (!this.#isYielding) void this.#yield();
         return;
       }
       this.#removeEnded();
-      const slices = this.#canChoose() ? this.#takeChoosable() : nextSlices(this.#waiting, this.#options, this.#keepingSize);
+      const slices = this.#canChoose() ? this.#takeChoosable() : nextSlices(this.#waiting, this.#options, this.#runs.keepingSize);
       if (slices.length === 0) return;
       this.#submit(slices);
     }
   }
 
-  /** Maximum number of tokens of a run that keeps logits. */
-  get #keepingSize(): number {
-    return this.#deferred?.batchSize ?? 0;
-  }
-
-  /** Whether to submit a choice: one at a time, so that sequences whose tokens were chosen in different runs come together again. */
   #canChoose(): boolean {
-    return this.#choosable.length > 0 && this.#running.every(({ kind }) => kind !== "choice");
+    return this.#choosable.length > 0 && this.#runs.mayChoose;
   }
 
   #takeChoosable(): readonly Slice[] {
     return this.#choosable.splice(0).map((request) => ({ request, count: 1, rows: 1 }));
-  }
-
-  /** Whether another run of the model may be queued. Sequences whose choice is due are about to continue. */
-  #hasRoom(): boolean {
-    const runs = this.#running.filter(({ kind }) => kind === "model");
-    return runs.length === 0 ? this.#choosable.length === 0 : mayQueue(runs, this.#options.runsInFlight);
   }
 
   /** Continues after a turn of the event loop, for timers, messages and aborts. */
@@ -350,39 +312,15 @@ export class Scheduler {
 
   #submit(slices: readonly Slice[]): void {
     try {
-      const run = this.#start(slices);
+      const run = this.#runs.submit(slices);
       for (const { request, count } of run.slices) request.isSubmitted = request.done + count === request.length;
       if (run.kind === "model") this.#sequencesInRun = slices.length;
-      this.#running.push(run);
     } catch (error) {
       this.#fail(slices, error);
     }
     this.#waiting = this.#waiting.filter((request) => !slices.some((slice) => slice.request === request));
     for (const { request } of slices) if (request.isSubmitted && request.next !== undefined) this.#waiting.push(request.next);
-    if (!this.#isSettling && this.#running.length > 0) void this.#settle();
-  }
-
-  #start(slices: readonly Slice[]): RunningBatch {
-    if (this.#deferred !== undefined) {
-      if (slices.some(({ request }) => request.keptRow !== undefined)) return this.#deferred.choose(slices);
-      if (slices.some(({ request }) => request.isDeferred)) return this.#deferred.submit(slices);
-    }
-    return submit(this.#plan, slices, this.#inputs);
-  }
-
-  /** Waits for the submitted runs, one after the other. */
-  async #settle(): Promise<void> {
-    this.#isSettling = true;
-    for (let run = this.#running[0]; run !== undefined; run = this.#running[0]) {
-      try {
-        const rows = await readRows(run, this.#options.output).finally(() => this.#running.shift());
-        this.#complete(run.slices, rows);
-      } catch (error) {
-        this.#fail([...run.slices, ...run.kept], error);
-      }
-      this.#pump();
-    }
-    this.#isSettling = false;
+    void this.#runs.settle();
   }
 
   /** Hands out the rows of a run, and appends its tokens to the sequences of requests that were not aborted in the meantime. */
