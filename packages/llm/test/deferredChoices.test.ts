@@ -1,30 +1,8 @@
 import { OutOfMemoryError } from "@centella/core";
 import { expect, test } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
-import type { Sequence } from "../src/cache/sequence.ts";
-// Loaded before the first test, which counts turns of the event loop.
-import "../src/scheduler/deferredChoices.ts";
-import type { Scheduler } from "../src/scheduler/scheduler.ts";
-import { contextLength, feed, type RecordedRun, sampling, setUp, turns } from "./fakeScheduler.ts";
-
-const mask = (bits: number) => [Uint32Array.of(bits)];
-const ready = async <Plans>(plans: Plans): Promise<Plans> => plans;
-const last = (runs: readonly RecordedRun[]): RecordedRun => runs.at(-1)!;
-const kinds = (runs: readonly RecordedRun[]) => runs.map(({ plan }) => plan);
-
-/** Feeds a token under a mask. */
-const choose = (scheduler: Scheduler, sequence: Sequence, id: number, following: number, bits: number) =>
-  feed(scheduler, sequence, [id], following, { masks: mask(bits) });
-
-/** A sequence whose first token is 6, and whose next one is computed ahead. */
-async function begun(set: ReturnType<typeof setUp>, first = 6, following = 9): Promise<Sequence> {
-  const sequence = await set.pool.acquire({});
-  const chosen = choose(set.scheduler, sequence, 4, following, 0b1000000);
-  await turns();
-  set.runs.at(-2)!.end(first);
-  expect(await chosen).toBe(first);
-  return sequence;
-}
+import { begun, choose, kinds, last, mask, ready } from "./deferredRuns.ts";
+import { contextLength, feed, sampling, setUp, turns } from "./fakeScheduler.ts";
 
 test("the next token is computed before its mask is known, and the one after it right behind its choice", async () => {
   const set = setUp(3, ready);
@@ -207,121 +185,6 @@ test.each([
   void choose(scheduler, sequence, 6, 8, 0b10);
   await turns();
   expect(runs[2]).toMatchObject({ plan: "choice", inputs: { masks: [0b10] } });
-});
-
-test("a draft continues with the token that is computed already", async () => {
-  const set = setUp(3, ready);
-  const { scheduler, runs } = set;
-  const sequence = await begun(set);
-  const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
-  sequence.beginDraft();
-  const draft = scheduler.feedChoosing(sequence, [6, 7, 8], { rows: "all", isDraft: true }, { sampling, position: 2, masks });
-  const block = sequence.blocks[0]!;
-  expect(runs.slice(2)).toMatchObject([
-    { plan: "choice", inputs: { rows: [0], masks: [0b1], drawPositions: [2], chosenBlocks: [-1] } },
-    {
-      plan: "model",
-      inputs: {
-        tokens: [7, 8],
-        positions: [2, 3],
-        slots: [2, 3].map((at) => block * blockTokens + at),
-        masks: [0b10, 0b100],
-        drawPositions: [3, 4],
-        chosenBlocks: [-1, -1],
-      },
-    },
-  ]);
-  runs[1]!.end();
-  runs[2]!.end(7);
-  await turns();
-  expect(runs).toHaveLength(4);
-  runs[3]!.end(8, 9);
-  expect([...(await draft)]).toEqual([7, 8, 9]);
-  expect(sequence.ids).toEqual([4]);
-  sequence.acceptDraft([6, 7, 8], 3);
-  expect(sequence.ids).toEqual([4, 6, 7, 8]);
-  await turns();
-  expect(runs).toHaveLength(4);
-});
-
-test.each([false, true])("a draft continues with a token that is chosen already (%s: and read)", async (isRead) => {
-  const set = setUp(3, ready);
-  const { scheduler, runs, pool } = set;
-  const sequence = await pool.acquire({});
-  const first = feed(scheduler, sequence, [4], 9, { masks: mask(0b1), maskAfter: () => Uint32Array.of(0b10) });
-  await turns();
-  runs[0]!.end(6);
-  await first;
-  const end = async () => {
-    runs[1]!.end();
-    runs[2]!.end(7);
-    await turns();
-  };
-  if (isRead) await end();
-  expect(kinds(runs)).toEqual(["model", "keeping", "choice", "keeping"]);
-  sequence.beginDraft();
-  const masks = [0b10, 0b100].map((bits) => Uint32Array.of(bits));
-  const draft = scheduler.feedChoosing(sequence, [6, 7], { rows: "all", isDraft: true }, { sampling, position: 2, masks });
-  if (!isRead) await end();
-  runs[3]!.end();
-  await turns();
-  expect(last(runs)).toMatchObject({ plan: "model", inputs: { tokens: [7], positions: [2], masks: [0b100] } });
-  last(runs).end(8);
-  expect([...(await draft)]).toEqual([7, 8]);
-  expect(sequence.ids).toEqual([4]);
-  sequence.acceptDraft([6, 7], 2);
-  expect(sequence.ids).toEqual([4, 6, 7]);
-});
-
-/** A sequence with the token 6 and a draft of two tokens after it, which the model's runs and choices have verified. */
-async function drafted(set: ReturnType<typeof setUp>): Promise<Sequence> {
-  const { scheduler, runs } = set;
-  const sequence = await begun(set);
-  const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));
-  sequence.beginDraft();
-  const draft = scheduler.feedChoosing(sequence, [6, 7, 8], { rows: "all", isDraft: true, following: 5 }, { sampling, position: 2, masks });
-  await turns();
-  const block = sequence.blocks[0]!;
-  // The token after the draft is computed ahead, in case that the draft is accepted.
-  expect(runs.slice(2)).toMatchObject([
-    { plan: "choice", inputs: { chosenBlocks: [-1] } },
-    { plan: "model", inputs: { tokens: [7, 8], chosenBlocks: [-1, block] } },
-    { plan: "keeping", inputs: { tokens: [-1], tokenBlocks: [block], positions: [4], keptTo: [0] } },
-  ]);
-  runs[1]!.end();
-  runs[2]!.end(7);
-  runs[3]!.end(8, 9);
-  expect([...(await draft)]).toEqual([7, 8, 9]);
-  return sequence;
-}
-
-test("the token after a draft that is accepted is computed already", async () => {
-  const set = setUp(3, ready);
-  const sequence = await drafted(set);
-  sequence.acceptDraft([6, 7, 8], 3);
-  const after = choose(set.scheduler, sequence, 9, 4, 0b1000);
-  await turns();
-  expect(set.runs.slice(5)).toMatchObject([
-    { plan: "choice", inputs: { rows: [0], masks: [0b1000], drawPositions: [5] } },
-    { plan: "keeping", inputs: { positions: [5] } },
-  ]);
-  set.runs[4]!.end();
-  set.runs[5]!.end(3);
-  expect(await after).toBe(3);
-  expect(sequence.ids).toEqual([4, 6, 7, 8, 9]);
-});
-
-test("the token after a draft that is rejected is computed again", async () => {
-  const set = setUp(3, ready);
-  const sequence = await drafted(set);
-  sequence.acceptDraft([6, 7, 8], 1);
-  const after = choose(set.scheduler, sequence, 7, 4, 0b1000);
-  set.runs[4]!.end();
-  await turns();
-  expect(set.runs[5]).toMatchObject({ plan: "model", inputs: { tokens: [7], positions: [2], masks: [0b1000], drawPositions: [3] } });
-  set.runs[5]!.end(3);
-  expect(await after).toBe(3);
-  expect(sequence.ids).toEqual([4, 6, 7]);
 });
 
 test("another token than the chosen one is computed again", async () => {
