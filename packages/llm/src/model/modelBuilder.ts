@@ -1,12 +1,4 @@
-import {
-  type Activations,
-  type ConcreteSpec,
-  createRecorder,
-  type OpRecorder,
-  type SymbolicDim,
-  UnsupportedError,
-  type Value,
-} from "@centella/core";
+import { type Activations, type ConcreteSpec, createRecorder, type OpRecorder, type SymbolicDim, type Value } from "@centella/core";
 import type { GgufFile } from "@centella/gguf";
 import { blocksOf, blockTokens } from "../cache/prefixCache.ts";
 import { stateRowsPerSequence } from "../cache/recurrentStatePool.ts";
@@ -15,6 +7,7 @@ import type { AdapterTables, RecordedAdapters } from "../load/adapters.ts";
 import { type ModelPart, type Weight, WeightTable } from "../load/weights.ts";
 import type { ModelConfig } from "../models/config.ts";
 import { ChosenTokens } from "./chosenTokens.ts";
+import { type KeptStates, KeptStateTable } from "./keptStates.ts";
 
 /**
  * Arithmetic of products with weights that are not f32, and of attention; see the `matmul` op. "f32" is exact on the dequantised weights,
@@ -45,24 +38,6 @@ export interface ModelSizes {
   readonly sequencesPerRun?: number;
   /** The program's result: logits, or the states that the output layer reads. Default "logits". */
   readonly result?: "logits" | "states";
-}
-
-/** What a model keeps of all tokens on the device, for what drafts its next tokens. */
-export interface KeptStates {
-  /** Elements of a token's state. 0: no states are kept. */
-  readonly width: number;
-  /** What is kept is made of the inputs of layers. Default: states, those that the output layer reads. */
-  readonly joined?: JoinedInputs;
-}
-
-/** What is kept of the inputs of layers. */
-export interface JoinedInputs {
-  /** Indices of the layers. The number of layers stands for what the last one returns. */
-  readonly layers: readonly number[];
-  /** The draft's layers, if the model writes their keys and values. */
-  readonly cached?: Pick<ModelConfig, "layers" | "hasCache" | "headsOf">;
-  /** Records how the layers' inputs `[T, d]` become states that are kept, or keys and values. */
-  keep(m: ModelBuilder, inputs: readonly Value[]): void;
 }
 
 /** Options of the `attention` op that models differ in; 0 is none. */
@@ -113,7 +88,7 @@ export interface ModelDescription {
   /** The block that predicts further tokens, if the file has one and the family computes it: a model of one layer, which reads kept states. */
   readonly nextn?: (() => Promise<DraftDescription>) | undefined;
   /** The states that the model keeps. Default: none. */
-  readonly keeps?: KeptStates | undefined;
+  readonly keeps?: KeptStates<ModelBuilder> | undefined;
 }
 
 /** What a program is recorded from. */
@@ -125,7 +100,7 @@ export interface Recordable extends Pick<ModelDescription, "config" | "forward" 
 /** How the next tokens of a model are drafted: by layers after the model's own, which read the states that the model keeps. */
 export interface DraftDescription extends Pick<ModelDescription, "config" | "forward"> {
   /** What the model has to keep. */
-  readonly keeps: KeptStates;
+  readonly keeps: KeptStates<ModelBuilder>;
   /**
    * Whether it attends to the model's keys and values alone. Then it computes only the newest token of a text and those of the draft. The input
    * `draftStarts [T]` has the position of the token before the newest one.
@@ -179,10 +154,8 @@ export class ModelBuilder {
   readonly texts: KeyTable;
   /** Slots of the caches that the tokens' keys are written to `[T]`. */
   readonly slots: Value;
-  readonly #keeps: KeptStates | undefined;
-  /** Kept states of all tokens, `[slots, 1, width]`. */
-  #keptStates: Value | undefined;
-  readonly #inputs = new Map<number, Value>();
+  /** What the model keeps for its drafts. */
+  readonly kept: KeptStateTable<ModelBuilder>;
   /** Tensors of other files. */
   readonly #otherWeights = new Map<GgufFile, WeightTable>();
   readonly #caches: ReadonlyMap<number, Value>;
@@ -219,8 +192,7 @@ export class ModelBuilder {
     this.tokens = this.#chosen?.read(tokens) ?? tokens;
     this.#caches = new Map([config, keeps?.joined?.cached].flatMap((of) => (of === undefined ? [] : this.#declareCaches(of, sizes))));
     this.#states = this.#declareStates(sizes);
-    this.#keeps = keeps;
-    if (keeps !== undefined && keeps.width > 0) this.#keptStates = this.#declareKeptStates(sizes, keeps.width);
+    this.kept = new KeptStateTable(this, keeps, this.#declareKeptStates(sizes, keeps?.width ?? 0));
     this.weights = new WeightTable(program, file, prefix);
     this.adapters = adapters?.record(this);
   }
@@ -308,57 +280,6 @@ export class ModelBuilder {
     return x.spec.shape.length === 2 ? program.embedding(x, outRows) : program.gather(x, outRows, { axis: 0 });
   }
 
-  /** Whether the last layer computes all rows, because their states are kept. */
-  get keepsLastStates(): boolean {
-    return this.#keeps !== undefined && (this.#keeps.joined?.layers.includes(this.config.layers) ?? true);
-  }
-
-  /** Notes what a layer gets, `[T, d]`, and returns it. The number of layers stands for what the last one returns. */
-  noteInput(layer: number, x: Value): Value {
-    const { joined } = this.#keeps ?? {};
-    if (joined === undefined || !joined.layers.includes(layer)) return x;
-    this.#inputs.set(layer, x);
-    const inputs = joined.layers.map((index) => this.#inputs.get(index)).filter((input) => input !== undefined);
-    if (inputs.length === joined.layers.length) joined.keep(this, inputs);
-    return x;
-  }
-
-  /** @throws {UnsupportedError} if states are to be kept that the family does not note */
-  requireKeptStates(): void {
-    const missing = this.#keeps?.joined?.layers.filter((layer) => !this.#inputs.has(layer)) ?? [];
-    if (missing.length > 0)
-      throw new UnsupportedError(
-        "draft",
-        `models of ${this.config.architecture} do not keep the states that this file drafts by, only those of other architectures do`,
-      );
-  }
-
-  /** Kept states of the tokens `[T, width]`: of the model, or of what drafts for the tokens that it has drafted. */
-  get keptStates(): Value {
-    const { program, slots } = this;
-    if (this.#keptStates === undefined) throw new ModelError("model: expected kept states, got none; this is a bug, please report it");
-    const [rows, , width] = this.#keptStates.spec.shape.map(Number) as [number, number, number];
-    return program.embedding(program.reshape(this.#keptStates, { shape: [rows, width] }), slots);
-  }
-
-  /** Keeps the states `[T, d]` that the output layer reads, if the model keeps those. */
-  keepOutputs(states: Value): void {
-    if (this.#keeps?.joined === undefined) this.keepStates(states, this.slots);
-  }
-
-  /** Keeps states `[n, …]` of `width` elements each in slots `[n]`. */
-  keepStates(states: Value, slots: Value): void {
-    if (this.#keptStates === undefined || this.#keeps === undefined) return;
-    const { program } = this;
-    const { width } = this.#keeps;
-    const [rows = 1] = states.spec.shape;
-    const flat = program.reshape(states, { shape: [rows, width] });
-    const middle = Math.ceil(width / 2);
-    const half = (start: number, end: number): Value =>
-      program.reshape(program.slice(flat, { axis: 1, start, end }), { shape: [rows, 1, end - start] });
-    this.#keptStates = program.kvWrite(this.#keptStates, half(0, middle), half(middle, width), slots);
-  }
-
   /** A state of a recurrent layer; see {@link ModelConfig.states}. */
   state(name: string): RecurrentState {
     return declared(this.#states, name);
@@ -393,7 +314,8 @@ export class ModelBuilder {
     });
   }
 
-  #declareKeptStates({ sequences, contextLength, cacheType }: ModelSizes, width: number): Value {
+  #declareKeptStates({ sequences, contextLength, cacheType }: ModelSizes, width: number): Value | undefined {
+    if (width === 0) return undefined;
     const dtype = cacheType === "q8_0" ? "f16" : cacheType;
     const shape = [sequences * blocksOf(contextLength) * blockTokens, 1, width];
     return this.declareCache("cache.states", Math.max(0, this.config.layers - 1), { dtype, shape });

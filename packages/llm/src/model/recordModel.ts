@@ -58,7 +58,7 @@ function recordRun(
   const builder = new ModelBuilder(description, file, sizes, adapters);
   const { program, weights } = builder;
   const result = explained([weights, builder.adapters], () => description.forward(builder));
-  builder.requireKeptStates();
+  builder.kept.requireInputs();
   if (builder.result === "states") program.output("states", result);
   else {
     // Logits leave the run only where a caller reads them: a chosen token is one number.

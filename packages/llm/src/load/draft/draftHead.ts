@@ -3,7 +3,8 @@ import { cacheBytes } from "../../cache/cacheBytes.ts";
 import type { HeadSequence } from "../../cache/headSequence.ts";
 import { NextnSequence } from "../../cache/nextnSequence.ts";
 import type { Sequence } from "../../cache/sequence.ts";
-import type { DraftBlock, DraftDescription, KeptStates, ModelDescription, ModelSizes, Recordable } from "../../model/modelBuilder.ts";
+import type { KeptStates } from "../../model/keptStates.ts";
+import type { DraftBlock, DraftDescription, ModelBuilder, ModelDescription, ModelSizes, Recordable } from "../../model/modelBuilder.ts";
 import type { DraftModel } from "../../model/modelContext.ts";
 import type { ModelInfo } from "../../model/modelInfo.ts";
 import type { RecordedModel } from "../../model/recordModel.ts";
@@ -17,7 +18,7 @@ import type { HeadSizes } from "../modelShape.ts";
 /** What drafts a model's tokens by its hidden states, to be opened once the model is compiled. */
 export interface DraftHead {
   /** What the model has to keep. */
-  readonly keeps: KeptStates;
+  readonly keeps: KeptStates<ModelBuilder>;
   /** Memory besides the model's: the head's weights, its keys and values, and the kept states. */
   readonly reserved: ReservedMemory;
   open(source: ProgramSource, compiled: CompiledModel): Promise<OpenedHead>;

@@ -26,13 +26,13 @@ export function outputNorm(m: ModelBuilder, x: Value, name?: string): Value {
 
 /** The norm after the last layer, `[n, d] -> [n, d]`, of models that keep other states than those after it. */
 export function lastNorm(m: ModelBuilder, x: Value, name: string = "output_norm"): Value {
-  return new Section(m, "output").norm(name, m.noteInput(m.config.layers, x));
+  return new Section(m, "output").norm(name, m.kept.noteInput(m.config.layers, x));
 }
 
 /** Keeps the states `[T, …]` of all tokens, if a block that predicts further tokens reads them. Returns the requested rows `[nOut, …]`. */
 export function keepStates(m: ModelBuilder, x: Value): Value {
-  if (!m.keepsLastStates) return x;
-  m.keepOutputs(x);
+  if (!m.kept.hasLast) return x;
+  m.kept.writeLast(x);
   return m.pick(x);
 }
 

@@ -53,13 +53,13 @@ export class Layer extends Section {
 
   /** Notes the layer's input, which drafts may depend on, and returns it. */
   enter(x: Value): Value {
-    return this.model.noteInput(this.index, x);
+    return this.model.kept.noteInput(this.index, x);
   }
 
   /** The rows of `x [T, …]` that the rest of the layer needs: all of them, or the requested `[nOut, …]` in the last layer, after its attention. */
   pick(x: Value): Value {
-    const { config, keepsLastStates } = this.model;
-    return this.index !== config.layers - 1 || keepsLastStates ? x : this.model.pick(x);
+    const { config, kept } = this.model;
+    return this.index !== config.layers - 1 || kept.hasLast ? x : this.model.pick(x);
   }
 
   /** Heads of `x [T, d]`, from one matrix `attn_qkv` or from three. */

@@ -40,7 +40,7 @@ export function nextnBlock(
       const layer = new Layer(m, index, `blk.${index}`);
       const y = m.pick(block(layer, blockInput(layer, connections?.count)));
       const normed = norm(layer, connections === undefined ? y : collapse(m, y, connections));
-      m.keepStates(keepsUnnormed ? y : normed, m.pick(nextSlots(m)));
+      m.kept.write(keepsUnnormed ? y : normed, m.pick(nextSlots(m)));
       if (!layer.weights.has("nextn.shared_head_head.weight")) return logits(m, normed, { scale: logitScale });
       return m.scale(layer.linear("nextn.shared_head_head", normed, { rows: config.vocabSize }), logitScale);
     },
@@ -56,7 +56,7 @@ function blockInput(layer: Layer, count: number | undefined): Value {
     ? weights.matrix("nextn.embed_tokens.weight", [vocabSize, d])
     : embeddingTable(new Section(m, "input"));
   const token = layer.norm("nextn.enorm", m.lookUp(table, m.tokens));
-  const kept = count === undefined ? m.keptStates : program.reshape(m.keptStates, { shape: [T, count, d] });
+  const kept = count === undefined ? m.kept.read() : program.reshape(m.kept.read(), { shape: [T, count, d] });
   const state = layer.norm("nextn.hnorm", kept);
   const both = program.concat([count === undefined ? token : copies(m, token, count), state], { axis: -1 });
   return layer.linear("nextn.eh_proj", both, { rows: d });

@@ -50,17 +50,17 @@ export const head: HeadFamily = async (own, target) => {
   };
   return {
     config: afterTarget(config, target),
-    keeps: { width: config.embeddingLength, joined: { layers, keep: (m, inputs) => m.keepStates(fuse(m, inputs), m.slots) } },
+    keeps: { width: config.embeddingLength, joined: { layers, keep: (m, inputs) => m.kept.write(fuse(m, inputs), m.slots) } },
     forward(m) {
       const { program } = m;
       const layer = new Layer(m, target.config.layers, "blk.0");
       const token = layer.norm("attn_norm", headEmbeddings(m, target));
-      const state = m.keptStates;
+      const state = m.kept.read();
       const normed = layer.norm("attn_norm_2", state);
       const heads = layer.rope(layer.qkv(program.concat([token, normed], { axis: -1 })), rope);
       const middle = program.add(layer.pick(addsNormed ? normed : state), layer.attention(heads));
       const y = m.pick(program.add(middle, layer.feedForward(layer.norm("ffn_norm", middle))));
-      m.keepStates(y, m.pick(nextSlots(m)));
+      m.kept.write(y, m.pick(nextSlots(m)));
       m.ignore("fc.weight", "enc.output_norm.weight", "d2t");
       return headLogits(m, target, new Section(m, "output").norm("output_norm", y), known);
     },

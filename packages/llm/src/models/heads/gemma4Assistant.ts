@@ -54,7 +54,7 @@ export const head: HeadFamily = (own, target) => {
       const table = targetSection(m, target, "input").weights.matrix("token_embd.weight", [config.vocabSize, width]);
       const token = m.scale(m.lookUp(table, m.tokens), Math.sqrt(width));
       const input = new Section(m, "input");
-      let x = input.linear("nextn.pre_projection", program.concat([token, m.keptStates], { axis: -1 }), { rows: config.embeddingLength });
+      let x = input.linear("nextn.pre_projection", program.concat([token, m.kept.read()], { axis: -1 }), { rows: config.embeddingLength });
       for (let index = 0; index < config.layers - target.config.layers; index++) {
         const layer = new Layer(m, target.config.layers + index, `blk.${index}`);
         const middle = program.add(x, layer.norm("post_attention_norm", attend(layer, layer.norm("attn_norm", x), index)));
@@ -64,7 +64,7 @@ export const head: HeadFamily = (own, target) => {
       }
       const output = new Section(m, "output");
       const y = output.norm("output_norm", m.pick(x));
-      m.keepStates(output.linear("nextn.post_projection", y, { rows: width }), m.pick(nextSlots(m)));
+      m.kept.write(output.linear("nextn.post_projection", y, { rows: width }), m.pick(nextSlots(m)));
       m.ignore("masked_embd_centroids.weight", "masked_embd_ordering", "masked_embd_ordering.weight", "rope_freqs.weight");
       return outputLayer(output, y);
     },
