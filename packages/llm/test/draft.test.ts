@@ -11,8 +11,8 @@ const fable = fileURLToPath(new URL("../../model-fable/models/fable-q4_k_m.gguf"
 const once = [0, 2817, 632, 263, 534];
 const greedy = { temperature: 0, repeatPenalty: 1, seed: 1 } as const;
 
-/** What a generation gives, without what drafts may change. */
-function outcome({ timings: _, usage: { draftedTokens, acceptedTokens, ...usage }, ...finish }: GenerationFinish) {
+/** What a generation gives, without what drafts and earlier texts may change. */
+function outcome({ timings: _, usage: { draftedTokens, acceptedTokens, cachedTokens, ...usage }, ...finish }: GenerationFinish) {
   return { ...finish, usage };
 }
 

@@ -22,8 +22,8 @@ const format = {
   },
 };
 
-/** What a generation gives, without what drafts may change. */
-function outcome({ timings: _, usage: { draftedTokens, acceptedTokens, ...usage }, ...finish }: GenerationFinish) {
+/** What a generation gives, without what drafts and earlier texts may change. */
+function outcome({ timings: _, usage: { draftedTokens, acceptedTokens, cachedTokens, ...usage }, ...finish }: GenerationFinish) {
   return { ...finish, usage };
 }
 

@@ -36,8 +36,8 @@ export async function openHead(
     draft,
     /** Computes a text except for its newest token, and returns what drafts after it. A longer text goes on after the one before. */
     async read(ids: readonly number[]): Promise<Feed> {
-      const copier = { hasCache: true, copyState: () => undefined, copySlots: () => true };
-      const pool = new SequencePool({ sequences: 1, blocks: 2, maxWaiting: 1 }, isRecurrent ? copier : undefined, () => 0);
+      const copiers = isRecurrent ? { states: { copyState: () => undefined } } : {};
+      const pool = new SequencePool({ sequences: 1, blocks: 2, maxWaiting: 1 }, copiers, () => 0);
       sequence ??= await pool.acquire({}, ids);
       const target = sequence;
       await scheduler.feed(target, ids.slice(target.ids.length, -1), { rows: "none" });

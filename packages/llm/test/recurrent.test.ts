@@ -2,31 +2,22 @@ import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
-import type { StateCopier } from "../src/cache/recurrentStatePool.ts";
-import { SequencePool } from "../src/cache/sequencePool.ts";
+import { type Copiers, SequencePool } from "../src/cache/sequencePool.ts";
 import { loadModel, type Model } from "../src/index.ts";
+import { FakeSlotCopier } from "./fakeSlotCopier.ts";
 import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 
 describe("sequences with recurrent states", () => {
   const [owner, other] = [{}, {}];
-  const copier = (hasCache: boolean): StateCopier & { readonly states: number[][]; readonly slots: number[][] } => {
-    const states: number[][] = [];
-    const slots: number[][] = [];
-    return {
-      hasCache,
-      states,
-      slots,
-      copyState: (from, to) => states.push([from, to]),
-      copySlots(from, to) {
-        slots.push([...from], [...to]);
-        return true;
-      },
-    };
+  const copier = (hasCache: boolean): Copiers & { readonly copiedStates: number[][]; readonly copiedSlots: number[][] } => {
+    const copiedStates: number[][] = [];
+    const slots = hasCache ? new FakeSlotCopier() : undefined;
+    return { copiedStates, copiedSlots: slots?.copied ?? [], slots, states: { copyState: (from, to) => copiedStates.push([from, to]) } };
   };
-  const newPool = (sequences: number, blocks: number, states: StateCopier): SequencePool =>
-    new SequencePool({ sequences, blocks, maxWaiting: 1 }, states);
+  const newPool = (sequences: number, blocks: number, copiers: Copiers): SequencePool =>
+    new SequencePool({ sequences, blocks, maxWaiting: 1 }, copiers);
   const use = async (from: SequencePool, ids: readonly number[], by: object = owner): Promise<number> => {
     const sequence = await from.acquire(by, ids);
     const cached = sequence.ids.length;
@@ -45,7 +36,7 @@ describe("sequences with recurrent states", () => {
     // A copy went on, so the place before is still there, for everybody.
     expect(await use(pool, [...ids, 9], other)).toBe(ids.length);
     expect(await use(pool, [...ids, 7, 8, 9])).toBe(ids.length + 2);
-    for (const [from, to] of copies.states) expect(from).not.toBe(to);
+    for (const [from, to] of copies.copiedStates) expect(from).not.toBe(to);
     // No state was saved within it.
     expect(await use(pool, [...ids.slice(0, 9), 99])).toBe(0);
   });
@@ -69,7 +60,7 @@ describe("sequences with recurrent states", () => {
     const one = await pool.acquire(owner, ids);
     const fork = await pool.acquire(other, ids);
     expect(fork.ids).toEqual(ids);
-    const [from, to] = copies.slots as [number[], number[]];
+    const [from, to] = copies.copiedSlots as [number[], number[]];
     expect([...one.slots(blockTokens, 5)]).toEqual(from);
     expect([...fork.slots(blockTokens, 5)]).toEqual(to);
     expect([...one.slots(0, blockTokens)]).toEqual([...fork.slots(0, blockTokens)]);
@@ -115,6 +106,13 @@ describe("sequences with recurrent states", () => {
     expect(sequence.ids).toEqual([1, 2, 3]);
     sequence.reserve(1);
     sequence.append([4]);
+  });
+
+  test("a text that leaves no room for a copy is computed", async () => {
+    const pool = newPool(1, 2, copier(true));
+    const ids = numbers(blockTokens + 5);
+    await use(pool, ids);
+    expect(await use(pool, [...ids, 1], other)).toBe(0);
   });
 
   test("a state is not used if its part of the cache was evicted", async () => {

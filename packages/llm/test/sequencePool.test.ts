@@ -4,6 +4,7 @@ import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { pauseMs, SequencePool } from "../src/cache/sequencePool.ts";
 import { BusyError } from "../src/errors.ts";
+import { FakeSlotCopier } from "./fakeSlotCopier.ts";
 
 const numbers = (count: number, from = 0): number[] => Array.from({ length: count }, (_, i) => from + i);
 const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
@@ -187,6 +188,74 @@ describe("SequencePool", () => {
     sequence.reserve(2 * blockTokens - 3);
     pool.release(sequence);
     expect((await pool.acquire(a, [1, 2, 3, 4])).ids).toEqual([1, 2, 3]);
+  });
+});
+
+describe("a block that a text shares in part", () => {
+  const ids = numbers(blockTokens + 9);
+  const newCopyingPool = (sequences: number, blocks: number) => {
+    const copier = new FakeSlotCopier();
+    return { copier, pool: new SequencePool({ sequences, blocks, maxWaiting: 1 }, { slots: copier }) };
+  };
+
+  test("is copied up to the first difference, also while it is in use", async () => {
+    const { pool, copier } = newCopyingPool(2, 3);
+    const first = await pool.acquire(a);
+    const from = [...extend(first, ids)].slice(blockTokens);
+    const second = await pool.acquire(b, [...ids.slice(0, -2), 7]);
+    expect(second.ids).toEqual(ids.slice(0, -2));
+    expect(copier.copied).toEqual([from.slice(0, -2), [...second.slots(blockTokens, 7)]]);
+    // Both go on in blocks of their own.
+    const slots = [...extend(first, [8]), ...extend(second, [7])];
+    expect(new Set([...slots, ...from, ...second.slots(blockTokens, 7)]).size).toBe(2 + 9 + 7);
+    expect(second.ids).toEqual([...ids.slice(0, -2), 7]);
+  });
+
+  test("is not copied if the text's owner has as many of its tokens", async () => {
+    const { pool, copier } = newCopyingPool(2, 6);
+    await use(pool, a, ids);
+    await use(pool, b, ids);
+    expect(copier.copied).toHaveLength(2);
+    expect(await cachedOf(pool, b, [...ids, 1])).toBe(ids.length);
+    expect(copier.copied).toHaveLength(2);
+    // Another text has more of them.
+    expect(await cachedOf(pool, a, [...ids, 1, 2])).toBe(ids.length + 1);
+    expect(copier.copied).toHaveLength(4);
+  });
+
+  test("is computed if only its own memory is left for a copy", async () => {
+    const { pool, copier } = newCopyingPool(1, 2);
+    await use(pool, a, ids);
+    expect(await cachedOf(pool, b, [...ids, 1])).toBe(blockTokens);
+    expect(copier.copied).toEqual([]);
+  });
+
+  test("is computed if the adapters differ, or if it is private", async () => {
+    const { pool, copier } = newCopyingPool(2, 6);
+    const scope = {};
+    const restored = await pool.acquire(a, ids, { scope });
+    restored.distrust();
+    extend(restored, ids);
+    pool.release(restored);
+    expect(await cachedOf(pool, b, [...ids, 1])).toBe(0);
+    expect(copier.copied).toEqual([]);
+    const within = await pool.acquire(c, ids, { scope });
+    expect(within.ids).toEqual(ids);
+    extend(within, [1]);
+    pool.release(within);
+    expect((await pool.acquire(b, [...ids, 1, 2])).ids).toHaveLength(ids.length + 1);
+  });
+
+  test("is private from then on if a snapshot goes on in the copy", async () => {
+    const { pool } = newCopyingPool(2, 6);
+    const scope = {};
+    await use(pool, a, ids);
+    const restored = await pool.acquire(b, ids, { scope });
+    expect(restored.ids).toEqual(ids);
+    restored.distrust();
+    extend(restored, [1, 2, 3]);
+    pool.release(restored);
+    expect(await cachedOf(pool, c, [...ids, 1, 2, 3])).toBe(ids.length);
   });
 });
 

@@ -22,8 +22,33 @@ export interface Access {
   readonly adapters?: string | undefined;
 }
 
+/** The leading tokens of a block that a text has in common with it, at least one. */
+export interface Part {
+  readonly block: Block;
+  readonly count: number;
+}
+
+/** The blocks that a sequence has claimed. */
+export interface Claim {
+  readonly blocks: Block[];
+  /** A block that holds the next tokens of the text, and that the sequence must not write to. */
+  readonly part: Part | undefined;
+}
+
+/** Where the cached prefix of a text ends. */
+interface Match {
+  /** The last full block, or the root. */
+  readonly end: Node;
+  /** The block after it, if the text may go on in it. */
+  readonly own?: Part | undefined;
+  /** The block after it, if the text may only read it. */
+  readonly part?: Part | undefined;
+}
+
 /** A block of the cache: the tokens whose keys and values it holds, which follow those of its parent. */
 export interface Block extends Node, Access {
+  /** Changes only while the block is not full: what its owner appends may be private. */
+  scope: object | undefined;
   /** Its place in the cache. */
   readonly index: number;
   readonly parent: Node;
@@ -64,37 +89,42 @@ export class PrefixCache {
   /**
    * Claims the blocks that hold the longest cached prefix of `ids`, among the blocks that sequences of this access may read. A block that
    * matches only in part is claimed by its owner alone, and only while it is idle: it is cut to the matching part and its children are dropped.
+   * With `canCopy`, a block that matches more tokens is returned as `part`: they can be copied to a block that {@link grow} adds.
    */
-  claim(ids: readonly number[], owner: object, access: Access = {}): Block[] {
-    // Blocks with the same tokens, computed side by side, may have different children: all of them are followed.
-    let level: readonly Node[] = [this.#root];
-    let part: Block | undefined;
-    let shared = 0;
-    for (let length = 0; ; length += blockTokens) {
-      const full: Block[] = [];
-      for (const child of level.flatMap(({ children }) => [...children])) {
-        if (!isOpenTo(child, access)) continue;
-        const common = commonPrefixAt(child.ids, ids, length);
-        if (common === blockTokens) full.push(child);
-        else if (common > shared && child.owner === owner && child.users === 0) [part, shared] = [child, common];
-      }
-      if (full.length === 0) break;
-      [level, part, shared] = [full, undefined, 0];
+  claim(ids: readonly number[], owner: object, access: Access = {}, canCopy = false): Claim {
+    const { end, own, part } = this.#match(ids, owner, access, canCopy);
+    if (own !== undefined) {
+      for (const child of own.block.children) this.#drop(child);
+      own.block.ids.length = own.count;
     }
-    if (part !== undefined) {
-      for (const child of part.children) this.#drop(child);
-      part.ids.length = shared;
-    }
-    const path = this.#pathTo(part ?? level[0]!);
-    for (const block of path) block.users++;
-    return path;
+    const blocks = this.#pathTo(own?.block ?? end);
+    for (const block of blocks) block.users++;
+    return { blocks, part: part !== undefined && this.#canGrow(part.block) ? part : undefined };
   }
 
-  /** A child of `parent` that begins with these ids and that sequences of this access may read, regardless of its owner. */
-  findChild(parent: Block | undefined, ids: readonly number[], access: Access = {}): Block | undefined {
-    for (const block of (parent ?? this.#root).children)
-      if (isOpenTo(block, access) && commonPrefixAt(block.ids, ids, 0) === ids.length) return block;
-    return undefined;
+  /** Whether {@link claim} can return a part. */
+  hasPart(ids: readonly number[], owner: object, access: Access = {}): boolean {
+    return this.#match(ids, owner, access, true).part !== undefined;
+  }
+
+  /** Finds the last of the full blocks that hold a prefix of `ids`, and the block that holds the most of the next tokens. */
+  #match(ids: readonly number[], owner: object, access: Access, canCopy: boolean): Match {
+    // Blocks with the same tokens, computed side by side, may have different children: all of them are followed.
+    let level: readonly Node[] = [this.#root];
+    for (let start = 0; ; start += blockTokens) {
+      const parts = level
+        .flatMap(({ children }) => [...children])
+        .filter((block) => isOpenTo(block, access))
+        .map((block): Part => ({ block, count: commonPrefixAt(block.ids, ids, start) }));
+      const full = parts.filter(({ count }) => count === blockTokens);
+      if (full.length === 0) {
+        const own = longestOf(parts.filter(({ block }) => block.owner === owner && block.users === 0));
+        const part = canCopy ? longestOf(parts) : undefined;
+        const isCopied = part !== undefined && part.count > (own?.count ?? 0);
+        return { end: level[0]!, ...(isCopied ? { part } : { own }) };
+      }
+      level = full.map(({ block }) => block);
+    }
   }
 
   /** Adds an empty block after `parent`. Some block other than `kept` must be free or idle. */
@@ -156,13 +186,23 @@ export class PrefixCache {
   }
 
   #evict(kept: Block | undefined): void {
+    const oldest = this.#oldestIdle(kept);
+    if (oldest === undefined) throw new ProgramError("cache: expected an idle block to evict, got none; this is a bug, please report it");
+    this.#drop(oldest);
+  }
+
+  /** Whether a block can be added without evicting `kept`. */
+  #canGrow(kept: Block): boolean {
+    return this.#free.size > 0 || this.#oldestIdle(kept) !== undefined;
+  }
+
+  #oldestIdle(kept: Block | undefined): Block | undefined {
     let oldest: Block | undefined;
     for (const block of this.#blocks) {
       if (block.users > 0 || block.children.size > 0 || block === kept) continue;
       if (oldest === undefined || block.lastUsed < oldest.lastUsed) oldest = block;
     }
-    if (oldest === undefined) throw new ProgramError("cache: expected an idle block to evict, got none; this is a bug, please report it");
-    this.#drop(oldest);
+    return oldest;
   }
 
   /** Frees a block and its descendants. They are unused: a user of a block also uses its ancestors. */
@@ -177,6 +217,13 @@ export class PrefixCache {
 /** Whether a sequence may read what another one has computed. */
 export function isOpenTo(computed: Access, { scope, adapters }: Access): boolean {
   return computed.adapters === adapters && (computed.scope === undefined || computed.scope === scope);
+}
+
+/** The part with the most tokens, if it has any. */
+function longestOf(parts: readonly Part[]): Part | undefined {
+  let longest: Part | undefined;
+  for (const part of parts) if (part.count > (longest?.count ?? 0)) longest = part;
+  return longest;
 }
 
 /** Number of leading ids of `a` that equal the ids of `b` from index `from` on. */

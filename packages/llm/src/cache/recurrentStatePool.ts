@@ -18,13 +18,9 @@ export interface StateRow {
 /** A row whose state follows known tokens. */
 export type SavedStateRow = StateRow & { readonly ids: readonly number[] };
 
-/** Copies states and cache slots on the device. Runs that are submitted later see the copies. */
+/** Copies states on the device. Runs that are submitted later see the copies. */
 export interface StateCopier {
-  /** Whether some layers also keep keys and values. */
-  readonly hasCache: boolean;
   copyState(from: number, to: number): void;
-  /** Copies a few slots of the cache. Returns false if the backend cannot copy within the cache. */
-  copySlots(from: Int32Array, to: Int32Array): boolean;
 }
 
 /**
@@ -32,12 +28,12 @@ export interface StateCopier {
  * of earlier positions stay until their rows are needed; the least recently used row is reused first.
  */
 export class RecurrentStatePool {
-  readonly copier: StateCopier;
+  readonly #copier: StateCopier;
   readonly #rows: readonly StateRow[];
   #clock = 0;
 
   constructor(count: number, copier: StateCopier) {
-    this.copier = copier;
+    this.#copier = copier;
     this.#rows = Array.from({ length: count }, (_, index) => ({ index, ids: undefined, access: {}, isBusy: false, lastUsed: 0 }));
   }
 
@@ -59,7 +55,7 @@ export class RecurrentStatePool {
       .sort((p, q) => Number(p.ids !== undefined) - Number(q.ids !== undefined) || p.lastUsed - q.lastUsed);
     if (row === undefined)
       throw new ProgramError("feed: expected a free row of recurrent state, got none; this is a bug, please report it");
-    if (from !== undefined) this.copier.copyState(from.index, row.index);
+    if (from !== undefined) this.#copier.copyState(from.index, row.index);
     row.isBusy = true;
     row.ids = from?.ids;
     row.access = from?.access ?? {};

@@ -1,54 +1,32 @@
 import { type ConcreteSpec, createRecorder, type OpRecorder, type Plan, type Runtime, type Value } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
-import { recordSlotCopier, takeData } from "./cacheTransfer.ts";
-import { blockTokens } from "./prefixCache.ts";
+import { takeData } from "./cacheTransfer.ts";
 import type { StateCopier } from "./recurrentStatePool.ts";
 import type { SnapshotLayer } from "./snapshot.ts";
-
-/** Specs of the persistents that hold what a model keeps of its sequences, by name. */
-export interface SequenceMemory {
-  readonly caches: ReadonlyMap<string, ConcreteSpec>;
-  readonly states: ReadonlyMap<string, ConcreteSpec>;
-}
 
 /**
  * Moves rows of recurrent state: to other rows, and between the device and the host. It runs programs of its own on the memory of the
  * model's plan.
  */
 export class RecurrentStateTransfer implements StateCopier {
-  readonly hasCache: boolean;
   readonly #states: ReadonlyMap<string, ConcreteSpec>;
   readonly #runtime: Runtime;
   readonly #plan: CompiledPlan;
   readonly #copier: Plan;
-  /** Copies slots of the cache. Undefined without a cache, or if the cache has a block type. */
-  readonly #slotCopier: Plan | undefined;
   #reader: Promise<Plan> | undefined;
   #writer: Promise<Plan> | undefined;
 
-  private constructor(
-    runtime: Runtime,
-    plan: CompiledPlan,
-    { caches, states }: SequenceMemory,
-    copier: Plan,
-    slotCopier: Plan | undefined,
-  ) {
+  private constructor(runtime: Runtime, plan: CompiledPlan, states: ReadonlyMap<string, ConcreteSpec>, copier: Plan) {
     this.#runtime = runtime;
     this.#plan = plan;
     this.#states = states;
-    this.hasCache = caches.size > 0;
     this.#copier = copier;
-    this.#slotCopier = slotCopier;
   }
 
-  static async open(runtime: Runtime, plan: CompiledPlan, memory: SequenceMemory): Promise<RecurrentStateTransfer> {
-    const { caches, states } = memory;
+  /** @param states specs of the state tensors, by name */
+  static async open(runtime: Runtime, plan: CompiledPlan, states: ReadonlyMap<string, ConcreteSpec>): Promise<RecurrentStateTransfer> {
     const copier = await runtime.compile(recordCopier(states), { shareWith: plan });
-    // Rows of block types cannot be gathered under another shape.
-    const isCopied = caches.size > 0 && [...caches.values()].every(({ dtype }) => !isQuantized(dtype));
-    const slotCopier = isCopied ? await runtime.compile(recordSlotCopier(caches, blockTokens), { shareWith: plan }) : undefined;
-    return new RecurrentStateTransfer(runtime, plan, memory, copier, slotCopier);
+    return new RecurrentStateTransfer(runtime, plan, states, copier);
   }
 
   /** Elements of a row in each state tensor. */
@@ -59,13 +37,6 @@ export class RecurrentStateTransfer implements StateCopier {
   copyState(from: number, to: number): void {
     const outputs = this.#copier.run({ from: Int32Array.of(from), ...targets(this.#states, to), done: new Float32Array(1) });
     for (const output of Object.values(outputs)) output.dispose();
-  }
-
-  copySlots(from: Int32Array, to: Int32Array): boolean {
-    if (this.#slotCopier === undefined) return false;
-    const outputs = this.#slotCopier.run({ from, to, done: new Float32Array(1) });
-    for (const output of Object.values(outputs)) output.dispose();
-    return true;
   }
 
   /** Reads a row of each state tensor, in the order of {@link rowSizes}. */
@@ -86,7 +57,6 @@ export class RecurrentStateTransfer implements StateCopier {
 
   async dispose(): Promise<void> {
     this.#copier.dispose();
-    this.#slotCopier?.dispose();
     for (const plan of [this.#reader, this.#writer]) (await plan?.catch(() => undefined))?.dispose();
   }
 }

@@ -1,11 +1,14 @@
 import { ProgramError } from "@centella/core";
 import type { AppliedAdapters } from "../load/adapterScales.ts";
-import { type Access, type Block, blockTokens, type PrefixCache } from "./prefixCache.ts";
-import { type RecurrentStatePool, type SavedStateRow, SequenceState, type StateCopier } from "./recurrentStatePool.ts";
+import { type Access, type Block, blockTokens, type Part, type PrefixCache } from "./prefixCache.ts";
+import { type RecurrentStatePool, type SavedStateRow, SequenceState } from "./recurrentStatePool.ts";
+import type { SlotCopier } from "./slotCopier.ts";
 
 /** Cache that the sequences of a model share. */
 export interface SequenceCache {
   readonly prefixCache: PrefixCache;
+  /** Undefined if the model keeps no keys and values. */
+  readonly slotCopier: SlotCopier | undefined;
   /** Undefined unless the model is recurrent. */
   readonly recurrentStates: RecurrentStatePool | undefined;
   /** Empties the cache and parks all sequences if the device was opened again since the last call: its memory is zeros. */
@@ -125,6 +128,12 @@ export class Sequence {
     this.#state?.endRun(this.#ids);
   }
 
+  /** Prepares {@link restart}: opens what copies tokens of a block that the text shares only in part. */
+  async prepare(prefix: readonly number[]): Promise<void> {
+    const { slotCopier, prefixCache } = this.#cache;
+    if (slotCopier?.isOpen === false && prefixCache.hasPart(prefix, this.#owner, this.#access)) await slotCopier.open();
+  }
+
   /**
    * Switches to another text and claims as much of `prefix` as is cached. The previous text stays cached. A recurrent model continues from
    * the last position in `prefix` that has a saved state, or starts over if there is none.
@@ -138,7 +147,7 @@ export class Sequence {
     const { recurrentStates } = this.#cache;
     if (recurrentStates === undefined) this.#claim(prefix);
     else {
-      const from = recurrentStates.after(prefix, this.#access).find((row) => this.#claimText(row, recurrentStates));
+      const from = recurrentStates.after(prefix, this.#access).find((row) => this.#claimText(row));
       this.#state = new SequenceState(recurrentStates, from, this.#ids);
     }
     this.#setScope(this.#state?.access.scope ?? this.#blocks.at(-1)?.scope);
@@ -146,7 +155,11 @@ export class Sequence {
 
   /** Makes everything that is written from now on private to the sequence's scope, because it comes from outside and may be forged. */
   distrust(): void {
-    this.#setScope(this.#access.scope);
+    const { scope } = this.#access;
+    const last = this.#blocks.at(-1);
+    // A block that is full is not written to any more.
+    if (last !== undefined && last.ids.length < blockTokens) last.scope = scope;
+    this.#setScope(scope);
   }
 
   /** Parks the sequence, as all others, if the device was opened again since it was used last. */
@@ -198,41 +211,38 @@ export class Sequence {
     this.#revision++;
     this.#cache.prefixCache.release(this.#blocks);
     this.#state?.release();
-    [this.#blocks, this.#ids, this.#state] = [[], [], undefined];
+    [this.#blocks, this.#ids, this.#state, this.#heldScope] = [[], [], undefined, undefined];
   }
 
   #claim(prefix: readonly number[]): void {
-    this.#blocks = this.#cache.prefixCache.claim(prefix, this.#owner, this.#access);
-    this.#ids = this.#blocks.flatMap(({ ids }) => ids);
+    const { slotCopier, prefixCache } = this.#cache;
+    const { blocks, part } = prefixCache.claim(prefix, this.#owner, this.#access, slotCopier?.isOpen);
+    this.#blocks = blocks;
+    this.#ids = blocks.flatMap(({ ids }) => ids);
+    if (part !== undefined && slotCopier !== undefined) this.#copy(part, slotCopier);
   }
 
-  /** Claims the whole text of a state, copying a block that another sequence has begun. Returns false if the text is not cached. */
-  #claimText({ ids: text, access }: SavedStateRow, { copier }: RecurrentStatePool): boolean {
+  /** Copies the next tokens of the text from a block that another text continues. */
+  #copy({ block, count }: Part, copier: SlotCopier): void {
+    const start = this.#ids.length;
+    this.#heldScope ??= block.scope;
+    this.#grow(block);
+    const from = Int32Array.from({ length: count }, (_, i) => block.index * blockTokens + i);
+    if (copier.copy(from, this.slots(start, count))) this.append(block.ids.slice(0, count));
+  }
+
+  /** Claims the whole text of a state. Returns false if the keys and values of the text are not cached. */
+  #claimText({ ids: text, access }: SavedStateRow): boolean {
     this.#heldScope = access.scope;
     this.#claim(text);
-    while (this.#ids.length < text.length && this.#extend(text, copier));
+    if (this.#cache.slotCopier === undefined) {
+      this.reserveBlocks(text.length);
+      this.append(text.slice(this.#ids.length));
+    }
     if (this.#ids.length === text.length) return true;
     this.#cache.prefixCache.release(this.#blocks);
     [this.#blocks, this.#ids] = [[], []];
     return false;
-  }
-
-  /** Extends the claimed text to the end of a block. Returns false if the rest of the block is not cached. */
-  #extend(text: readonly number[], copier: StateCopier): boolean {
-    const start = this.#ids.length;
-    const ids = text.slice(start, blockTokens * (Math.floor(start / blockTokens) + 1));
-    const isBegun = start % blockTokens !== 0;
-    if (copier.hasCache) {
-      const origin = isBegun ? undefined : this.#cache.prefixCache.findChild(this.#blocks.at(-1), ids, this.#access);
-      if (origin === undefined) return false;
-      this.#heldScope ??= origin.scope;
-      this.#grow(origin);
-      const from = Int32Array.from(ids, (_, i) => origin.index * blockTokens + i);
-      if (!copier.copySlots(from, this.slots(start, ids.length))) return false;
-    } else if (!isBegun) this.#grow();
-    this.#blockAt(start).ids.push(...ids);
-    this.#ids.push(...ids);
-    return true;
   }
 
   /** The block that holds a position. */

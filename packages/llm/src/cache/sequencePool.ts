@@ -6,6 +6,7 @@ import type { CacheUsage } from "./cacheUsage.ts";
 import { blocksOf, PrefixCache } from "./prefixCache.ts";
 import { RecurrentStatePool, type StateCopier, stateRowsPerSequence } from "./recurrentStatePool.ts";
 import { Sequence, type SequenceCache, type SequenceOptions } from "./sequence.ts";
+import type { SlotCopier } from "./slotCopier.ts";
 
 /** Milliseconds after which an unread stream gives its sequence to a waiting request. */
 export const pauseMs = 250;
@@ -18,6 +19,14 @@ export interface PoolSizes {
   readonly blocks: number;
   /** Requests that may wait for a sequence. */
   readonly maxWaiting: number;
+}
+
+/** What copies on the device. */
+export interface Copiers {
+  /** Undefined if the model keeps no keys and values. */
+  readonly slots?: SlotCopier | undefined;
+  /** Undefined unless the model is recurrent. */
+  readonly states?: StateCopier | undefined;
 }
 
 /** Options of {@link SequencePool.acquire}. */
@@ -53,14 +62,13 @@ export class SequencePool {
   #watch: ReturnType<typeof setInterval> | undefined;
 
   /**
-   * @param copier needed for recurrent models
    * @param recoveries number of times that the device was lost, with the cache, and opened again
    */
-  constructor({ sequences, blocks, maxWaiting }: PoolSizes, copier?: StateCopier, recoveries: () => number = () => 0) {
-    const recurrentStates = copier && new RecurrentStatePool(sequences * stateRowsPerSequence, copier);
+  constructor({ sequences, blocks, maxWaiting }: PoolSizes, { slots, states }: Copiers = {}, recoveries: () => number = () => 0) {
     this.#cache = {
       prefixCache: new PrefixCache(sequences * blocks),
-      recurrentStates,
+      slotCopier: slots,
+      recurrentStates: states && new RecurrentStatePool(sequences * stateRowsPerSequence, states),
       check: () => this.#check(),
     };
     this.#recoveries = recoveries;
@@ -94,14 +102,15 @@ export class SequencePool {
       () => this.#permits.release(),
     );
     await Promise.all(prefixes.map(() => place.enter(signal, isAdmitted)));
-    this.#check();
     const cache: SequenceCache = { ...this.#cache, readmit: (again) => place.enter(again, true) };
-    return prefixes.map((prefix) => {
-      const sequence = new Sequence(cache, owner, options);
-      sequence.restart(prefix);
+    const sequences = prefixes.map(() => new Sequence(cache, owner, options));
+    await Promise.all(sequences.map((sequence, i) => sequence.prepare(elementAt(prefixes, i))));
+    this.#check();
+    for (const [i, sequence] of sequences.entries()) {
+      sequence.restart(elementAt(prefixes, i));
       this.#inUse.set(sequence, place);
-      return sequence;
-    });
+    }
+    return sequences;
   }
 
   /** Runs `work` with a sequence whose texts are not kept in the cache. @throws the errors of {@link acquire} and `work` */

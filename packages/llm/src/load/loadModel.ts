@@ -1,6 +1,7 @@
 import { CentellaError } from "@centella/core";
 import type { GgufFile, GgufInput, LocateOptions, Metadata } from "@centella/gguf";
 import { checkOptions, checkValue } from "@centella/quant/checks";
+import { CacheCopier } from "../cache/cacheCopier.ts";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
 import { textsTogether } from "../cache/sequencePool.ts";
 import type { ChatTemplate } from "../chat/chatTemplate.ts";
@@ -184,16 +185,20 @@ async function createSchedulers(
 /** Opens what moves recurrent states, and on demand what moves keys and values. */
 async function openTransfers(
   { runtime, description }: ProgramSource,
-  { plan, program }: CompiledModel,
-): Promise<Pick<ModelParts, "stateTransfer" | "openCacheTransfer">> {
+  { plan, program: { caches, states } }: CompiledModel,
+): Promise<Pick<ModelParts, "stateTransfer" | "slotCopier" | "openCacheTransfer">> {
   const isRecurrent = description.config.states.length > 0;
+  const slotCopier = caches.size > 0 ? new CacheCopier(runtime, plan, caches) : undefined;
+  // A state is of no use without the keys and values of its whole text, which may end within a block.
+  if (isRecurrent) await slotCopier?.open();
   return {
+    slotCopier,
     stateTransfer: isRecurrent
-      ? await (await import("../cache/recurrentStateTransfer.ts")).RecurrentStateTransfer.open(runtime, plan, program)
+      ? await (await import("../cache/recurrentStateTransfer.ts")).RecurrentStateTransfer.open(runtime, plan, states)
       : undefined,
     async openCacheTransfer(): Promise<CacheTransfer> {
       const { CacheTransfer } = await import("../cache/cacheTransfer.ts");
-      return new CacheTransfer(runtime, plan, program.caches);
+      return new CacheTransfer(runtime, plan, caches);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { ArgumentError, CentellaError, DisposedError, UnsupportedError } from "@centella/core";
 import type { Metadata } from "@centella/gguf";
 import { printable } from "@centella/quant/checks";
+import type { CacheCopier } from "../cache/cacheCopier.ts";
 import type { CacheTransfer } from "../cache/cacheTransfer.ts";
 import { blocksOf } from "../cache/prefixCache.ts";
 import type { RecurrentStateTransfer } from "../cache/recurrentStateTransfer.ts";
@@ -57,6 +58,8 @@ export interface ModelParts {
   readonly scheduler: Scheduler;
   /** Moves the cache's content. */
   readonly openCacheTransfer: () => Promise<CacheTransfer>;
+  /** Copies slots of the cache. Undefined if the model keeps no keys and values. */
+  readonly slotCopier: CacheCopier | undefined;
   /** Moves the states of a recurrent model. */
   readonly stateTransfer: RecurrentStateTransfer | undefined;
   /** Compiles the program that ends before the output layer, over the same weights and cache. */
@@ -101,6 +104,7 @@ export class ModelContext {
   readonly stateTransfer: RecurrentStateTransfer | undefined;
   /** See {@link ModelParts}. */
   readonly draft: DraftModel | undefined;
+  readonly #slotCopier: CacheCopier | undefined;
   readonly #metadata: Metadata;
   readonly #tokenizer: Tokenizer | CentellaError;
   readonly #ChatTemplate: typeof ChatTemplate | undefined;
@@ -125,6 +129,7 @@ export class ModelContext {
     {
       scheduler,
       openCacheTransfer,
+      slotCopier,
       stateTransfer,
       openEmbeddingScheduler,
       diffusion,
@@ -143,6 +148,7 @@ export class ModelContext {
   ) {
     this.scheduler = scheduler;
     this.#openTransfer = openCacheTransfer;
+    this.#slotCopier = slotCopier;
     this.stateTransfer = stateTransfer;
     this.cacheType = cacheType;
     this.diffusion = diffusion;
@@ -159,7 +165,7 @@ export class ModelContext {
     this.#ChatTemplate = ChatTemplate;
     this.maxWaiting = maxWaiting;
     const sizes = { sequences, blocks: blocksOf(scheduler.contextLength), maxWaiting };
-    this.pool = new SequencePool(sizes, stateTransfer, () => scheduler.recoveries);
+    this.pool = new SequencePool(sizes, { slots: slotCopier, states: stateTransfer }, () => scheduler.recoveries);
     this.#tokenizer = tokenizer;
   }
 
@@ -254,6 +260,7 @@ export class ModelContext {
     this.#isDisposed = true;
     this.pool.dispose();
     this.scheduler.refuse();
+    await this.#slotCopier?.dispose();
     await this.stateTransfer?.dispose();
     await (await this.#transfer?.catch(() => undefined))?.dispose();
     await (await this.#states?.catch(() => undefined))?.dispose();
