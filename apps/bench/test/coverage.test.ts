@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { CudaBackend, type CudaDriver } from "@centella/backend-cuda";
+import type { CudaDriver } from "@centella/backend-cuda";
 import { wasm } from "@centella/backend-wasm";
 import { webgpu } from "@centella/backend-webgpu";
 import { cases, type OpCases } from "@centella/conformance/headless";
@@ -7,6 +7,7 @@ import { type Backend, createProgram, type OpName, reference, type TensorSpec, U
 import { type AnyOp, isFused, lower, maxSpec, ops } from "@centella/core/backend";
 import { useSwiftShader } from "@centella/test-devices";
 import { expect, test } from "vitest";
+import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 
 const missing = /^there is no kernel for \w+ yet$/;
 

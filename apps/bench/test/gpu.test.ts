@@ -1,10 +1,10 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CudaBackend } from "@centella/backend-cuda";
 import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
 import { ceilingOf, floorOf, measureCopyRates } from "../src/gpu/floor.ts";

@@ -33,6 +33,7 @@ const expected: Readonly<Record<string, RegExp | Expectation>> = {
   "ai-sdk 1": /^40 true\n$/,
   // Without an NVIDIA GPU the reference computes.
   "backend-cuda 1": /^(cuda|reference) Float32Array\(4\) \[ 0, 6, 0, 10 \]\n$/,
+  "backend-cuda 2": /^\.target sm_80\nFloat32Array\(2\) \[ 0\.25, -0\.25 \]\n$/,
   "backend-wasm 1": /^Float32Array\(4\) \[ 1\.5, 1\.5, 1\.5, 1\.5 \]\n$/,
   "backend-wasm 2": /^WebAssembly SIMD, 1 thread/,
   "backend-webgpu 1": { in: "page", prints: /^Float32Array\(30\)\n$/ },

@@ -1,6 +1,6 @@
-import { CudaBackend } from "@centella/backend-cuda";
 import { reference } from "@centella/core";
 import { describe, expect, test } from "vitest";
+import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { measureGpuCopy } from "../src/ceilings/gpu.ts";
 import { type CeilingKernels, ceilingModule, dotKernels, dotOps, fmaFlops, hasRelaxedSimd, streamBytes } from "../src/ceilings/kernels.ts";

@@ -11,7 +11,7 @@ export interface PtxCall<P extends object = object> extends CustomCall<P> {
 
 /**
  * One CUDA launch. The entry takes a `.u64` parameter for each input, one for the output and one for the buffer of dims.
- * Tensors are stored as f32, i32, f16 or bf16; block types as ggml stores them, or as `recode` of `@centella/quant` returns them.
+ * `PtxBuilder` of `@centella/backend-cuda/ptx` writes such texts. Tensors are stored as f32, i32, f16 or bf16; block types as ggml stores them, or as `recode` of `@centella/quant` returns them.
  */
 export interface PtxKernel<P extends object = object> {
   launch(call: PtxCall<P>): {

@@ -1,4 +1,4 @@
-export { CudaBackend } from "./backend.ts";
+export type { CudaBackend } from "./backend.ts";
 export { type CudaOptions, cuda } from "./cuda.ts";
 export type { PtxCall, PtxKernel } from "./customKernel.ts";
 export {
@@ -11,5 +11,4 @@ export {
   type Span,
 } from "./device/driver.ts";
 export type { DeviceReading, DeviceReadings } from "./device/readings.ts";
-export { type GeneratedKernel, generatePtx } from "./generatePtx.ts";
 export { readDevices } from "./nativeDriver.ts";

@@ -3,7 +3,7 @@ import { createProgram } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { generatePtx } from "../src/index.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { expectProducts } from "./productBounds.ts";
 import { depthOf, expectUnitProducts, half, ProductsOfOneTensor, unitTypes } from "./unitProducts.ts";

@@ -1,6 +1,6 @@
 import { createProgram } from "@centella/core";
 import { expect, test } from "vitest";
-import { generatePtx } from "../src/index.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 
 test("a program's kernels are told without a device, in the order of their launches", () => {
   const program = createProgram();

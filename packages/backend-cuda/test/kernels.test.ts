@@ -4,7 +4,7 @@ import { createProgram } from "@centella/core";
 import { fused, ops } from "@centella/core/backend";
 import { gpuKernels } from "@centella/gpu-kernels";
 import { expect, test } from "vitest";
-import { generatePtx } from "../src/index.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 import { kernelTable } from "../src/kernels/index.ts";
 import { type Gpu, gpuOf, hopper } from "../src/kernels/shared/gpu.ts";
 import type { CallTexts, KernelText } from "../src/kernels/shared/texts.ts";

@@ -3,7 +3,7 @@ import { type ConcreteSpec, createProgram, type Value } from "@centella/core";
 import { isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { generatePtx } from "../src/index.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 import { extremeTypes } from "./extremeWeights.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { expectProducts } from "./productBounds.ts";

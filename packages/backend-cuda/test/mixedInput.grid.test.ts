@@ -1,7 +1,7 @@
 import { isWholeGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { generatePtx } from "../src/index.ts";
+import { generatePtx } from "../src/generatePtx.ts";
 import { extremeTypes } from "./extremeWeights.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 import { depthOf, expectExtremeProducts, expectUnitProducts, ProductsOfOneTensor, type UnitProduct, unitTypes } from "./unitProducts.ts";

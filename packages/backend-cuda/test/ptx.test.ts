@@ -22,7 +22,7 @@ describe("text", () => {
   test("features beyond sm_80 are refused with what they need", () => {
     expect(missingFor("tensorMap", "sm_90")).toBeUndefined();
     expect(missingFor("warpgroupMatrix", "sm_90")).toBe("warpgroupMatrix needs sm_90a and PTX 8.0, the kernel is for sm_90 and PTX 8.0");
-    expect(() => new PtxBuilder("k", [], 32).require("cluster")).toThrow("ptx k: cluster needs sm_90 and PTX 7.8");
+    expect(() => new PtxBuilder("k", [], 32).require("matrixStore")).toThrow("ptx k: matrixStore needs sm_90 and PTX 7.8");
   });
 
   test("a small kernel", () => {

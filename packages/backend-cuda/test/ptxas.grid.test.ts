@@ -1,30 +1,20 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
 import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
+import { assemble, assembler, complaint } from "./assemble.ts";
 import { type Call, kernelTexts } from "./kernelTexts.ts";
 
-const run = promisify(execFile);
 const ampere: Gpu = { target: "sm_80", multiprocessors: 108, sharedBytes: 163 * 1024, dependentLaunch: false };
 const gpus = [ampere, hopper];
-/** C75…: products of warpgroups that wait for each other, and registers that are not handed out. */
-const complaint = /warning|error|\(C75/i;
 const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
 
-const version = await run("ptxas", ["--version"]).then(
-  ({ stdout }) => stdout.trim().split("\n").at(-1)!,
-  () => undefined,
-);
-
-if (version === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
+if (assembler === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
 else {
-  describe(`ptxas (${version})`, () => {
+  describe(`ptxas (${assembler})`, () => {
     for (const gpu of gpus) {
       const { target } = gpu;
       const every = kernelTexts(gpu);
@@ -38,7 +28,7 @@ else {
       if (texts.size < every.size)
         test.skip(`${every.size - texts.size} more kernels assemble for ${target} (not in the sample)`, () => undefined);
       test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
-        expect(await assembleAll(texts, target, version)).toEqual([]);
+        expect(await assembleAll(texts, target)).toEqual([]);
       });
     }
 
@@ -49,7 +39,7 @@ else {
 }
 
 /** What ptxas says against the kernels. What it had nothing against before is remembered by the text's hash. */
-async function assembleAll(texts: ReadonlyMap<string, Call>, target: string, assembler: string): Promise<readonly string[]> {
+async function assembleAll(texts: ReadonlyMap<string, Call>, target: string): Promise<readonly string[]> {
   const good = new Set<string>(JSON.parse(await readFile(cacheFile, "utf8").catch(() => "[]")));
   const keyOf = (ptx: string): string => createHash("sha256").update(`${assembler} ${complaint.source} ${target} ${ptx}`).digest("base64");
   const pending = [...texts].filter(([ptx]) => !good.has(keyOf(ptx)));
@@ -66,20 +56,4 @@ async function assembleAll(texts: ReadonlyMap<string, Call>, target: string, ass
   await mkdir(join(cacheFile, ".."), { recursive: true });
   await writeFile(cacheFile, JSON.stringify([...good]));
   return complaints;
-}
-
-async function assemble(ptx: string, target: string): Promise<string | undefined> {
-  const folder = await mkdtemp(join(tmpdir(), "ptxas-"));
-  try {
-    const file = join(folder, "kernel.ptx");
-    await writeFile(file, ptx);
-    const { stdout, stderr } = await run("ptxas", ["-v", "--warn-on-spills", `-arch=${target}`, file, "-o", join(folder, "kernel.cubin")]);
-    const said = `${stdout}${stderr}`;
-    const isFine = !complaint.test(said) && /\b0 bytes spill stores, 0 bytes spill loads/.test(said);
-    return isFine ? undefined : said;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
 }

@@ -8,6 +8,9 @@ import { dirname, join } from "node:path";
 import { rolldown } from "rolldown";
 import { parseSync } from "rolldown/utils";
 
+/** All is one file, also what other commands load on demand. */
+const checks = { ineffectiveDynamicImport: false };
+
 const isOutside = (id) => !/^(?:[./]|@centella\/|commander$)/.test(id);
 
 /** Replaces what only modules have: `import.meta.url`, and imports of what stays outside. */
@@ -59,7 +62,7 @@ function escaped(code) {
 }
 
 async function bundled(input, options, output) {
-  const bundle = await rolldown({ input, platform: "node", ...options });
+  const bundle = await rolldown({ input, platform: "node", checks, ...options });
   return (await bundle.generate({ format: "cjs", comments: false, ...output })).output;
 }
 

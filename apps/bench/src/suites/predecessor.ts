@@ -1,4 +1,4 @@
-import { generatePtx } from "@centella/backend-cuda";
+import { generatePtx } from "@centella/backend-cuda/ptx";
 import { type Backend, createProgram, type Program } from "@centella/core";
 import { elementAt, named } from "@centella/quant/checks";
 

@@ -16,15 +16,14 @@ test("factories of backends: wrong arguments are typed errors", async () => {
     tuningFile: ["forms.json"],
   });
   await callExports("cuda", cuda, {
-    CudaBackend: excused("cuda() makes it"),
     cuda: [{ device: 0, experimental: ["mixed-input"] }],
     readDevices: excused("takes nothing"),
-    generatePtx: excused("for tests of kernels: takes programs that the recorder has checked"),
   });
 });
 
 /** What has no calls to try, and why. */
 const notForApps = {
+  "@centella/backend-cuda/ptx": "for authors of kernels",
   "@centella/backend-wasm/emit": "for authors of kernels",
   "@centella/backend-wasm/measure": "for benchmarks of kernels",
   "@centella/cli/peakMemory": "for benchmarks",

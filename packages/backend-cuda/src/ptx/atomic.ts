@@ -1,6 +1,7 @@
 import type { U32 } from "@centella/gpu-kernels";
 import { MemoryWriter } from "./memory.ts";
-import type { Global, Shared } from "./types.ts";
+import type { Global, Reg, Shared } from "./types.ts";
+import { typeOf } from "./writer.ts";
 
 /** Counters that the blocks of a launch share, or the threads of a block. */
 export class AtomicWriter extends MemoryWriter {
@@ -20,6 +21,11 @@ export class AtomicWriter extends MemoryWriter {
     const to = this.reg("u32");
     this.emit(`atom.acq_rel.gpu.global.add.u32 ${to}, [${counter}], 1`);
     return to;
+  }
+
+  /** Adds to a number in global memory, to which other blocks may add at the same time. Sums of f32 depend on their order. */
+  addGlobal<E extends "u32" | "f32">(to: Global<NoInfer<E>>, value: Reg<E>): void {
+    this.emit(`red.relaxed.gpu.global.add.${typeOf(value)} [${to}], ${value}`);
   }
 
   /** Adds to a number of the block and returns it as it was before. */

@@ -1,23 +1,31 @@
 import type { Bool, U32 } from "@centella/gpu-kernels";
-import type { Reg } from "./types.ts";
+import { ptxNames, type Reg } from "./types.ts";
 import { WarpgroupWriter } from "./warpgroup.ts";
 import { typeOf } from "./writer.ts";
 
-/** Writes a kernel: one instruction per method, and structured flow. */
+/** An axis of a launch's grid. */
+export type Axis = "x" | "y" | "z";
+
+/**
+ * Writes a kernel: one instruction per method, and structured flow. Values are registers that are written once; {@link PtxWriter.variable} gives
+ * one that changes. `text()` returns the module, the same bytes for the same calls. `emit` and `reg` write instructions that have no method.
+ */
 export class PtxBuilder extends WarpgroupWriter {
   #divergent = 0;
 
+  /** The thread's number in its block. */
   thread(): U32 {
     return this.#special("%tid.x");
   }
 
-  block(): U32 {
-    return this.#special("%ctaid.x");
+  /** The block's place in the grid along an axis. */
+  block(axis: Axis = "x"): U32 {
+    return this.#special(`%ctaid.${axis}`);
   }
 
-  /** Number of blocks of the launch. */
-  blocks(): U32 {
-    return this.#special("%nctaid.x");
+  /** Number of blocks of the launch along an axis. */
+  blocks(axis: Axis = "x"): U32 {
+    return this.#special(`%nctaid.${axis}`);
   }
 
   /** Runs `then` (else `otherwise`) in the threads for which `condition` holds; threads of a block may differ. */
@@ -115,6 +123,14 @@ export class PtxBuilder extends WarpgroupWriter {
   anyLane(condition: Bool): Bool {
     const to = this.reg("bool");
     this.emit(`vote.sync.any.pred ${to}, ${condition}, 0xFFFFFFFF`);
+    return to;
+  }
+
+  /** Combines the values of a warp's lanes; each lane gets the result. Sums wrap at 32 bits. All lanes of the warp must take part. */
+  reduceLanes<T extends "u32" | "i32">(operation: "add" | "min" | "max", value: Reg<T>): Reg<T> {
+    const type = typeOf(value) as T;
+    const to = this.reg(type);
+    this.emit(`redux.sync.${operation}.${ptxNames[type]} ${to}, ${value}, 0xFFFFFFFF`);
     return to;
   }
 

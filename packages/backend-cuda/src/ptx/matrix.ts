@@ -36,4 +36,13 @@ export class MatrixWriter extends AsyncWriter {
     this.emit(`ldmatrix.sync.aligned.m8n8.x4.shared.b16 {${to.join(",")}}, [${from}+${offset}]`);
     return to;
   }
+
+  /**
+   * Stores four 8 x 8 matrices of halves, whose words and addresses lanes have as {@link loadMatrices} gives them. Needs sm_90. All lanes of the
+   * warp must take part.
+   */
+  storeMatrices(to: Shared<Elem>, words: readonly [U32, U32, U32, U32], offset = 0): void {
+    this.require("matrixStore");
+    this.emit(`stmatrix.sync.aligned.m8n8.x4.shared.b16 [${to}+${offset}], {${words.join(",")}}`);
+  }
 }

@@ -1,4 +1,4 @@
-import type { F32, U32 } from "@centella/gpu-kernels";
+import type { F32, I32, U32 } from "@centella/gpu-kernels";
 import { floatToHalf } from "@centella/quant";
 import { ArithmeticWriter } from "./arithmetic.ts";
 import type { Reg } from "./types.ts";
@@ -26,6 +26,13 @@ export class PackedWriter extends ArithmeticWriter {
   pickBytes(low: U32, high: U32 | number, selector: U32 | number): U32 {
     const to = this.reg("u32");
     this.emit(`prmt.b32 ${to}, ${low}, ${this.operand("u32", high)}, ${this.operand("u32", selector)}`);
+    return to;
+  }
+
+  /** `sum` plus the products of the four signed bytes of `a` with those of `b`. */
+  dotBytes(a: U32, b: U32, sum: I32 | number): I32 {
+    const to = this.reg("i32");
+    this.emit(`dp4a.s32.s32 ${to}, ${a}, ${b}, ${this.operand("i32", sum)}`);
     return to;
   }
 

@@ -12,23 +12,23 @@ export function f64Literal(value: number): string {
   return `0d${hex(bits.getUint32(0))}${hex(bits.getUint32(4))}`;
 }
 
-/** A `.target`, from the lowest that kernels are emitted for. */
-export type Target = "sm_80" | "sm_90" | "sm_90a";
+/** Each `.target` that kernels are emitted for, the lowest first. */
+export const targets = ["sm_80", "sm_90", "sm_90a"] as const;
+
+/** A `.target`. */
+export type Target = (typeof targets)[number];
 
 /** A feature of PTX beyond sm_80, and what it needs. Sources: the PTX ISA's "PTX ISA Notes" and "Target ISA Notes" of each instruction. */
-export type Feature = "bulkCopy" | "cluster" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
+export type Feature = "bulkCopy" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
 
 const needs: Readonly<Record<Feature, { readonly target: Target; readonly version: string }>> = {
   bulkCopy: { target: "sm_90", version: "8.0" },
-  cluster: { target: "sm_90", version: "7.8" },
   tensorMap: { target: "sm_90", version: "8.0" },
   dependentLaunch: { target: "sm_90", version: "7.8" },
   matrixStore: { target: "sm_90", version: "7.8" },
   warpgroupMatrix: { target: "sm_90a", version: "8.0" },
   registerBudget: { target: "sm_90a", version: "8.0" },
 };
-
-const order: readonly Target[] = ["sm_80", "sm_90", "sm_90a"];
 
 /** The `.version` of every kernel: CUDA 12.0, old enough for any driver in use, new enough for Hopper's instructions. */
 export const ptxVersion = "8.0";
@@ -50,7 +50,7 @@ export function isSpecificText(ptx: string): boolean {
 /** Why a kernel for `target` may not use `feature`; undefined if it may. */
 export function missingFor(feature: Feature, target: Target): string | undefined {
   const { target: needed, version } = needs[feature];
-  if (order.indexOf(target) >= order.indexOf(needed) && Number(version) <= Number(ptxVersion)) return undefined;
+  if (targets.indexOf(target) >= targets.indexOf(needed) && Number(version) <= Number(ptxVersion)) return undefined;
   return `${feature} needs ${needed} and PTX ${version}, the kernel is for ${target} and PTX ${ptxVersion}`;
 }
 

@@ -6,6 +6,7 @@ export type RegType = ValueType | "b16" | "u64" | "f64";
 /** A virtual register that is written once: a value of a kernel. Types cost nothing when text is emitted. */
 export type Reg<T extends RegType> = Value<T>;
 
+/** A register of f64. */
 export type F64 = Reg<"f64">;
 
 /** Types of elements in memory. `b16` is a half or a bfloat. */

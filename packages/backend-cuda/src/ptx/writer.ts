@@ -1,5 +1,6 @@
 import type { F32 } from "@centella/gpu-kernels";
-import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target, textTarget } from "./text.ts";
+import { check, kind, listOf, oneOf, whole } from "@centella/quant/checks";
+import { type Feature, f32Literal, f64Literal, missingFor, ptxVersion, type Target, targets, textTarget } from "./text.ts";
 import { type Operand, prefixes, ptxNames, type Reg, type RegType, regTypes } from "./types.ts";
 
 const percent = 0x25;
@@ -58,6 +59,11 @@ export type SharedAlignment = 16 | 128 | 1024;
 /** Most bytes of shared memory that a text may declare. */
 const maxStaticShared = 48 * 1024;
 
+const isIdentifier = (name: unknown): boolean => typeof name === "string" && /^[A-Za-z_$][\w$]*$/.test(name);
+const identifier = kind("a name of letters, digits and _", isIdentifier);
+const identifiers = listOf("names of letters, digits and _", identifier);
+const wholeWarps = kind("a multiple of 32 from 32 to 1024", (count) => whole(32, 1024).accepts(count) && Number(count) % 32 === 0);
+
 /** The text of one kernel: registers, literals and lines. Registers are numbered in order of emission: the same calls give the same bytes. */
 export class PtxWriter {
   readonly entry: string;
@@ -80,8 +86,17 @@ export class PtxWriter {
   /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
   blocksPerMultiprocessor: 1 | 2 | 8 | undefined;
 
-  /** `params` are names of 64-bit addresses of global memory, `maps` those of tensor maps. There are no other parameters. */
+  /**
+   * `params` are names of 64-bit addresses of global memory, `maps` those of tensor maps. There are no other parameters. Blocks have `blockThreads`
+   * threads, a multiple of 32 up to 1,024.
+   * @throws {ArgumentError} for another number of threads, or a name that PTX does not take
+   */
   constructor(entry: string, params: readonly string[], blockThreads: number, target: Target = "sm_80", maps: readonly string[] = []) {
+    check("PtxBuilder", "entry", entry, identifier);
+    check("PtxBuilder", "params", params, identifiers);
+    check("PtxBuilder", "blockThreads", blockThreads, wholeWarps);
+    check("PtxBuilder", "target", target, oneOf(...targets));
+    check("PtxBuilder", "maps", maps, identifiers);
     this.entry = entry;
     this.params = params;
     this.maps = maps;

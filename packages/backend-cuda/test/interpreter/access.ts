@@ -99,10 +99,10 @@ export class Access {
     return offset;
   }
 
-  /** Reads a word of a row of 16 bytes of a matrix. */
-  readMatrixRow(row: number, byte: number): number {
+  /** Checks an access to a word of a row of 16 bytes of a matrix, and returns its place in {@link view}. */
+  matrixRow(kind: "read" | "write", row: number, byte: number): number {
     if (row % 16 !== 0) throw new Fault(`${this.#who()}: a row of a matrix at byte ${row} of shared memory: expected a multiple of 16`);
-    return this.read("shared", row + byte, 4);
+    return this[kind]("shared", row + byte, 4);
   }
 
   /** Checks a write, and returns its place in {@link view}. */
@@ -243,6 +243,15 @@ export class Access {
     const before = region.view.getUint32(offset, true);
     region.view.setUint32(offset, before + value, true);
     return before;
+  }
+
+  /** Adds to a number in global memory. Adds of several threads do not meet each other, but plain accesses of one launch do. */
+  add(address: number, value: number, type: "Uint32" | "Float32"): void {
+    const region = this.#locate("global", address, 4, true);
+    const offset = address - region.base;
+    if (region.written[offset >> 1] === 0) throw new Fault(`${this.#who()}: an add to an unwritten number of global memory`);
+    this.#checkWrite("global", region, offset >> 1);
+    region.view[`set${type}`](offset, region.view[`get${type}`](offset, true) + value, true);
   }
 
   /** Adds to a number in shared memory, and returns the number before. */

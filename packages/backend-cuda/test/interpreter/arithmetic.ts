@@ -35,6 +35,8 @@ export function expression(name: string, parts: readonly string[], a: string, b:
     case "min":
     case "max":
       return isFloat === (parts[1] === "NaN") ? `Math.${parts[0]}(${a}, ${b})` : undefined;
+    case "dp4a":
+      return name === "dp4a.s32.s32" ? `$dotBytes(${a}, ${b}, ${c})` : undefined;
     case "neg":
       return type === "s32" ? `(-${a} | 0)` : `(-${a})`;
     case "abs":

@@ -3,19 +3,21 @@ import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
 import type { TensorMap } from "../../src/device/driver.ts";
 import { Access } from "./access.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
-import { logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
+import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
 import { someBarrier, translate, warpgroupMeeting } from "./translate.ts";
 import { busy, warpgroupThreads } from "./warpgroups.ts";
 
+/** Extents of a launch's grid, or a block's place in it. */
+type Grid = readonly [number, number, number];
 type Thread = Generator<number, void, undefined>;
 type Start = (
   memory: Access,
   params: readonly number[],
   tables: readonly number[],
   tid: number,
-  ctaid: number,
-  nctaid: number,
+  ctaid: Grid,
+  grid: Grid,
   lanes: unknown[],
   held: unknown[],
 ) => Thread;
@@ -47,6 +49,7 @@ const helpers = {
   $oddFma: oddFma,
   $someBarrier: someBarrier,
   $multiply: multiply,
+  $dotBytes: dotBytes,
   $even,
   $float: (bits: number): number => {
     scratch.setUint32(0, bits);
@@ -91,7 +94,7 @@ export function runGrid(
     isDependent,
     maps,
   }: {
-    grid: number;
+    grid: Grid;
     block: number;
     /** Whether the kernel waits for earlier launches itself. */
     isDependent: boolean;
@@ -110,9 +113,11 @@ export function runGrid(
   if (maps.length !== parsed.maps.length)
     throw new Fault(`${parsed.entry}: ${maps.length} tensor maps for ${parsed.maps.length} parameters`);
   memory.epoch++;
-  for (let ctaid = 0; ctaid < grid; ctaid++) {
+  const [width, height, depth] = grid;
+  for (let number = 0; number < width * height * depth; number++) {
+    const ctaid: Grid = [number % width, Math.floor(number / width) % height, Math.floor(number / width / height)];
     const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
-      threadsBefore: ctaid * block,
+      threadsBefore: number * block,
       earlyThreads: isDependent ? block : 0,
       counts: parsed.tables.some(({ isWritten }) => isWritten === true),
       maps,
@@ -130,7 +135,7 @@ export function runGrid(
           ? error.message
           : undefined;
       if (reason === undefined) throw error;
-      throw new Fault(`${parsed.entry}, block ${ctaid}: ${reason}`);
+      throw new Fault(`${parsed.entry}, block ${height * depth === 1 ? number : ctaid.join(", ")}: ${reason}`);
     }
   }
 }

@@ -126,11 +126,10 @@ export class InterpretedDriver implements CudaDriver {
         isWritten: prepare(ptx).parsed.tables[i]?.isWritten ?? false,
       })),
     ];
-    if (grid[1] !== 1 || grid[2] !== 1 || grid[0] < 1)
-      throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
+    if (Math.min(...grid) < 1) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, prepare(ptx), { grid: grid[0], block: block[0], sharedBytes, isDependent, params, tables, reach, maps });
+      runGrid(this.memory, prepare(ptx), { grid, block: block[0], sharedBytes, isDependent, params, tables, reach, maps });
     });
   }
 

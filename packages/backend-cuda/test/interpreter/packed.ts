@@ -19,6 +19,12 @@ export function pickBytes(a: number, b: number, selector: number): number {
   return result >>> 0;
 }
 
+/** `dp4a` of signed bytes. */
+export function dotBytes(a: number, b: number, sum: number): number {
+  for (let shift = 0; shift < 32; shift += 8) sum += ((a << (24 - shift)) >> 24) * ((b << (24 - shift)) >> 24);
+  return sum | 0;
+}
+
 /** Both halves of words as f16: `combine` of exact numbers, each result rounded once. */
 export function ofPairs(combine: (a: number, b: number, c: number) => number, a: number, b: number, c = 0): number {
   const half = (shift: number): number => {

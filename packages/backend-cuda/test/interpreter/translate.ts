@@ -42,7 +42,7 @@ export function translate(parsed: ParsedKernel): string {
         return `yield ${count === undefined ? 0 : `$someBarrier(${operand(number)}, ${count})`}; m.thread = tid;`;
       }
       if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, { lists, fragments });
-      if (/^(shfl|vote|bar\.warp|ldmatrix|mma)\./.test(name)) return warpInstruction(instruction, ++meetings);
+      if (/^(shfl|vote|redux|bar\.warp|ldmatrix|stmatrix|mma)\./.test(name)) return warpInstruction(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       if (name === "griddepcontrol.launch_dependents" || name === "prefetch.tensormap") return "";
       if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
@@ -51,8 +51,8 @@ export function translate(parsed: ParsedKernel): string {
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $ofPairs, $oddFma, $someBarrier } = helpers;
-return function* (m, params, tables, tid, ctaid, nctaid, lanes, held) {
+const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $dotBytes, $ofPairs, $oddFma, $someBarrier } = helpers;
+return function* (m, params, tables, tid, ctaid, grid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
   let at = 0;
@@ -107,6 +107,9 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     const [low, high] = listOf(operands[0]!, 2, text);
     return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
+  const added = /^red\.relaxed\.gpu\.global\.add\.([uf])32$/.exec(name)?.[1];
+  if (added !== undefined)
+    return `m.add(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added === "f" ? "Float32" : "Uint32"}");`;
   const to = target(operands[0]!);
   if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
   if (name === "atom.acq_rel.gpu.global.add.u32")
@@ -120,8 +123,8 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   if (parts[0] === "mov") {
     const source = operands[1]!;
     if (source === "%tid.x") return `${to} = tid;`;
-    if (source === "%ctaid.x") return `${to} = ctaid;`;
-    if (source === "%nctaid.x") return `${to} = nctaid;`;
+    const axis = /^%(n?)ctaid\.([xyz])$/.exec(source);
+    if (axis !== null) return `${to} = ${axis[1] === "n" ? "grid" : "ctaid"}[${"xyz".indexOf(axis[2]!)}];`;
     if (source === "shared") return `${to} = 0;`;
     if (kernel.maps.includes(source)) return `${to} = ${kernel.maps.indexOf(source)};`;
     const table = kernel.tables.findIndex(({ name: known }) => known === source);
@@ -154,11 +157,26 @@ function warpInstruction(instruction: Instruction, meeting: number): string {
       const any = "held.slice(tid & ~31, (tid | 31) + 1).some(Boolean)";
       return `lanes[tid] = ${operand(condition!)}; ${meet} ${target(to!)} = ${any};`;
     }
+    case "redux.sync.add.u32":
+    case "redux.sync.add.s32":
+    case "redux.sync.min.u32":
+    case "redux.sync.min.s32":
+    case "redux.sync.max.u32":
+    case "redux.sync.max.s32": {
+      const [to, value, members] = operands;
+      if (members !== "0xFFFFFFFF") throw new Fault(`a reduction of a part of a warp: ${text}`);
+      const [, , operation, type] = name.split(".");
+      const values = "held.slice(tid & ~31, (tid | 31) + 1)";
+      const result = operation === "add" ? `${values}.reduce((a, b) => a + b)` : `Math.${operation}(...${values})`;
+      return `lanes[tid] = ${operand(value!)}; ${meet} ${target(to!)} = ${result} ${type === "u32" ? ">>>" : "|"} 0;`;
+    }
     case "bar.warp.sync":
       if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
       return `${meet} m.passWarpBarrier();`;
     case "ldmatrix.sync.aligned.m8n8.x4.shared.b16":
       return matrixLoad(instruction, meet);
+    case "stmatrix.sync.aligned.m8n8.x4.shared.b16":
+      return matrixStore(instruction, meet);
     default:
       return matrixProduct(instruction, meet);
   }
@@ -179,9 +197,20 @@ function matrixLoad({ operands, text }: Instruction, meet: string): string {
   if (place === null) throw new Fault(`not an address: ${text}`);
   const loads = listOf(operands[0]!, 4, text).map((register, i) => {
     const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
-    return `at = m.readMatrixRow(${row}, 4 * (tid & 3)); ${register} = m.view.getUint32(at, true);`;
+    return `at = m.matrixRow("read", ${row}, 4 * (tid & 3)); ${register} = m.view.getUint32(at, true);`;
   });
   return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${loads.join(" ")}`;
+}
+
+/** Every lane hands in the address of a row, and writes its part of each matrix's rows. */
+function matrixStore({ operands, text }: Instruction, meet: string): string {
+  const place = /^\[(%u\d+)\+(\d+)\]$/.exec(operands[0]!);
+  if (place === null) throw new Fault(`not an address: ${text}`);
+  const stores = listOf(operands[1]!, 4, text).map((register, i) => {
+    const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
+    return `at = m.matrixRow("write", ${row}, 4 * (tid & 3)); m.view.setUint32(at, ${register}, true);`;
+  });
+  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${stores.join(" ")}`;
 }
 
 /** The words of `{low,high}`. */

@@ -1,0 +1,15 @@
+export type { Bool, F32, I32, U32, Value } from "@centella/gpu-kernels";
+export { type GeneratedKernel, generatePtx } from "../generatePtx.ts";
+export { ArithmeticWriter } from "./arithmetic.ts";
+export { AsyncWriter, type TensorMapAddress } from "./async.ts";
+export { AtomicWriter } from "./atomic.ts";
+export { type Axis, PtxBuilder } from "./builder.ts";
+export { CopyWriter } from "./copies.ts";
+export { type HalfType, type LeftFragment, MatrixWriter, type RightFragment, type SumFragment } from "./matrix.ts";
+export { MemoryWriter } from "./memory.ts";
+export { type Logic3, PackedWriter } from "./packed.ts";
+export { warpReduce, warpSum } from "./reduce.ts";
+export type { Feature, Target } from "./text.ts";
+export type { Elem, F64, Global, Operand, Reg, RegType, Shared } from "./types.ts";
+export { type MatrixDescriptor, WarpgroupSums, WarpgroupWriter } from "./warpgroup.ts";
+export { PtxWriter, type SharedAlignment, Var } from "./writer.ts";
