@@ -1,17 +1,22 @@
-// Writes dist/start.cjs, with which every command starts, and dist/run.cjs: `centella run` and all code of ours that it may load, as one
-// function in one script, which src/start.ts runs. Its first line has a hash of the rest. Commander is part of it, with its licence: as
-// modules, its files take another 30 ms. Sources are bundled, not what packages publish: their smaller modules are more often left out.
+// Writes dist/start.cjs, with which every command starts, and dist/script.cjs: `centella run`, `centella serve` and all code of ours that
+// they may load, as one function in one script, which src/start.ts runs. Its first line has a hash of the rest. Libraries that every start
+// needs are part of it, with their licences: as modules, commander's files alone take another 30 ms. Sources are bundled, not what packages
+// publish: their smaller modules are more often left out.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { createRequire, isBuiltin } from "node:module";
+import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
 import { parseSync } from "rolldown/utils";
 
 /** All is one file, also what other commands load on demand. */
 const checks = { ineffectiveDynamicImport: false };
 
-const isOutside = (id) => !/^(?:[./]|@centella\/|commander$)/.test(id);
+/** Libraries of the script, by the package of ours that depends on them. */
+const libraries = { commander: "cli", hono: "server", "@hono/node-server": "server", zod: "server" };
+const isOutside = (id) => !/^(?:[./]|@centella\/)/.test(id) && !Object.keys(libraries).some((name) => `${id}/`.startsWith(`${name}/`));
+/** What the script calls to get the URL of the package that has a module. */
+const urlOfPackage = (id) => `urlOf("@centella/${/.*\/packages\/([^/]+)\//.exec(id)[1]}")`;
 
 /** Replaces what only modules have: `import.meta.url`, and imports of what stays outside. */
 function withoutModules() {
@@ -20,12 +25,12 @@ function withoutModules() {
     transform: {
       filter: { code: /\bimport\.meta\.url\b|\bimport\(/ },
       handler(code, id) {
-        const url = () => `urlOf("@centella/${/.*\/packages\/([^/]+)\//.exec(id)[1]}")`;
         const changes = [];
         visit(parseSync(id, code).program, (node) => {
-          if (node.type === "MemberExpression" && node.object.type === "MetaProperty") changes.push([node.start, node.end, url()]);
+          if (node.type === "MemberExpression" && node.object.type === "MetaProperty")
+            changes.push([node.start, node.end, urlOfPackage(id)]);
           if (node.type === "ImportExpression" && isOutside(node.source.value ?? "outside"))
-            changes.push([node.start, node.source.start, `importFrom(${url()}, `]);
+            changes.push([node.start, node.source.start, `importFrom(${urlOfPackage(id)}, `]);
         });
         for (const [start, end, text] of changes.sort(([a], [b]) => b - a)) code = code.slice(0, start) + text + code.slice(end);
         return { code, map: null };
@@ -34,18 +39,25 @@ function withoutModules() {
   };
 }
 
-/** Requires built-in modules with the modules that import them. Otherwise the script requires all of them when it starts. */
-function lazyBuiltins() {
+/**
+ * Requires built-in modules and other libraries with the modules that import them. Otherwise the script requires all of them when it starts.
+ * A library is looked up from the package that imports it.
+ */
+function lazyRequires() {
   const before = "\0lazy ";
   return {
-    name: "lazy built-in modules",
+    name: "lazy requires",
     resolveId: {
-      filter: { id: /^node:/ },
-      handler: (id, importer) => (importer.startsWith(before) ? { id, external: true } : before + id),
+      filter: { id: /^[^./\0]/ },
+      handler(id, importer) {
+        if (importer === undefined || !isOutside(id)) return null;
+        if (importer.startsWith(before)) return { id, external: true };
+        return before + (isBuiltin(id) ? `require("${id}")` : `requireFrom(${urlOfPackage(importer)}, "${id}")`);
+      },
     },
     load: {
       filter: { id: /^\0lazy / },
-      handler: (id) => `module.exports = require("${id.slice(before.length)}");`,
+      handler: (id) => `module.exports = ${id.slice(before.length)};`,
     },
   };
 }
@@ -70,30 +82,34 @@ const [start] = await bundled("src/start.ts", { external: /^(?:node:|\.\/main)/ 
 writeFileSync("dist/start.cjs", start.code.replace("./main.ts", "./main.js"));
 
 const output = await bundled(
-  "src/runAlone.ts",
+  "src/script.ts",
   {
-    external: (id) => isOutside(id) && !/^(?:node:|\0)/.test(id),
     resolve: { conditionNames: ["@centella/source", "node", "import", "default"] },
-    plugins: [withoutModules(), lazyBuiltins()],
+    plugins: [withoutModules(), lazyRequires()],
   },
   {
-    entryFileNames: "run.js",
+    entryFileNames: "script.js",
     chunkFileNames: "[name].js",
     minify: true,
   },
 );
-const licence = readFileSync(join(dirname(createRequire(import.meta.url).resolve("commander")), "LICENSE"), "utf8").trim();
+const licences = Object.entries(libraries).map(([name, dependent]) => {
+  const [folder] = createRequire(resolve(`../${dependent}/package.json`)).resolve.paths(name);
+  return `${name}:\n${readFileSync(join(folder, name, "LICENSE"), "utf8").trim()}`;
+});
 const files = output.map(({ fileName, code }) => `${JSON.stringify(`./${fileName}`)}(exports, require) {${escaped(code)}\n}`);
-const script = `/* Parts are commander's.\n${licence} */\n(function (outside, importFrom, urlOf) {
+const script = `/* Parts are other projects', under their licences.\n\n${licences.join("\n\n")} */\n(function (outside, importFrom, urlOf) {
 const files = {${files.join(",\n")}};
 const loaded = {};
+const { createRequire } = outside("node:module");
+const requireFrom = (url, id) => createRequire(url)(id);
 function require(id) {
 if (!(id in files)) return outside(id);
 if (!(id in loaded)) files[id](loaded[id] = {}, require);
 return loaded[id];
 }
-require("./run.js");
+require("./script.js");
 })`;
 const hash = createHash("sha256").update(script).digest("hex").slice(0, 16);
-writeFileSync("dist/run.cjs", `// ${hash}\n${script}\n`);
+writeFileSync("dist/script.cjs", `// ${hash}\n${script}\n`);
 writeFileSync("build/dist.json", JSON.stringify(readdirSync("dist")));

@@ -1,7 +1,7 @@
-import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 
-/** The version of this package. */
+/** The version in the manifest of this package. */
 export function packageVersion(): string {
-  const manifest: { version: string } = createRequire(import.meta.url)("@centella/cli/package.json");
+  const manifest: { version: string } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   return manifest.version;
 }

@@ -2,6 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire, getCompileCacheDir } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
@@ -17,27 +18,47 @@ const importFrom: ImportFrom = (url, id) => {
   return import(isAbsolute(found) ? pathToFileURL(found).href : found);
 };
 
-const urlOf: UrlOf = (name) => (name === "@centella/cli" ? import.meta.url : pathToFileURL(own.resolve(name)).href);
+const urlOf: UrlOf = (name) => (name === "@centella/cli" ? urlOfMain : pathToFileURL(own.resolve(name)).href);
+const urlOfMain = new URL("main.js", import.meta.url).href;
 
 /**
- * Starts `centella run` from one script, `dist/run.cjs`. Node's own cache has the code of modules without most functions, which are compiled
- * again in every process. The cache of the script is written when the first process ends, and has every function that it called.
+ * Commands that start from the script, with their flags of V8. They are set before the script is read, because V8 takes compiled code only
+ * under the flags with which it was compiled.
+ *
+ * A burst of requests would double the heap's young generation again and again, and V8 keeps that memory: 17 MiB for 1,000.
  */
-function startScript(): void {
-  const filename = fileURLToPath(new URL("run.cjs", import.meta.url));
+const scripted: Readonly<Record<string, readonly string[]>> = { run: [], serve: ["--semi-space-growth-factor=1"] };
+/** Time after which a process writes the code that it compiled: many servers are killed. */
+const writeAfterMs = 10_000;
+
+/**
+ * Starts a command from one script, `dist/script.cjs`. Node's own cache has the code of modules without most functions, which are compiled
+ * again in every process. The cache of the script is the command's own, and has every function that its first process called.
+ */
+function startScript(command: string): void {
+  scripted[command]?.forEach(setFlagsFromString);
+  const filename = fileURLToPath(new URL("script.cjs", import.meta.url));
   // ASCII, which this encoding reads fastest.
   const source = readFileSync(filename, "latin1");
-  const cache = cacheOf(source);
+  const cache = cacheOf(command, source);
   const cachedData = cache === undefined ? undefined : readWhole(cache);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
-  if (cache !== undefined && script.cachedDataRejected !== false) process.once("exit", () => writeWhole(cache, script.createCachedData()));
+  if (cache !== undefined && script.cachedDataRejected !== false) {
+    const write = (): void => {
+      clearTimeout(timer);
+      process.off("exit", write);
+      writeWhole(cache, script.createCachedData());
+    };
+    const timer = setTimeout(write, writeAfterMs).unref();
+    process.once("exit", write);
+  }
   (script.runInThisContext() as (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf) => void)(own, importFrom, urlOf);
 }
 
-/** Path of the compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
-function cacheOf(source: string): string | undefined {
+/** Path of a command's compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
+function cacheOf(command: string, source: string): string | undefined {
   const folder = getCompileCacheDir();
-  return folder && join(folder, `centella-run-${source.slice(3, source.indexOf("\n"))}`);
+  return folder && join(folder, `centella-${command}-${source.slice(3, source.indexOf("\n"))}`);
 }
 
 /** Reads what {@link writeWhole} wrote, unless it is missing or damaged: V8 ends the process if it reads damaged code. */
@@ -64,5 +85,6 @@ function writeWhole(path: string, data: Buffer): void {
   }
 }
 
-if (process.argv[2] === "run") startScript();
+const [, , command = ""] = process.argv;
+if (Object.hasOwn(scripted, command)) startScript(command);
 else void import("./main.ts");

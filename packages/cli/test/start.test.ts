@@ -1,27 +1,77 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { centella, type Result, tiny } from "./centella.ts";
+import { bin, centella, type Result, tiny } from "./centella.ts";
 
-test("run keeps its compiled code, uses it, and replaces code that is damaged", async () => {
+function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "centella-start-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Paths of the compiled code of a command in a folder. */
+function codesIn(folder: string, command: string): readonly string[] {
+  const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  return paths.filter((path) => path.includes(`centella-${command}-`)).map((path) => join(folder, path));
+}
+
+test("run keeps its compiled code, uses it, and replaces code that is damaged", async () => {
+  const folder = temporaryFolder();
   const run = (env: Record<string, string>): Promise<Result> =>
     centella(["run", tiny, "-p", "x", "-n", "2", "--temp", "0", "--backend", "wasm"], { env });
   const cached = { NODE_COMPILE_CACHE: folder };
-  const codes = (): string[] => readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => path.includes("centella-run-"));
 
   const first = await run({ NODE_DISABLE_COMPILE_CACHE: "1" });
   expect(first).toMatchObject({ code: 0, stderr: "" });
   expect(await run(cached)).toEqual(first);
-  expect(codes()).toHaveLength(1);
-  const path = join(folder, codes()[0]!);
+  expect(codesIn(folder, "run")).toHaveLength(1);
+  const [path] = codesIn(folder, "run") as [string];
   const code = readFileSync(path);
   writeFileSync(path, code.with(code.length / 2, code[code.length / 2]! ^ 1));
   expect(await run(cached)).toEqual(first);
   const { mtimeMs } = statSync(path);
   expect(await run(cached)).toEqual(first);
   expect(statSync(path).mtimeMs).toBe(mtimeMs);
-  expect(codes()).toHaveLength(1);
+  expect(codesIn(folder, "run")).toHaveLength(1);
+});
+
+/** Prints the built-in modules that are loaded when the command first prints something. */
+const listModules = `const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = (...args) => {
+  process.stdout.write = write;
+  write(JSON.stringify(process.moduleLoadList) + "\\n");
+  return write(...args);
+};`;
+
+test("serve uses its compiled code, and listens before it loads what requests need", async () => {
+  const folder = temporaryFolder();
+  const preload = join(folder, "listModules.cjs");
+  writeFileSync(preload, listModules);
+  const modulesOf = async (): Promise<readonly string[]> => {
+    const child = spawn(process.execPath, ["--require", preload, bin, "serve", tiny, "--lazy", "--port", "0"], {
+      env: { ...process.env, CENTELLA_BACKEND: "", NODE_COMPILE_CACHE: folder },
+    });
+    const ended = once(child, "close");
+    let stdout = "";
+    let isEnding = false;
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      // Once: the second one ends the process at once.
+      if (!isEnding && stdout.includes("listening on")) isEnding = child.kill("SIGTERM");
+    });
+    expect((await ended)[0]).toBe(0);
+    const [modules = ""] = stdout.split("\n");
+    return JSON.parse(modules) as readonly string[];
+  };
+
+  await modulesOf();
+  const [path] = codesIn(folder, "serve") as [string];
+  const { mtimeMs } = statSync(path);
+  const modules = await modulesOf();
+  expect(statSync(path).mtimeMs).toBe(mtimeMs);
+  expect(modules).toContain("NativeModule http");
+  expect(modules.filter((name) => /undici|http2|tls|NativeModule crypto$/.test(name))).toEqual([]);
 });

@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import type { Handler, ModelLoader, ServerEvent } from "@centella/server";
 import { type Command, command } from "../command.ts";
 import { withFile } from "../modelFile.ts";
@@ -21,8 +20,6 @@ export const serve: Command = command({
   options: serveOptions,
   refused: refusedOptions,
   async run(values, positionals, { signal, output }) {
-    // A burst of requests would otherwise double the heap's young generation again and again, and V8 keeps that memory: 17 MiB for 1,000.
-    setFlagsFromString("--semi-space-growth-factor=1");
     const { "idle-timeout": idle, lora = [], ...others } = values;
     const named = {
       files: withFile(values, positionals),

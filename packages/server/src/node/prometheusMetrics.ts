@@ -1,11 +1,8 @@
 import { ArgumentError } from "@centella/quant";
 import { checkOptions, describe, list } from "@centella/quant/checks";
-import { collectDefaultMetrics, Registry } from "prom-client";
-import type { FinishedEvent, ServerEvent } from "../events.ts";
-import type { MetricsSource, ModelUsage } from "../metricsSource.ts";
-import { AdapterRequests } from "./adapterRequests.ts";
-import { type Metric, metricOf } from "./metric.ts";
-import { type MetricNames, metricTable } from "./metricTable.ts";
+import type { MetricsSource } from "../metricsSource.ts";
+import type { Recorder } from "./metricsRecorder.ts";
+import type { MetricNames } from "./metricTable.ts";
 
 /** Options of {@link prometheusMetrics}. */
 export interface MetricsOptions {
@@ -15,14 +12,11 @@ export interface MetricsOptions {
   readonly includesProcess?: boolean | undefined;
 }
 
-type MetricName = keyof typeof metricTable;
-
-type Metrics = Readonly<Record<MetricName, Metric>>;
-
 const knownNames: readonly MetricNames[] = ["centella", "vllm", "llamacpp"];
 
 /**
- * Metrics in the format of Prometheus, for the option `metrics` of `createHandler`.
+ * Metrics in the format of Prometheus, for the option `metrics` of `createHandler`. The library that keeps them takes 30 ms to load, so it is
+ * loaded while the server starts to listen; events wait for it.
  * @throws {ArgumentError} for an unknown option or name
  */
 export function prometheusMetrics(options: MetricsOptions = {}): MetricsSource {
@@ -32,82 +26,24 @@ export function prometheusMetrics(options: MetricsOptions = {}): MetricsSource {
   });
   const unknown = names.find((name) => !knownNames.includes(name));
   if (unknown !== undefined) throw new ArgumentError("prometheusMetrics.names", `some of ${knownNames.join(", ")}`, describe(unknown));
-  const registry = new Registry();
-  if (includesProcess) collectDefaultMetrics({ register: registry });
-  const entries = Object.entries(metricTable).map(([key, row]) => [key, metricOf(row, names, registry)]);
-  const metrics = Object.fromEntries(entries) as Metrics;
-  const adapters = new AdapterRequests(metrics.adapters);
+  let recorder: Recorder | undefined;
+  const opening = import("./metricsRecorder.ts").then(({ openRecorder }) => {
+    recorder = openRecorder(names, includesProcess);
+    return recorder;
+  });
   return {
-    contentType: registry.contentType,
+    contentType: "text/plain; version=0.0.4; charset=utf-8",
     record(event) {
-      record(metrics, event);
-      adapters.record(event);
+      if (recorder !== undefined) recorder.record(event);
+      // A library that cannot be loaded fails each request for the metrics.
+      else
+        opening.then(
+          (opened) => opened.record(event),
+          () => undefined,
+        );
     },
-    render(models) {
-      setCaches(metrics, models);
-      return registry.metrics();
+    async render(models) {
+      return (await opening).render(models);
     },
   };
-}
-
-/** Sets the gauges of the caches. */
-function setCaches({ cacheUsage, cacheConfig }: Metrics, models: readonly ModelUsage[]): void {
-  cacheUsage.reset();
-  cacheConfig.reset();
-  for (const { model, cache } of models) {
-    cacheUsage.add({ model }, cache.usedBlocks / cache.blocks);
-    cacheConfig.add({ model, block_size: String(cache.blockTokens), num_gpu_blocks: String(cache.blocks) }, 1);
-  }
-}
-
-function record(metrics: Metrics, event: ServerEvent): void {
-  switch (event.type) {
-    case "response":
-      metrics.responses.add({ route: event.route, status: String(event.status) }, 1);
-      if (event.error !== undefined) metrics.rejected.add({ reason: event.error }, 1);
-      break;
-    case "queued":
-      metrics.waiting.add({ model: event.model }, 1);
-      break;
-    case "dequeued":
-      metrics.waiting.add({ model: event.model }, -1);
-      if (event.isAdmitted) metrics.running.add({ model: event.model }, 1);
-      metrics.queueTime.add({ model: event.model }, event.queueMs / 1000);
-      break;
-    case "released":
-      metrics.running.add({ model: event.model }, -1);
-      break;
-    case "model":
-      if (event.state === "loaded") metrics.models.add({}, 1);
-      if (event.state === "unloaded") metrics.models.add({}, -1);
-      break;
-    case "finished":
-      recordText(metrics, event);
-      break;
-    case "computed":
-      metrics.promptTokens.add({ model: event.model }, event.tokens ?? 0);
-      metrics.computedTokens.add({ model: event.model }, event.tokens ?? 0);
-      break;
-    case "failure":
-      break;
-  }
-}
-
-function recordText(metrics: Metrics, { model, route, finish, durationMs, usage, timings }: FinishedEvent): void {
-  metrics.texts.add({ model, route, finish }, 1);
-  metrics.duration.add({ model }, durationMs / 1000);
-  if (finish === "cancelled") metrics.cancelled.add({ model }, 1);
-  else if (finish !== "error") metrics.success.add({ model, finished_reason: finish }, 1);
-  if (usage === undefined || timings === undefined) return;
-  const { promptTokens, cachedTokens, completionTokens, draftedTokens, acceptedTokens } = usage;
-  metrics.promptTokens.add({ model }, promptTokens);
-  metrics.cachedTokens.add({ model }, cachedTokens);
-  metrics.computedTokens.add({ model }, promptTokens - cachedTokens);
-  metrics.generatedTokens.add({ model }, completionTokens);
-  metrics.draftedTokens.add({ model }, draftedTokens);
-  metrics.acceptedTokens.add({ model }, acceptedTokens);
-  metrics.promptTime.add({ model }, timings.promptMs / 1000);
-  metrics.generationTime.add({ model }, timings.decodeMs / 1000);
-  if (completionTokens > 0) metrics.firstTokenTime.add({ model }, timings.timeToFirstTokenMs / 1000);
-  if (completionTokens > 1) metrics.tokenTime.add({ model }, timings.decodeMs / 1000 / (completionTokens - 1));
 }

@@ -1,8 +1,7 @@
-import type { Server, ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ArgumentError } from "@centella/quant";
 import { boolean, checkOptions, describe, type Kinds, listOf, nonEmptyString, whole } from "@centella/quant/checks";
-import { createAdaptorServer } from "@hono/node-server";
 import type { CloseOptions, Handler } from "../handler.ts";
 import { isLoopback, loopbackHosts } from "../security/hosts.ts";
 import { milliseconds } from "../times.ts";
@@ -58,18 +57,13 @@ export async function serve(handler: Handler, options: ListenOptions = {}): Prom
     throw new ArgumentError("serve", "API keys for a host that others can reach", describe(host), "pass keys, or isOpen: true");
   const hosts = options.hosts ?? (socket === undefined && isLocal ? loopbackHosts : undefined);
   const { headersTimeoutMs = 10_000, bodyTimeoutMs = 60_000 } = options;
-  const server = createAdaptorServer({
-    fetch: (request, { outgoing }) => {
-      if ("flushHeaders" in outgoing) delayHead(outgoing);
-      return handler.fetch(request, { hosts });
-    },
-    overrideGlobalObjects: false,
-    serverOptions: {
-      headersTimeout: headersTimeoutMs,
-      requestTimeout: bodyTimeoutMs,
-      connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
-    },
-  }) as Server;
+  const late = new LateListener(handler, hosts);
+  const timeouts = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: bodyTimeoutMs,
+    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+  };
+  const server = createServer(timeouts, late.listener);
   server.maxConnections = maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -78,19 +72,46 @@ export async function serve(handler: Handler, options: ListenOptions = {}): Prom
       resolve();
     });
   });
+  // After what the caller does first, such as printing the URL. A request reports a failure.
+  setImmediate(() => void late.load().catch(() => undefined));
   return { url: urlOf(server, host), close: (closing = {}) => close(server, handler, closing) };
 }
 
-/** Milliseconds for which the head of a response waits for the first bytes of its body, to be sent with them. */
-const headMs = 50;
+/**
+ * Answers requests with code that is loaded once the server listens, or with the first request. It needs Node's `Request`, and with it
+ * HTTP/2 and TLS, which take 30 ms to load.
+ */
+class LateListener {
+  readonly #handler: Handler;
+  readonly #hosts: readonly string[] | undefined;
+  #loading: Promise<RequestListener> | undefined;
+  #listener: RequestListener | undefined;
 
-/** Each write to a socket costs as much as several tokens. */
-function delayHead(outgoing: ServerResponse): void {
-  const flush = outgoing.flushHeaders.bind(outgoing);
-  outgoing.flushHeaders = () => {
-    const timer = setTimeout(flush, headMs);
-    outgoing.once("close", () => clearTimeout(timer));
+  constructor(handler: Handler, hosts: readonly string[] | undefined) {
+    this.#handler = handler;
+    this.#hosts = hosts;
+  }
+
+  /** Loads the code, once. */
+  load(): Promise<RequestListener> {
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  readonly listener: RequestListener = (request, response) => {
+    if (this.#listener !== undefined) this.#listener(request, response);
+    else
+      this.load().then(
+        (listener) => listener(request, response),
+        (error) => response.destroy(error),
+      );
   };
+
+  async #load(): Promise<RequestListener> {
+    const { requestListener } = await import("./requestListener.ts");
+    this.#listener = requestListener(this.#handler, this.#hosts);
+    return this.#listener;
+  }
 }
 
 function urlOf(server: Server, host: string): string {

@@ -1,0 +1,94 @@
+import { collectDefaultMetrics, Registry } from "prom-client";
+import type { FinishedEvent, ServerEvent } from "../events.ts";
+import type { MetricsSource, ModelUsage } from "../metricsSource.ts";
+import { AdapterRequests } from "./adapterRequests.ts";
+import { type Metric, metricOf } from "./metric.ts";
+import { type MetricNames, metricTable } from "./metricTable.ts";
+
+type MetricName = keyof typeof metricTable;
+
+type Metrics = Readonly<Record<MetricName, Metric>>;
+
+/** What keeps the values of the metrics. */
+export type Recorder = Pick<MetricsSource, "record" | "render">;
+
+/** Registers the metrics under the given names, and those of the process. */
+export function openRecorder(names: readonly MetricNames[], includesProcess: boolean): Recorder {
+  const registry = new Registry();
+  if (includesProcess) collectDefaultMetrics({ register: registry });
+  const entries = Object.entries(metricTable).map(([key, row]) => [key, metricOf(row, names, registry)]);
+  const metrics = Object.fromEntries(entries) as Metrics;
+  const adapters = new AdapterRequests(metrics.adapters);
+  return {
+    record(event) {
+      record(metrics, event);
+      adapters.record(event);
+    },
+    render(models) {
+      setCaches(metrics, models);
+      return registry.metrics();
+    },
+  };
+}
+
+/** Sets the gauges of the caches. */
+function setCaches({ cacheUsage, cacheConfig }: Metrics, models: readonly ModelUsage[]): void {
+  cacheUsage.reset();
+  cacheConfig.reset();
+  for (const { model, cache } of models) {
+    cacheUsage.add({ model }, cache.usedBlocks / cache.blocks);
+    cacheConfig.add({ model, block_size: String(cache.blockTokens), num_gpu_blocks: String(cache.blocks) }, 1);
+  }
+}
+
+function record(metrics: Metrics, event: ServerEvent): void {
+  switch (event.type) {
+    case "response":
+      metrics.responses.add({ route: event.route, status: String(event.status) }, 1);
+      if (event.error !== undefined) metrics.rejected.add({ reason: event.error }, 1);
+      break;
+    case "queued":
+      metrics.waiting.add({ model: event.model }, 1);
+      break;
+    case "dequeued":
+      metrics.waiting.add({ model: event.model }, -1);
+      if (event.isAdmitted) metrics.running.add({ model: event.model }, 1);
+      metrics.queueTime.add({ model: event.model }, event.queueMs / 1000);
+      break;
+    case "released":
+      metrics.running.add({ model: event.model }, -1);
+      break;
+    case "model":
+      if (event.state === "loaded") metrics.models.add({}, 1);
+      if (event.state === "unloaded") metrics.models.add({}, -1);
+      break;
+    case "finished":
+      recordText(metrics, event);
+      break;
+    case "computed":
+      metrics.promptTokens.add({ model: event.model }, event.tokens ?? 0);
+      metrics.computedTokens.add({ model: event.model }, event.tokens ?? 0);
+      break;
+    case "failure":
+      break;
+  }
+}
+
+function recordText(metrics: Metrics, { model, route, finish, durationMs, usage, timings }: FinishedEvent): void {
+  metrics.texts.add({ model, route, finish }, 1);
+  metrics.duration.add({ model }, durationMs / 1000);
+  if (finish === "cancelled") metrics.cancelled.add({ model }, 1);
+  else if (finish !== "error") metrics.success.add({ model, finished_reason: finish }, 1);
+  if (usage === undefined || timings === undefined) return;
+  const { promptTokens, cachedTokens, completionTokens, draftedTokens, acceptedTokens } = usage;
+  metrics.promptTokens.add({ model }, promptTokens);
+  metrics.cachedTokens.add({ model }, cachedTokens);
+  metrics.computedTokens.add({ model }, promptTokens - cachedTokens);
+  metrics.generatedTokens.add({ model }, completionTokens);
+  metrics.draftedTokens.add({ model }, draftedTokens);
+  metrics.acceptedTokens.add({ model }, acceptedTokens);
+  metrics.promptTime.add({ model }, timings.promptMs / 1000);
+  metrics.generationTime.add({ model }, timings.decodeMs / 1000);
+  if (completionTokens > 0) metrics.firstTokenTime.add({ model }, timings.timeToFirstTokenMs / 1000);
+  if (completionTokens > 1) metrics.tokenTime.add({ model }, timings.decodeMs / 1000 / (completionTokens - 1));
+}
