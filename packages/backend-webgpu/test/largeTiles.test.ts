@@ -50,12 +50,12 @@ await describeOpened("forms for many results", openGuarded(), (backend) => {
   }
 
   for (const [share, channels, height, width] of [
-    ["16 channels of 4 pixels", 16, 363, 363],
-    ["16 channels of 2 pixels", 16, 257, 259],
-    ["8 channels of 2 pixels", 8, 257, 259],
-    ["8 channels of a pixel", 8, 181, 183],
+    ["tiles", 16, 363, 363],
+    ["lanes with 16 channels of 2 pixels", 16, 257, 259],
+    ["lanes with 8 channels of 2 pixels", 8, 257, 259],
+    ["lanes with 8 channels of a pixel", 8, 181, 183],
   ] as const) {
-    test(`conv2d by lanes with ${share}`, { timeout: 60_000 }, async () => {
+    test(`conv2d by ${share}`, { timeout: 60_000 }, async () => {
       const { data, result } = await computed(
         [
           [1, 1, height, width],

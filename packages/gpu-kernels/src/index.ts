@@ -51,6 +51,7 @@ export {
   mostElements,
   type Prologue,
 } from "./kernel.ts";
+export { conv2d } from "./kernels/conv2d.ts";
 export type { CacheRows } from "./kernels/kvWrite.ts";
 export { moeMatmul } from "./kernels/moeMatmul.ts";
 export { factorOf, normedElement } from "./kernels/rmsNorm.ts";

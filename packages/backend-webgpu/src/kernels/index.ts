@@ -4,6 +4,7 @@ import { KernelTable } from "@centella/gpu-kernels";
 import { type Capabilities, type KernelLimits, subgroupLanes } from "../device/capabilities.ts";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
 import { attentionFor } from "./attention.ts";
+import { conv2dFor } from "./conv2d.ts";
 import { fusedKernel } from "./fused.ts";
 import { matmulFor } from "./matmul.ts";
 import { customKernel } from "./shared/custom.ts";
@@ -14,6 +15,8 @@ function ownKernels(capabilities: Capabilities) {
   return {
     // Lanes of a subgroup share a position; without subgroups a lane has one, and scores pass through workgroup memory.
     attention: attentionFor(capabilities),
+    // Images and weights pass through workgroup memory, which texts declare as vectors.
+    conv2d: conv2dFor(capabilities),
     // A text serves all extents of a symbolic dim, with a form for few rows and one for many; tiles fit every device's workgroup memory.
     matmul: matmulFor(capabilities),
   } satisfies { readonly [N in OpName]?: KernelOf<N> };
