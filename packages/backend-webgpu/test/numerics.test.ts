@@ -113,6 +113,7 @@ await describeOpened("webgpu numerics", openBackend(), ({ backend }) => {
     ],
     ["max of a long row of whole vectors", [20_480], (program, x) => program.max(x)],
     ["max of a long row that ends within a vector", [20_483], (program, x) => program.max(x)],
+    ["max of long rows, whose last turns some lanes have", [2, 20_004], (program, x) => program.max(x, { axis: 1 })],
     ["argmax of a long row of whole vectors", [2, 20_480], (program, x) => program.argmax(x)],
   ])("%s", async (_name, shape, call) => {
     const next = random(3);

@@ -51,13 +51,16 @@ export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<Params
             });
           },
         },
-        perRow("join", { x, axis, args: { parts, y: output(call) } }, (scope, { row }) => {
-          const { k } = scope;
-          const start = times(k, row, 2 * sharers);
-          const part = (i: U32 | number): Value<"u32"> => k.loadBits("parts", asValue(k, plus(k, start, i)));
-          const [, best] = largestOf(k, (take) => forEachOf(scope, sharers, (i) => take(part(k.mul(i, 2)), part(k.add(k.mul(i, 2), 1)))));
-          k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, best));
-        }),
+        {
+          ...perRow("join", { x, axis, args: { parts, y: output(call) } }, (scope, { row }) => {
+            const { k } = scope;
+            const start = times(k, row, 2 * sharers);
+            const part = (i: U32 | number): Value<"u32"> => k.loadBits("parts", asValue(k, plus(k, start, i)));
+            const [, best] = largestOf(k, (take) => forEachOf(scope, sharers, (i) => take(part(k.mul(i, 2)), part(k.add(k.mul(i, 2), 1)))));
+            k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, best));
+          }),
+          lanes: shareLanes,
+        },
       ];
     },
   };

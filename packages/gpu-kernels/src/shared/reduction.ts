@@ -21,7 +21,7 @@ const leastShare = 2 ** 12;
 /** Groups that suffice to keep a device busy. */
 const enoughGroups = 512;
 
-/** Lanes of a group that shares a row. */
+/** Lanes of a group that shares a row, and of one that combines the shares of a row. */
 export const shareLanes = 256;
 
 /** Number of groups that share each row of a reduction. */
@@ -100,12 +100,15 @@ export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): 
             k.if(k.compare("eq", k.lane(), 0), () => k.store("parts", group, all));
           },
         },
-        perRow(fusedName("join", call.epilogue), { x, axis, args: { parts, ...resultArgs(call) } }, (scope, { row, length }) => {
-          const { k } = scope;
-          const start = times(k, row, sharers);
-          const all = folded(k, (take) => forEachOf(scope, sharers, (i) => take(k.load("parts", plus(k, start, i)))));
-          k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
-        }),
+        {
+          ...perRow(fusedName("join", call.epilogue), { x, axis, args: { parts, ...resultArgs(call) } }, (scope, { row, length }) => {
+            const { k } = scope;
+            const start = times(k, row, sharers);
+            const all = folded(k, (take) => forEachOf(scope, sharers, (i) => take(k.load("parts", plus(k, start, i)))));
+            k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+          }),
+          lanes: shareLanes,
+        },
       ];
     },
   };

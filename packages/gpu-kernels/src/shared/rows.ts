@@ -1,7 +1,7 @@
 import type { Dim, Shape, TensorSpec } from "@centella/core";
 import { elementAt, tupleOf } from "@centella/core/backend";
 import { type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
-import { asValue, divide, type Extent, plus, product, times, timesPlus, unflatten } from "../extent.ts";
+import { asValue, divide, type Extent, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArguments, type GpuScope, type GpuStep, mostElements } from "../kernel.ts";
 
 /** One run of elements along an axis, handled by one group. */
@@ -96,7 +96,15 @@ export function forEachBetween({ k }: GpuScope, row: Row, from: Extent, to: Exte
     k.for(first, end, step * inFlight, (i) => {
       for (let u = 0; u < inFlight; u++) vector(u === 0 ? i : k.add(i, u * step));
     });
-  if (end !== to) k.for(asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, vector);
+  if (end !== to) lastTurns(k, asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, vector);
+}
+
+/** Fewer than {@link inFlight} turns of a lane's loop. They have no loop, in which each would wait for the load of the one before. */
+function lastTurns(k: Emitter, first: U32, to: Extent, step: number, body: (i: U32) => void): void {
+  for (let u = 0; u < inFlight; u++) {
+    const i = u === 0 ? first : k.add(first, u * step);
+    k.if(isBelow(k, i, to), () => body(i));
+  }
 }
 
 /** {@link forEachBetween} for all elements of a row. */
