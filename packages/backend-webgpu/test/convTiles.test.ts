@@ -1,5 +1,5 @@
 import { uniform } from "@centella/conformance";
-import { type Conv2dParams, createProgram, reference, type TensorSpec } from "@centella/core";
+import { createProgram, reference, type TensorSpec } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
 import { conv2d } from "@centella/gpu-kernels";
 import { useSwiftShader } from "@centella/test-devices";
@@ -14,9 +14,9 @@ import { runDispatches } from "./runDispatches.ts";
 
 useSwiftShader();
 
-const plain: Conv2dParams = { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 };
+const plain: ConvCall["params"] = { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 };
 
-function callOf(x: readonly number[], w: readonly number[], given: Partial<Conv2dParams> = {}): ConvCall {
+function callOf(x: readonly number[], w: readonly number[], given: Partial<ConvCall["params"]> = {}): ConvCall {
   const params = { ...plain, ...given };
   const program = createProgram();
   const [a, b] = [x, w].map((shape, i) => program.input(`x${i}`, "f32", shape));
