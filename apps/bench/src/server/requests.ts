@@ -40,32 +40,33 @@ export function chatBody(prompt: string, maxTokens: number): object {
 /** Node's own client: that of `fetch` takes half a millisecond more of each request. */
 const agent = new Agent({ keepAlive: true });
 
-async function ask({ url }: RunningServer, body: object, signal?: AbortSignal): Promise<IncomingMessage> {
-  const headers = { "content-type": "application/json" };
-  const post = async (): Promise<IncomingMessage> => {
-    const sent = request(url + chatPath, { agent, method: "POST", headers, ...(signal && { signal }) }).end(JSON.stringify(body));
+/** Sends a request: a POST if it has a body. */
+async function ask(url: string, body?: object, signal?: AbortSignal): Promise<IncomingMessage> {
+  const options = { agent, method: body === undefined ? "GET" : "POST", headers: { "content-type": "application/json" } };
+  const send = async (): Promise<IncomingMessage> => {
+    const sent = request(url, { ...options, ...(signal && { signal }) }).end(body && JSON.stringify(body));
     try {
       const [response] = (await once(sent, "response")) as [IncomingMessage];
       return response;
     } catch (error) {
       // The server has closed a connection that was open since an earlier request, as llama.cpp's does after streams.
-      if (sent.reusedSocket && signal?.aborted !== true) return post();
+      if (sent.reusedSocket && signal?.aborted !== true) return send();
       throw error;
     }
   };
-  const response = await post();
+  const response = await send();
   if (response.statusCode !== 200) throw new Error(`server: expected status 200, got ${response.statusCode} ${await text(response)}`);
   return response;
 }
 
 /** Begins a streamed chat of exactly `maxTokens` tokens. */
 export function chat(server: RunningServer, prompt: string, maxTokens: number, signal?: AbortSignal): Promise<IncomingMessage> {
-  return ask(server, { ...chatBody(prompt, maxTokens), stream: true, stream_options: { include_usage: true } }, signal);
+  return ask(server.url + chatPath, { ...chatBody(prompt, maxTokens), stream: true, stream_options: { include_usage: true } }, signal);
 }
 
 /** Waits for a chat that is not streamed. */
 export async function wholeChat(server: RunningServer, prompt: string, maxTokens: number): Promise<void> {
-  await text(await ask(server, chatBody(prompt, maxTokens)));
+  await text(await ask(server.url + chatPath, chatBody(prompt, maxTokens)));
 }
 
 /** Reads a chat to its end. */
@@ -99,6 +100,6 @@ async function* eventsOf(response: IncomingMessage): AsyncGenerator<string, void
 
 /** Whether any slot computes. */
 export async function isBusy({ url }: RunningServer): Promise<boolean> {
-  const slots = (await (await fetch(`${url}/slots`)).json()) as readonly { readonly is_processing: boolean }[];
+  const slots = JSON.parse(await text(await ask(`${url}/slots`))) as readonly { readonly is_processing: boolean }[];
   return slots.some((slot) => slot.is_processing);
 }
