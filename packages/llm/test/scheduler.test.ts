@@ -45,6 +45,41 @@ test("a run that is over when its token is fed answers at once", async () => {
   expect(sequence.ids).toEqual([4, 6]);
 });
 
+test.each([
+  ["that computes on another thread, the event loop is not waited for", true],
+  ["that computes on this thread, the event loop runs after a while", false],
+])("between the runs of a backend %s", async (_, isElsewhere) => {
+  const { scheduler, runs, pool } = setUp(1);
+  const sequence = await pool.acquire({});
+  let now = performance.now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const microtasks = async (): Promise<void> => {
+    for (let i = 0; i < 50; i++) await Promise.resolve();
+  };
+  try {
+    const first = feed(scheduler, sequence, [4], 0);
+    await turns();
+    runs[0]!.end(6);
+    await first;
+    const second = feed(scheduler, sequence, [6], 0);
+    await microtasks();
+    expect(runs).toHaveLength(2);
+    now += 50;
+    if (isElsewhere) await turns();
+    runs[1]!.end(7);
+    await second;
+    const third = feed(scheduler, sequence, [7], 0);
+    await microtasks();
+    expect(runs).toHaveLength(isElsewhere ? 3 : 2);
+    await turns();
+    expect(runs).toHaveLength(3);
+    runs[2]!.end(8);
+    await third;
+  } finally {
+    clock.mockRestore();
+  }
+});
+
 test("each row of a draft has a mask of its own, and only the chosen tokens are read", async () => {
   const { scheduler, runs, pool, read } = setUp(1);
   const masks = [0b1, 0b10, 0b100].map((bits) => Uint32Array.of(bits));

@@ -61,7 +61,10 @@ export class Scheduler {
   #isYielding = false;
   /** Requests that the last run finished and whose callers may ask for the next token at once. */
   #returning = 0;
-  #yieldedAt = 0;
+  /** When the event loop ran last, as far as the scheduler knows. */
+  #turnedAt = 0;
+  /** Settles when the event loop runs next; undefined if it has run since the last run was submitted. */
+  #turn: Promise<void> | undefined;
   #isDisposed = false;
 
   constructor(plan: RunnablePlan, backend: Pick<Backend, "idle">, options: SchedulerOptions) {
@@ -267,7 +270,7 @@ export class Scheduler {
   #pump(): void {
     while (this.#canChoose() || (this.#waiting.length > 0 && this.#runs.hasRoom(this.#choosable.length > 0))) {
       // The callers of the last run's requests come back with their next tokens, so that these share a run again.
-      if (this.#returning > 0 || performance.now() - this.#yieldedAt > maxHoldMs) {
+      if (this.#returning > 0 || performance.now() - this.#turnedAt > maxHoldMs) {
         if (!this.#isYielding) void this.#yield();
         return;
       }
@@ -289,11 +292,19 @@ export class Scheduler {
   /** Continues after a turn of the event loop, for timers, messages and aborts. */
   async #yield(): Promise<void> {
     this.#isYielding = true;
-    await yieldToEventLoop();
+    await this.#nextTurn();
     this.#isYielding = false;
     this.#returning = 0;
-    this.#yieldedAt = performance.now();
     this.#pump();
+  }
+
+  /** Waits until the event loop has run. */
+  #nextTurn(): Promise<void> {
+    this.#turn ??= yieldToEventLoop().then(() => {
+      this.#turn = undefined;
+      this.#turnedAt = performance.now();
+    });
+    return this.#turn;
   }
 
   /** Removes requests that were dropped, and rejects those that were aborted, or all of them once the scheduler is disposed of. */
@@ -320,12 +331,15 @@ export class Scheduler {
     }
     this.#waiting = this.#waiting.filter((request) => !slices.some((slice) => slice.request === request));
     for (const { request } of slices) if (request.isSubmitted && request.next !== undefined) this.#waiting.push(request.next);
+    void this.#nextTurn();
     void this.#runs.settle();
   }
 
   /** Hands out the rows of a run, and appends its tokens to the sequences of requests that were not aborted in the meantime. */
   #complete(slices: readonly Slice[], rows: BatchRows): void {
     if (slices.length === 0) return;
+    // The event loop did not wait for a backend that computes on another thread.
+    if (this.#turn === undefined) this.#turnedAt = performance.now();
     deliver(slices, rows, this.#options.width);
     this.#returning = 0;
     for (const { request, count } of slices) {

@@ -1,4 +1,4 @@
-import type { AdapterScales, GenerateOptions, GenerationFinish, Prompt } from "@centella/llm";
+import type { AdapterScales, GenerateOptions, GenerationFinish, GenerationPart, Prompt } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 import type { FinishKind } from "../events.ts";
 import type { Call } from "../http/route.ts";
@@ -8,6 +8,7 @@ import { type Slot, slotOf } from "../models/slots.ts";
 import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
 import { mergeChoices } from "./choices.ts";
 import type { Prefill } from "./prefills.ts";
+import { ReadAhead } from "./readAhead.ts";
 import { Reservation } from "./reservation.ts";
 import { TextMeter } from "./textMeter.ts";
 
@@ -147,9 +148,8 @@ export class Answer {
       if (services.emitsPrompts) services.events.emit({ type: "prompt", requestId, model: lease.name, prompt: prompts[prompt]! });
       const session = lease.slots.open(slot, named !== undefined, this.#adapters);
       const meter = new TextMeter(this.#call.caller.maxContext, signal);
-      for await (const part of session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal })) {
-        meter.count(part);
-        prefill.record(part);
+      const generated = session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal });
+      for await (const part of aheadOf(generated, meter, prefill)) {
         if (part.type !== "finish") yield part;
         else {
           const kind = this.#reservation.isCancelled ? "cancelled" : kindOf(part);
@@ -189,6 +189,18 @@ export class Answer {
       onAbort: "keep",
     };
   }
+}
+
+/** The parts of a text, read ahead after the first text: that is sent before a further one is computed. */
+function aheadOf(parts: AsyncGenerator<GenerationPart, void, undefined>, meter: TextMeter, prefill: Prefill): ReadAhead<GenerationPart> {
+  let hasText = false;
+  return new ReadAhead(parts, (part) => {
+    meter.count(part);
+    prefill.record(part);
+    const mayReadAhead = hasText;
+    hasText ||= part.type !== "prefill";
+    return mayReadAhead;
+  });
 }
 
 /** @throws {ApiError} 400 for a token that the model does not have */
