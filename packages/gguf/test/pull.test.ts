@@ -2,18 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import {
-  diskStorage,
-  findPartial,
-  findStored,
-  GgufError,
-  listModels,
-  type OpfsFolder,
-  opfsStorage,
-  pull,
-  readGguf,
-  removeModel,
-} from "../src/index.ts";
+import { diskStorage, findPartial, findStored, GgufError, listModels, pull, readGguf, removeModel } from "../src/index.ts";
 import { faults, randomFrom, randomModel, runFaults, serveHub, sha256 } from "./faultyHub.ts";
 import { sendFile, serve } from "./httpServer.ts";
 
@@ -153,6 +142,25 @@ describe("a pull", () => {
     expect(starts).toEqual(["bytes=0-", `bytes=${kept}-`]);
   });
 
+  test("aborted after its last byte, of a file whose size no list says, needs no more bytes", async () => {
+    const bytes = model(16, 400_000);
+    const starts: string[] = [];
+    await using server = await serve((request, response) => {
+      if (request.method === "GET") starts.push(request.headers.range ?? "");
+      return sendFile(request, response, { size: bytes.length, etag: '"a"', read: (start, end) => bytes.subarray(start, end) });
+    });
+    const url = new URL("m.gguf", server.url);
+    const storage = await diskStorage(newFolder());
+    const stop = new AbortController();
+    const onProgress = ({ done }: { readonly done: number }): void => {
+      if (done === bytes.length) stop.abort(new Error("enough"));
+    };
+    await expect(pull(url, { storage, signal: stop.signal, onProgress })).rejects.toThrow("enough");
+    expect(await storage.size((await storage.names()).find((name) => name.endsWith(".partial"))!)).toBe(bytes.length);
+    expect((await pull(url, { storage })).files).toMatchObject([{ sha256: sha256(bytes), etag: '"a"' }]);
+    expect(starts).toEqual(["bytes=0-"]);
+  });
+
   test("a file that has changed since is begun again", async () => {
     const [before, after] = [model(7, 400_000), model(8, 400_000)];
     let bytes = before;
@@ -290,107 +298,5 @@ describe("faults", () => {
     );
     if (result instanceof GgufError) expect(await storage.size("o--r--m.gguf")).toBeUndefined();
     else expect(readFileSync(join(storage.location, "o--r--m.gguf")).equals(bytes)).toBe(true);
-  });
-});
-
-describe("OPFS", () => {
-  /** The part of the origin private file system that is used; with access handles, as in workers, or streams that store when closed. */
-  class FakeFolder implements OpfsFolder {
-    readonly name = "models";
-    readonly files = new Map<string, Uint8Array>();
-    readonly #isWorker: boolean;
-    constructor(isWorker: boolean) {
-      this.#isWorker = isWorker;
-    }
-    async *keys(): AsyncGenerator<string> {
-      yield* [...this.files.keys()];
-    }
-    async removeEntry(name: string): Promise<void> {
-      if (!this.files.delete(name)) throw new DOMException("none", "NotFoundError");
-    }
-    async getFileHandle(name: string, options?: { readonly create?: boolean }): ReturnType<OpfsFolder["getFileHandle"]> {
-      if (!this.files.has(name)) {
-        if (options?.create !== true) throw new DOMException("none", "NotFoundError");
-        this.files.set(name, new Uint8Array(0));
-      }
-      let own = name;
-      const get = (): Uint8Array => this.files.get(own)!;
-      const put = (bytes: Uint8Array, data: Uint8Array, at: number): Uint8Array => {
-        const grown = new Uint8Array(Math.max(bytes.length, at + data.length));
-        grown.set(bytes);
-        grown.set(data, at);
-        return grown;
-      };
-      const resized = (bytes: Uint8Array, size: number): Uint8Array => put(bytes.slice(0, size), new Uint8Array(0), size);
-      return {
-        getFile: async () => new File([Uint8Array.from(get())], own),
-        // As WebKit's, which requires the folder.
-        move: async (folder, to) => {
-          expect(folder).toBe(this);
-          this.files.set(to, get());
-          this.files.delete(own);
-          own = to;
-        },
-        createWritable: async ({ keepExistingData }) => {
-          let bytes = keepExistingData ? get() : new Uint8Array(0);
-          let position = 0;
-          return {
-            seek: async (to) => {
-              position = to;
-            },
-            truncate: async (size) => {
-              bytes = resized(bytes, size);
-            },
-            write: async (data) => {
-              // WebKit's write the whole buffer of a view.
-              const whole = new Uint8Array(data.buffer);
-              bytes = put(bytes, whole, position);
-              position += whole.length;
-            },
-            close: async () => void this.files.set(own, bytes),
-          };
-        },
-        ...(this.#isWorker
-          ? {
-              createSyncAccessHandle: async () => ({
-                truncate: (size: number) => void this.files.set(own, resized(get(), size)),
-                write: (data: Uint8Array, { at }: { readonly at: number }) => {
-                  const part = data.subarray(0, 10_000);
-                  this.files.set(own, put(get(), part, at));
-                  return part.length;
-                },
-                flush: () => undefined,
-                close: () => undefined,
-              }),
-            }
-          : {}),
-      };
-    }
-  }
-
-  test.each([true, false])("in a worker: %s; a cut pull is taken up again", async (isWorker) => {
-    const bytes = model(15, 300_000);
-    const starts: string[] = [];
-    await using hub = await serveHub(
-      { "m.gguf": bytes },
-      (request) => {
-        starts.push(request.headers.range ?? "");
-        return starts.length === 1 ? "cut" : "none";
-      },
-      () => 0.5,
-    );
-    const fake = new FakeFolder(isWorker);
-    const storage = await opfsStorage(fake);
-    const options = { storage, endpoint: hub.url, ...quick, retries: 0 };
-    await expect(pull("hf:o/r", options)).rejects.toMatchObject({ code: "io" });
-    const kept = fake.files.get("o--r--m.gguf.partial")!.length;
-    expect(kept).toBeGreaterThan(0);
-    const { input } = await pull("hf:o/r", options);
-    expect(starts).toEqual(["bytes=0-", `bytes=${kept}-`]);
-    expect(Buffer.from(bytes).equals(fake.files.get("o--r--m.gguf")!)).toBe(true);
-    expect((await readGguf(input)).hasTensor("t")).toBe(true);
-    expect(await listModels(storage)).toHaveLength(1);
-    await removeModel(storage, "hf:o/r");
-    expect([...fake.files.keys()]).toEqual([]);
   });
 });

@@ -156,6 +156,7 @@ const otherUses = [
   "refusals.js",
   "rerank.js",
   "savedSession.js",
+  "sha256Wasm.js",
   "shortenPrompt.js",
   "splitPlan.js",
   "standardSchema.js",
@@ -205,7 +206,7 @@ const otherModels = [
 ];
 
 /** Modules that download a model from a URL or a hub and store it. */
-const storing = ["locateRemote.js", "opfsFiles.js"];
+const storing = ["locateRemote.js", "opfsFiles.js", "sha256Wasm.js"];
 
 /** Modules that synchronous calls may need at any time. */
 const callable = ["copyKernels.js", "floatPath.js", "arrayKernels.js", "reductionKernels.js"];

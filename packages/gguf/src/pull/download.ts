@@ -9,7 +9,7 @@ import { parseSplitName } from "../splitName.ts";
 import { digestOf, fileSize, type RemoteFile } from "./hub.ts";
 import { recordUrl } from "./names.ts";
 import { readRecord, writeRecord } from "./record.ts";
-import { createSha256 } from "./sha256.ts";
+import { createSha256, fastSha256, type Sha256 } from "./sha256.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
 /** A stored file. */
@@ -136,6 +136,7 @@ class Download {
   readonly #signal: AbortSignal | undefined;
   readonly #onBytes: (done: number, total: number | undefined) => void;
   readonly #partial: string;
+  #newHash: () => Sha256 = createSha256;
   /** Hash of the stored bytes. */
   #hash = createSha256();
   #done = 0;
@@ -165,11 +166,13 @@ class Download {
 
   async run(): Promise<Downloaded> {
     const attempts = new Attempts(this.#file.url, this.#options);
-    await this.#resume();
-    while (this.#total === undefined || this.#done < this.#total) {
+    this.#newHash = await fastSha256();
+    this.#restart();
+    let isComplete = await this.#resume();
+    while (!isComplete) {
       try {
         await this.#attempt();
-        break;
+        isComplete = true;
       } catch (error) {
         if (error instanceof GgufError && error.code === "not-gguf") await this.#discard();
         if (this.#done > this.#furthest) attempts.progress();
@@ -180,8 +183,8 @@ class Download {
     return this.#commit();
   }
 
-  /** Resumes an earlier download of the same file, if there is one. */
-  async #resume(): Promise<void> {
+  /** Resumes an earlier download of the same file, if there is one. Returns whether all bytes are stored. */
+  async #resume(): Promise<boolean> {
     const state = await readRecord(this.#storage, stateName(this.#file.name));
     const size = (await this.#storage.size(this.#partial)) ?? 0;
     const isSame =
@@ -189,7 +192,7 @@ class Download {
       state.sha256 === this.#file.sha256 &&
       (this.#total === undefined || size <= this.#total) &&
       this.#canResume(state.etag);
-    if (!isSame || size === 0) return;
+    if (!isSame || size === 0) return this.#total === 0;
     this.#etag = typeof state.etag === "string" ? state.etag : undefined;
     const source = await openSource(await this.#storage.input(this.#partial));
     try {
@@ -201,6 +204,7 @@ class Download {
     }
     this.#done = size;
     this.#onBytes(this.#done, this.#total);
+    return size === (this.#total ?? state.total);
   }
 
   /**
@@ -314,7 +318,7 @@ class Download {
   }
 
   #restart(): void {
-    this.#hash = createSha256();
+    this.#hash = this.#newHash();
     this.#done = 0;
     this.#etag = undefined;
   }

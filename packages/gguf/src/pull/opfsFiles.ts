@@ -1,13 +1,14 @@
 import { check, kind } from "@centella/quant/checks";
 import { GgufError } from "../errors.ts";
+import { pause } from "../http/http.ts";
 import { hasMethods } from "../kinds.ts";
+import { idleMs, type ReadableFile, StoredFile } from "./opfsSource.ts";
 import type { ModelStorage, StorageWriter } from "./storage.ts";
 
 /** The part of `FileSystemFileHandle` that is used. `createSyncAccessHandle` exists in workers only. */
-interface OpfsFile {
-  getFile(): Promise<File>;
+interface OpfsFile extends ReadableFile {
   createWritable?(options: { readonly keepExistingData: boolean }): Promise<OpfsStream>;
-  createSyncAccessHandle?(): Promise<OpfsAccess>;
+  createSyncAccessHandle?(options?: { readonly mode: "read-only" }): Promise<OpfsAccess>;
   /** Safari requires the folder, too. */
   move?(folder: OpfsFolder, name: string): Promise<void>;
 }
@@ -21,6 +22,7 @@ interface OpfsStream {
 
 interface OpfsAccess {
   truncate(size: number): void;
+  read(bytes: Uint8Array, options: { readonly at: number }): number;
   write(bytes: Uint8Array, options: { readonly at: number }): number;
   flush(): void;
   close(): void;
@@ -46,7 +48,7 @@ export async function openOpfs(folder: OpfsFolder | undefined): Promise<ModelSto
   const held = new Set<string>();
   const handleOf = (name: string): Promise<OpfsFile | undefined> =>
     root.getFileHandle(name).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
+      if (isNamed(error, "NotFoundError")) return undefined;
       throw error;
     });
   return {
@@ -57,21 +59,26 @@ export async function openOpfs(folder: OpfsFolder | undefined): Promise<ModelSto
       return names;
     },
     size: async (name) => (await (await handleOf(name))?.getFile())?.size,
-    input: async (name) => (await root.getFileHandle(name)).getFile(),
+    async input(name) {
+      const handle = await root.getFileHandle(name);
+      const blob = await handle.getFile();
+      return handle.createSyncAccessHandle === undefined ? blob : new StoredFile(handle, blob);
+    },
     async write(name, offset) {
       const handle = await root.getFileHandle(name, { create: true });
       if (handle.move === undefined) throw unusable("a browser that can rename files", "one without move()");
-      if (handle.createSyncAccessHandle !== undefined) return accessWriter(await handle.createSyncAccessHandle(), offset);
+      if (handle.createSyncAccessHandle !== undefined)
+        return accessWriter(await whenUnused(name, async () => handle.createSyncAccessHandle!()), offset);
       if (handle.createWritable !== undefined) return streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset);
       throw unusable("a browser that can write files outside of workers", "one without createWritable()");
     },
     async rename(from, to) {
       // write() has checked that the browser supports move().
-      await (await root.getFileHandle(from)).move!(root, to);
+      await whenUnused(to, async () => (await root.getFileHandle(from)).move!(root, to));
     },
     async remove(name) {
-      await root.removeEntry(name).catch((error: unknown) => {
-        if (!isNotFound(error)) throw error;
+      await whenUnused(name, () => root.removeEntry(name)).catch((error: unknown) => {
+        if (!isNamed(error, "NotFoundError")) throw error;
       });
     },
     async freeBytes() {
@@ -142,30 +149,67 @@ async function streamWriter(stream: OpfsStream, offset: number): Promise<Storage
   };
 }
 
+/** Bytes that are written together. Some browsers deliver 64 KiB at a time, and each write takes a time of its own. */
+const bufferBytes = 2 ** 20;
+
 function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
   access.truncate(offset);
+  const buffer = new Uint8Array(bufferBytes);
+  let filled = 0;
   let at = offset;
+  const writeNow = (bytes: Uint8Array): void => {
+    for (let done = 0; done < bytes.length; ) {
+      const written = access.write(bytes.subarray(done), { at });
+      if (written === 0) throw new GgufError("quota", { expected: `room for ${bytes.length - done} bytes`, got: "none" });
+      done += written;
+      at += written;
+    }
+  };
+  const empty = (): void => {
+    const bytes = buffer.subarray(0, filled);
+    // After a failure, close() does not try again.
+    filled = 0;
+    writeNow(bytes);
+  };
   return {
     async write(bytes) {
-      for (let done = 0; done < bytes.length; ) {
-        const written = access.write(bytes.subarray(done), { at });
-        if (written === 0) throw new GgufError("quota", { expected: `room for ${bytes.length - done} bytes`, got: "none" });
-        done += written;
-        at += written;
-      }
+      if (filled + bytes.length > bufferBytes) empty();
+      if (bytes.length > bufferBytes) return writeNow(bytes);
+      buffer.set(bytes, filled);
+      filled += bytes.length;
     },
     async close() {
-      access.flush();
-      access.close();
+      try {
+        empty();
+        access.flush();
+      } finally {
+        access.close();
+      }
     },
   };
 }
 
-function busy(name: string, holder: string): GgufError {
-  const hint = "wait for it, then try again";
-  return new GgufError("busy", { expected: `'${name}' to be free`, got: `a download of it in progress in ${holder}`, hint });
+/** Most attempts at work on a file that another page or worker is reading. */
+const attempts = 20;
+
+/** Does work for which no handle of the file may be open. Those of readers close soon. @throws {GgufError} `busy` if one stays open */
+async function whenUnused<T>(name: string, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isNamed(error, "NoModificationAllowedError")) throw error;
+      if (attempt === attempts) throw busy(name, "another tab or worker", "a use of it");
+      await pause(idleMs, undefined);
+    }
+  }
 }
 
-function isNotFound(error: unknown): boolean {
-  return error instanceof Error && error.name === "NotFoundError";
+function busy(name: string, holder: string, use = "a download of it"): GgufError {
+  const hint = "wait for it, then try again";
+  return new GgufError("busy", { expected: `'${name}' to be free`, got: `${use} in progress in ${holder}`, hint });
+}
+
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name;
 }
