@@ -1,5 +1,7 @@
 import { ArgumentError } from "@centella/core";
-import { boolean, checkOptions, either, type Kinds, kind, oneOf, whole, within } from "@centella/quant/checks";
+import { boolean, checkOptions, either, isRecord, type Kinds, kind, oneOf, whole, within } from "@centella/quant/checks";
+
+import type { KernelStore } from "./linking/keptKernels.ts";
 
 export interface WasmOptions {
   /**
@@ -37,10 +39,12 @@ export interface WasmOptions {
    * relaxed SIMD, no threads and no fused loops: elementwise ops run one by one.
    */
   readonly module?: WebAssembly.Module;
+  /** Keeps emitted kernels between processes: see {@link KernelStore}. */
+  readonly kernels?: KernelStore;
 }
 
 /** Options with their defaults applied. */
-export type CheckedOptions = Required<Omit<WasmOptions, "module">> & Pick<WasmOptions, "module">;
+export type CheckedOptions = Required<Omit<WasmOptions, "module" | "kernels">> & Pick<WasmOptions, "module" | "kernels">;
 
 const kinds: Kinds<WasmOptions> = {
   relaxed: either(boolean, oneOf("auto")),
@@ -50,7 +54,12 @@ const kinds: Kinds<WasmOptions> = {
   memory64: either(boolean, oneOf("auto")),
   checkWrites: boolean,
   module: kind("a WebAssembly.Module", (value) => value instanceof WebAssembly.Module),
+  kernels: kind("a store with read and write", isStore),
 };
+
+function isStore(value: unknown): boolean {
+  return isRecord(value) && typeof value.read === "function" && typeof value.write === "function";
+}
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkedOptions(options: WasmOptions): CheckedOptions {
@@ -62,10 +71,11 @@ export function checkedOptions(options: WasmOptions): CheckedOptions {
     memory64 = "auto",
     checkWrites = false,
     module,
+    kernels,
   } = checkOptions("wasm", options, kinds);
   if (module !== undefined) {
     if (relaxed === true || memory64 === true || (threads !== "auto" && threads > 1))
       throw new ArgumentError("wasm", "a module without relaxed, memory64 or threads", "a module with one of these", "leave it out");
   }
-  return { relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, ...(module && { module }) };
+  return { relaxed, threads, sync, maxMemoryMiB, memory64, checkWrites, ...(module && { module }), ...(kernels && { kernels }) };
 }

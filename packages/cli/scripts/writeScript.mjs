@@ -98,7 +98,7 @@ const licences = Object.entries(libraries).map(([name, dependent]) => {
   return `${name}:\n${readFileSync(join(folder, name, "LICENSE"), "utf8").trim()}`;
 });
 const files = output.map(({ fileName, code }) => `${JSON.stringify(`./${fileName}`)}(exports, require) {${escaped(code)}\n}`);
-const script = `/* Parts are other projects', under their licences.\n\n${licences.join("\n\n")} */\n(function (outside, importFrom, urlOf) {
+const script = `/* Parts are other projects', under their licences.\n\n${licences.join("\n\n")} */\n(function (outside, importFrom, urlOf, kernels) {
 const files = {${files.join(",\n")}};
 const loaded = {};
 const { createRequire } = outside("node:module");

@@ -5,11 +5,14 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
+import type { KernelStore } from "@centella/backend-wasm";
 
 /** Imports a module from outside the script, as a package of ours does. */
 type ImportFrom = (url: string, id: string) => Promise<unknown>;
 /** The URL of a package of ours, in place of `import.meta.url` of its modules. */
 type UrlOf = (name: string) => string;
+/** The function that the script is. */
+type Program = (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf, kernels: KernelStore) => void;
 
 const own = createRequire(import.meta.url);
 
@@ -28,9 +31,6 @@ const urlOfMain = new URL("main.js", import.meta.url).href;
  * A burst of requests would double the heap's young generation again and again, and V8 keeps that memory: 17 MiB for 1,000.
  */
 const scripted: Readonly<Record<string, readonly string[]>> = { run: [], serve: ["--semi-space-growth-factor=1"] };
-/** Time after which a process writes the code that it compiled: many servers are killed. */
-const writeAfterMs = 10_000;
-
 /**
  * Starts a command from one script, `dist/script.cjs`. Node's own cache has the code of modules without most functions, which are compiled
  * again in every process. The cache of the script is the command's own, and has every function that its first process called.
@@ -40,40 +40,65 @@ function startScript(command: string): void {
   const filename = fileURLToPath(new URL("script.cjs", import.meta.url));
   // ASCII, which this encoding reads fastest.
   const source = readFileSync(filename, "latin1");
-  const cache = cacheOf(command, source);
-  const cachedData = cache === undefined ? undefined : readWhole(cache);
+  const cache = new ScriptCache(source);
+  const cachedData = cache.read(command);
   const script = new Script(source, { filename, ...(cachedData !== undefined && { cachedData }) });
-  if (cache !== undefined && script.cachedDataRejected !== false) {
-    const write = (): void => {
-      clearTimeout(timer);
-      process.off("exit", write);
-      writeWhole(cache, script.createCachedData());
-    };
-    const timer = setTimeout(write, writeAfterMs).unref();
-    process.once("exit", write);
+  if (script.cachedDataRejected !== false) cache.write(command, () => script.createCachedData());
+  const kernels: KernelStore = {
+    read: (key) => cache.read(`kernels-${key}`),
+    write: (key, bytes) => cache.write(`kernels-${key}`, bytes),
+  };
+  (script.runInThisContext() as Program)(own, importFrom, urlOf, kernels);
+}
+
+/** Time after which a process writes its files: many servers are killed. */
+const writeAfterMs = 10_000;
+
+/**
+ * Files in the folder of Node's cache, which only save time. Their names have the hash with which the script begins. They are written at the
+ * end of the process, or some time before.
+ */
+class ScriptCache {
+  readonly #folder = getCompileCacheDir();
+  readonly #hash: string;
+  readonly #unwritten = new Map<string, () => Uint8Array>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(source: string) {
+    this.#hash = source.slice(3, source.indexOf("\n"));
+    process.once("exit", () => this.#write());
   }
-  (script.runInThisContext() as (require: typeof own, importFrom: ImportFrom, urlOf: UrlOf) => void)(own, importFrom, urlOf);
-}
 
-/** Path of a command's compiled code in the folder of Node's cache, unless that is off. Its name has the hash with which the script begins. */
-function cacheOf(command: string, source: string): string | undefined {
-  const folder = getCompileCacheDir();
-  return folder && join(folder, `centella-${command}-${source.slice(3, source.indexOf("\n"))}`);
-}
+  /** Returns a file unless it is missing or damaged: V8 ends the process if it reads damaged code. */
+  read(name: string): Buffer<ArrayBuffer> | undefined {
+    try {
+      const file = readFileSync(this.#pathOf(name));
+      const data = file.subarray(0, -4);
+      return crc32(data) === file.readUInt32LE(data.length) ? data : undefined;
+    } catch {
+      return undefined;
+    }
+  }
 
-/** Reads what {@link writeWhole} wrote, unless it is missing or damaged: V8 ends the process if it reads damaged code. */
-function readWhole(path: string): Buffer | undefined {
-  try {
-    const file = readFileSync(path);
-    const data = file.subarray(0, -4);
-    return crc32(data) === file.readUInt32LE(data.length) ? data : undefined;
-  } catch {
-    return undefined;
+  write(name: string, data: () => Uint8Array): void {
+    if (!this.#folder) return;
+    this.#unwritten.set(name, data);
+    this.#timer ??= setTimeout(() => this.#write(), writeAfterMs).unref();
+  }
+
+  #write(): void {
+    this.#timer = undefined;
+    for (const [name, data] of this.#unwritten) writeWhole(this.#pathOf(name), data());
+    this.#unwritten.clear();
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder ?? "", `centella-${name}-${this.#hash}`);
   }
 }
 
 /** Writes a file with its checksum at the end, whole or not at all. */
-function writeWhole(path: string, data: Buffer): void {
+function writeWhole(path: string, data: Uint8Array): void {
   const sum = Buffer.alloc(4);
   sum.writeUInt32LE(crc32(data));
   try {
@@ -81,7 +106,7 @@ function writeWhole(path: string, data: Buffer): void {
     writeFileSync(partial, Buffer.concat([data, sum]));
     renameSync(partial, path);
   } catch {
-    // The file only saves time. A folder that cannot be written, or a full disk, is no failure of the command.
+    // A folder that cannot be written, or a full disk, is no failure of the command.
   }
 }
 

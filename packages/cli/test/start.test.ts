@@ -12,13 +12,13 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** Paths of the compiled code of a command in a folder. */
+/** Paths of what is kept under a name in a folder, such as a command's compiled code. */
 function codesIn(folder: string, command: string): readonly string[] {
   const paths = readdirSync(folder, { recursive: true, encoding: "utf8" });
   return paths.filter((path) => path.includes(`centella-${command}-`)).map((path) => join(folder, path));
 }
 
-test("run keeps its compiled code, uses it, and replaces code that is damaged", async () => {
+test("run keeps its compiled code and its kernels, uses them, and replaces what is damaged", async () => {
   const folder = temporaryFolder();
   const run = (env: Record<string, string>): Promise<Result> =>
     centella(["run", tiny, "-p", "x", "-n", "2", "--temp", "0", "--backend", "wasm"], { env });
@@ -27,15 +27,18 @@ test("run keeps its compiled code, uses it, and replaces code that is damaged", 
   const first = await run({ NODE_DISABLE_COMPILE_CACHE: "1" });
   expect(first).toMatchObject({ code: 0, stderr: "" });
   expect(await run(cached)).toEqual(first);
-  expect(codesIn(folder, "run")).toHaveLength(1);
-  const [path] = codesIn(folder, "run") as [string];
-  const code = readFileSync(path);
-  writeFileSync(path, code.with(code.length / 2, code[code.length / 2]! ^ 1));
+  const kept = (): readonly string[] => ["run", "kernels"].flatMap((name) => codesIn(folder, name));
+  expect(kept()).toHaveLength(2);
+  for (const path of kept()) {
+    const code = readFileSync(path);
+    writeFileSync(path, code.with(code.length >> 1, code[code.length >> 1]! ^ 1));
+  }
   expect(await run(cached)).toEqual(first);
-  const { mtimeMs } = statSync(path);
+  const times = (): readonly number[] => kept().map((path) => statSync(path).mtimeMs);
+  const written = times();
   expect(await run(cached)).toEqual(first);
-  expect(statSync(path).mtimeMs).toBe(mtimeMs);
-  expect(codesIn(folder, "run")).toHaveLength(1);
+  expect(times()).toEqual(written);
+  expect(written).toHaveLength(2);
 });
 
 /** Prints the built-in modules that are loaded when the command first prints something. */

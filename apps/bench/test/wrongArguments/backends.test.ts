@@ -7,8 +7,16 @@ import { expect, test } from "vitest";
 import { repositoryFolder } from "../../src/receipts/store.ts";
 import { callExports, excused } from "./harness.ts";
 
+/** Keeps nothing. */
+class Kernels {
+  read(): undefined {
+    return undefined;
+  }
+  write(): void {}
+}
+
 test("factories of backends: wrong arguments are typed errors", async () => {
-  const options = { relaxed: "auto", threads: 1, sync: true, maxMemoryMiB: 64, memory64: false, checkWrites: true };
+  const options = { relaxed: "auto", threads: 1, sync: true, maxMemoryMiB: 64, memory64: false, checkWrites: true, kernels: new Kernels() };
   await callExports("wasm", wasm, { wasm: [options], detect: [] });
   const gpu = { requestAdapter: async () => null };
   await callExports("webgpu", webgpu, {

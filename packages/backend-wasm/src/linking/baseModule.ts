@@ -15,6 +15,7 @@ import type { Target } from "../target.ts";
 import { autoThreads } from "../threads/cores.ts";
 import { ThreadPool } from "../threads/pool.ts";
 import { emitStageRunner } from "../threads/stageRunner.ts";
+import type { KeptKernels, KernelStore } from "./keptKernels.ts";
 import { KernelLinker } from "./kernelLinker.ts";
 import { loadParts, partIfLoaded } from "./lazyParts.ts";
 import { moduleBuilderFor } from "./moduleLink.ts";
@@ -90,7 +91,7 @@ export interface Opened extends MemoryParts {
  * @throws {UnsupportedError} if the engine lacks WASM SIMD or a requested feature
  */
 export async function openModule(
-  { relaxed, threads, memory64, maxMemoryMiB }: CheckedOptions,
+  { relaxed, threads, memory64, maxMemoryMiB, kernels }: CheckedOptions,
   extent: Extent,
   features: WasmFeatures = detect(),
 ): Promise<Opened> {
@@ -101,12 +102,13 @@ export async function openModule(
   const target = compilable(() => targetOf(relaxed === "auto" ? features.relaxed : relaxed));
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
+  const keptFor = await keptKernels(kernels, (memory64) => keyOf(target, shared, memory64));
   return {
     async kernels(memory64) {
       if (memory64) await loadParts(["widening"]);
       return compileOnce(target, shared, memory64, extent);
     },
-    kernelLinker: (memory, constantBytes) => new KernelLinker(memory, target, emitKernels, constantBytes),
+    kernelLinker: (memory, constantBytes) => new KernelLinker(memory, target, emitKernels, constantBytes, keptFor(memory.heap.memory64)),
     maxPages: pagesOf(maxMemoryMiB),
     no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
     all64: memory64 === true,
@@ -137,9 +139,24 @@ function compilable<T>(work: () => T): T {
   }
 }
 
+/** What the code of kernels depends on. */
+function keyOf({ relaxed, dots }: Target, shared: boolean, memory64: boolean): string {
+  return `${relaxed ? "relaxed" : "strict"}-${dots}-${shared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
+}
+
+/** Kernels of earlier processes, for memories with 32-bit or 64-bit addresses. */
+async function keptKernels(
+  store: KernelStore | undefined,
+  keyFor: (memory64: boolean) => string,
+): Promise<(memory64: boolean) => KeptKernels | undefined> {
+  if (store === undefined) return () => undefined;
+  const { KeptKernels } = await import("./keptKernels.ts");
+  return (memory64) => new KeptKernels(store, keyFor(memory64));
+}
+
 /** The first module for a target, compiled at the first request. */
 export function compileOnce(target: Target, shared: boolean, memory64: boolean, extent: Extent): Promise<CompiledKernels> {
-  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64} ${extent}`;
+  const key = `${keyOf(target, shared, memory64)} ${extent}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
     const { bytes, ...emitted } = emitModule(target, { shared, memory64 }, extent);

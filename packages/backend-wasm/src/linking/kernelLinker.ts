@@ -5,6 +5,7 @@ import { memoryMap } from "../memory/memoryMap.ts";
 import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Target } from "../target.ts";
 import type { ThreadPool } from "../threads/pool.ts";
+import type { KeptKernels, KeptModule } from "./keptKernels.ts";
 import { ModuleLink, moduleBuilderFor } from "./moduleLink.ts";
 
 /** Defines functions. */
@@ -17,8 +18,14 @@ type Define = (module: ModuleBuilder, target: Target) => void;
 export class KernelLinker {
   readonly #memory: WasmMemory;
   readonly #target: Target;
-  readonly #builder: ModuleBuilder;
-  readonly #included = new Set<AnyKernel["emit"]>();
+  readonly #define: Define;
+  readonly #kept: KeptKernels | undefined;
+  /** Bytes of constants before those of this linker's modules. */
+  readonly #constantBytes: number;
+  /** Modules that can be kept, in order. */
+  #modules: readonly KeptModule[] = [];
+  #started: ModuleBuilder | undefined;
+  readonly #included = new Set<NonNullable<AnyKernel["emit"]>>();
   readonly #functions = new Map<string, Emitted>();
   /** Requested, not built yet. */
   #asked: LinkedModule | undefined;
@@ -26,22 +33,22 @@ export class KernelLinker {
   #linkings: readonly ModuleLink[] = [];
 
   /**
-   * `define` defines the functions that every program may use. `constantBytes` bytes of constants are already in use.
+   * `define` defines the functions that every program may use. `constantBytes` bytes of constants are already in use. Modules
+   * that `kept` has are linked first, as the processes that emitted them did.
    */
-  constructor(memory: WasmMemory, target: Target, define: Define, constantBytes: number) {
+  constructor(memory: WasmMemory, target: Target, define: Define, constantBytes: number, kept?: KeptKernels) {
     this.#memory = memory;
     this.#target = target;
-    const { address, bytes } = memoryMap.constants;
-    const constants = { address: address + constantBytes, bytes: bytes - constantBytes };
-    this.#builder = moduleBuilderFor(memory.heap, { constants, isLazy: true });
-    define(this.#builder, target);
+    this.#define = define;
+    this.#kept = kept;
+    this.#constantBytes = kept?.modules.at(-1)?.constantBytes ?? constantBytes;
   }
 
   /** Defines the functions of a lazily loaded kernel. */
   include({ emit }: Pick<AnyKernel, "emit">): void {
     if (emit === undefined || this.#included.has(emit)) return;
     this.#included.add(emit);
-    emit(this.#builder, this.#target);
+    if (this.#started !== undefined) emit(this.#started, this.#target);
   }
 
   /**
@@ -49,6 +56,7 @@ export class KernelLinker {
    * @throws {RangeError} for an undefined name
    */
   get(name: string): Emitted {
+    this.#linkKept();
     const known = this.#functions.get(name);
     if (known !== undefined) return known;
     const before = this.#builder.functions.length;
@@ -81,10 +89,37 @@ export class KernelLinker {
     return this.#asked === undefined && this.#linkings.every(({ isShared }) => isShared);
   }
 
+  /** Defines functions when the first one is emitted. */
+  get #builder(): ModuleBuilder {
+    if (this.#started === undefined) {
+      const { address, bytes } = memoryMap.constants;
+      const constants = { address: address + this.#constantBytes, bytes: bytes - this.#constantBytes };
+      this.#started = moduleBuilderFor(this.#memory.heap, { constants, isLazy: true });
+      this.#define(this.#started, this.#target);
+      for (const emit of this.#included) emit(this.#started, this.#target);
+    }
+    return this.#started;
+  }
+
+  /** Links the kept modules with the first request. */
+  #linkKept(): void {
+    if (this.#kept === undefined || this.#modules.length > 0) return;
+    this.#modules = this.#kept.modules;
+    for (const { bytes, functions } of this.#modules) {
+      const linkedModule = new LinkedModule(this.#memory);
+      for (const info of functions) this.#functions.set(info.name, linkedModule.declare(info));
+      this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, linkedModule, bytes)];
+    }
+  }
+
   #build(): void {
     this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
     if (this.#asked === undefined) return;
-    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, this.#builder.build())];
+    const { functions, constantBytes } = this.#builder;
+    const bytes = this.#builder.build();
+    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
+    this.#modules = [...this.#modules, { bytes, functions, constantBytes: this.#constantBytes + constantBytes }];
+    this.#kept?.keep(this.#modules);
     this.#asked = undefined;
     this.#builder.next();
   }
