@@ -11,7 +11,7 @@ const fewestProducts = 2 ** 23;
 const mostTaps = 64;
 
 /** A tile for calls with many filters. */
-interface Form extends Pick<ConvTile, "blocks" | "quads"> {
+interface Form extends Pick<ConvTile, "blocks" | "quads" | "chunk"> {
   readonly lanes: number;
   /** Workgroups from which on it is chosen. */
   readonly fewest: number;
@@ -19,14 +19,14 @@ interface Form extends Pick<ConvTile, "blocks" | "quads"> {
 
 /** The largest share of a lane first. */
 const forms: readonly Form[] = [
-  { lanes: 256, blocks: 4, quads: 2, fewest: 256 },
-  { lanes: 256, blocks: 8, quads: 1, fewest: 128 },
-  { lanes: 128, blocks: 4, quads: 1, fewest: 0 },
+  { lanes: 128, blocks: 2, quads: 4, chunk: 4, fewest: 1024 },
+  { lanes: 256, blocks: 4, quads: 2, chunk: 8, fewest: 256 },
+  { lanes: 256, blocks: 8, quads: 1, chunk: 8, fewest: 96 },
+  { lanes: 128, blocks: 4, quads: 1, chunk: 16, fewest: 0 },
 ];
 
 const pixels = 4;
 const mostAcross = 8;
-const mostChannels = 8;
 
 /** Returns the tile that computes a call, if tiles do. */
 export function convTileFor(call: ConvCall, limits: KernelLimits): ConvTile | undefined {
@@ -39,8 +39,8 @@ export function convTileFor(call: ConvCall, limits: KernelLimits): ConvTile | un
     tiles,
     tiles.findIndex((each) => groupsOf(each, call) >= each.fewest),
   );
-  const chunk = range(mostChannels)
-    .map((i) => mostChannels - i)
+  const chunk = range(tile.chunk)
+    .map((i) => tile.chunk - i)
     .find((count) => channels % count === 0 && convTileBytes({ ...tile, chunk: count }, call) <= limits.workgroupBytes);
   return chunk === undefined || lanesOf(tile) > limits.maxLanes ? undefined : { ...tile, chunk };
 }
@@ -50,7 +50,7 @@ function tileOf(form: Form, call: ConvCall): ConvTile {
   const blocks = Math.min(form.blocks, Math.ceil(filters / (4 * form.quads)));
   let across = mostAcross;
   while (across > 1 && (across / 2) * pixels >= columns) across /= 2;
-  return { across, pixels, down: Math.min(rows, Math.floor(form.lanes / blocks / across)), blocks, quads: form.quads, chunk: 1 };
+  return { across, pixels, down: Math.min(rows, Math.floor(form.lanes / blocks / across)), blocks, quads: form.quads, chunk: form.chunk };
 }
 
 function groupsOf(tile: ConvTile, call: ConvCall): number {

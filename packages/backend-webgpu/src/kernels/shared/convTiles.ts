@@ -167,19 +167,20 @@ function imageMoves({ tile: { chunk }, call: { params }, image, lanes }: Parts):
   const count = chunk * perChannel;
   return range(Math.ceil(count / lanes)).map((n): Move => {
     const own = `(lane + ${n * lanes}u)`;
-    const isOwn = (n + 1) * lanes <= count ? "" : `(lane < ${count - n * lanes}u)`;
-    const [row, column, at, isInside] = [`imageRow${n}`, `imageColumn${n}`, `imageAt${n}`, `isRow${n}`];
-    const elements = range(4).map((e) => `element(${at} + first * plane + ${e}u, ${isInside} & (${column} + ${e}u < p.width))`);
+    const isLast = (n + 1) * lanes > count;
+    const isOwn = `lane < ${count - n * lanes}u`;
+    const [row, column, at, end] = [`imageRow${n}`, `imageColumn${n}`, `imageAt${n}`, `imageEnd${n}`];
+    const elements = range(4).map((e) => `element(${at} + first * plane + ${e}u, ${column} + ${e}u < ${end})`);
     return {
       places: [
-        // Places before the image wrap to beyond every extent.
+        // Places before the image wrap to beyond every extent. Rows outside of it end before their first column: one comparison tests both.
         `let ${row} = y0 * ${stride[0]}u + ${own} % ${perChannel}u / ${image.vectors}u - ${padding[0]}u;`,
         `let ${column} = x0 * ${stride[1]}u + ${own} % ${image.vectors}u * 4u - ${padding[1]}u;`,
         `let ${at} = firstPlane + ${own} / ${perChannel}u * plane + ${row} * p.width + ${column};`,
-        `let ${isInside} = ${[`(${row} < p.height)`, isOwn].filter((test) => test !== "").join(" & ")};`,
+        `let ${end} = select(0u, p.width, ${isLast ? `(${row} < p.height) & (${isOwn})` : `${row} < p.height`});`,
       ],
       read: `let image${n} = vec4f(${elements.join(", ")});`,
-      write: `${isOwn && `if (${isOwn}) `}{ imageTile[${own} / ${perChannel}u][${own} % ${perChannel}u] = image${n}; }`,
+      write: `${isLast ? `if (${isOwn}) ` : ""}{ imageTile[${own} / ${perChannel}u][${own} % ${perChannel}u] = image${n}; }`,
     };
   });
 }

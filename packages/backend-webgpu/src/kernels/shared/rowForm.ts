@@ -1,4 +1,5 @@
 import { elementsAtOnce } from "./roundedUnits.ts";
+import { range } from "./shape.ts";
 
 /** How the workgroups of products of few rows divide their work. */
 export interface RowForm {
@@ -85,13 +86,30 @@ export function rowForm(work: RowWork): RowForm {
 /** From this depth on, one row is multiplied with floats by more lanes, which read ahead: little else hides the latency of memory. */
 const latentDepth = 2048;
 
+/** Lanes of a column then, the preferred number first. The steps for which they read ahead divide a lane's share of the depth. */
+const latentLanes = [4 * leastLanes, 2 * leastLanes];
+const mostAhead = 7;
+const leastAhead = 3;
+
+/** Weights of a step where they have 16 bits. Those of 32 bits take twice as many steps, which the same numbers divide. */
+const stepWeights = 8;
+
 /** Lanes of a workgroup that reads its rows from memory. */
 const groupLanes: Readonly<Record<WeightReads, number>> = { codes: 128, blocks: 64, floats: 64 };
 
 function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead"> {
   const isLatent = reads === "floats" && rows === 1 && stageLanes === undefined && depth >= latentDepth;
-  if (isLatent) return { lanes: 4 * leastLanes, lanesPerColumn: 2 * leastLanes, ahead: 4 };
+  if (isLatent) return latentShares(depth);
   return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1 };
+}
+
+function latentShares(depth: number): Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead"> {
+  const aheadOf = (lanesPerColumn: number): number | undefined => {
+    const steps = range(mostAhead - leastAhead + 1).map((i) => mostAhead - i);
+    return steps.find((ahead) => depth % (stepWeights * lanesPerColumn * ahead) === 0);
+  };
+  const lanesPerColumn = latentLanes.find((lanes) => aheadOf(lanes) !== undefined) ?? 2 * leastLanes;
+  return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1 };
 }
 
 function columnsPerLaneOf({ columns, rows, reads, subgroup }: RowWork, lanesPerColumn: number): number {
