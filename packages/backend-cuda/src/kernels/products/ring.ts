@@ -64,10 +64,22 @@ export class UnitRing {
 
   /** Waits for the next unit, reads it into registers and starts the copy of a later one to its slot. */
   take<T>(read: (unit: Shared<"u32">) => T): T {
+    const { result, refill } = this.read(read);
+    refill();
+    return result;
+  }
+
+  /** Waits for the next unit and reads it into registers. `refill` starts the copy of a later one to its slot, before the next unit is read. */
+  read<T>(read: (unit: Shared<"u32">) => T): { readonly result: T; refill(): void } {
     const k = this.#k;
     const slot = this.#slot.get();
     k.waitBarrier(k.sharedAt("u64", this.#barriers, slot), this.#parity.get());
     const { result, loads } = k.recordLoads(() => read(this.#slotAt(slot)));
+    return { result, refill: () => this.#refill(slot, loads) };
+  }
+
+  #refill(slot: U32, loads: readonly string[]): void {
+    const k = this.#k;
     k.syncWarp();
     this.#fill(slot, loads);
     this.#slot.set(k.add(slot, 1));
@@ -75,7 +87,6 @@ export class UnitRing {
       this.#slot.set(0);
       this.#parity.set(k.xor(this.#parity.get(), 1));
     });
-    return result;
   }
 
   /** Starts the copy of the next unit to a slot, from which `loads` have read the unit before. */

@@ -37,9 +37,14 @@ const chunkDepth = 16;
 
 const warpgroupThreads = warpgroupTiles * lanes;
 
-/** Registers of the threads that copy, and of those that multiply, if there are not enough for all. */
-const copyRegisters = 32;
-const multiplyRegisters = 232;
+/** Registers of the threads that copy, and of those that multiply, by the number of warpgroups: where there are not enough for all. */
+const registers: Readonly<Record<number, { readonly copy: number; readonly multiply: number }>> = {
+  2: { copy: 32, multiply: 232 },
+  4: { copy: 24, multiply: 112 },
+};
+
+/** Rows of activations of a tile from which on slots are filled again after the products of their units, if these are not decoded: 4 % faster. */
+const minLateRows = 256;
 
 export interface MixedPlaces {
   /** Activations in panels, whose numbers have the order of fragments, and the factors of their rows' results. */
@@ -70,14 +75,15 @@ export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: Mixed
     k.blocksPerMultiprocessor = 1;
     const rows = asValue(k, productOf(k, scope.extents(lead)));
     const kernel = new MixedKernel(scope, sizes, rows);
+    const budget = registers[warpgroups];
     k.if(
       k.compare("lt", k.thread(), multipliers),
       () => {
-        if (warpgroups > 1) k.setRegisters("increase", multiplyRegisters);
+        if (budget !== undefined) k.setRegisters("increase", budget.multiply);
         kernel.multiply(() => waitForEarlier(scope, call));
       },
       () => {
-        if (warpgroups > 1) k.setRegisters("decrease", copyRegisters);
+        if (budget !== undefined) k.setRegisters("decrease", budget.copy);
         waitForEarlier(scope, call);
         kernel.copy();
       },
@@ -223,7 +229,7 @@ class MixedKernel {
     const released = k.variable("u32", 0);
     for (let i = 0; i < sums.registers.length; i++) sums.set(i, k.constant("f32", 0));
     k.for(0, count, 1, (unit) => {
-      const decode = this.#take(format, power, units);
+      const { decode, refill } = this.#take(format, power, units);
       for (let panel = 0; panel < copyPanels; panel += stagePanels) {
         const { stage, number } = this.#ring.wait(stages);
         const chunks = (stagePanels * panelDepth) / chunkDepth;
@@ -241,24 +247,30 @@ class MixedKernel {
         }
         released.set(number);
       }
+      if (this.#refillsLate(format)) refill();
     });
     k.waitProducts(0);
     this.#release(released.get());
   }
 
-  /** Loads the next units, and returns a function that decodes a chunk of them. */
-  #take(format: UnitFormat, power: F32, ring: UnitRing): (chunk: number) => LeftFragment {
+  #refillsLate({ scales }: UnitFormat): boolean {
+    return scales.kind === "none" && this.#sizes.perTile >= minLateRows;
+  }
+
+  /** Loads the next units, and returns a function that decodes a chunk of them. `refill` is for units that are filled again late. */
+  #take(format: UnitFormat, power: F32, ring: UnitRing): { readonly decode: (chunk: number) => LeftFragment; refill(): void } {
     const { k } = this.#scope;
     const lane = k.and(k.thread(), lanes - 1);
     const own: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
-    const units = ring.take((from) => {
+    const { result: units, refill } = ring.read((from) => {
       // Products under way read the registers of weights that are not decoded.
       if (format.scales.kind === "none") k.waitProducts(0);
       return Array.from({ length: this.#sizes.together }, (_, i) => loadUnit(k, format, k.sharedAtBytes(from, i * format.bytes), own));
     });
+    if (!this.#refillsLate(format)) refill();
     const decoders = units.map((loaded) => halfDecoder(k, format, loaded, power));
     const chunks = format.width / chunkDepth;
-    return (chunk) => elementAt(decoders, Math.floor(chunk / chunks))(chunk % chunks);
+    return { decode: (chunk) => elementAt(decoders, Math.floor(chunk / chunks))(chunk % chunks), refill };
   }
 
   /** The right matrices of a stage's chunks. */
