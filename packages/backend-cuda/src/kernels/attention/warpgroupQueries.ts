@@ -6,6 +6,7 @@ import type { Var } from "../../ptx/writer.ts";
 import { bucketElements, bucketShape, fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
+import { OutputRows } from "./outputRows.ts";
 import { leftFragments } from "./queries.ts";
 import { outputShare, rowPlace } from "./queryBlock.ts";
 import { QueryStages } from "./queryStages.ts";
@@ -126,6 +127,7 @@ class Consumer {
   readonly #softmaxes: RowSoftmaxes;
   readonly #scores: WarpgroupSums;
   readonly #outputs: WarpgroupSums;
+  readonly #outputRows: OutputRows;
   /** The weights of the stage whose values are not added yet, as left matrices. */
   readonly #weights: readonly Var<"u32">[];
   /** Whether the outputs have to be multiplied before the next values are added, and by what, for each row. */
@@ -152,6 +154,7 @@ class Consumer {
     this.#softmaxes = new RowSoftmaxes(scope, form, this.#part);
     this.#scores = k.warpgroupSums(stagePositions);
     this.#outputs = k.warpgroupSums(sizes.valueWidth);
+    this.#outputRows = new OutputRows(scope, sizes, form.shape.consumers * warpgroupWarps);
     this.#weights = Array.from({ length: stagePositions / 4 }, () => k.variable("u32", 0));
     this.#factors = [0, 1].map(() => k.variable("f32", 1));
     this.#isRaised = k.variable("u32", 0);
@@ -311,20 +314,12 @@ class Consumer {
 
   /** Stores the lane's rows of a tile: zeros where no position was seen. */
   #store(turn: U32, sums: readonly SoftmaxSums[]): void {
-    const { k } = this.#scope;
     const { sizes } = this.#form;
     const block = this.#source.tiles.at(turn);
-    for (const [r, softmax] of sums.entries()) {
-      const { token, head, exists } = rowPlace(this.#scope, sizes, block, elementAt(this.#rows, r));
-      const share = outputShare(this.#scope, this.#hasSinks, head, softmax);
-      k.if(exists, () => {
-        const start = k.mad(k.mad(token, sizes.heads, head), sizes.valueWidth, k.mul(this.#part, 2));
-        const to = k.at("f32", k.pointer("y", "f32"), start);
-        for (let column = 0; column < sizes.valueWidth / 8; column++) {
-          const values = [0, 1].map((i) => k.mul(this.#outputs.get(4 * column + 2 * r + i), share));
-          k.stVector("f32", to, values, 8 * column);
-        }
-      });
-    }
+    const shares = sums.map((softmax, r) => {
+      const { head } = rowPlace(this.#scope, sizes, block, elementAt(this.#rows, r));
+      return outputShare(this.#scope, this.#hasSinks, head, softmax);
+    });
+    this.#outputRows.store(block, this.#outputs, shares);
   }
 }
