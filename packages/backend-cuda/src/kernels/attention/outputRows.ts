@@ -24,8 +24,8 @@ interface StoredRow {
 }
 
 /**
- * Stores rows of outputs. A lane has sums of two neighbouring columns in each eight: stored from there, each access would touch eight rows, which takes the
- * memory's pipeline 8 times as long as one row. So they pass through shared memory, and a warp stores 128 bytes each of four rows at once.
+ * Stores rows of outputs. A lane has sums of two neighbouring columns in each eight: stored from there, each access would touch 32 bytes each of eight
+ * rows. So they pass through shared memory, and a warp stores 128 bytes each of four rows at once.
  */
 export class OutputRows {
   readonly #scope: Scope;

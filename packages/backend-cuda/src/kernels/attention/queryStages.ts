@@ -121,6 +121,17 @@ export class QueryStages {
     this.#syncWarpgroup(warpgroup);
   }
 
+  /** Starts to bring the queries of the first tile to the L2 cache. For the threads that multiply. */
+  prefetchFirst(): void {
+    const { k } = this.#scope;
+    const { heads, keyWidth } = this.#sizes;
+    const block = this.#tiles.at(k.constant("u32", 0));
+    k.if(k.compare("lt", k.thread(), this.#shape.rows), () => {
+      const { token, head } = rowPlace(this.#scope, this.#sizes, block, k.thread());
+      k.prefetchBulk(k.at("f32", k.pointer("q", "f32"), k.mul(k.mad(token, heads, head), keyWidth)), 4 * keyWidth);
+    });
+  }
+
   #syncWarpgroup(warpgroup: U32): void {
     const { k } = this.#scope;
     for (let i = 0; i < this.#shape.consumers; i++) k.if(k.compare("eq", warpgroup, i), () => k.syncSome(1 + i, warpgroupWarps * lanes));

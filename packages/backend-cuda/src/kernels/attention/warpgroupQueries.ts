@@ -5,8 +5,8 @@ import type { WarpgroupSums } from "../../ptx/warpgroup.ts";
 import type { Var } from "../../ptx/writer.ts";
 import { bucketElements, bucketShape, fixed, type Launch, launch, type Scope, waitForEarlier } from "../shared/kernel.ts";
 import { lanes } from "../shared/product.ts";
-import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
 import { OutputRows } from "./outputRows.ts";
+import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, looksAhead, tileRows } from "./problem.ts";
 import { leftFragments } from "./queries.ts";
 import { outputShare, rowPlace } from "./queryBlock.ts";
 import { QueryStages } from "./queryStages.ts";
@@ -96,6 +96,7 @@ function runTiles(scope: Scope, call: AttentionCall, form: Form, tiles: QueryTil
         );
       },
       () => {
+        if (form.isAhead) queries.prefetchFirst();
         wait();
         queries.writeFirst(warpgroup);
         k.setRegisters("increase", productRegisters);
