@@ -2,8 +2,8 @@ import { tupleOf } from "@centella/core/backend";
 import { conv2d } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { kernelFrom } from "../wgsl/gpuKernel.ts";
-import { convTileFor } from "./shared/convForm.ts";
-import { convTile } from "./shared/convTiles.ts";
+import { convTileFor } from "./conv2d/convForm.ts";
+import { convTile } from "./conv2d/convTiles.ts";
 import type { KernelOf } from "./shared/kernel.ts";
 
 /** Tiles for calls with enough products, otherwise the kernel that all GPUs share. */

@@ -1,6 +1,6 @@
 import type { DimValues, ParamsOf } from "@centella/core";
-import type { KernelCall, KernelOf } from "./kernel.ts";
-import { extent } from "./shape.ts";
+import type { KernelCall, KernelOf } from "../shared/kernel.ts";
+import { extent } from "../shared/shape.ts";
 
 export type AttentionCall = KernelCall<Parameters<KernelOf<"attention">["dispatches"]>[0]["inputs"]>;
 

@@ -2,9 +2,9 @@ import type { ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import type { KernelLimits } from "../../device/capabilities.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
+import type { Dispatch } from "../shared/kernel.ts";
+import { maximum, range } from "../shared/shape.ts";
 import { type AttentionCall, alibiDistance, boundedTanh, slope, tokenUniforms, tokenValues, unseen } from "./attentionScores.ts";
-import type { Dispatch } from "./kernel.ts";
-import { maximum, range } from "./shape.ts";
 
 /** How a workgroup computes a tile of attention. */
 export interface FlashForm {

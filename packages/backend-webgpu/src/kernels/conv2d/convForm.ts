@@ -1,8 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import { mostElements } from "@centella/gpu-kernels";
 import type { KernelLimits } from "../../device/capabilities.ts";
+import { range } from "../shared/shape.ts";
 import { type ConvCall, type ConvTile, convTileBytes, lanesOf, sizesOf } from "./convTiles.ts";
-import { range } from "./shape.ts";
 
 /** Products of a call from which on tiles are faster than lanes that read memory themselves. */
 const fewestProducts = 2 ** 23;

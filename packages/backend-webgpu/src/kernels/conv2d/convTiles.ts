@@ -1,8 +1,8 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import { tupleOf } from "@centella/core/backend";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
-import type { Dispatch } from "./kernel.ts";
-import { extent, range } from "./shape.ts";
+import type { Dispatch } from "../shared/kernel.ts";
+import { extent, range } from "../shared/shape.ts";
 
 /** How a workgroup computes a rectangle of pixels of some output channels. */
 export interface ConvTile {

@@ -1,6 +1,6 @@
 import type { DType, ParamsOf } from "@centella/core";
+import { range } from "../shared/shape.ts";
 import { alibiDistance, boundedTanh, slope, unseen } from "./attentionScores.ts";
-import { range } from "./shape.ts";
 
 /** Lanes of a workgroup. */
 export const sharedLanes = 256;
