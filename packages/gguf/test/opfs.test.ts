@@ -32,12 +32,12 @@ test.each([true, false])("in a worker: %s; a cut pull is taken up again", async 
 });
 
 describe("a writer in a worker", () => {
-  const bytesFrom = (length: number, first: number): Uint8Array => Uint8Array.from({ length }, (_, i) => first + i);
+  const bytesFrom = (length: number, first: number): Uint8Array<ArrayBuffer> => Uint8Array.from({ length }, (_, i) => first + i);
 
   test("writes small pieces together, large ones at once, and all of them in order", async () => {
     const folder = new FakeFolder(true);
     const writer = await (await opfsStorage(folder)).write("a", 0);
-    const lengths = [...Array<number>(20).fill(65_536), 2_000_000, 7];
+    const lengths = [...Array<number>(68).fill(65_536), 5_000_000, 7];
     for (const [i, length] of lengths.entries()) {
       const piece = bytesFrom(length, i);
       await writer.write(piece);
@@ -47,22 +47,39 @@ describe("a writer in a worker", () => {
     await writer.close();
     const expected = Buffer.concat(lengths.map((length, i) => bytesFrom(length, i)));
     expect(expected.equals(folder.bytesOf("a"))).toBe(true);
-    expect(folder.writes).toEqual([2 ** 20, 4 * 65_536, 2_000_000, 7]);
+    expect(folder.writes).toEqual([2 ** 22, 4 * 65_536, 5_000_000, 7]);
     expect(folder.open.size).toBe(0);
+  });
+
+  test("reserves room for the file, which has only the bytes that were written", async () => {
+    const folder = new FakeFolder(true);
+    folder.put("a", bytesFrom(100, 0));
+    const storage = await opfsStorage(folder);
+    const writer = await storage.write("a", 40, 1_000);
+    expect([folder.largest, folder.bytesOf("a").length]).toEqual([1_000, 40]);
+    await writer.write(bytesFrom(50, 40));
+    await writer.close();
+    expect(Buffer.from(bytesFrom(90, 0)).equals(folder.bytesOf("a"))).toBe(true);
+    // A pull says how large its file is.
+    const model = randomModel(300_000, randomFrom(16));
+    await using hub = await serveHub({ "m.gguf": model }, () => "none");
+    const write = vi.spyOn(storage, "write");
+    await pull("hf:o/r", { storage, endpoint: hub.url });
+    expect(write).toHaveBeenCalledWith("o--r--m.gguf.partial", 0, model.length);
   });
 
   test("without room keeps what fits, closes its handle, and fails once", async () => {
     const folder = new FakeFolder(true);
-    folder.room = 1_100_000;
+    folder.room = 4_200_000;
     const storage = await opfsStorage(folder);
     const writer = await storage.write("a", 0);
-    await writer.write(new Uint8Array(2 ** 20));
-    await writer.write(new Uint8Array(2 ** 20));
-    await expect(writer.write(new Uint8Array(2 ** 20))).rejects.toMatchObject({ code: "quota" });
+    await writer.write(new Uint8Array(2 ** 22));
+    await writer.write(new Uint8Array(2 ** 22));
+    await expect(writer.write(new Uint8Array(2 ** 22))).rejects.toMatchObject({ code: "quota" });
     await writer.close();
-    expect([folder.bytesOf("a").length, folder.open.size]).toEqual([1_100_000, 0]);
+    expect([folder.bytesOf("a").length, folder.open.size]).toEqual([4_200_000, 0]);
     folder.room = 10;
-    const last = await storage.write("b", 0);
+    const last = await storage.write("b", 0, 11);
     await last.write(new Uint8Array(11));
     await expect(last.close()).rejects.toMatchObject({ code: "quota" });
     expect([folder.bytesOf("b").length, folder.open.size]).toEqual([10, 0]);

@@ -23,6 +23,8 @@ export class FakeFolder implements OpfsFolder {
   readonly writes: number[] = [];
   /** Number of reads by access handles. */
   reads = 0;
+  /** Largest size that a file was given by an access handle. */
+  largest = 0;
   /** Room for bytes by access handles. */
   room = Number.POSITIVE_INFINITY;
   readonly #isWorker: boolean;
@@ -96,7 +98,12 @@ export class FakeFolder implements OpfsFolder {
     this.bytesOf(name);
     this.open.add(name);
     return {
-      truncate: (size) => this.put(name, resized(this.bytesOf(name), size)),
+      truncate: (size) => {
+        const bytes = this.bytesOf(name);
+        if (size > bytes.length + this.room) throw new DOMException("no room", "QuotaExceededError");
+        this.largest = Math.max(this.largest, size);
+        this.put(name, resized(bytes, size));
+      },
       read: (target, { at }) => {
         this.reads++;
         const part = this.bytesOf(name).subarray(at, at + Math.min(mostBytes, target.length));

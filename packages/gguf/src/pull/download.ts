@@ -257,7 +257,7 @@ class Download {
     const total = this.#total ?? answer.total;
     // A server that ignores ranges sends the stored bytes again.
     let skip = answer.isPartial ? 0 : this.#done;
-    const writer = await this.#storage.write(this.#partial, this.#done);
+    const writer = await this.#storage.write(this.#partial, this.#done, total);
     try {
       for await (const piece of bodyOf(answer.response, this.#options, this.#signal)) {
         if (this.#done === 0 && piece.length >= 4) requireMagic(piece.subarray(0, 4));

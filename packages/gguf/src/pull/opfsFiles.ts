@@ -64,11 +64,11 @@ export async function openOpfs(folder: OpfsFolder | undefined): Promise<ModelSto
       const blob = await handle.getFile();
       return handle.createSyncAccessHandle === undefined ? blob : new StoredFile(handle, blob);
     },
-    async write(name, offset) {
+    async write(name, offset, size = offset) {
       const handle = await root.getFileHandle(name, { create: true });
       if (handle.move === undefined) throw unusable("a browser that can rename files", "one without move()");
       if (handle.createSyncAccessHandle !== undefined)
-        return accessWriter(await whenUnused(name, async () => handle.createSyncAccessHandle!()), offset);
+        return accessWriter(await whenUnused(name, async () => handle.createSyncAccessHandle!()), offset, size);
       if (handle.createWritable !== undefined) return streamWriter(await handle.createWritable({ keepExistingData: offset > 0 }), offset);
       throw unusable("a browser that can write files outside of workers", "one without createWritable()");
     },
@@ -150,9 +150,15 @@ async function streamWriter(stream: OpfsStream, offset: number): Promise<Storage
 }
 
 /** Bytes that are written together. Some browsers deliver 64 KiB at a time, and each write takes a time of its own. */
-const bufferBytes = 2 ** 20;
+const bufferBytes = 2 ** 22;
 
-function accessWriter(access: OpfsAccess, offset: number): StorageWriter {
+function accessWriter(access: OpfsAccess, offset: number, size: number): StorageWriter {
+  try {
+    // Memory for the file, which private windows keep there. Growing it with each write takes twice the time.
+    access.truncate(size);
+  } catch {
+    // Without room, a write fails.
+  }
   access.truncate(offset);
   const buffer = new Uint8Array(bufferBytes);
   let filled = 0;

@@ -16,8 +16,8 @@ export interface ModelStorage {
   size(name: string): Promise<number | undefined>;
   /** The file for {@link readGguf}. */
   input(name: string): Promise<GgufInput>;
-  /** Opens a file for writing from byte `offset`, and truncates it there. */
-  write(name: string, offset: number): Promise<StorageWriter>;
+  /** Opens a file for writing from byte `offset`, and truncates it there. A storage may reserve room for a file of `size` bytes. */
+  write(name: string, offset: number, size?: number): Promise<StorageWriter>;
   /** Waits until the bytes of a file are on the medium, if close() does not ensure that. A power cut must not leave an incomplete file. */
   sync?(name: string): Promise<void>;
   /** Replaces `to` in one step. */
