@@ -21,8 +21,9 @@ interface Form extends Pick<ConvTile, "blocks" | "quads" | "chunk"> {
 const forms: readonly Form[] = [
   { lanes: 128, blocks: 2, quads: 4, chunk: 4, fewest: 1024 },
   { lanes: 256, blocks: 4, quads: 2, chunk: 8, fewest: 256 },
-  { lanes: 256, blocks: 8, quads: 1, chunk: 8, fewest: 96 },
-  { lanes: 128, blocks: 4, quads: 1, chunk: 16, fewest: 0 },
+  { lanes: 256, blocks: 8, quads: 1, chunk: 8, fewest: 192 },
+  { lanes: 256, blocks: 8, quads: 1, chunk: 16, fewest: 96 },
+  { lanes: 128, blocks: 8, quads: 1, chunk: 16, fewest: 0 },
 ];
 
 const pixels = 4;
