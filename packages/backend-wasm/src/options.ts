@@ -54,12 +54,11 @@ const kinds: Kinds<WasmOptions> = {
   memory64: either(boolean, oneOf("auto")),
   checkWrites: boolean,
   module: kind("a WebAssembly.Module", (value) => value instanceof WebAssembly.Module),
-  kernels: kind("a store with read and write", isStore),
+  kernels: kind(
+    "a store with read and write",
+    (value) => isRecord(value) && [value.read, value.write].every((each) => typeof each === "function"),
+  ),
 };
-
-function isStore(value: unknown): boolean {
-  return isRecord(value) && typeof value.read === "function" && typeof value.write === "function";
-}
 
 /** @throws {ArgumentError} for an unknown option or a value outside its range */
 export function checkedOptions(options: WasmOptions): CheckedOptions {

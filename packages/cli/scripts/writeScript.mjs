@@ -41,7 +41,8 @@ function withoutModules() {
 
 /**
  * Requires built-in modules and other libraries with the modules that import them. Otherwise the script requires all of them when it starts.
- * A library is looked up from the package that imports it.
+ * A library is looked up from the package that imports it. Commander may start processes, but for no command of ours: the module for that,
+ * which takes 3 ms, is required when it does.
  */
 function lazyRequires() {
   const before = "\0lazy ";
@@ -52,6 +53,7 @@ function lazyRequires() {
       handler(id, importer) {
         if (importer === undefined || !isOutside(id)) return null;
         if (importer.startsWith(before)) return { id, external: true };
+        if (id === "node:child_process") return `${before}{ get spawn() { return require("${id}").spawn; } }`;
         return before + (isBuiltin(id) ? `require("${id}")` : `requireFrom(${urlOfPackage(importer)}, "${id}")`);
       },
     },

@@ -1,6 +1,5 @@
 import type { Runtime } from "@centella/core";
 import { type LoadModelOptions, loadModel, type Model } from "@centella/llm";
-import { fable } from "@centella/model-fable";
 import { openRuntime } from "./backends.ts";
 import type { Context } from "./command.ts";
 import { fileName, modelSource } from "./modelFile.ts";
@@ -28,7 +27,7 @@ export async function withModel(
   defaults: Partial<LoadModelOptions> = {},
 ): Promise<void> {
   const given = await loadOptions(values);
-  const source = file === undefined ? fable : await modelSource(file);
+  const source = file === undefined ? (await import("@centella/model-fable")).fable : await modelSource(file);
   const name = fileName(source);
   const runtime = await openRuntime(values);
   try {

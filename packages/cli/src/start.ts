@@ -2,7 +2,6 @@ import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire, getCompileCacheDir } from "node:module";
 import { isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { setFlagsFromString } from "node:v8";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 import type { KernelStore } from "@centella/backend-wasm";
@@ -36,7 +35,8 @@ const scripted: Readonly<Record<string, readonly string[]>> = { run: [], serve: 
  * again in every process. The cache of the script is the command's own, and has every function that its first process called.
  */
 function startScript(command: string): void {
-  scripted[command]?.forEach(setFlagsFromString);
+  // Loading this module takes 2 ms.
+  for (const flag of scripted[command] ?? []) process.getBuiltinModule("node:v8").setFlagsFromString(flag);
   const filename = fileURLToPath(new URL("script.cjs", import.meta.url));
   // ASCII, which this encoding reads fastest.
   const source = readFileSync(filename, "latin1");

@@ -102,7 +102,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
  * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
  * probabilities, prompt lookup, draft models, heads and blocks that draft, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or
  * multiplied without rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log
- * in, reading by ranges or from a disk, explanations of a server's refusal, profiles, and weights that are read back from memory.
+ * in, reading by ranges or from a disk, explanations of a server's refusal, profiles, kernels of earlier processes, and weights that are read back from memory.
  * Storing a model is a separate figure, because a model that the user has chosen is not stored.
  */
 const otherUses = [
@@ -127,6 +127,7 @@ const otherUses = [
   "fingerprint.js",
   "gemma4Assistant.js",
   "httpSource.js",
+  "keptKernels.js",
   "loadDraft.js",
   "locateRemote.js",
   "logprobs.js",

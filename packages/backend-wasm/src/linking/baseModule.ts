@@ -102,13 +102,14 @@ export async function openModule(
   const target = compilable(() => targetOf(relaxed === "auto" ? features.relaxed : relaxed));
   const { pool, reason } = await openPool(threads, features);
   const shared = pool !== undefined;
-  const keptFor = await keptKernels(kernels, (memory64) => keyOf(target, shared, memory64));
+  const kept = kernels && (await import("./keptKernels.ts"));
   return {
     async kernels(memory64) {
       if (memory64) await loadParts(["widening"]);
       return compileOnce(target, shared, memory64, extent);
     },
-    kernelLinker: (memory, constantBytes) => new KernelLinker(memory, target, emitKernels, constantBytes, keptFor(memory.heap.memory64)),
+    kernelLinker: (memory, constantBytes) =>
+      new KernelLinker(memory, target, emitKernels, constantBytes, kept && new kept.KeptKernels(kernels, target, memory)),
     maxPages: pagesOf(maxMemoryMiB),
     no64: memory64 === false ? "memory64 is false" : features.memory64 ? undefined : noMemory64,
     all64: memory64 === true,
@@ -139,24 +140,9 @@ function compilable<T>(work: () => T): T {
   }
 }
 
-/** What the code of kernels depends on. */
-function keyOf({ relaxed, dots }: Target, shared: boolean, memory64: boolean): string {
-  return `${relaxed ? "relaxed" : "strict"}-${dots}-${shared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
-}
-
-/** Kernels of earlier processes, for memories with 32-bit or 64-bit addresses. */
-async function keptKernels(
-  store: KernelStore | undefined,
-  keyFor: (memory64: boolean) => string,
-): Promise<(memory64: boolean) => KeptKernels | undefined> {
-  if (store === undefined) return () => undefined;
-  const { KeptKernels } = await import("./keptKernels.ts");
-  return (memory64) => new KeptKernels(store, keyFor(memory64));
-}
-
 /** The first module for a target, compiled at the first request. */
 export function compileOnce(target: Target, shared: boolean, memory64: boolean, extent: Extent): Promise<CompiledKernels> {
-  const key = `${keyOf(target, shared, memory64)} ${extent}`;
+  const key = `${target.relaxed} ${target.dots} ${shared} ${memory64} ${extent}`;
   let compiling = compiled.get(key);
   if (compiling === undefined) {
     const { bytes, ...emitted } = emitModule(target, { shared, memory64 }, extent);

@@ -1,4 +1,8 @@
 import type { FunctionInfo } from "../emit/index.ts";
+import type { Emitted } from "../kernel.ts";
+import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
+import type { Target } from "../target.ts";
+import { ModuleLink } from "./moduleLink.ts";
 
 /**
  * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store is for one
@@ -12,28 +16,50 @@ export interface KernelStore {
 }
 
 /** A module of kernels, linked after those before it in a list. */
-export interface KeptModule {
+interface KeptModule {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly functions: readonly FunctionInfo[];
   /** Bytes of constants of this module and all that were linked before it. */
   readonly constantBytes: number;
 }
 
-/** The modules under one key of a store. */
+/** The modules that a memory links, in order: those of earlier processes, then its own. */
 export class KeptKernels {
-  readonly modules: readonly KeptModule[];
   readonly #store: KernelStore;
+  readonly #memory: WasmMemory;
   readonly #key: string;
+  #modules: readonly KeptModule[];
+  #isLinked = false;
 
-  constructor(store: KernelStore, key: string) {
+  constructor(store: KernelStore, { relaxed, dots }: Target, memory: WasmMemory) {
+    const { isShared, memory64 } = memory.heap;
     this.#store = store;
-    this.#key = key;
-    const bytes = store.read(key);
-    this.modules = bytes === undefined ? [] : unpacked(bytes);
+    this.#memory = memory;
+    this.#key = `${relaxed ? "relaxed" : "strict"}-${dots}-${isShared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
+    const bytes = store.read(this.#key);
+    this.#modules = bytes === undefined ? [] : unpacked(bytes);
   }
 
-  /** Keeps a longer list. */
-  keep(modules: readonly KeptModule[]): void {
+  /** Bytes of constants of the modules; undefined if there are none. */
+  get constantBytes(): number | undefined {
+    return this.#modules.at(-1)?.constantBytes;
+  }
+
+  /** Adds the functions of earlier processes at the first call, and returns the modules to load. */
+  link(functions: Map<string, Emitted>): readonly ModuleLink[] {
+    if (this.#isLinked) return [];
+    this.#isLinked = true;
+    return this.#modules.map((kept) => {
+      const linkedModule = new LinkedModule(this.#memory);
+      for (const info of kept.functions) functions.set(info.name, linkedModule.declare(info));
+      return new ModuleLink(this.#memory, linkedModule, kept.bytes);
+    });
+  }
+
+  /** Keeps one more module. */
+  add(module: KeptModule): void {
+    this.#modules = [...this.#modules, module];
+    const modules = this.#modules;
     this.#store.write(this.#key, () => packed(modules));
   }
 }

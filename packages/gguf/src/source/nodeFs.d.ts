@@ -1,6 +1,11 @@
 // What this package uses of Node, so that a library for browsers too need not be compiled against all of Node's types.
+declare module "node:fs" {
+  export function readSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+}
+
 declare module "node:fs/promises" {
   interface FileHandle {
+    readonly fd: number;
     read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
     write(buffer: Uint8Array, offset: number, length: number, position: number | null): Promise<{ bytesWritten: number }>;
     truncate(length: number): Promise<void>;

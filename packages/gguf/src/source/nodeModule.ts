@@ -2,6 +2,7 @@ import { GgufError } from "../errors.ts";
 
 /** Modules of Node that this package uses. */
 interface NodeModules {
+  readonly "node:fs": typeof import("node:fs");
   readonly "node:fs/promises": typeof import("node:fs/promises");
   readonly "node:path": typeof import("node:path");
   readonly "node:url": typeof import("node:url");

@@ -5,8 +5,13 @@ import { requireNodeModule } from "./nodeModule.ts";
 import { requireAll } from "./readRange.ts";
 import { reasonOf } from "./systemError.ts";
 
+/**
+ * Bytes up to which a read does not wait for another thread. That takes longer than reading them from the system's cache, which reads ahead;
+ * models have hundreds of small tensors.
+ */
+const smallBytes = 2 ** 20;
+
 type Closable = { close(): Promise<void> };
-type FileHandle = Awaited<ReturnType<typeof import("node:fs/promises").open>>;
 
 let registry: FinalizationRegistry<Closable> | undefined;
 
@@ -22,6 +27,7 @@ function forgotten(): FinalizationRegistry<Closable> {
 /** Opens a file on disk (Node). @throws {GgufError} `io` if it cannot be opened or is not a regular file */
 export async function pathSource(path: string | URL): Promise<ByteSource> {
   const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
+  const { readSync } = requireNodeModule("node:fs", String(path));
   const handle = await openFile(path, "r").catch((cause: unknown) => {
     throw cannotOpen(String(path), reasonOf(cause), "check the path", cause);
   });
@@ -30,14 +36,19 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
     await handle.close();
     throw cannotOpen(String(path), "it is not a regular file", "give the path of a .gguf file");
   }
+  const readPart: ReadPart = async (target, done, offset) => {
+    const length = target.length - done;
+    if (target.length <= smallBytes) return readSync(handle.fd, target, done, length, offset + done);
+    return (await handle.read(target, done, length, offset + done)).bytesRead;
+  };
   const source: ByteSource = {
     size: stat.size,
     async read(offset, length, signal) {
       const bytes = new Uint8Array(length);
-      return bytes.subarray(0, await fill(handle, bytes, offset, signal));
+      return bytes.subarray(0, await fill(readPart, bytes, offset, signal));
     },
     async readInto(target, offset, signal) {
-      requireAll(offset, target.length, await fill(handle, target, offset, signal));
+      requireAll(offset, target.length, await fill(readPart, target, offset, signal));
     },
     async close() {
       forgotten().unregister(source);
@@ -48,12 +59,15 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
   return source;
 }
 
+/** Reads into `target` from its byte `done` on, and returns the number of bytes. `offset` is that of the first byte of `target` in the file. */
+type ReadPart = (target: Uint8Array, done: number, offset: number) => Promise<number>;
+
 /** Reads until `target` is full or the file ends. Returns the number of bytes. */
-async function fill(handle: FileHandle, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
+async function fill(readPart: ReadPart, target: Uint8Array, offset: number, signal: AbortSignal | undefined): Promise<number> {
   let done = 0;
   while (done < target.length) {
     signal?.throwIfAborted();
-    const { bytesRead } = await handle.read(target, done, target.length - done, offset + done);
+    const bytesRead = await readPart(target, done, offset);
     if (bytesRead === 0) break;
     done += bytesRead;
   }
