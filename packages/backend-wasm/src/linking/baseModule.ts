@@ -15,7 +15,6 @@ import type { Target } from "../target.ts";
 import { autoThreads } from "../threads/cores.ts";
 import { ThreadPool } from "../threads/pool.ts";
 import { emitStageRunner } from "../threads/stageRunner.ts";
-import type { KeptKernels, KernelStore } from "./keptKernels.ts";
 import { KernelLinker } from "./kernelLinker.ts";
 import { loadParts, partIfLoaded } from "./lazyParts.ts";
 import { moduleBuilderFor } from "./moduleLink.ts";
