@@ -17,6 +17,8 @@ describeInChromium("pnpm bench pages", (browser) => {
       "fable-tiny-q8_0 load, 1 thread",
       "fable-tiny-q8_0 load and first token, 1 thread",
     ]);
+    // `--visits` measures the cold rows.
+    expect(rows.map(({ row }) => row.isCold)).toEqual([false, false, true, true]);
     const seconds = rows.map(({ outcomes: [first] }) => {
       const { outcome } = first!;
       if (outcome.status !== "measured") throw new Error(outcome.reason);

@@ -30,6 +30,7 @@ until a prompt can be sent and until the first token. On one thread, and on all 
   --model FILE    a GGUF file (default: the embedded model); may be repeated
   --threads N     threads of the isolated page (default: all cores)
   --quick         3 samples of each figure in place of the 10 of a receipt, for models that take wllama minutes
+  --visits        only first visits
   --json PATH     write a receipt per browser, as pnpm bench does
   --help          this text`;
 
@@ -44,6 +45,7 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
     model: { type: "string", multiple: true },
     threads: { type: "string" },
     quick: { type: "boolean" },
+    visits: { type: "boolean" },
     json: { type: "string" },
     help: { type: "boolean", short: "h" },
   });
@@ -67,7 +69,7 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
       continue;
     }
     try {
-      const receipt = await measureBrowser(name, browser, { models, threadCounts, settings, command });
+      const receipt = await measureBrowser(name, browser, { models, threadCounts, settings, command, onlyVisits: values.visits === true });
       receipts.push(receipt);
       console.log(`\n${receiptTable(receipt)}`);
     } finally {
@@ -85,15 +87,22 @@ interface Plan {
   readonly models: readonly string[];
   readonly threadCounts: readonly number[];
   readonly settings: Settings;
+  readonly onlyVisits: boolean;
   readonly command: string;
 }
 
-async function measureBrowser(name: BrowserName, browser: Browser, { models, threadCounts, settings, command }: Plan): Promise<Receipt> {
+async function measureBrowser(
+  name: BrowserName,
+  browser: Browser,
+  { models, threadCounts, settings, onlyVisits, command }: Plan,
+): Promise<Receipt> {
   const date = new Date().toISOString();
   const peer = installedPeer();
   const projects: readonly PageProject[] = peer === undefined ? ["centella"] : ["centella", "wllama"];
   await using measured = await pageRows(browser, projects, models, threadCounts);
-  const rows = await measureRows(measured.rows, settings, (done, total, { id }) => console.error(`${done}/${total} ${name}: ${id}`));
+  // First visits are the cold rows.
+  const wanted = onlyVisits ? measured.rows.filter(({ isCold }) => isCold) : measured.rows;
+  const rows = await measureRows(wanted, settings, (done, total, { id }) => console.error(`${done}/${total} ${name}: ${id}`));
   return {
     version: receiptVersion,
     suite: name,
