@@ -21,13 +21,21 @@ interface TileWork {
   readonly depth: number;
   /** Rows of activations. */
   readonly perTile: number;
+  /** Whether weights are decoded. */
+  readonly isDecoded: boolean;
 }
 
-/** Chooses the fastest split by a model of the time. `tilesOf` returns the number of tiles by the number of warpgroups of a block. */
+/** Most rows of activations of a tile whose weights four warpgroups decode: more leave them no registers. */
+const maxOfFour = 16;
+
+/**
+ * Chooses the fastest split by a model of the time. Four warpgroups decode more at a time than two, and are for tiles that are many or deep enough. `tilesOf`
+ * returns the number of tiles by the number of warpgroups of a block. */
 export function chooseSplit(multiprocessors: number, work: TileWork, tilesOf: (warpgroups: number) => number): Split {
-  const { copies } = work;
+  const { copies, perTile, isDecoded } = work;
+  const counts = isDecoded && perTile <= maxOfFour ? [4, 2, 1] : [2, 1];
   const granules = [1, 2, 3, 4].filter((parts) => copies % parts === 0).map((parts) => copies / parts);
-  const splits = [2, 1].flatMap((warpgroups) =>
+  const splits = counts.flatMap((warpgroups) =>
     [...new Set([...granules, 1])].map((granule) => {
       const tiles = tilesOf(warpgroups);
       const count = (tiles * copies) / granule;
@@ -43,7 +51,7 @@ export function chooseSplit(multiprocessors: number, work: TileWork, tilesOf: (w
 /** Time of a block with `each` granules, on an H200: fitted to products with weights of q4_K. */
 function microseconds({ copies, depth, perTile }: TileWork, warpgroups: number, granule: number, each: number): number {
   const sums = perTile * warpgroups;
-  const perDepth = warpgroups === 1 ? 0.55 + 0.0043 * perTile : 0.85 + 0.0095 * perTile;
+  const perDepth = warpgroups === 4 ? 1.875 : warpgroups === 2 ? 0.85 + 0.0095 * perTile : 0.55 + 0.0043 * perTile;
   const items = each * granule;
   const isAligned = copies % items === 0 || items % copies === 0;
   const parts = items / copies + (isAligned ? 0 : 1);

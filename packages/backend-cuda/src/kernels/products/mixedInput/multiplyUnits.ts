@@ -37,9 +37,11 @@ const chunkDepth = 16;
 
 const warpgroupThreads = warpgroupTiles * lanes;
 
-/** Registers of the threads that copy, and of those that multiply, if there are not enough for all. */
-const copyRegisters = 32;
-const multiplyRegisters = 232;
+/** Registers of the threads that copy, and of those that multiply, by the number of warpgroups: where there are not enough for all. */
+const registers: Readonly<Record<number, { readonly copy: number; readonly multiply: number }>> = {
+  2: { copy: 32, multiply: 232 },
+  4: { copy: 24, multiply: 112 },
+};
 
 /**
  * Rows of activations of a tile from which on slots are filled again after the products of their units, if these are not decoded: with f16 weights of
@@ -76,14 +78,15 @@ export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: Mixed
     k.blocksPerMultiprocessor = 1;
     const rows = asValue(k, productOf(k, scope.extents(lead)));
     const kernel = new MixedKernel(scope, sizes, rows);
+    const budget = registers[warpgroups];
     k.if(
       k.compare("lt", k.thread(), multipliers),
       () => {
-        if (warpgroups > 1) k.setRegisters("increase", multiplyRegisters);
+        if (budget !== undefined) k.setRegisters("increase", budget.multiply);
         kernel.multiply(() => waitForEarlier(scope, call));
       },
       () => {
-        if (warpgroups > 1) k.setRegisters("decrease", copyRegisters);
+        if (budget !== undefined) k.setRegisters("decrease", budget.copy);
         waitForEarlier(scope, call);
         kernel.copy();
       },

@@ -83,7 +83,7 @@ function sizesWith(
   const rowTiles = Math.ceil(rows / perTile);
   const split = chooseSplit(
     multiprocessors,
-    { copies, depth: together * format.width, perTile },
+    { copies, depth: together * format.width, perTile, isDecoded: format.scales.kind !== "none" },
     (warpgroups) => tilesOf(warpgroups).end * rowTiles,
   );
   const { warpgroups } = split;
