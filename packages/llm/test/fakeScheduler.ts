@@ -1,3 +1,4 @@
+import { onTestFinished, vi } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import type { Sequence } from "../src/cache/sequence.ts";
 import { SequencePool } from "../src/cache/sequencePool.ts";
@@ -22,7 +23,7 @@ export const contextLength = 64;
 
 /**
  * A scheduler over a plan whose runs end when a test ends them, and what it read of their outputs. `deferred` opens the plans of choices that
- * are deferred.
+ * are deferred. The clock stands still until the test ends: a scheduler whose runs took long lets the event loop run first.
  */
 export function setUp(
   runsInFlight: number,
@@ -33,6 +34,8 @@ export function setUp(
   pool: SequencePool;
   read: [name: string, bytes: number][];
 } {
+  const clock = vi.spyOn(performance, "now").mockReturnValue(performance.now());
+  onTestFinished(() => clock.mockRestore());
   const runs: RecordedRun[] = [];
   const read: [name: string, bytes: number][] = [];
   const run = (plan: RecordedRun["plan"], inputs: Inputs): Record<string, RunOutput> => {
