@@ -84,6 +84,25 @@ describe("a writer in a worker", () => {
     await expect(last.close()).rejects.toMatchObject({ code: "quota" });
     expect([folder.bytesOf("b").length, folder.open.size]).toEqual([10, 0]);
   });
+
+  test("stores what a stalled download has brought, and says at the next call that there was no room", async () => {
+    vi.useFakeTimers();
+    const folder = new FakeFolder(true);
+    const storage = await opfsStorage(folder);
+    const writer = await storage.write("a", 0);
+    await writer.write(bytesFrom(50, 0));
+    vi.advanceTimersByTime(100);
+    await writer.write(bytesFrom(50, 50));
+    vi.advanceTimersByTime(100);
+    expect(Buffer.from(bytesFrom(100, 0)).equals(folder.bytesOf("a"))).toBe(true);
+    folder.room = 10;
+    for (const call of [() => writer.write(bytesFrom(1, 0)), () => writer.close()]) {
+      await writer.write(bytesFrom(11, 0));
+      vi.advanceTimersByTime(200);
+      await expect(call()).rejects.toMatchObject({ code: "quota" });
+    }
+    expect([folder.bytesOf("a").length, folder.open.size, vi.getTimerCount()]).toEqual([110, 0, 0]);
+  });
 });
 
 describe("a stored file in a worker", () => {

@@ -152,6 +152,9 @@ async function streamWriter(stream: OpfsStream, offset: number): Promise<Storage
 /** Bytes that are written together. Some browsers deliver 64 KiB at a time, and each write takes a time of its own. */
 const bufferBytes = 2 ** 22;
 
+/** Longest time that bytes wait for others to be written with, in ms. Other tabs see a slow download grow, and a closed one loses little. */
+const bufferMs = 200;
+
 function accessWriter(access: OpfsAccess, offset: number, size: number): StorageWriter {
   try {
     // Memory for the file, which private windows keep there. Growing it with each write takes twice the time.
@@ -160,39 +163,74 @@ function accessWriter(access: OpfsAccess, offset: number, size: number): Storage
     // Without room, a write fails.
   }
   access.truncate(offset);
-  const buffer = new Uint8Array(bufferBytes);
-  let filled = 0;
-  let at = offset;
-  const writeNow = (bytes: Uint8Array): void => {
+  return new AccessWriter(access, offset);
+}
+
+class AccessWriter implements StorageWriter {
+  readonly #access: OpfsAccess;
+  readonly #buffer = new Uint8Array(bufferBytes);
+  #filled = 0;
+  /** Bytes in the file. */
+  #at: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Why the last write by the timer failed. */
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(access: OpfsAccess, offset: number) {
+    this.#access = access;
+    this.#at = offset;
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    this.#throwFailure();
+    if (this.#filled + bytes.length > bufferBytes) this.#empty();
+    if (bytes.length > bufferBytes) return this.#writeNow(bytes);
+    this.#buffer.set(bytes, this.#filled);
+    this.#filled += bytes.length;
+    this.#timer ??= setTimeout(() => this.#emptyLater(), bufferMs);
+  }
+
+  async close(): Promise<void> {
+    try {
+      this.#throwFailure();
+      this.#empty();
+      this.#access.flush();
+    } finally {
+      this.#access.close();
+    }
+  }
+
+  #emptyLater(): void {
+    try {
+      this.#empty();
+    } catch (error) {
+      this.#failure = { error };
+    }
+  }
+
+  #throwFailure(): void {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure.error;
+  }
+
+  #empty(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const bytes = this.#buffer.subarray(0, this.#filled);
+    // After a failure, close() does not try again.
+    this.#filled = 0;
+    this.#writeNow(bytes);
+  }
+
+  #writeNow(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length; ) {
-      const written = access.write(bytes.subarray(done), { at });
+      const written = this.#access.write(bytes.subarray(done), { at: this.#at });
       if (written === 0) throw new GgufError("quota", { expected: `room for ${bytes.length - done} bytes`, got: "none" });
       done += written;
-      at += written;
+      this.#at += written;
     }
-  };
-  const empty = (): void => {
-    const bytes = buffer.subarray(0, filled);
-    // After a failure, close() does not try again.
-    filled = 0;
-    writeNow(bytes);
-  };
-  return {
-    async write(bytes) {
-      if (filled + bytes.length > bufferBytes) empty();
-      if (bytes.length > bufferBytes) return writeNow(bytes);
-      buffer.set(bytes, filled);
-      filled += bytes.length;
-    },
-    async close() {
-      try {
-        empty();
-        access.flush();
-      } finally {
-        access.close();
-      }
-    },
-  };
+  }
 }
 
 /** Most attempts at work on a file that another page or worker is reading. */
