@@ -74,7 +74,7 @@ const lowestCapability = 8;
 
 /** Opens device `ordinal` through the addon. @throws {UnsupportedError} with the reason where there is no addon, driver or fitting device */
 export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
-  const { Driver } = await loadAddon();
+  const { Driver } = loadAddon();
   let session: NativeSession;
   try {
     session = new Driver(ordinal);
@@ -93,16 +93,17 @@ export async function openNativeDriver(ordinal: number): Promise<CudaDriver> {
 
 /** Reads what the NVIDIA devices of this machine report, without opening one. @throws {UnsupportedError} if there is no driver or no device */
 export async function readDevices(): Promise<DeviceReadings> {
-  const readings = (await loadAddon()).readings();
+  const readings = loadAddon().readings();
   if ("unavailable" in readings) throw new UnsupportedError("cuda", readings.unavailable);
   return readings;
 }
 
 /** The addon of this platform. @throws {UnsupportedError} with the reason if there is none */
-async function loadAddon(): Promise<Addon> {
-  const { createRequire } = await import("node:module");
-  const { existsSync } = await import("node:fs");
-  const { fileURLToPath } = await import("node:url");
+function loadAddon(): Addon {
+  // Not imported: importing starts Node's loader of modules, which takes milliseconds.
+  const { createRequire } = process.getBuiltinModule("node:module");
+  const { existsSync } = process.getBuiltinModule("node:fs");
+  const { fileURLToPath } = process.getBuiltinModule("node:url");
   // The same from src and from dist.
   const path = fileURLToPath(new URL("../build/Release/centella_cuda.node", import.meta.url));
   if (!existsSync(path)) {
@@ -112,7 +113,7 @@ async function loadAddon(): Promise<Addon> {
     );
   }
   try {
-    return createRequire(import.meta.url)(path) as Addon;
+    return createRequire(path)(path) as Addon;
   } catch (error) {
     throw new UnsupportedError(
       "cuda",

@@ -131,6 +131,18 @@ describe("readInto", () => {
     await expect(filled(source, 0, 1)).rejects.toThrow(/close/);
   });
 
+  test("a file is closed once the reads that have begun are complete", async () => {
+    const large = join(folder, "large.bin");
+    const want = new Uint8Array(2 ** 21).fill(7);
+    await writeFile(large, want);
+    const source = await openSource(large);
+    const target = new Uint8Array(want.length);
+    const reading = source.readInto!(target, 0);
+    await Promise.all([source.close!(), source.close!()]);
+    await reading;
+    expect(Buffer.compare(target, want)).toBe(0);
+  });
+
   test("a file that shrinks is truncated", async () => {
     const shrinking = join(folder, "shrinking-into.gguf");
     await writeFile(shrinking, bytes);

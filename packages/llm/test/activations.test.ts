@@ -1,7 +1,7 @@
 import { type Activations, type Backend, type BackendFactory, createRuntime, type DType, reference } from "@centella/core";
 import { readGguf } from "@centella/gguf";
 import { floatRowToHalf } from "@centella/quant";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { writeGguf } from "../../gguf/test/writer.ts";
 import { loadModel } from "../src/index.ts";
 import type { ActivationMode } from "../src/model/modelBuilder.ts";
@@ -92,11 +92,20 @@ describe("the mode of a model", () => {
     expect(model.info).toMatchObject({ backend: "preferring", activations: "half" });
     await using half = await loadModel(halfModel(), { runtime });
     expect(half.info.activations).toBe("half");
-    expect(asked).toEqual(["q8_0", "f16"]);
+    expect([...new Set(asked)]).toEqual(["q8_0", "f16"]);
     // "half" is a permission, which the reference does not use.
     await using exact = await loadModel(tiny, { runtime, cacheType: "f32", activations: "f32" });
     expect(exact.info.activations).toBe("f32");
     expect(await model.logits(ids)).toEqual(await exact.logits(ids));
+  });
+
+  test("is known from the file's types where no GPU may be selected, so that the program is recorded once", async () => {
+    await using runtime = await createRuntime({ backends: [preferring("half")] });
+    const [select, compile] = [vi.spyOn(runtime, "select"), vi.spyOn(runtime, "compile")];
+    await using model = await loadModel(halfModel(), { runtime });
+    expect(model.info.activations).toBe("half");
+    expect(select).toHaveBeenCalledOnce();
+    expect(compile.mock.calls[0]![0]).toBe(select.mock.calls[0]![0]);
   });
 
   test('is "ggml" for block types and "f32" for f16 where the backend has no preference', async () => {

@@ -1,9 +1,7 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
 import { text as readAll } from "node:stream/consumers";
 import type { GenerationFinish, Prompt } from "@centella/llm";
 import { opsByBackend } from "../backends.ts";
-import { chatWith } from "../chat/chatWith.ts";
 import { type Command, command } from "../command.ts";
 import { generateOptions, readGenerateOptions } from "../generateOptions.ts";
 import { type Loaded, withModel } from "../loading.ts";
@@ -54,7 +52,10 @@ export const run: Command = command({
     const prompt = await promptText(values, file, argument);
     await withModel(file, values, context, async (loaded) => {
       const { model, runtime } = loaded;
-      if (prompt === undefined) return chatWith(loaded, { system: values.system, values }, context);
+      if (prompt === undefined) {
+        const { chatWith } = await import("../chat/chatWith.ts");
+        return chatWith(loaded, { system: values.system, values }, context);
+      }
       const wants = values.chat ? "--chat" : values.system === undefined ? undefined : "--system";
       if (wants !== undefined && !model.info.hasChatTemplate)
         throw new UsageError(`run: expected a chat template in the file for ${wants}, got none; use --raw without it`);
@@ -102,7 +103,7 @@ async function fileAndPrompt(values: Values, positionals: readonly string[]): Pr
 async function promptText(values: Values, file: string | undefined, argument: string | undefined): Promise<string | undefined> {
   const given = values.prompt ?? argument;
   if (given !== undefined) return values.escape ? unescaped(given) : given;
-  if (values.file !== undefined) return readFile(values.file, "utf8");
+  if (values.file !== undefined) return readFileSync(values.file, "utf8");
   if (file === undefined) return (await import("@centella/model-fable")).fablePrompt;
   if (process.stdin.isTTY === true) {
     if (!values.json && !values.raw) return undefined;

@@ -1,11 +1,21 @@
 // What this package uses of Node, so that a library for browsers too need not be compiled against all of Node's types.
 declare module "node:fs" {
+  export function open(path: string | URL, flags: "r", done: (error: Error | null, fd: number) => void): void;
+  export function fstatSync(fd: number): { readonly size: number; isFile(): boolean };
+  export function read(
+    fd: number,
+    buffer: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+    done: (error: Error | null, bytesRead: number) => void,
+  ): void;
   export function readSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+  export function closeSync(fd: number): void;
 }
 
 declare module "node:fs/promises" {
   interface FileHandle {
-    readonly fd: number;
     read(buffer: Uint8Array, offset: number, length: number, position: number): Promise<{ bytesRead: number }>;
     write(buffer: Uint8Array, offset: number, length: number, position: number | null): Promise<{ bytesWritten: number }>;
     truncate(length: number): Promise<void>;

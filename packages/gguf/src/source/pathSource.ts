@@ -1,7 +1,7 @@
 import { GgufError } from "../errors.ts";
 import { shownPath } from "../shown.ts";
 import type { ByteSource } from "./byteSource.ts";
-import { requireNodeModule } from "./nodeModule.ts";
+import { OpenFile } from "./openFile.ts";
 import { requireAll } from "./readRange.ts";
 import { reasonOf } from "./systemError.ts";
 
@@ -11,35 +11,29 @@ import { reasonOf } from "./systemError.ts";
  */
 const smallBytes = 2 ** 20;
 
-type Closable = { close(): Promise<void> };
+let registry: FinalizationRegistry<OpenFile> | undefined;
 
-let registry: FinalizationRegistry<Closable> | undefined;
-
-/**
- * Closes files that were dropped without close(). Node does this too, but with a warning, and with an error in later versions.
- */
-function forgotten(): FinalizationRegistry<Closable> {
+/** Closes files that were dropped without close(). */
+function forgotten(): FinalizationRegistry<OpenFile> {
   // Created here, because a closure created next to a source would keep the source alive.
-  registry ??= new FinalizationRegistry((handle) => void handle.close().catch(() => undefined));
+  registry ??= new FinalizationRegistry((file) => void file.close().catch(() => undefined));
   return registry;
 }
 
 /** Opens a file on disk (Node). @throws {GgufError} `io` if it cannot be opened or is not a regular file */
 export async function pathSource(path: string | URL): Promise<ByteSource> {
-  const { open: openFile } = requireNodeModule("node:fs/promises", String(path));
-  const { readSync } = requireNodeModule("node:fs", String(path));
-  const handle = await openFile(path, "r").catch((cause: unknown) => {
+  const file = await OpenFile.open(path).catch((cause: unknown) => {
     throw cannotOpen(String(path), reasonOf(cause), "check the path", cause);
   });
-  const stat = await handle.stat();
+  const stat = file.stat();
   if (!stat.isFile()) {
-    await handle.close();
+    await file.close();
     throw cannotOpen(String(path), "it is not a regular file", "give the path of a .gguf file");
   }
   const readPart: ReadPart = async (target, done, offset) => {
     const length = target.length - done;
-    if (target.length <= smallBytes) return readSync(handle.fd, target, done, length, offset + done);
-    return (await handle.read(target, done, length, offset + done)).bytesRead;
+    if (target.length <= smallBytes) return file.readNow(target, done, length, offset + done);
+    return file.read(target, done, length, offset + done);
   };
   const source: ByteSource = {
     size: stat.size,
@@ -52,10 +46,10 @@ export async function pathSource(path: string | URL): Promise<ByteSource> {
     },
     async close() {
       forgotten().unregister(source);
-      await handle.close();
+      await file.close();
     },
   };
-  forgotten().register(source, handle, source);
+  forgotten().register(source, file, source);
   return source;
 }
 

@@ -48,7 +48,7 @@ export function isHttp({ protocol }: URL): boolean {
 
 /** Whether paths name files, as in Node but not in pages. */
 export function hasFileSystem(): boolean {
-  return nodeModule("node:fs/promises") !== undefined;
+  return nodeModule("node:fs") !== undefined;
 }
 
 /** Base of relative URLs: the base of the page, or the script of a worker. */

@@ -1,8 +1,10 @@
 import { type Backend, type DType, type Runtime, UnsupportedError } from "@centella/core";
 import { formatRejection, isQuantized } from "@centella/core/backend";
+import type { GgufFile } from "@centella/gguf";
 import type { ActivationMode } from "../model/modelBuilder.ts";
 import type { RecordedModel } from "../model/recordModel.ts";
 import type { ModelPlace } from "./modelPlace.ts";
+import { typeInProgram } from "./weights.ts";
 
 /** A program and the mode that it was recorded in. */
 export interface RecordedProgram {
@@ -10,37 +12,59 @@ export interface RecordedProgram {
   readonly activations: ActivationMode;
 }
 
+/** A backend and a mode that it has. */
+export interface BackendMode {
+  readonly backend: Backend;
+  readonly activations: ActivationMode;
+}
+
+/**
+ * The backend that will be selected, and the mode that the model will have, as far as the file's types tell. Undefined where a GPU may be
+ * selected, because that depends on the program.
+ */
+export function likelyMode(runtime: Runtime, { tensors }: GgufFile, wanted: ActivationMode | undefined): BackendMode | undefined {
+  const [backend] = runtime.backends;
+  if (backend === undefined || runtime.backends.some(({ device }) => device.kind !== "cpu")) return undefined;
+  const types: WeightTypes = tensors.map(({ type, bytes }) => [typeInProgram(type), bytes]);
+  return { backend, activations: wanted ?? preferredMode(types, backend) };
+}
+
 /**
  * Records a program in the wanted mode, or by default in the mode that the place's backend prefers for the type of most weights. The mode
  * never changes which backend is selected: that is the one for exact arithmetic, which all of them have.
+ * @param draft the model in some mode, for which the place was chosen
  * @throws {UnsupportedError} if a backend of the model does not have the wanted mode
  */
 export function chooseActivations(
   runtime: Runtime,
   { split, backend }: ModelPlace,
   wanted: ActivationMode | undefined,
+  draft: RecordedModel,
   record: (mode: ActivationMode) => RecordedModel,
 ): RecordedProgram {
-  const exact: RecordedProgram = { program: record("f32"), activations: "f32" };
-  const mode = wanted ?? preferredMode(exact.program, backend);
-  if (mode === "f32") return exact;
-  const rounded: RecordedProgram = { program: record(mode), activations: mode };
-  const reason = split === undefined ? refusal(runtime, backend, rounded) : split.unsupported(rounded.program);
-  if (reason === undefined) return rounded;
-  if (wanted === undefined) return exact;
+  const activations = wanted ?? preferredMode(typesOf(draft), backend);
+  const chosen: RecordedProgram = { program: record(activations), activations };
+  if (activations === "f32" || (split === undefined && chosen.program === draft)) return chosen;
+  const reason = split === undefined ? refusal(runtime, backend, chosen) : split.unsupported(chosen.program);
+  if (reason === undefined) return chosen;
+  if (wanted === undefined) return { program: record("f32"), activations: "f32" };
   throw new UnsupportedError(
-    `activations "${mode}"`,
+    `activations "${activations}"`,
     `${reason}; use "f32", or ${split === undefined ? "another backend" : "other backends"}`,
   );
 }
 
+/** Types and bytes of weights. */
+type WeightTypes = readonly (readonly [type: DType | undefined, bytes: number])[];
+
+function typesOf({ program, weights }: RecordedModel): WeightTypes {
+  return weights.map(({ name, bytes }) => [program.persistents.get(name)?.spec.dtype, bytes]);
+}
+
 /** The mode that a backend prefers for the type of most weights. */
-function preferredMode({ program, weights }: RecordedModel, backend: Backend): ActivationMode {
+function preferredMode(weights: WeightTypes, backend: Backend): ActivationMode {
   const bytesOf = new Map<DType, number>();
-  for (const { name, bytes } of weights) {
-    const dtype = program.persistents.get(name)?.spec.dtype;
-    if (dtype !== undefined && dtype !== "f32") bytesOf.set(dtype, (bytesOf.get(dtype) ?? 0) + bytes);
-  }
+  for (const [type, bytes] of weights) if (type !== undefined && type !== "f32") bytesOf.set(type, (bytesOf.get(type) ?? 0) + bytes);
   const [most] = [...bytesOf].toSorted(([, a], [, b]) => b - a);
   if (most === undefined) return "f32";
   const [type] = most;

@@ -6,7 +6,7 @@ import type { ActivationMode, ModelDescription, ModelSizes } from "../model/mode
 import { type RecordedModel, recordModel } from "../model/recordModel.ts";
 import type { RunnablePlan } from "../scheduler/batch.ts";
 import type { CompiledPlan } from "../scheduler/scheduler.ts";
-import { chooseActivations } from "./activations.ts";
+import { chooseActivations, likelyMode } from "./activations.ts";
 import type { Adapters, RecordedAdapters } from "./adapters.ts";
 import { contextsToTry } from "./contextSize.ts";
 import type { LayerSplit } from "./layersOnGpu.ts";
@@ -107,6 +107,13 @@ function runsInFlightFor(config: ModelDescription["config"], { backend, split }:
   return options.runsInFlight ?? backend.runsInFlight ?? 1;
 }
 
+/** A model that was recorded to choose its place. */
+interface DraftedModel {
+  readonly draft: RecordedModel;
+  readonly sizes: ModelSizes;
+  readonly place: ModelPlace;
+}
+
 /** Compiles and loads a model. Undefined if a shorter context should be tried first, because some layers do not fit on the GPU. */
 async function compileWith(
   { runtime, file, description, adapters, reserved }: ProgramSource,
@@ -126,23 +133,32 @@ async function compileWith(
   const record = (sizes: ModelSizes, recorded: RecordedAdapters | undefined = adapters): RecordedModel =>
     recordModel(description, file, sizes, recorded);
   // The program decides which backend is selected, and the backend how many tokens a run has.
-  const draftSizes = sizesFor("f32", defaultBatchSize, 1);
-  const draft = record(draftSizes);
-  const place = await placeModel(options, draft, config.layers, reserved?.isShared ? reserved.bytesFor(cacheSizes.contextLength) : 0);
+  const likely = likelyMode(runtime, file, options.activations);
+  const drafted = async (mode: ActivationMode): Promise<DraftedModel> => {
+    const sizes = sizesFor(mode, defaultBatchSize, 1);
+    const draft = record(sizes);
+    const reservedBytes = reserved?.isShared ? reserved.bytesFor(cacheSizes.contextLength) : 0;
+    return { draft, sizes, place: await placeModel(options, draft, config.layers, reservedBytes) };
+  };
+  const first = await drafted(likely?.activations ?? "f32");
+  // A mode never changes which backend is selected.
+  const isPlaced = likely === undefined || first.place.backend === likely.backend;
+  const { draft, sizes: draftSizes, place } = isPlaced ? first : await drafted("f32");
   if (mayShorten && place.split !== undefined && (options.layersOnGpu ?? "auto") === "auto") return undefined;
+  const { batchSize } = place;
   const runsInFlight = runsInFlightFor(config, place, options);
-  const sizesIn = (mode: ActivationMode): ModelSizes => sizesFor(mode, place.batchSize, runsInFlight);
-  const isDraft = (sizes: ModelSizes): boolean =>
-    sizes.activations === "f32" && sizes.batchSize === draftSizes.batchSize && sizes.runsInFlight === 1;
-  const { program, activations } = chooseActivations(runtime, place, options.activations, (mode) =>
-    isDraft(sizesIn(mode)) ? draft : record(sizesIn(mode)),
-  );
+  const recordIn = (mode: ActivationMode): RecordedModel => {
+    const sizes = sizesFor(mode, batchSize, runsInFlight);
+    const isDraft = mode === draftSizes.activations && sizes.batchSize === draftSizes.batchSize && runsInFlight === 1;
+    return isDraft ? draft : record(sizes);
+  };
+  const { program, activations } = chooseActivations(runtime, place, options.activations, draft, recordIn);
   const plan = await runtime.compile(program.program, {
     background: true,
     ...(options.signal && { signal: options.signal }),
     ...(place.split && { placement: place.split.place(program) }),
   });
-  const sizes = sizesIn(activations);
+  const sizes = sizesFor(activations, batchSize, runsInFlight);
   try {
     // The extents of what a decoder attends to are not known.
     const prepared = config.decoderStart === undefined ? prepareOn(plan, sizes) : Promise.resolve();

@@ -275,9 +275,16 @@ function typeOf(info: TensorInfo, as: WeightForm): DType {
 
 /** @throws {UnsupportedError} for types that no op multiplies with */
 function weightType({ name, type }: TensorInfo): DType {
-  if (type === "f32" || isHalf(type)) return type;
-  if (type !== "f64" && type !== "i8" && type !== "i16" && type !== "i32" && type !== "i64" && isDequantizable(type)) return type;
+  const found = typeInProgram(type);
+  if (found !== undefined) return found;
   throw new UnsupportedError(`tensor ${name}`, `weights of type ${type} are not computed`);
+}
+
+/** The type that a program's weights have if a file stores them as `type`. Undefined for types that no op multiplies with. */
+export function typeInProgram(type: TensorInfo["type"]): DType | undefined {
+  if (type === "f32" || isHalf(type)) return type;
+  const isPlain = type === "f64" || type === "i8" || type === "i16" || type === "i32" || type === "i64";
+  return !isPlain && isDequantizable(type) ? type : undefined;
 }
 
 /** @throws {UnsupportedError} unless it has 32-bit integers */
