@@ -18,6 +18,7 @@ export interface PtxKernel<P extends object = object> {
     /** A whole module. */
     readonly ptx: string;
     readonly entry: string;
+    /** Blocks along each axis. Whole clusters where the text says how large they are (`setCluster`): the launch needs no attribute for them. */
     readonly grid: readonly [number, number, number];
     readonly block: readonly [number, number, number];
     /** Dynamic shared memory in bytes (0). */

@@ -114,7 +114,7 @@ function summed(k: PtxEmitter, missing?: Count): void {
 
 describe("counters that blocks share", () => {
   const run = (missing?: Count): Promise<Float32Array> =>
-    runOn(x.slice(0, threads), (k) => summed(k, missing), { threads, blocks: 3, words: 4 * threads });
+    runOn(x.slice(0, threads), (k) => summed(k, missing), { threads, grid: [3, 1, 1], words: 4 * threads });
 
   test("show the last block what the others have stored", async () => {
     const sum = 3 * x.slice(0, threads).reduce((a, b) => a + b);

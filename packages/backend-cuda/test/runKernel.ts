@@ -5,13 +5,20 @@ import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 const noMaps: Readonly<Record<string, Omit<TensorMap, "memory">>> = {};
 
-/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. */
+/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. Blocks of a cluster take turns as `seed` says. */
 export async function runOn(
   x: Float32Array,
   body: (k: PtxEmitter) => void,
-  { threads = 32, blocks = 1, words = x.length, target = "sm_80" as Target, maps = noMaps } = {},
+  {
+    threads = 32,
+    grid = [1, 1, 1] as readonly [number, number, number],
+    words = x.length,
+    target = "sm_80" as Target,
+    maps = noMaps,
+    seed = 1,
+  } = {},
 ): Promise<Float32Array> {
-  const driver = new InterpretedDriver();
+  const driver = new InterpretedDriver([9, 0], seed);
   const k = new PtxEmitter("k", { x: "f32", y: "f32" }, threads, { target, maps: Object.keys(maps) });
   body(k);
   const kernel = driver.kernel(await driver.loadModule(k.text()), "k");
@@ -24,7 +31,7 @@ export async function runOn(
   ];
   driver.launch({
     kernel,
-    grid: [blocks, 1, 1],
+    grid,
     block: [threads, 1, 1],
     sharedBytes: k.dynamicSharedBytes,
     isDependent: false,

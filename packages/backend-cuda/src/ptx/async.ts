@@ -13,7 +13,7 @@ export class AsyncWriter extends CopyWriter {
     this.emit(`mbarrier.init.shared::cta.b64 [${barrier}], ${arrivals}`);
   }
 
-  /** Makes barriers that this thread has initialised visible to copies. */
+  /** Makes barriers that this thread has initialised visible to copies and, after a cluster barrier, to the cluster's other blocks. */
   fenceBarriers(): void {
     this.require("bulkCopy");
     this.emit("fence.mbarrier_init.release.cluster");
@@ -99,13 +99,16 @@ export class AsyncWriter extends CopyWriter {
     this.emit("fence.proxy.async.shared::cta");
   }
 
-  /** Waits until the barrier has completed the phase of this parity: 0 for the first one, 1 for the second one, 0 for the third one. */
-  waitBarrier(barrier: Shared<"u64">, parity: U32): void {
-    this.require("bulkCopy");
+  /**
+   * Waits until the barrier has completed the phase of this parity: 0 for the first one, 1 for the second one, 0 for the third one. After a wait with
+   * the scope "cluster" (needs sm_90), what threads of other blocks wrote before they arrived may be read too.
+   */
+  waitBarrier(barrier: Shared<"u64">, parity: U32, scope: "block" | "cluster" = "block"): void {
+    this.require(scope === "block" ? "bulkCopy" : "cluster");
     const isDone = this.reg("bool");
     const start = this.label();
     this.place(start);
-    this.emit(`mbarrier.try_wait.parity.shared::cta.b64 ${isDone}, [${barrier}], ${parity}`);
+    this.emit(`mbarrier.try_wait.parity${scope === "block" ? "" : ".acquire.cluster"}.shared::cta.b64 ${isDone}, [${barrier}], ${parity}`);
     this.emit(`@!${isDone} bra ${start}`);
   }
 

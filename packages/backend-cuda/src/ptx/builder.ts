@@ -1,10 +1,7 @@
 import type { Bool, U32 } from "@centella/gpu-kernels";
-import { ptxNames, type Reg } from "./types.ts";
+import { type Axis, ptxNames, type Reg } from "./types.ts";
 import { WarpgroupWriter } from "./warpgroup.ts";
 import { typeOf } from "./writer.ts";
-
-/** An axis of a launch's grid. */
-export type Axis = "x" | "y" | "z";
 
 /**
  * Writes a kernel: one instruction per method, and structured flow. Values are registers that are written once; {@link PtxWriter.variable} gives
@@ -15,17 +12,17 @@ export class PtxBuilder extends WarpgroupWriter {
 
   /** The thread's number in its block. */
   thread(): U32 {
-    return this.#special("%tid.x");
+    return this.special("%tid.x");
   }
 
   /** The block's place in the grid along an axis. */
   block(axis: Axis = "x"): U32 {
-    return this.#special(`%ctaid.${axis}`);
+    return this.special(`%ctaid.${axis}`);
   }
 
   /** Number of blocks of the launch along an axis. */
   blocks(axis: Axis = "x"): U32 {
-    return this.#special(`%nctaid.${axis}`);
+    return this.special(`%nctaid.${axis}`);
   }
 
   /** Runs `then` (else `otherwise`) in the threads for which `condition` holds; threads of a block may differ. */
@@ -105,6 +102,37 @@ export class PtxBuilder extends WarpgroupWriter {
     this.emit(`bar.sync ${this.operand("u32", number)}, ${threads}`);
   }
 
+  /**
+   * Waits for every thread of the cluster: what they wrote to memory before, also to shared memory of the cluster's blocks, may be read after.
+   * @throws {Error} inside flow in which threads may differ
+   */
+  syncCluster(): void {
+    if (this.#divergent > 0) throw new Error(`ptx ${this.entry}: syncCluster() inside divergent flow`);
+    this.arriveCluster();
+    this.waitCluster();
+  }
+
+  /**
+   * Arrives at the cluster's barrier. Each thread of the cluster arrives and then waits ({@link waitCluster}), also where threads of a block differ.
+   * With "relaxed" it shows others only that this block runs, and the barriers for copies that {@link fenceBarriers} has fenced; by default also
+   * what this thread has written. Needs sm_90. Source: PTX ISA, "barrier.cluster".
+   */
+  arriveCluster(order: "release" | "relaxed" = "release"): void {
+    this.require("cluster");
+    this.emit(`barrier.cluster.arrive.${order}${this.#aligned}`);
+  }
+
+  /** Waits until every thread of the cluster has arrived or ended. What they wrote before they arrived may be read after. */
+  waitCluster(): void {
+    this.require("cluster");
+    this.emit(`barrier.cluster.wait.acquire${this.#aligned}`);
+  }
+
+  /** The form of barriers that whole warps reach together. */
+  get #aligned(): string {
+    return this.#divergent > 0 ? "" : ".aligned";
+  }
+
   /** The value that the lane whose number differs in `mask` holds. All lanes of the warp must take part. */
   shuffleXor<T extends "u32" | "i32" | "f32">(value: Reg<T>, mask: number): Reg<T> {
     const to = this.reg(typeOf(value)) as Reg<T>;
@@ -131,12 +159,6 @@ export class PtxBuilder extends WarpgroupWriter {
     const type = typeOf(value) as T;
     const to = this.reg(type);
     this.emit(`redux.sync.${operation}.${ptxNames[type]} ${to}, ${value}, 0xFFFFFFFF`);
-    return to;
-  }
-
-  #special(name: string): U32 {
-    const to = this.reg("u32");
-    this.emit(`mov.u32 ${to}, ${name}`);
     return to;
   }
 }

@@ -1,5 +1,5 @@
 import type { F32, U32 } from "@centella/gpu-kernels";
-import { AsyncWriter } from "./async.ts";
+import { ClusterWriter } from "./cluster.ts";
 import type { Elem, Shared } from "./types.ts";
 
 /** Types that tensor cores multiply here. */
@@ -18,7 +18,7 @@ export type RightFragment = readonly [U32, U32];
 export type SumFragment = readonly [F32, F32, F32, F32];
 
 /** Products of small matrices that the lanes of a warp share. */
-export class MatrixWriter extends AsyncWriter {
+export class MatrixWriter extends ClusterWriter {
   /** `a * b + c`, with sums in f32. All lanes of the warp must take part. */
   multiplyMatrices(type: HalfType, a: LeftFragment, b: RightFragment, c: SumFragment): SumFragment {
     const to: SumFragment = [this.reg("f32"), this.reg("f32"), this.reg("f32"), this.reg("f32")];

@@ -5,7 +5,7 @@ import { type Elem, elemBytes, type Global, ptxNames, type Reg, type Shared } fr
 import { type SharedAlignment, typeOf } from "./writer.ts";
 
 /** Elements that vector accesses load and store. */
-type VectorElem = "f32" | "b16" | "u32";
+export type VectorElem = "f32" | "b16" | "u32";
 
 /** Parameters, tables, addresses, loads and stores. */
 export class MemoryWriter extends PackedWriter {

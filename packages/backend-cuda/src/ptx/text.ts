@@ -19,11 +19,22 @@ export const targets = ["sm_80", "sm_90", "sm_90a"] as const;
 export type Target = (typeof targets)[number];
 
 /** A feature of PTX beyond sm_80, and what it needs. Sources: the PTX ISA's "PTX ISA Notes" and "Target ISA Notes" of each instruction. */
-export type Feature = "bulkCopy" | "tensorMap" | "dependentLaunch" | "matrixStore" | "warpgroupMatrix" | "registerBudget";
+export type Feature =
+  | "bulkCopy"
+  | "tensorMap"
+  | "cluster"
+  | "multicast"
+  | "dependentLaunch"
+  | "matrixStore"
+  | "warpgroupMatrix"
+  | "registerBudget";
 
 const needs: Readonly<Record<Feature, { readonly target: Target; readonly version: string }>> = {
   bulkCopy: { target: "sm_90", version: "8.0" },
   tensorMap: { target: "sm_90", version: "8.0" },
+  cluster: { target: "sm_90", version: "8.0" },
+  // sm_90 has it too, but ptxas warns that devices to come may be slow at it.
+  multicast: { target: "sm_90a", version: "8.0" },
   dependentLaunch: { target: "sm_90", version: "7.8" },
   matrixStore: { target: "sm_90", version: "7.8" },
   warpgroupMatrix: { target: "sm_90a", version: "8.0" },
@@ -45,6 +56,12 @@ export function textTarget(target: Target, features: ReadonlySet<Feature>): Targ
 /** Whether a text names a target whose features other devices, older and newer, do not have. */
 export function isSpecificText(ptx: string): boolean {
   return ptx.includes("\n.target sm_90a\n");
+}
+
+/** Blocks of a cluster of a text's launches along each axis: 1 where the text does not say. */
+export function clusterOf(ptx: string): readonly [number, number, number] {
+  const [x = 1, y = 1, z = 1] = /\.reqnctapercluster\s+([\d\s,]+)/.exec(ptx)?.[1]?.split(",").map(Number) ?? [];
+  return [x, y, z];
 }
 
 /** Why a kernel for `target` may not use `feature`; undefined if it may. */

@@ -18,6 +18,9 @@ export type Global<E extends Elem> = Value<`global ${E}`>;
 /** 32-bit address of an `E` in the block's shared memory. */
 export type Shared<E extends Elem> = Value<`shared ${E}`>;
 
+/** An axis of a launch's grid, or of a cluster. */
+export type Axis = "x" | "y" | "z";
+
 /** An operand of an instruction. */
 export type Operand = string | number;
 

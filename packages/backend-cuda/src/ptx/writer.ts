@@ -85,6 +85,7 @@ export class PtxWriter {
   protected sharedAlignment: SharedAlignment = 16;
   /** Blocks that should fit on a multiprocessor: limits the registers of a thread. By default the driver's compiler chooses. */
   blocksPerMultiprocessor: 1 | 2 | 8 | undefined;
+  protected cluster: readonly [number, number, number] | undefined;
 
   /**
    * `params` are names of 64-bit addresses of global memory, `maps` those of tensor maps. There are no other parameters. Blocks have `blockThreads`
@@ -200,6 +201,7 @@ export class PtxWriter {
       `.visible .entry ${this.entry}(${[...this.params.map((name) => `.param .u64 ${name}`), ...this.maps.map((name) => `.param .align 64 .b8 ${name}[128]`)].join(", ")})`,
       `.maxntid ${this.blockThreads}, 1, 1`,
       ...(this.blocksPerMultiprocessor === undefined ? [] : [`.minnctapersm ${this.blocksPerMultiprocessor}`]),
+      ...(this.cluster === undefined ? [] : [".explicitcluster", `.reqnctapercluster ${this.cluster.join(", ")}`]),
       "{",
       ...registers,
       ...(this.sharedBytes === 0 || this.dynamicSharedBytes > 0
@@ -211,6 +213,13 @@ export class PtxWriter {
       "}",
       "",
     ].join("\n");
+  }
+
+  /** The value of one of PTX's special registers. */
+  protected special(name: string): Reg<"u32"> {
+    const to = this.reg("u32");
+    this.emit(`mov.u32 ${to}, ${name}`);
+    return to;
   }
 
   protected unary<T extends RegType>(instruction: string, a: Reg<T>): Reg<T> {

@@ -17,20 +17,28 @@ interface Reader {
 /** Groups of a reader that its knowledge's owner knows to be over, by reader. */
 type Knowledge = Map<Reader, number>;
 
-/** Reads of shared memory that go on while threads run, until a wait for their group. */
+/** What the threads of a cluster know of reads to be over, and what they have told at barriers for copies or for clusters. */
+export class ReadKnowledge {
+  readonly threads = new Map<number, Knowledge>();
+  readonly barriers = new Map<string, Knowledge>();
+}
+
+/** Reads of a block's shared memory that go on while threads run, until a wait for their group. Threads are numbered through the cluster. */
 export class AsyncReads {
   readonly #granules: number;
   readonly #readers = new Map<string, Reader>();
-  readonly #threads = new Map<number, Knowledge>();
-  readonly #barriers = new Map<number, Knowledge>();
+  readonly #threads: Map<number, Knowledge>;
+  readonly #barriers: Map<string, Knowledge>;
 
-  constructor(sharedBytes: number) {
+  constructor(sharedBytes: number, { threads, barriers }: ReadKnowledge) {
     this.#granules = Math.ceil(sharedBytes / 16);
+    this.#threads = threads;
+    this.#barriers = barriers;
   }
 
   /** Whether nothing has read in this way yet. */
   get isEmpty(): boolean {
-    return this.#readers.size === 0;
+    return this.#readers.size === 0 && this.#threads.size === 0;
   }
 
   begin(name: string, isOwn: Reader["isOwn"], address: number, bytes: number): void {
@@ -66,7 +74,7 @@ export class AsyncReads {
     }
   }
 
-  /** All threads know what is over. */
+  /** All threads know what is over: those of the block, which has no cluster. */
   passBarrier(): void {
     for (const { marks, completed } of this.#readers.values())
       for (let i = 0; i < marks.length; i++) if (marks[i]! <= completed) marks[i] = 0;
@@ -80,13 +88,15 @@ export class AsyncReads {
     for (const thread of members) this.#threads.set(thread, new Map(together));
   }
 
-  arrive(thread: number, barrier: number): void {
+  arrive(thread: number, barrier: string): void {
+    const own = this.#knownBy(thread);
+    if (own.size === 0) return;
     const known = this.#barriers.get(barrier) ?? new Map();
-    learn(known, this.#knownBy(thread));
+    learn(known, own);
     this.#barriers.set(barrier, known);
   }
 
-  leave(thread: number, barrier: number): void {
+  leave(thread: number, barrier: string): void {
     const known = this.#barriers.get(barrier);
     if (known === undefined) return;
     const own = this.#threads.get(thread) ?? new Map();

@@ -6,6 +6,8 @@ import { type ProductParts, type ProductShape, Warpgroup, warpgroupThreads } fro
 export class BlockProducts {
   readonly #shared: Region;
   readonly #reads: AsyncReads;
+  /** Number of the block's first thread in its cluster. */
+  readonly #first: number;
   readonly #checkRead: (address: number, bytes: number, threads: readonly number[]) => void;
   /** By first thread. */
   readonly #warpgroups = new Map<number, Warpgroup>();
@@ -13,7 +15,13 @@ export class BlockProducts {
   readonly #registers = new Map<number, number>();
 
   /** @param checkRead throws a {@link Fault} if a product that `threads` start may not read shared memory there */
-  constructor(shared: Region, reads: AsyncReads, checkRead: (address: number, bytes: number, threads: readonly number[]) => void) {
+  constructor(
+    shared: Region,
+    reads: AsyncReads,
+    first: number,
+    checkRead: (address: number, bytes: number, threads: readonly number[]) => void,
+  ) {
+    this.#first = first;
     this.#shared = shared;
     this.#reads = reads;
     this.#checkRead = checkRead;
@@ -28,7 +36,7 @@ export class BlockProducts {
     const parts = held.slice(first, first + warpgroupThreads) as ProductParts[];
     this.#warpgroup(thread).start(shape, parts, (address) => {
       this.#checkRead(address, 16, warps);
-      this.#reads.begin(name, (each) => firstOf(each) === first, address, 16);
+      this.#reads.begin(name, (each) => firstOf(each - this.#first) === first, address, 16);
       return [this.#shared.view, address];
     });
   }

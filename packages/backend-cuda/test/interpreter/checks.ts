@@ -17,9 +17,8 @@ export function checkDefinitions({ blocks }: ParsedKernel): void {
   const walk = (i: number, check: boolean): void => {
     const defined = new Set(entering[i]);
     for (const { name, guard, operands, text } of blocks[i]!.instructions) {
-      const isStore = /^(st|prefetch|mbarrier\.(init|arrive)|fence|cp|bar|griddepcontrol|setmaxnreg|wgmma\.(fence|commit|wait))\./.test(
-        name,
-      );
+      const isStore =
+        /^(st|red|prefetch|mbarrier\.(init|arrive)|fence|cp|bar|barrier|griddepcontrol|setmaxnreg|wgmma\.(fence|commit|wait))\./.test(name);
       const sources = (isStore ? operands : operands.slice(1)).flatMap((item) => item.match(/%[phuslfd]\d+/g) ?? []);
       const used = guard === undefined ? sources : [...sources, `%${guard.register}`];
       const missing = used.find((register) => !defined.has(register));

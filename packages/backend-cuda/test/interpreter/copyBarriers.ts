@@ -11,6 +11,8 @@ interface Barrier {
   readonly creator: number;
   /** Whether copies may use it. */
   isFenced: boolean;
+  /** Number of times that its creator had arrived at the cluster's barrier before it fenced the barrier. */
+  arrivalsBefore: number;
   /** Arrivals that the current phase waits for. */
   pending: number;
   /** Bytes that were announced and have not landed. */
@@ -42,11 +44,36 @@ export class CopyBarriers {
   }
 
   init(address: number, arrivals: number, thread: number): void {
-    this.#barriers.set(address, { arrivals, creator: thread, isFenced: false, pending: arrivals, bytes: 0, completed: 0, inFlight: [] });
+    this.#barriers.set(address, {
+      arrivals,
+      creator: thread,
+      isFenced: false,
+      arrivalsBefore: 0,
+      pending: arrivals,
+      bytes: 0,
+      completed: 0,
+      inFlight: [],
+    });
   }
 
-  fence(thread: number): void {
-    for (const barrier of this.#barriers.values()) if (barrier.creator === thread) barrier.isFenced = true;
+  fence(thread: number, arrivalsBefore: number): void {
+    for (const barrier of this.#barriers.values()) {
+      if (barrier.creator !== thread || barrier.isFenced) continue;
+      barrier.isFenced = true;
+      barrier.arrivalsBefore = arrivalsBefore;
+    }
+  }
+
+  /** @throws {Fault} unless its creator has fenced a barrier and then arrived at a cluster barrier of the first `waits`, which the caller has passed */
+  checkShown(address: number, waits: number, who: Who): void {
+    const { isFenced, arrivalsBefore } = this.#at(address, who);
+    if (!isFenced || arrivalsBefore >= waits)
+      throw new Fault(`${who()}: use of another block's barrier without a fence and a cluster barrier that show it`);
+  }
+
+  /** Number of phases of a barrier that are over. */
+  completedOf(address: number, who: Who): number {
+    return this.#at(address, who).completed;
   }
 
   /** Arrives, and announces `bytes` of copies. */
@@ -74,9 +101,19 @@ export class CopyBarriers {
     return isOver;
   }
 
-  /** After a barrier of the block, every thread may read what any thread has waited for. */
-  showAll(): void {
-    for (const record of this.#records) if (record?.state === "landed") record.state = "visible";
+  /**
+   * After a barrier of the block, every thread may read what any thread has waited for. `writer` is the stamp of one of them: threads of other
+   * blocks must come after it (default: none).
+   */
+  showAll(writer = 0): void {
+    for (const [number, record] of this.#records.entries()) {
+      if (record?.state !== "landed") continue;
+      record.state = "visible";
+      if (writer === 0) continue;
+      const { to, data } = record.copy;
+      for (let i = to >> 1; i < (to + data.length) >> 1; i++)
+        if (this.#shared.copy[i] === number && this.#shared.writer[i] === 0) this.#shared.writer[i] = writer;
+    }
   }
 
   checkRead(i: number, thread: number, who: Who): void {

@@ -2,15 +2,17 @@ import { setFlagsFromString } from "node:v8";
 import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
 import type { TensorMap } from "../../src/device/driver.ts";
 import { Access } from "./access.ts";
+import { Cluster } from "./cluster.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
-import { someBarrier, translate, warpgroupMeeting } from "./translate.ts";
-import { busy, warpgroupThreads } from "./warpgroups.ts";
+import { randomOf, shuffled } from "./random.ts";
+import { RunningBlock, type Thread } from "./runningBlock.ts";
+import { someBarrier, translate } from "./translate.ts";
+import { busy } from "./warpgroups.ts";
 
 /** Extents of a launch's grid, or a block's place in it. */
 type Grid = readonly [number, number, number];
-type Thread = Generator<number, void, undefined>;
 type Start = (
   memory: Access,
   params: readonly number[],
@@ -80,7 +82,10 @@ export function prepare(ptx: string): ReadyKernel {
   return ready;
 }
 
-/** Runs a grid, block after block. Threads run in turn from one meeting point (barrier, shuffle) to the next. */
+/**
+ * Runs a grid, cluster after cluster. Threads run in turn from one meeting point (barrier, shuffle) to the next; blocks of a cluster and their
+ * warps take turns in an order that `seed` gives.
+ */
 export function runGrid(
   memory: GlobalMemory,
   { parsed, start }: ReadyKernel,
@@ -93,6 +98,7 @@ export function runGrid(
     sharedBytes,
     isDependent,
     maps,
+    seed,
   }: {
     grid: Grid;
     block: number;
@@ -104,6 +110,7 @@ export function runGrid(
     tables: readonly number[];
     reach: readonly Reach[];
     maps: readonly TensorMap[];
+    seed: number;
   },
 ): void {
   if (block > parsed.maxThreads || block % 32 !== 0)
@@ -114,107 +121,65 @@ export function runGrid(
     throw new Fault(`${parsed.entry}: ${maps.length} tensor maps for ${parsed.maps.length} parameters`);
   memory.epoch++;
   const [width, height, depth] = grid;
-  for (let number = 0; number < width * height * depth; number++) {
-    const ctaid: Grid = [number % width, Math.floor(number / width) % height, Math.floor(number / width / height)];
-    const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
-      threadsBefore: number * block,
-      earlyThreads: isDependent ? block : 0,
-      counts: parsed.tables.some(({ isWritten }) => isWritten === true),
-      maps,
+  const [across, down, deep] = parsed.cluster;
+  const random = randomOf(seed);
+  for (const [x, y, z] of places([width / across, height / down, depth / deep])) {
+    const cluster = new Cluster<Access>(across * down * deep, block);
+    const blocks = places(parsed.cluster).map(([dx, dy, dz]) => {
+      const ctaid: Grid = [x * across + dx, y * down + dy, z * deep + dz];
+      const number = (ctaid[2] * height + ctaid[1]) * width + ctaid[0];
+      const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
+        threadsBefore: number * block,
+        blockThreads: block,
+        earlyThreads: isDependent ? block : 0,
+        counts: parsed.tables.some(({ isWritten }) => isWritten === true),
+        maps,
+        cluster,
+      });
+      const lanes = new Array<unknown>(block).fill(0);
+      const held = new Array<unknown>(block).fill(0);
+      const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, grid, lanes, held));
+      return new RunningBlock(height * depth === 1 ? `${number}` : ctaid.join(", "), access, threads, lanes, held);
     });
-    const lanes = new Array<unknown>(block).fill(0);
-    const held = new Array<unknown>(block).fill(0);
-    const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, grid, lanes, held));
-    try {
-      runBlock(threads, access, lanes, held);
-    } catch (error) {
-      const isBusy = error instanceof TypeError && error.message.includes("Symbol");
-      const reason = isBusy
-        ? `thread ${access.thread}: use of ${String(busy.description)}`
-        : error instanceof Fault
-          ? error.message
-          : undefined;
-      if (reason === undefined) throw error;
-      throw new Fault(`${parsed.entry}, block ${height * depth === 1 ? number : ctaid.join(", ")}: ${reason}`);
-    }
+    runCluster(parsed.entry, blocks, cluster, random);
   }
 }
 
-const done = -1;
-const atBarrier = 0;
-const waitsForCopies = -2;
-
-/** The threads of a warp, and where each of them is: at a place where lanes meet, at a barrier, or done. */
-interface Warp {
-  readonly first: number;
-  readonly states: number[];
-}
-
-function runBlock(threads: readonly Thread[], access: Access, lanes: readonly unknown[], held: unknown[]): void {
-  // Later warps first: an order that the code must not rely on either way.
-  const warps = Array.from({ length: threads.length / 32 }, (_, i): Warp => {
-    return { first: threads.length - 32 * (i + 1), states: new Array<number>(32).fill(waitsForCopies) };
-  });
-  for (;;) {
-    let isMoving = false;
-    for (const warp of warps) if (runWarp(threads, warp, access, lanes, held)) isMoving = true;
-    if (isMoving || releaseSome(warps, access, lanes, held)) continue;
-    const states = warps.flatMap((warp) => warp.states);
-    if (states.some((state) => state <= warpgroupMeeting(0))) throw new Fault("a barrier or a product that not all of its threads reach");
-    if (states.includes(waitsForCopies)) throw new Fault("a wait for copies that never end");
-    const waiting = states.filter((state) => state === atBarrier).length;
-    if (waiting === 0) break;
-    if (waiting !== threads.length) throw new Fault(`a barrier that ${waiting} of ${threads.length} threads reach`);
-    access.passBarrier();
-    for (const { states: each } of warps) each.fill(waitsForCopies);
-  }
-  access.finish();
-}
-
-/** Lets warpgroups and members of barriers go on that have all arrived. Returns false if none have. */
-function releaseSome(warps: readonly Warp[], access: Access, lanes: readonly unknown[], held: unknown[]): boolean {
-  const waiting = warps.filter(({ states }) => states[0]! <= warpgroupMeeting(0) && states.every((state) => state === states[0]));
-  const meetings = new Set(
-    waiting.map(({ first, states: [state] }) => (state! > someBarrier(0, 0) ? `${first >> 7} ${state}` : `${state}`)),
+/** Each place of a grid, x first. */
+function places([width, height, depth]: Grid): readonly Grid[] {
+  return Array.from(
+    { length: width * height * depth },
+    (_, i): Grid => [i % width, Math.floor(i / width) % height, Math.floor(i / width / height)],
   );
-  let isReleased = false;
-  for (const meeting of meetings) {
-    const state = Number(meeting.split(" ").at(-1));
-    const isWarpgroup = state > someBarrier(0, 0);
-    const members = waiting.filter(
-      ({ first, states }) => states[0] === state && (!isWarpgroup || `${first >> 7}` === meeting.slice(0, meeting.indexOf(" "))),
-    );
-    const threads = members.flatMap(({ first }) => Array.from({ length: 32 }, (_, lane) => first + lane));
-    const count = isWarpgroup ? warpgroupThreads : (someBarrier(0, 0) - state) % 4096;
-    if (threads.length < count) continue;
-    if (threads.length > count) throw new Fault(`a barrier of ${count} threads that ${threads.length} reach`);
-    if (isWarpgroup) for (const thread of threads) held[thread] = lanes[thread];
-    else access.passSomeBarrier(threads);
-    for (const { states } of members) states.fill(waitsForCopies);
-    isReleased = true;
-  }
-  return isReleased;
 }
 
-/** Runs a warp until all its lanes are at the block's barrier, done, or waiting for copies. Returns false if no lane moved. */
-function runWarp(threads: readonly Thread[], { first, states }: Warp, access: Access, lanes: readonly unknown[], held: unknown[]): boolean {
-  let isMoving = false;
-  for (;;) {
-    let hasMoved = false;
-    const { events } = access;
-    for (let lane = 0; lane < 32; lane++) {
-      if (states[lane] !== waitsForCopies) continue;
-      access.thread = first + lane;
-      const { done: isDone, value } = threads[first + lane]!.next();
-      states[lane] = isDone === true ? done : (value as number);
-      if (states[lane] !== waitsForCopies) hasMoved = true;
-    }
-    if (!hasMoved && access.events === events) return isMoving;
-    isMoving = true;
-    if (states.includes(waitsForCopies) || states.every((state) => state <= 0)) continue;
-    if (states.some((state) => state !== states[0]))
-      throw new Fault(`a shuffle that not all lanes of a warp reach together: ${states.join(" ")}`);
-    for (let lane = 0; lane < 32; lane++) held[first + lane] = lanes[first + lane]!;
-    states.fill(waitsForCopies);
+/** Runs blocks until all have ended. */
+function runCluster(entry: string, blocks: readonly RunningBlock[], cluster: Cluster<Access>, random: () => number): void {
+  let running = [...blocks];
+  // A block alone always runs in the same order.
+  const warpOrder = blocks.length === 1 ? undefined : random;
+  while (running.length > 0) {
+    let isMoving = false;
+    for (const block of shuffled(running, random)) if (within(entry, block, () => block.advance(warpOrder))) isMoving = true;
+    running = running.filter(({ isOver }) => !isOver);
+    if (isMoving) continue;
+    for (const block of running) within(entry, block, () => block.checkWaits());
+    throw new Fault(`${entry}: ${cluster.explainWait()}`);
+  }
+}
+
+/** Names the kernel and the block in a fault. */
+function within<T>(entry: string, { name, access }: RunningBlock, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    const isBusy = error instanceof TypeError && error.message.includes("Symbol");
+    const reason = isBusy
+      ? `thread ${access.thread}: use of ${String(busy.description)}`
+      : error instanceof Fault
+        ? error.message
+        : undefined;
+    if (reason === undefined) throw error;
+    throw new Fault(`${entry}, block ${name}: ${reason}`);
   }
 }

@@ -22,6 +22,7 @@ export class InterpretedDriver implements CudaDriver {
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
   /** Bytes that were copied to the host. */
   bytesFromDevice = 0;
+  readonly #seed: number;
   readonly #pinned = new Map<Handle, Uint8Array<ArrayBuffer>>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
@@ -33,7 +34,9 @@ export class InterpretedDriver implements CudaDriver {
   #lost: DriverError | undefined;
   #handles = 1n;
 
-  constructor(computeCapability: DeviceProperties["computeCapability"] = [9, 0]) {
+  /** Blocks of a cluster take turns in an order that `seed` gives. */
+  constructor(computeCapability: DeviceProperties["computeCapability"] = [9, 0], seed = 1) {
+    this.#seed = seed;
     this.device = { name: "PTX interpreter", computeCapability, multiprocessors: 3, totalBytes: 2 ** 30, driverVersion: 12040 };
   }
 
@@ -127,9 +130,22 @@ export class InterpretedDriver implements CudaDriver {
       })),
     ];
     if (Math.min(...grid) < 1) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
+    const { cluster } = prepare(ptx).parsed;
+    if (grid.some((blocks, axis) => blocks % cluster[axis]! !== 0))
+      throw new DriverError(912, "CUDA_ERROR_INVALID_CLUSTER_SIZE", "cuLaunchKernelEx", `grid ${grid.join(", ")}`);
     if (this.#capture === undefined) this.submitted.launches++;
     this.#submit(() => {
-      runGrid(this.memory, prepare(ptx), { grid, block: block[0], sharedBytes, isDependent, params, tables, reach, maps });
+      runGrid(this.memory, prepare(ptx), {
+        grid,
+        block: block[0],
+        sharedBytes,
+        isDependent,
+        params,
+        tables,
+        reach,
+        maps,
+        seed: this.#seed,
+      });
     });
   }
 

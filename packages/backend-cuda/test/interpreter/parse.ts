@@ -19,6 +19,8 @@ export interface ParsedKernel {
   /** Parameters that are tensor maps, after the others. */
   readonly maps: readonly string[];
   readonly maxThreads: number;
+  /** Blocks of a cluster along each axis. */
+  readonly cluster: readonly [number, number, number];
   /** Undefined where a launch says how much it is. */
   readonly sharedBytes: number | undefined;
   readonly tables: readonly {
@@ -40,6 +42,7 @@ export function parse(ptx: string): ParsedKernel {
   let params: string[] = [];
   let maps: string[] = [];
   let maxThreads = 0;
+  let cluster: ParsedKernel["cluster"] = [1, 1, 1];
   let sharedBytes: number | undefined = 0;
   for (const raw of ptx.split("\n")) {
     const line = raw.trim();
@@ -47,7 +50,7 @@ export function parse(ptx: string): ParsedKernel {
       line === "" ||
       line === "{" ||
       line === "}" ||
-      /^\.(version 8\.0|target sm_(80|90|90a)|address_size 64|minnctapersm [128])$/.test(line)
+      /^\.(version 8\.0|target sm_(80|90|90a)|address_size 64|minnctapersm [128]|explicitcluster)$/.test(line)
     )
       continue;
     const table = /^\.global \.align 8 \.(f32|u32) (\w+)\[(\d+)\] = \{(.*)\};$/.exec(line);
@@ -56,6 +59,7 @@ export function parse(ptx: string): ParsedKernel {
     const reg = /^\.reg \.\w+ %([phuslfd])<(\d+)>;$/.exec(line);
     const shared = /^\.shared \.align (?:16|128|1024) \.b8 shared\[(\d+)\];$/.exec(line);
     const threads = /^\.maxntid (\d+), 1, 1$/.exec(line);
+    const clusterSize = /^\.reqnctapercluster (\d+), (\d+), (\d+)$/.exec(line);
     const label = /^(\$L\d+):$/.exec(line);
     if (/^\.extern \.shared \.align (16|128|1024) \.b8 shared\[\];$/.test(line)) sharedBytes = undefined;
     else if (table !== null) {
@@ -72,6 +76,7 @@ export function parse(ptx: string): ParsedKernel {
     } else if (reg !== null) for (let i = 0; i < Number(reg[2]); i++) registers.push(`${reg[1]}${i}`);
     else if (shared !== null) sharedBytes = Number(shared[1]);
     else if (threads !== null) maxThreads = Number(threads[1]);
+    else if (clusterSize !== null) cluster = [Number(clusterSize[1]), Number(clusterSize[2]), Number(clusterSize[3])];
     else if (label !== null) blocks.push({ instructions: [], label: label[1] });
     else {
       const instruction = parseInstruction(line);
@@ -79,7 +84,7 @@ export function parse(ptx: string): ParsedKernel {
       if (instruction.name === "bra") blocks.push({ instructions: [], label: undefined });
     }
   }
-  return { entry, params, maps, maxThreads, sharedBytes, tables, blocks, registers };
+  return { entry, params, maps, maxThreads, cluster, sharedBytes, tables, blocks, registers };
 }
 
 function parseInstruction(line: string): Instruction {

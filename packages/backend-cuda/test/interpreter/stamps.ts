@@ -1,5 +1,6 @@
 // A stamp says when a thread used a place of shared memory: the number of block barriers before it, of barriers of its warp, and the thread.
-const threads = 2 ** 10;
+/** At least the threads of a cluster. */
+const threads = 2 ** 13;
 const clocks = 2 ** 20;
 
 /** Added to the stamp of a place that several threads of one warp have read. */
@@ -8,18 +9,23 @@ const manyLanes = 0.5;
 /** By thread: what it did at smaller clocks than this comes before what the knowledge's owner does next. */
 type Knowledge = Int32Array;
 
-/** Stamps of a block's threads. */
+/** Stamps of the threads of a block, or of all blocks of a cluster. */
 export class Stamps {
   /** Counts the block's barriers. */
   phase = 1;
-  readonly #clocks = new Int32Array(threads);
-  /** By thread, and by barrier for copies. Starts again at each barrier of the block. */
+  readonly #clocks: Int32Array;
+  /** By thread, and by barrier for copies or for clusters. Starts again at each barrier of the block. */
   readonly #known = new Map<number | string, Knowledge>();
   /** Places that several warps have read have the record -1 - i for set i: the record of each warp. Sets before a barrier of the block are dropped. */
   readonly #sets: (ReadonlyMap<number, number> | undefined)[] = [];
   /** The record of a place after a read, by its record before and the read's stamp. */
   readonly #setsAfter = new Map<number, Map<number, number>>();
 
+  constructor(count: number) {
+    this.#clocks = new Int32Array(count);
+  }
+
+  /** Called when all threads have reached a barrier: all of one block, without a cluster. */
   passBarrier(): void {
     this.phase++;
     this.#known.clear();
@@ -32,14 +38,14 @@ export class Stamps {
     const first = thread & ~31;
     for (let lane = first; lane < first + 32; lane++) this.#learn(thread, this.#known.get(lane));
     // Lanes of a warp pass their barriers together: what each did before this one has a smaller clock.
-    const known = this.#known.get(thread) ?? new Int32Array(threads);
+    const known = this.#known.get(thread) ?? new Int32Array(this.#clocks.length);
     for (let lane = first; lane < first + 32; lane++) known[lane] = Math.max(known[lane]!, clock);
     this.#known.set(thread, known);
   }
 
   /** All of `members` have reached a barrier. */
   passSomeBarrier(members: readonly number[]): void {
-    const together = new Int32Array(threads);
+    const together = new Int32Array(this.#clocks.length);
     for (const thread of members) {
       together[thread] = ++this.#clocks[thread]!;
       for (const [i, clock] of (this.#known.get(thread) ?? []).entries()) together[i] = Math.max(together[i]!, clock);
@@ -47,24 +53,28 @@ export class Stamps {
     for (const thread of members) this.#learn(thread, together);
   }
 
-  /** A thread arrives at a barrier for copies. */
-  arrive(thread: number, barrier: number): void {
-    const key = `barrier ${barrier}`;
-    this.#learn(key, this.#known.get(thread));
-    const known = this.#known.get(key) ?? new Int32Array(threads);
+  /** A thread arrives at a barrier that it need not wait at. */
+  arrive(thread: number, barrier: string): void {
+    this.#learn(barrier, this.#known.get(thread));
+    const known = this.#known.get(barrier) ?? new Int32Array(this.#clocks.length);
     known[thread] = Math.max(known[thread]!, this.#clocks[thread]! + 1);
-    this.#known.set(key, known);
+    this.#known.set(barrier, known);
   }
 
-  /** A thread has seen the phase of a barrier for copies complete. */
-  leave(thread: number, barrier: number): void {
-    this.#learn(thread, this.#known.get(`barrier ${barrier}`));
+  /** A thread has seen a phase of such a barrier complete. */
+  leave(thread: number, barrier: string): void {
+    this.#learn(thread, this.#known.get(barrier));
+  }
+
+  /** What the thread does next comes after its last arrival. All lanes of a warp must come here. */
+  advance(thread: number): void {
+    this.#clocks[thread]!++;
   }
 
   #learn(owner: number | string, more: Knowledge | undefined): void {
     if (more === undefined) return;
-    const known = this.#known.get(owner) ?? new Int32Array(threads);
-    for (let i = 0; i < threads; i++) if (more[i]! > known[i]!) known[i] = more[i]!;
+    const known = this.#known.get(owner) ?? new Int32Array(this.#clocks.length);
+    for (let i = 0; i < known.length; i++) if (more[i]! > known[i]!) known[i] = more[i]!;
     this.#known.set(owner, known);
   }
 
@@ -108,11 +118,9 @@ function lanesRecord(record: number, stamp: number): number {
   return threadOf(record) === threadOf(stamp) && record % 1 === 0 ? stamp : stamp + manyLanes;
 }
 
-/** Whether an access is ordered after a recorded one by a barrier of the block or of the warp, or because one thread did both. */
+/** Whether an access is ordered after a recorded one by a barrier of the block, or because one thread did both. */
 function areOrdered(record: number, stamp: number): boolean {
-  if (phaseOf(record) !== phaseOf(stamp)) return true;
-  if (record % 1 === 0 && threadOf(record) === threadOf(stamp)) return true;
-  return warpOf(record) === warpOf(stamp) && clockOf(record) < clockOf(stamp);
+  return phaseOf(record) !== phaseOf(stamp) || (record % 1 === 0 && threadOf(record) === threadOf(stamp));
 }
 
 export function threadOf(stamp: number): number {

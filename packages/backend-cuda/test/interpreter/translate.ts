@@ -4,6 +4,12 @@ import { Fault } from "./memory.ts";
 import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
 import { shareRegisters } from "./registers.ts";
 
+/** What a thread yields while a barrier for copies is not complete. */
+export const waitsForCopies = -2;
+
+/** What a thread yields while the cluster's barrier is not complete. */
+export const waitsForCluster = -3;
+
 /** What a thread yields at the n-th place where threads of a warpgroup meet. */
 export function warpgroupMeeting(n: number): number {
   return -1000 - n;
@@ -16,7 +22,7 @@ export function someBarrier(number: number, count: number): number {
 
 /**
  * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
- * lanes of a warp meet, and -2 while a barrier for copies is not complete. For other meetings see {@link warpgroupMeeting}, {@link someBarrier}.
+ * lanes of a warp meet. For waits and other meetings see {@link waitsForCopies}, {@link waitsForCluster}, {@link warpgroupMeeting}, {@link someBarrier}.
  */
 export function translate(parsed: ParsedKernel): string {
   checkDefinitions(parsed);
@@ -43,6 +49,7 @@ export function translate(parsed: ParsedKernel): string {
       }
       if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, { lists, fragments });
       if (/^(shfl|vote|redux|bar\.warp|ldmatrix|stmatrix|mma)\./.test(name)) return warpInstruction(instruction, ++meetings);
+      if (name.startsWith("barrier.cluster.")) return clusterBarrier(instruction, ++meetings);
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       if (name === "griddepcontrol.launch_dependents" || name === "prefetch.tensormap") return "";
       if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
@@ -74,19 +81,19 @@ const accessors: Readonly<Record<string, readonly [string, number]>> = {
 
 function statement({ name, operands, text }: Instruction, kernel: ParsedKernel): string {
   const parts = name.split(".");
-  const access = /^(ld|st)\.(global|shared)\.(\w+)$/.exec(name);
+  const access = /^(ld|st)\.(global|shared|shared::cluster)\.(\w+)$/.exec(name);
   if (access !== null) {
     const [, kind, space, type] = access;
     const [accessor, bytes] = accessors[type!]!;
     const place = /^\[(%[lu]\d+)\+(\d+)\]$/.exec(operands[kind === "ld" ? 1 : 0]!);
     if (place === null) throw new Fault(`not an address: ${text}`);
     if ((space === "global") !== place[1]!.startsWith("%l")) throw new Fault(`an address of another space: ${text}`);
-    const at = `m.${kind === "ld" ? "read" : "write"}("${space}", ${target(place[1]!)} + ${place[2]}, ${bytes})`;
+    const at = checkedPlace(kind!, space!, `${target(place[1]!)} + ${place[2]}`, bytes);
     return kind === "ld"
       ? `at = ${at}; ${target(operands[0]!)} = m.view.get${accessor}(at, true);`
       : `at = ${at}; m.view.set${accessor}(at, ${operand(operands[1]!)}, true);`;
   }
-  const vector = /^(ld|st)\.(global|shared)\.v([24])\.(f32|b16|u32)$/.exec(name);
+  const vector = /^(ld|st)\.(global|shared|shared::cluster)\.v([24])\.(f32|b16|u32)$/.exec(name);
   if (vector !== null) {
     const [, kind, space, count, type] = vector;
     const [accessor, bytes] = accessors[type!]!;
@@ -100,16 +107,17 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
         ? `${register} = m.view.get${accessor}(at + ${i * bytes}, true);`
         : `m.view.set${accessor}(at + ${i * bytes}, ${register}, true);`,
     );
-    const access = `m.${kind === "ld" ? "read" : "write"}("${space}", ${target(place[1]!)} + ${place[2]}, ${Number(count) * bytes})`;
-    return `at = ${access}; ${accesses.join(" ")}`;
+    return `at = ${checkedPlace(kind!, space!, `${target(place[1]!)} + ${place[2]}`, Number(count) * bytes)}; ${accesses.join(" ")}`;
   }
   if (name === "mov.b32" && operands[0]!.startsWith("{")) {
     const [low, high] = listOf(operands[0]!, 2, text);
     return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
-  const added = /^red\.relaxed\.gpu\.global\.add\.([uf])32$/.exec(name)?.[1];
-  if (added !== undefined)
-    return `m.add(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added === "f" ? "Float32" : "Uint32"}");`;
+  const added = /^red\.relaxed\.(gpu\.global|cluster\.shared::cluster)\.add\.([uf])32$/.exec(name);
+  if (added !== null) {
+    const method = added[1] === "gpu.global" ? "add" : "addRemote";
+    return `m.${method}(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added[2] === "f" ? "Float32" : "Uint32"}");`;
+  }
   const to = target(operands[0]!);
   if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
   if (name === "atom.acq_rel.gpu.global.add.u32")
@@ -120,8 +128,11 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     if (index < 0) throw new Fault(`no such parameter: ${text}`);
     return `${to} = params[${index}];`;
   }
+  if (name === "mapa.shared::cluster.u32") return `${to} = m.mapShared(${operand(operands[1]!)}, ${operand(operands[2]!)});`;
   if (parts[0] === "mov") {
     const source = operands[1]!;
+    const inCluster = clusterRegister(source, kernel.cluster);
+    if (inCluster !== undefined) return `${to} = ${inCluster};`;
     if (source === "%tid.x") return `${to} = tid;`;
     const axis = /^%(n?)ctaid\.([xyz])$/.exec(source);
     if (axis !== null) return `${to} = ${axis[1] === "n" ? "grid" : "ctaid"}[${"xyz".indexOf(axis[2]!)}];`;
@@ -137,6 +148,12 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   const value = expression(name, parts, a, b, c);
   if (value === undefined) throw new Fault(`unknown instruction: ${text}`);
   return `${to} = ${value};`;
+}
+
+/** A checked place in memory. */
+function checkedPlace(kind: string, space: string, address: string, bytes: number): string {
+  const verb = kind === "ld" ? "read" : "write";
+  return space === "shared::cluster" ? `m.remote("${verb}", ${address}, ${bytes})` : `m.${verb}("${space}", ${address}, ${bytes})`;
 }
 
 /** Instructions that the lanes of a warp reach together. */
@@ -296,9 +313,11 @@ function asynchronous({ name, operands, text }: Instruction): string {
     case "mbarrier.init.shared::cta.b64":
       return `m.initBarrier(${address(operands[0])}, ${operand(operands[1]!)});`;
     case "fence.mbarrier_init.release.cluster":
-      return "";
+      return "m.fenceBarriers();";
     case "fence.proxy.async.shared::cta":
-      return "m.fenceBarriers(); m.fenceAsyncProxy();";
+      return "m.fenceAsyncProxy();";
+    case "mbarrier.arrive.release.cluster.shared::cluster.b64":
+      return `m.arriveRemote(${address(operands[1])});`;
     case "mbarrier.arrive.shared::cta.b64":
       return `m.expectBytes(${address(operands[1])}, 0);`;
     case "cp.async.bulk.global.shared::cta.bulk_group": {
@@ -311,28 +330,56 @@ function asynchronous({ name, operands, text }: Instruction): string {
       return `m.waitBulkReads(${Number(operands[0])});`;
     case "mbarrier.arrive.expect_tx.shared::cta.b64":
       return `m.expectBytes(${address(operands[1])}, ${operand(operands[2]!)});`;
-    case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes": {
-      const [to, from, bytes, barrier] = operands;
-      return `m.copyBulk(${address(to)}, ${address(from)}, ${operand(bytes!)}, ${address(barrier)});`;
+    case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes":
+    case "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster": {
+      const [to, from, bytes, barrier, ...blocks] = operands;
+      return `m.copyBulk(${[address(to), address(from), operand(bytes!), address(barrier), ...blocks.map(operand)].join(", ")});`;
     }
     case "cp.async.bulk.prefetch.L2.global":
       return `m.prefetchBulk(${address(operands[0])}, ${operand(operands[1]!)});`;
-    case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes": {
-      const [to, source, barrier] = operands;
+    case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes":
+    case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster": {
+      const [to, source, barrier, ...blocks] = operands;
       const place = /^\[(%l\d+),\{(%u\d+),(%u\d+)\}\]$/.exec(source!);
       if (place === null) throw new Fault(`not a box: ${text}`);
-      return `m.copyBox(${address(to)}, ${place
-        .slice(1)
-        .map((each) => target(each))
-        .join(", ")}, ${address(barrier)});`;
+      const box = place.slice(1).map((each) => target(each));
+      return `m.copyBox(${[address(to), ...box, address(barrier), ...blocks.map(operand)].join(", ")});`;
     }
-    case "mbarrier.try_wait.parity.shared::cta.b64": {
+    case "mbarrier.try_wait.parity.shared::cta.b64":
+    case "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64": {
       const isDone = target(operands[0]!);
-      return `${isDone} = m.tryWait(${address(operands[1])}, ${operand(operands[2]!)}); if (!${isDone}) { yield -2; m.thread = tid; }`;
+      const test = `m.tryWait(${address(operands[1])}, ${operand(operands[2]!)}, ${name.includes(".cluster.")})`;
+      return `${isDone} = ${test}; if (!${isDone}) { yield ${waitsForCopies}; m.thread = tid; }`;
     }
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
+}
+
+/** The value of a special register of clusters; undefined for other names. A block's own place is `ctaid` in `grid`. */
+function clusterRegister(name: string, size: ParsedKernel["cluster"]): string | undefined {
+  const [across, down, deep] = size;
+  if (name === "%cluster_nctarank") return String(across * down * deep);
+  if (name === "%cluster_ctarank") return `ctaid[0] % ${across} + ${across} * (ctaid[1] % ${down} + ${down} * (ctaid[2] % ${deep}))`;
+  const [, what, letter] = /^%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.([xyz])$/.exec(name) ?? [];
+  if (what === undefined) return undefined;
+  const axis = "xyz".indexOf(letter!);
+  const values: Readonly<Record<string, string>> = {
+    clusterid: `Math.floor(ctaid[${axis}] / ${size[axis]})`,
+    nclusterid: `grid[${axis}] / ${size[axis]}`,
+    cluster_ctaid: `ctaid[${axis}] % ${size[axis]}`,
+    cluster_nctaid: `${size[axis]}`,
+  };
+  return values[what];
+}
+
+/** The cluster's barrier. In its aligned form, the lanes of a warp come there together. */
+function clusterBarrier({ name, text }: Instruction, meeting: number): string {
+  const [, step, order, aligned] = /^barrier\.cluster\.(arrive|wait)\.(release|relaxed|acquire)(\.aligned)?$/.exec(name) ?? [];
+  if (step === undefined || (order === "acquire") !== (step === "wait")) throw new Fault(`unknown instruction: ${text}`);
+  const meet = aligned === undefined ? "" : `yield ${meeting}; m.thread = tid;`;
+  if (step === "arrive") return `${meet} m.arriveCluster(${order === "release"}, ${aligned !== undefined});`;
+  return `${meet} while (!m.waitCluster()) { yield ${waitsForCluster}; m.thread = tid; }`;
 }
 
 function recast(to: string, from: string, value: string): string {

@@ -1,6 +1,7 @@
-import type { TensorSpec } from "@centella/core";
-import { type AnyOp, entryOf, resolveSpec } from "@centella/core/backend";
+import { ArgumentError, type TensorSpec } from "@centella/core";
+import { type AnyOp, elementAt, entryOf, resolveSpec } from "@centella/core/backend";
 import type { PtxKernel } from "../../customKernel.ts";
+import { clusterOf } from "../../ptx/text.ts";
 import { input, type Kernel, output } from "./kernel.ts";
 
 /** The kernel that came with an op of the user's own: one launch. */
@@ -27,6 +28,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
         symbolic: { inputs: specs, output: y },
         dimOffset: (name) => 4 * entryOf(slots, name),
       });
+      checkGrid(op.name, grid, clusterOf(ptx));
       return [
         {
           ptx,
@@ -41,4 +43,11 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
       ];
     },
   };
+}
+
+/** @throws {ArgumentError} unless the grid consists of whole clusters: the driver would refuse the launch */
+function checkGrid(op: string, grid: readonly number[], cluster: readonly number[]): void {
+  if (grid.every((blocks, axis) => blocks % elementAt(cluster, axis) === 0)) return;
+  const [expected, got] = [cluster, grid].map((extents) => extents.join(" x "));
+  throw new ArgumentError(op, `a grid of whole clusters of ${expected} blocks`, `${got} blocks`, "round the grid up");
 }
