@@ -122,6 +122,47 @@ describe("shared memory of another block", () => {
   });
 });
 
+describe("the cluster's barrier", () => {
+  const faults: readonly (readonly [string, RegExp, (k: PtxEmitter) => void])[] = [
+    [
+      "a second arrival",
+      /arrives at the cluster's barrier again before it has waited/,
+      (k) => {
+        k.arriveCluster();
+        k.arriveCluster();
+      },
+    ],
+    ["a wait without an arrival", /waits at the cluster's barrier, where it has not arrived/, (k) => k.waitCluster()],
+    [
+      "a warp that waits for its block meanwhile",
+      /a barrier that 32 of 64 threads reach/,
+      (k) =>
+        k.ifUniform(
+          k.compare("lt", k.thread(), 32),
+          () => k.sync(),
+          () => k.syncCluster(),
+        ),
+    ],
+    ["lanes that do not come together", /lanes of a warp/, (k) => k.ifUniform(k.compare("lt", k.thread(), 7), () => k.syncCluster())],
+  ];
+  test.each(faults)("with %s", async (_, message, body) => {
+    const inCluster = (k: PtxEmitter): void => {
+      k.setCluster(2);
+      body(k);
+    };
+    await expect(runOn(x, inCluster, { ...two, threads: 64 })).rejects.toThrow(message);
+  });
+
+  test("does not wait for threads that have ended", async () => {
+    const body = (k: PtxEmitter): void => {
+      k.setCluster(2);
+      k.ifUniform(k.compare("eq", k.clusterRank(), 0), () => k.syncCluster());
+      store(k, k.clusterRank());
+    };
+    expect((await ran(body))[63]).toBe(1);
+  });
+});
+
 describe("a barrier of another block", () => {
   type Step = "fence" | "cluster barrier" | "scope" | "wait" | "other fence" | "end";
 

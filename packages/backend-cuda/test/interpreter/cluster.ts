@@ -129,11 +129,4 @@ export class Cluster<Block extends ClusterBlock> {
       if (!ends.some((end) => this.stamps.areOrdered(stamp, end)))
         throw new Fault(`block ${rank} of the cluster may end while ${who} touches its memory: a cluster barrier must come between`);
   }
-
-  /** What threads wait for that have arrived at the barrier, for a fault; undefined if none waits there. */
-  explainWait(): string | undefined {
-    const phase = Math.max(...this.#arrivals);
-    const waiting = this.#arrivals.filter((arrivals, thread) => arrivals === phase && arrivals > this.#waits[thread]!).length;
-    return waiting === 0 ? undefined : `a cluster barrier that ${waiting} of ${this.#arrivals.length} threads reach`;
-  }
 }

@@ -3,12 +3,13 @@ import { floatToBfloat, floatToHalf, halfToFloat } from "@centella/quant";
 import type { TensorMap } from "../../src/device/driver.ts";
 import { Access } from "./access.ts";
 import { Cluster } from "./cluster.ts";
+import { someBarrier } from "./meetings.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
 import { randomOf, shuffled } from "./random.ts";
 import { RunningBlock, type Thread } from "./runningBlock.ts";
-import { someBarrier, translate } from "./translate.ts";
+import { translate } from "./translate.ts";
 import { busy } from "./warpgroups.ts";
 
 /** Extents of a launch's grid, or a block's place in it. */
@@ -82,37 +83,27 @@ export function prepare(ptx: string): ReadyKernel {
   return ready;
 }
 
-/**
- * Runs a grid, cluster after cluster. Threads run in turn from one meeting point (barrier, shuffle) to the next; blocks of a cluster and their
- * warps take turns in an order that `seed` gives.
- */
-export function runGrid(
-  memory: GlobalMemory,
-  { parsed, start }: ReadyKernel,
-  {
-    grid,
-    block,
-    params,
-    tables,
-    reach,
-    sharedBytes,
-    isDependent,
-    maps,
-    seed,
-  }: {
-    grid: Grid;
-    block: number;
-    /** Whether the kernel waits for earlier launches itself. */
-    isDependent: boolean;
-    /** Shared memory that the launch asks for. */
-    sharedBytes: number;
-    params: readonly number[];
-    tables: readonly number[];
-    reach: readonly Reach[];
-    maps: readonly TensorMap[];
-    seed: number;
-  },
-): void {
+/** A launch of a kernel. */
+interface GridLaunch {
+  readonly grid: Grid;
+  /** Threads of a block. */
+  readonly block: number;
+  readonly params: readonly number[];
+  readonly tables: readonly number[];
+  readonly reach: readonly Reach[];
+  /** Shared memory that the launch asks for. */
+  readonly sharedBytes: number;
+  /** Whether the kernel waits for earlier launches itself. */
+  readonly isDependent: boolean;
+  readonly maps: readonly TensorMap[];
+  /** Gives the order in which blocks of a cluster and their warps take turns. */
+  readonly seed: number;
+}
+
+/** Runs a grid, cluster after cluster. Threads run in turn from one meeting point (barrier, shuffle) to the next. */
+export function runGrid(memory: GlobalMemory, kernel: ReadyKernel, launch: GridLaunch): void {
+  const { parsed } = kernel;
+  const { grid, block, params, maps, seed } = launch;
   if (block > parsed.maxThreads || block % 32 !== 0)
     throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
   if (params.length !== parsed.params.length)
@@ -120,29 +111,35 @@ export function runGrid(
   if (maps.length !== parsed.maps.length)
     throw new Fault(`${parsed.entry}: ${maps.length} tensor maps for ${parsed.maps.length} parameters`);
   memory.epoch++;
-  const [width, height, depth] = grid;
-  const [across, down, deep] = parsed.cluster;
   const random = randomOf(seed);
-  for (const [x, y, z] of places([width / across, height / down, depth / deep])) {
+  const [across, down, deep] = parsed.cluster;
+  for (const [x, y, z] of places([grid[0] / across, grid[1] / down, grid[2] / deep])) {
     const cluster = new Cluster<Access>(across * down * deep, block);
-    const blocks = places(parsed.cluster).map(([dx, dy, dz]) => {
-      const ctaid: Grid = [x * across + dx, y * down + dy, z * deep + dz];
-      const number = (ctaid[2] * height + ctaid[1]) * width + ctaid[0];
-      const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
-        threadsBefore: number * block,
-        blockThreads: block,
-        earlyThreads: isDependent ? block : 0,
-        counts: parsed.tables.some(({ isWritten }) => isWritten === true),
-        maps,
-        cluster,
-      });
-      const lanes = new Array<unknown>(block).fill(0);
-      const held = new Array<unknown>(block).fill(0);
-      const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, grid, lanes, held));
-      return new RunningBlock(height * depth === 1 ? `${number}` : ctaid.join(", "), access, threads, lanes, held);
-    });
-    runCluster(parsed.entry, blocks, cluster, random);
+    const blocks = places(parsed.cluster).map(([dx, dy, dz]) =>
+      startBlock(memory, kernel, launch, cluster, [x * across + dx, y * down + dy, z * deep + dz]),
+    );
+    runCluster(parsed.entry, blocks, random);
   }
+}
+
+/** The block at a place of the grid, which becomes the next one of its cluster. */
+function startBlock(memory: GlobalMemory, kernel: ReadyKernel, launch: GridLaunch, cluster: Cluster<Access>, ctaid: Grid): RunningBlock {
+  const { parsed, start } = kernel;
+  const { grid, block, params, tables, reach, sharedBytes, isDependent, maps } = launch;
+  const [width, height, depth] = grid;
+  const number = (ctaid[2] * height + ctaid[1]) * width + ctaid[0];
+  const access = new Access(memory, reach, parsed.sharedBytes ?? sharedBytes, {
+    threadsBefore: number * block,
+    blockThreads: block,
+    earlyThreads: isDependent ? block : 0,
+    counts: parsed.tables.some(({ isWritten }) => isWritten === true),
+    maps,
+    cluster,
+  });
+  const lanes = new Array<unknown>(block).fill(0);
+  const held = new Array<unknown>(block).fill(0);
+  const threads = Array.from({ length: block }, (_, tid) => start(access, params, tables, tid, ctaid, grid, lanes, held));
+  return new RunningBlock(height * depth === 1 ? `${number}` : ctaid.join(", "), access, threads, lanes, held);
 }
 
 /** Each place of a grid, x first. */
@@ -154,7 +151,7 @@ function places([width, height, depth]: Grid): readonly Grid[] {
 }
 
 /** Runs blocks until all have ended. */
-function runCluster(entry: string, blocks: readonly RunningBlock[], cluster: Cluster<Access>, random: () => number): void {
+function runCluster(entry: string, blocks: readonly RunningBlock[], random: () => number): void {
   let running = [...blocks];
   // A block alone always runs in the same order.
   const warpOrder = blocks.length === 1 ? undefined : random;
@@ -164,7 +161,7 @@ function runCluster(entry: string, blocks: readonly RunningBlock[], cluster: Clu
     running = running.filter(({ isOver }) => !isOver);
     if (isMoving) continue;
     for (const block of running) within(entry, block, () => block.checkWaits());
-    throw new Fault(`${entry}: ${cluster.explainWait()}`);
+    throw new Error(`${entry}: blocks of a cluster that wait for nothing; this is a bug of the interpreter`);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Access } from "./access.ts";
+import { someBarrier, waitsForCluster, waitsForCopies, warpgroupMeeting } from "./meetings.ts";
 import { Fault } from "./memory.ts";
 import { shuffled } from "./random.ts";
-import { someBarrier, waitsForCluster, waitsForCopies, warpgroupMeeting } from "./translate.ts";
 import { warpgroupThreads } from "./warpgroups.ts";
 
 /** A thread, which yields where it waits for others. */

@@ -1,24 +1,10 @@
 import { expression } from "./arithmetic.ts";
 import { checkDefinitions, checkProductFences } from "./checks.ts";
+import { clusterBarrier, clusterRegister } from "./clusterInstructions.ts";
+import { waitsForCopies, warpgroupMeeting } from "./meetings.ts";
 import { Fault } from "./memory.ts";
 import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
 import { shareRegisters } from "./registers.ts";
-
-/** What a thread yields while a barrier for copies is not complete. */
-export const waitsForCopies = -2;
-
-/** What a thread yields while the cluster's barrier is not complete. */
-export const waitsForCluster = -3;
-
-/** What a thread yields at the n-th place where threads of a warpgroup meet. */
-export function warpgroupMeeting(n: number): number {
-  return -1000 - n;
-}
-
-/** What a thread yields at a barrier of `count` threads. */
-export function someBarrier(number: number, count: number): number {
-  return -1_000_000 - 4096 * number - count;
-}
 
 /**
  * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
@@ -354,32 +340,6 @@ function asynchronous({ name, operands, text }: Instruction): string {
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
-}
-
-/** The value of a special register of clusters; undefined for other names. A block's own place is `ctaid` in `grid`. */
-function clusterRegister(name: string, size: ParsedKernel["cluster"]): string | undefined {
-  const [across, down, deep] = size;
-  if (name === "%cluster_nctarank") return String(across * down * deep);
-  if (name === "%cluster_ctarank") return `ctaid[0] % ${across} + ${across} * (ctaid[1] % ${down} + ${down} * (ctaid[2] % ${deep}))`;
-  const [, what, letter] = /^%(clusterid|nclusterid|cluster_ctaid|cluster_nctaid)\.([xyz])$/.exec(name) ?? [];
-  if (what === undefined) return undefined;
-  const axis = "xyz".indexOf(letter!);
-  const values: Readonly<Record<string, string>> = {
-    clusterid: `Math.floor(ctaid[${axis}] / ${size[axis]})`,
-    nclusterid: `grid[${axis}] / ${size[axis]}`,
-    cluster_ctaid: `ctaid[${axis}] % ${size[axis]}`,
-    cluster_nctaid: `${size[axis]}`,
-  };
-  return values[what];
-}
-
-/** The cluster's barrier. In its aligned form, the lanes of a warp come there together. */
-function clusterBarrier({ name, text }: Instruction, meeting: number): string {
-  const [, step, order, aligned] = /^barrier\.cluster\.(arrive|wait)\.(release|relaxed|acquire)(\.aligned)?$/.exec(name) ?? [];
-  if (step === undefined || (order === "acquire") !== (step === "wait")) throw new Fault(`unknown instruction: ${text}`);
-  const meet = aligned === undefined ? "" : `yield ${meeting}; m.thread = tid;`;
-  if (step === "arrive") return `${meet} m.arriveCluster(${order === "release"}, ${aligned !== undefined});`;
-  return `${meet} while (!m.waitCluster()) { yield ${waitsForCluster}; m.thread = tid; }`;
 }
 
 function recast(to: string, from: string, value: string): string {
