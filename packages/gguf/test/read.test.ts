@@ -76,6 +76,26 @@ test("strings keep their bytes, a leading U+FEFF too", async () => {
   expect([tokens.indexOf("日本"), tokens.indexOf(""), tokens.indexOf("b")]).toEqual([4, 0, -1]);
 });
 
+test("strings that are decoded together are those that are decoded one by one", () => {
+  // The end of the first text and the length of the second one would be a character.
+  const broken = [Uint8Array.of(0x61, 0xc3), new Uint8Array(0xa9).fill(0x62), Uint8Array.of(0x80, 0xff)];
+  const plain = Array.from({ length: 600 }, (_, i) => new TextEncoder().encode(["", "Ġthe", "日本", "😀", "\ufeff", "ñ", `t${i}`][i % 7]));
+  const far = [new TextEncoder().encode("é".repeat(100)), new TextEncoder().encode("\ufffd")];
+  const texts = [...broken, ...plain, ...far, ...plain];
+  const starts = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => {
+    starts[i + 1] = (starts[i] || 8) + text.length + 8;
+  });
+  starts[0] = 8;
+  const bytes = new Uint8Array(starts.at(-1)!);
+  texts.forEach((text, i) => {
+    new DataView(bytes.buffer).setBigUint64(starts[i]! - 8, BigInt(text.length), true);
+    bytes.set(text, starts[i]);
+  });
+  const table = new StringTable(bytes, starts);
+  expect(table.toArray()).toEqual(texts.map((_, i) => table.at(i)));
+});
+
 test("chunks are whole blocks and make up the tensor", async () => {
   const file = await readGguf(writeGguf(everything));
   const offsets: number[] = [];

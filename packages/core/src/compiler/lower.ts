@@ -102,21 +102,40 @@ export function firstUnsupported(
   return undefined;
 }
 
+/** An op that reads or writes a persistent. */
+type Use = ReturnType<typeof usesOf>[number];
+
+/** Uses by storage, of programs that were asked for: backends ask for those of each persistent. */
+const known = new WeakMap<Lowered, ReadonlyMap<Storage, readonly Use[]>>();
+
 /** The ops that read or write a persistent, and as which input. Backends choose its layout by them. Calls inside fused groups count. */
 export function usesOf(
   lowered: Lowered,
   storage: Storage,
 ): readonly { readonly op: AnyOp; readonly input: number; readonly params: object; readonly spec: TensorSpec }[] {
-  const usesIn = (operands: readonly (Operand | undefined)[], { op, params }: Pick<Step, "op" | "params">) =>
-    operands.flatMap((operand, input) => (operand?.storage === storage ? [{ op, input, params, spec: operand.spec }] : []));
-  return lowered.steps.flatMap((step) => {
-    if (!step.inputs.some((operand) => operand?.storage === storage)) return [];
-    if (!isFused(step.op)) return usesIn(step.inputs, step);
-    return (step.params as FusedParams).body.flatMap((call) =>
-      usesIn(
-        call.inputs.map((place) => (place === undefined ? undefined : step.inputs[place])),
-        call,
-      ),
-    );
-  });
+  let uses = known.get(lowered);
+  if (uses === undefined) {
+    uses = findUses(lowered);
+    known.set(lowered, uses);
+  }
+  return uses.get(storage) ?? [];
+}
+
+function findUses({ steps }: Lowered): ReadonlyMap<Storage, readonly Use[]> {
+  const found = new Map<Storage, Use[]>();
+  const add = (operand: Operand | undefined, input: number, { op, params }: Pick<Step, "op" | "params">): void => {
+    if (operand === undefined) return;
+    const { storage, spec } = operand;
+    const uses = found.get(storage);
+    const use = { op, input, params, spec };
+    if (uses === undefined) found.set(storage, [use]);
+    else uses.push(use);
+  };
+  for (const step of steps) {
+    if (!isFused(step.op)) for (const [i, operand] of step.inputs.entries()) add(operand, i, step);
+    else
+      for (const call of (step.params as FusedParams).body)
+        for (const [i, place] of call.inputs.entries()) if (place !== undefined) add(step.inputs[place], i, call);
+  }
+  return found;
 }
