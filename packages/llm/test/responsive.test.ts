@@ -35,7 +35,8 @@ describe.each([1, 2])("a model on WASM does not block the caller's thread, threa
     const session = model.createSession();
     const controller = new AbortController();
     const before = runtime.counters.wasm!.submits;
-    const reading = session.complete({ ids: prompt }, { temperature: 0, maxTokens: 1, signal: controller.signal });
+    // Nothing of it was computed before.
+    const reading = session.complete({ ids: prompt.map((id) => id + 1) }, { temperature: 0, maxTokens: 1, signal: controller.signal });
     // The run is under way after some turns of the event loop, and not yet at its end.
     await new Promise((resolve) => setTimeout(resolve, 5));
     controller.abort(new Error("enough"));

@@ -12,6 +12,8 @@ class Hub implements ModelLibrary {
   readonly stored = new Set<string>();
   /** Signal of the last download. */
   signal: AbortSignal | undefined;
+  /** Settles before a model that was pulled is loaded. */
+  mayLoad: Promise<void> | undefined;
 
   nameOf(given: string): string | undefined {
     return given.startsWith("hub:") ? given : undefined;
@@ -31,6 +33,7 @@ class Hub implements ModelLibrary {
       isLazy: true,
       load: async () => {
         await this.pull(name, { signal: new AbortController().signal, onProgress: () => undefined });
+        await this.mayLoad;
         return (await TestModel.load()).model;
       },
     };
@@ -68,10 +71,20 @@ test("a model is pulled with progress, used by its name, and deleted", async () 
 
 test("a model that is being loaded or used is not deleted", async () => {
   const { hub, handler, client } = start();
-  const answer = post(handler, "/v1/completions", { ...base, model: "hub:fox" });
+  let allowLoading = (): void => undefined;
+  hub.mayLoad = new Promise((resolve) => {
+    allowLoading = resolve;
+  });
+  const answer = post(handler, "/v1/completions", { ...base, max_tokens: 100, stream: true, model: "hub:fox" });
   await vi.waitFor(() => expect(hub.stored.size).toBe(1));
-  await expect(client.delete({ model: "hub:fox" })).rejects.toThrow("expected a model that no request uses, got hub:fox");
-  expect((await answer).status).toBe(200);
+  const refusal = "expected a model that no request uses, got hub:fox";
+  await expect(client.delete({ model: "hub:fox" })).rejects.toThrow(refusal);
+  allowLoading();
+  const response = await answer;
+  expect(response.status).toBe(200);
+  // Nobody reads the text yet.
+  await expect(client.delete({ model: "hub:fox" })).rejects.toThrow(refusal);
+  expect(await response.text()).toContain("[DONE]");
   expect(await namesOf(handler)).toEqual(["fable", "hub:fox"]);
   await client.delete({ model: "hub:fox" });
   await handler.close();
