@@ -1,5 +1,6 @@
 // Compiles native/driver.cc to build/Release/centella_cuda.node with the machine's C++ compiler: no node-gyp, no CUDA toolkit.
 // Without a compiler, or with one that fails, it says so and succeeds: the backend then reports why it is not available.
+// Users of platforms without a package of their own install node-addon-api and node-api-headers, and run it in their project.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -8,7 +9,6 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const require = createRequire(import.meta.url);
 const native = join(root, "native");
 const source = join(native, "driver.cc");
 const output = join(root, "build", "Release", "centella_cuda.node");
@@ -18,12 +18,15 @@ function say(line) {
   process.stdout.write(`backend-cuda addon: ${line}\n`);
 }
 
+/** Folders of headers, from the packages next to this one or of the project in which the script runs. */
 function includeDirectories() {
-  try {
-    return [require("node-addon-api").include_dir, require("node-api-headers").include_dir];
-  } catch {
-    return undefined;
+  for (const from of [root, process.cwd()]) {
+    const require = createRequire(join(from, "package.json"));
+    try {
+      return [require("node-addon-api").include_dir, require("node-api-headers").include_dir];
+    } catch {}
   }
+  return undefined;
 }
 
 function findCompiler() {
@@ -34,7 +37,7 @@ function findCompiler() {
 function build() {
   if (process.platform === "win32") return say("skipped: on Windows it is not built yet");
   const includes = includeDirectories();
-  if (includes === undefined) return say("skipped: node-addon-api and node-api-headers are not installed");
+  if (includes === undefined) return say("skipped: node-addon-api and node-api-headers are not installed here");
   const compiler = findCompiler();
   if (compiler === undefined) return say("skipped: no C++ compiler was found (c++, g++, clang++)");
 

@@ -98,27 +98,40 @@ export async function readDevices(): Promise<DeviceReadings> {
   return readings;
 }
 
-/** The addon of this platform. @throws {UnsupportedError} with the reason if there is none */
+/**
+ * The addon of this platform: the one that this package's script has built, or else that of the platform's own package.
+ * @throws {UnsupportedError} with the reason if there is none
+ */
 function loadAddon(): Addon {
   // Not imported: importing starts Node's loader of modules, which takes milliseconds.
   const { createRequire } = process.getBuiltinModule("node:module");
-  const { existsSync } = process.getBuiltinModule("node:fs");
-  const { fileURLToPath } = process.getBuiltinModule("node:url");
-  // The same from src and from dist.
-  const path = fileURLToPath(new URL("../build/Release/centella_cuda.node", import.meta.url));
-  if (!existsSync(path)) {
+  const require = createRequire(import.meta.url);
+  const platform = `${process.platform}-${process.arch}`;
+  // The first path is the same from src and from dist.
+  const path = ["../build/Release/centella_cuda.node", `@centella/backend-cuda-${platform}`]
+    .map((id) => resolved(require, id))
+    .find((found) => found !== undefined);
+  if (path === undefined) {
     throw new UnsupportedError(
       "cuda",
-      "the addon is not built: there was no working C++ compiler when the package was built; run its scripts/buildAddon.mjs",
+      `there is no addon for ${platform}; install @centella/backend-cuda with its optional dependencies, or build the addon (its README says how)`,
     );
   }
   try {
-    return createRequire(path)(path) as Addon;
+    return require(path) as Addon;
   } catch (error) {
     throw new UnsupportedError(
       "cuda",
       `the addon does not load on this platform: ${error instanceof Error ? error.message : String(error)}`,
     );
+  }
+}
+
+function resolved(require: NodeJS.Require, id: string): string | undefined {
+  try {
+    return require.resolve(id);
+  } catch {
+    return undefined;
   }
 }
 

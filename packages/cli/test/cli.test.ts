@@ -166,7 +166,7 @@ describe("run", () => {
 
   test("cuda without a driver says so", async () => {
     const result = await centella(["run", tiny, "-p", "x", "-n", "1", "--backend", "cuda"]);
-    if (result.code !== 0) expectOneLine(result, /cuda: (no NVIDIA driver \(libcuda\.so\.1 not found\)|the addon is not built)/);
+    if (result.code !== 0) expectOneLine(result, /cuda: (no NVIDIA driver \(libcuda\.so\.1 not found\)|there is no addon for )/);
   });
 
   test.each([

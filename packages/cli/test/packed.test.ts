@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -34,13 +34,19 @@ const outside = [
   ["vite", "cli"],
 ] as const;
 const project = mkdtempSync(join(tmpdir(), "centella-packed-"));
+/** The addon's package for this machine, if there is an addon here. */
+const platform = `${process.platform}-${process.arch}`;
+const platformFolder = join(root, "packages/backend-cuda/platforms", platform);
+const hasAddon = existsSync(platformFolder) && existsSync(join(root, "packages/backend-cuda/build/Release/centella_cuda.node"));
+const platforms = hasAddon ? [`backend-cuda-${platform}`] : [];
 
 /** What a user does: tarballs of all packages installed into an empty project. */
 beforeAll(() => {
   for (const name of packages) {
     execFileSync("pnpm", ["--dir", join(root, "packages", name), "pack", "--pack-destination", project], { stdio: "ignore" });
   }
-  const tarballs = Object.fromEntries(packages.map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
+  if (hasAddon) execFileSync("pnpm", ["--dir", platformFolder, "pack", "--pack-destination", project], { stdio: "ignore" });
+  const tarballs = Object.fromEntries([...packages, ...platforms].map((name) => [`@centella/${name}`, `file:./${tarballOf(name)}`]));
   const linked = Object.fromEntries(
     outside.map(([name, user]) => [name, `link:${realpathSync(join(root, "packages", user, "node_modules", name))}`]),
   );
@@ -124,6 +130,13 @@ test("an app of Vite is built without a warning", () => {
   expect(built).toEqual(
     expect.arrayContaining(["index.html", expect.stringMatching(/engine-.*\.js$/), expect.stringMatching(/fable-.*\.gguf$/)]),
   );
+});
+
+test.skipIf(!hasAddon)("the addon comes with the package of its platform (needs a platform with one, and a C++ compiler)", () => {
+  const code = `import { cuda } from "@centella/backend-cuda"; await cuda().open().then(() => console.log("opened"), (e) => console.log(e.message));`;
+  writeFileSync(join(project, "addon.mjs"), code);
+  expect(node("addon.mjs")).toMatch(/opened|no NVIDIA driver|no NVIDIA GPU/);
+  expect(existsSync(join(project, "node_modules/@centella/backend-cuda/build"))).toBe(false);
 });
 
 test("every library can be required", () => {
