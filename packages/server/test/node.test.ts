@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { GenerationPart, Model, Prompt } from "@centella/llm";
 import OpenAI from "openai";
 import { afterAll, expect, test, vi } from "vitest";
 import { createHandler, type ServerEvent } from "../src/index.ts";
 import { prometheusMetrics, serve } from "../src/node/node.ts";
 import { type RawClient, rawClient } from "./rawClient.ts";
+import { generating } from "./scriptedModel.ts";
 import { TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
@@ -52,15 +52,10 @@ test("the official client works over a socket, in pieces", async () => {
 
 test("the head of a stream comes with its first event, or by itself before a long prompt", async () => {
   let goOn!: () => void;
-  const createSession = (): object => ({
-    async *generate(prompt: Prompt): AsyncGenerator<GenerationPart, void, undefined> {
-      yield { type: "prefill", done: 0, total: 4 };
-      if (prompt === "long") await new Promise<void>((resolve) => (goOn = resolve));
-      yield* served.model.createSession().generate("fox", { maxTokens: 1, temperature: 0 });
-    },
-  });
-  const model = new Proxy<Model>(served.model, {
-    get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
+  const model = generating(served.model, async function* (prompt) {
+    yield { type: "prefill", done: 0, total: 4 };
+    if (prompt === "long") await new Promise<void>((resolve) => (goOn = resolve));
+    yield* served.model.createSession().generate("fox", { maxTokens: 1, temperature: 0 });
   });
   const streaming = createHandler({ models: { fable: model } });
   const own = await serve(streaming, { port: 0 });

@@ -20,18 +20,24 @@ export interface ScriptedModel {
 /** The loaded model, except that its texts are those of the script, one after another. */
 export function scripted({ model }: TestModel, answers: readonly ScriptedAnswer[]): ScriptedModel {
   const prompts: Prompt[] = [];
-  const createSession = (): object => ({
-    async *generate(prompt: Prompt, _: GenerateOptions): AsyncGenerator<GenerationPart, void, undefined> {
-      const answer = answers[prompts.length];
-      if (answer === undefined) throw new Error(`expected at most ${answers.length} requests, got one more`);
-      prompts.push(prompt);
-      yield* partsOf(answer);
-    },
-  });
-  const proxy = new Proxy(model, {
+  const generate = async function* (prompt: Prompt): AsyncGenerator<GenerationPart, void, undefined> {
+    const answer = answers[prompts.length];
+    if (answer === undefined) throw new Error(`expected at most ${answers.length} requests, got one more`);
+    prompts.push(prompt);
+    yield* partsOf(answer);
+  };
+  return { model: generating(model, generate), prompts };
+}
+
+/** The model, except that its sessions generate these parts. */
+export function generating(
+  model: Model,
+  generate: (prompt: Prompt, options: GenerateOptions) => AsyncGenerator<GenerationPart, void, undefined>,
+): Model {
+  const createSession = (): object => ({ generate });
+  return new Proxy(model, {
     get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
   });
-  return { model: proxy, prompts };
 }
 
 function* partsOf({ reasoning, text = "", calls = [], error }: ScriptedAnswer): Generator<GenerationPart, void, undefined> {

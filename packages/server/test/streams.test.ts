@@ -1,9 +1,8 @@
 import Anthropic from "@anthropic-ai/sdk";
-import type { GenerationPart, Model } from "@centella/llm";
 import OpenAI from "openai";
 import { expect, test } from "vitest";
 import { createHandler, type Handler } from "../src/index.ts";
-import { type ScriptedAnswer, scripted } from "./scriptedModel.ts";
+import { generating, type ScriptedAnswer, scripted } from "./scriptedModel.ts";
 import { eventsOf, fetchFrom, post, TestModel } from "./serving.ts";
 
 const messages = [{ role: "user" as const, content: "Tell me a story about a fox." }];
@@ -148,18 +147,13 @@ async function piecesOf(
   path = "/v1/chat/completions",
 ): Promise<readonly string[]> {
   const pieces: string[] = [];
-  const createSession = (): object => ({
-    async *generate(): AsyncGenerator<GenerationPart, void, undefined> {
-      yield { type: "prefill", done: 4, total: 4 };
-      for (const id of ids) {
-        yield { type: "text", text: `<${id}>`, ids: [id] };
-        await wait(pieces, id);
-      }
-      yield* served.model.createSession().generate(messages, { maxTokens: 1, temperature: 0 });
-    },
-  });
-  const model = new Proxy<Model>(served.model, {
-    get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
+  const model = generating(served.model, async function* () {
+    yield { type: "prefill", done: 4, total: 4 };
+    for (const id of ids) {
+      yield { type: "text", text: `<${id}>`, ids: [id] };
+      await wait(pieces, id);
+    }
+    yield* served.model.createSession().generate(messages, { maxTokens: 1, temperature: 0 });
   });
   const handler = createHandler({ models: { fable: model } });
   const { body } = await post(handler, path, { model: "fable", messages, max_tokens: 100, stream: true });
@@ -197,17 +191,12 @@ test("a text is sent without waiting for the next one", async () => {
 
 test("a silent stream has comments", async () => {
   let goOn: (() => void) | undefined;
-  const createSession = (): object => ({
-    async *generate(): AsyncGenerator<GenerationPart, void, undefined> {
-      yield { type: "prefill", done: 0, total: 4 };
-      await new Promise<void>((resolve) => {
-        goOn = resolve;
-      });
-      yield* served.model.createSession().generate(messages, { maxTokens: 2, temperature: 0 });
-    },
-  });
-  const model = new Proxy<Model>(served.model, {
-    get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
+  const model = generating(served.model, async function* () {
+    yield { type: "prefill", done: 0, total: 4 };
+    await new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    yield* served.model.createSession().generate(messages, { maxTokens: 2, temperature: 0 });
   });
   const handler = createHandler({ models: { fable: model }, pingMs: 5 });
   const { body } = await post(handler, "/v1/chat/completions", { messages, stream: true });

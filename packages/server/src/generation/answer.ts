@@ -73,6 +73,11 @@ export class Answer {
     return this.#reservation.lease;
   }
 
+  /** Aborted when the client leaves, the time is over, or the server closes. */
+  get signal(): AbortSignal {
+    return this.#reservation.signal;
+  }
+
   /** Number of the slot that has what the first text computed. -1 if none was free. */
   get slotId(): number {
     return this.#slotId;

@@ -35,7 +35,7 @@ export class Reservation {
     else signal.addEventListener("abort", this.#cancelled);
   }
 
-  /** Aborted when the client leaves or the time is over. */
+  /** Aborted when the client leaves, the time is over, or the server closes. */
   get signal(): AbortSignal {
     return this.#ending.signal;
   }

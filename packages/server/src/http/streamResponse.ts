@@ -5,6 +5,8 @@ import type { Call } from "./route.ts";
 
 /** What a stream is read from. */
 export interface StreamSource {
+  /** Aborted when the work ends early: its last chunks come soon, and do not wait for the reader. */
+  readonly signal: AbortSignal;
   /** The reader has everything that was computed, and asks for no more. */
   pause(): void;
   resume(): void;
@@ -47,7 +49,10 @@ function nextTask(): Promise<void> {
   return new Promise((resolve) => void schedule(resolve));
 }
 
-/** Chunks that are computed while they are read: a slow reader slows its own texts down. A failure becomes the last chunk. */
+/**
+ * Chunks that are computed while they are read: a slow reader slows its own texts down. Work that ends early does not wait for its reader: the
+ * last chunks are kept for it. A failure becomes the last chunk.
+ */
 class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   readonly #call: Call;
   readonly #source: StreamSource;
@@ -75,6 +80,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
+    this.#source.signal.addEventListener("abort", () => this.#onDemand?.());
     const { ping } = this.#format;
     if (ping !== undefined) this.#pings = setInterval(() => this.#ping(ping), this.#call.services.limits.pingMs);
   }
@@ -100,7 +106,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
         this.#send();
         await nextTask();
       } else this.#timer ??= setTimeout(() => this.#send(), Math.max(0, this.#sentAt + collectMs - performance.now()));
-      if (!this.#isWanted) await this.#demand();
+      if (!this.#hasDemand && !this.#source.signal.aborted) await this.#demand();
     }
     if (this.#isCancelled) return;
     if (this.#unsent !== "") this.#send();
@@ -108,11 +114,11 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     this.#controller.close();
   }
 
-  get #isWanted(): boolean {
+  get #hasDemand(): boolean {
     return this.#isCancelled || (this.#controller.desiredSize ?? 0) > 0;
   }
 
-  /** Waits until the reader asks for more. */
+  /** Waits until the reader asks for more, or the work ends early. */
   async #demand(): Promise<void> {
     this.#source.pause();
     await new Promise<void>((resolve) => {
@@ -146,7 +152,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   #ping(ping: string): void {
-    if (this.#isSilent && this.#isWanted) this.#controller.enqueue(encoder.encode(ping));
+    if (this.#isSilent && this.#hasDemand) this.#controller.enqueue(encoder.encode(ping));
     this.#isSilent = true;
   }
 

@@ -58,6 +58,10 @@ export class Download {
     this.lines = pullLines(library, name, this.#ending.signal);
   }
 
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
   async *chunks(): AsyncGenerator<string, void, undefined> {
     try {
       for await (const line of this.lines) yield `${JSON.stringify(line)}\n`;
