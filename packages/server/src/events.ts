@@ -1,8 +1,11 @@
 import type { Prompt, Timings, Usage } from "@centella/llm";
 import type { ApiErrorCode } from "./errors.ts";
 
-/** Why a text ended. "cancelled": its client left. */
-export type FinishKind = "stop" | "length" | "tool_calls" | "cancelled" | "error";
+/**
+ * Why a text ended. "cancelled": its client left. "refused": its request cannot be answered, such as one whose prompt is too long. "error": the
+ * server failed.
+ */
+export type FinishKind = "stop" | "length" | "tool_calls" | "cancelled" | "refused" | "error";
 
 /** The status of a response is known. The body of a stream follows. */
 export interface ResponseEvent {
@@ -58,7 +61,7 @@ export interface FinishedEvent {
   readonly finish: FinishKind;
   readonly queueMs: number;
   readonly durationMs: number;
-  /** Absent for a text that failed or was cancelled before its end. */
+  /** Absent for a text that was refused or cancelled, or that failed, before its end. */
   readonly usage?: Usage | undefined;
   readonly timings?: Timings | undefined;
   /** W3C trace context of the request, if it has one. */

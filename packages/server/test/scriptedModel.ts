@@ -36,7 +36,10 @@ export function generating(
 ): Model {
   const createSession = (): object => ({ generate });
   return new Proxy(model, {
-    get: (target, name) => (name === "createSession" ? createSession : Reflect.get(target, name, target)),
+    get(target, name) {
+      const value = name === "createSession" ? createSession : Reflect.get(target, name, target);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
   });
 }
 

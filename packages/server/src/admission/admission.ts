@@ -1,5 +1,6 @@
 import { ApiError } from "../errors.ts";
 import type { Limits } from "../limits.ts";
+import type { Slot } from "../models/slots.ts";
 
 /** Milliseconds after which a stream that nobody reads lets another request run. The engine then parks its sequence. */
 export const stallMs = 250;
@@ -12,14 +13,17 @@ export interface Ticket {
   readonly priority: number;
   /** Prompt tokens, estimated. */
   readonly tokens: number;
-  /** Whether the request belongs to one that runs already, and is never refused. */
-  readonly isAdmitted?: boolean;
+  /** Whether the request belongs to one that runs already. It goes first and is never refused. */
+  readonly isAdmitted: boolean;
+  /** Slot that the request names. It waits until the slot is free, and takes it with the permit. */
+  readonly slot?: Slot | undefined;
   readonly signal: AbortSignal;
 }
 
 interface Waiter {
   readonly ticket: Ticket;
-  readonly admit: () => void;
+  readonly since: number;
+  readonly admit: (permit: Permit) => void;
 }
 
 function lateError(ms: number): ApiError {
@@ -59,7 +63,8 @@ export class Permit {
 
 /**
  * The queue of a model. As many requests run as the model has sequences, apart from stalled ones. The next to run has the
- * lowest priority number of those that wait, then the caller that was served longest ago, then the earliest arrival.
+ * lowest priority number of those that wait, then the caller that was served longest ago, then the earliest arrival. A request
+ * whose slot is in use lets others run.
  */
 export class Admission {
   readonly #slots: number;
@@ -78,28 +83,23 @@ export class Admission {
     this.#limits = limits;
   }
 
-  get running(): number {
-    return this.#running.size;
-  }
-
-  get waiting(): number {
-    return this.#waiting.size;
-  }
-
   /**
    * Waits for a permit.
    * @throws {ApiError} 503 if the queue is full, or after the longest time in it; the signal's reason
    */
   async acquire(ticket: Ticket): Promise<Permit> {
     ticket.signal.throwIfAborted();
-    const since = performance.now();
-    if (this.#waiting.size > 0 || !this.#hasRoom()) await this.#wait(ticket);
-    this.#served.set(ticket.caller, ++this.#turn);
-    const permit = new Permit(performance.now() - since, (each) => {
-      if (this.#running.delete(each)) this.#admit();
-    });
-    this.#running.add(permit);
-    return permit;
+    // A stream may have stalled since the last turn.
+    this.admit();
+    return this.#hasRoom() && isReady(ticket) ? this.#grant(ticket, performance.now()) : this.#wait(ticket);
+  }
+
+  /** Lets requests run while there is room. Call it when a slot becomes free. */
+  admit(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#leave(next);
+      next.admit(this.#grant(next.ticket, next.since));
+    }
   }
 
   #hasRoom(): boolean {
@@ -108,10 +108,20 @@ export class Admission {
     return active < this.#slots;
   }
 
-  async #wait(ticket: Ticket): Promise<void> {
+  #grant({ caller, slot }: Ticket, since: number): Permit {
+    if (slot !== undefined) slot.isProcessing = true;
+    this.#served.set(caller, ++this.#turn);
+    const permit = new Permit(performance.now() - since, (each) => {
+      if (this.#running.delete(each)) this.admit();
+    });
+    this.#running.add(permit);
+    return permit;
+  }
+
+  async #wait(ticket: Ticket): Promise<Permit> {
     const { maxQueue, maxQueuedTokens, queueTimeoutMs } = this.#limits;
     const isFull = this.#waiting.size >= maxQueue || this.#queuedTokens + ticket.tokens > maxQueuedTokens;
-    if (isFull && ticket.isAdmitted !== true) {
+    if (isFull && !ticket.isAdmitted) {
       const load = `${this.#waiting.size} requests with about ${this.#queuedTokens} tokens wait`;
       throw new ApiError(503, "queue_full", `expected room in the queue, but ${load}; try again later`, { retryAfter: 1 });
     }
@@ -120,8 +130,8 @@ export class Admission {
     let leave: (() => void) | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
-      await new Promise<void>((resolve, reject) => {
-        waiter = { ticket, admit: resolve };
+      return await new Promise<Permit>((resolve, reject) => {
+        waiter = { ticket, since: performance.now(), admit: resolve };
         leave = () => reject(signal.reason);
         timer = setTimeout(() => reject(lateError(queueTimeoutMs)), queueTimeoutMs);
         signal.addEventListener("abort", leave);
@@ -138,7 +148,7 @@ export class Admission {
     this.#waiting.add(waiter);
     this.#queuedTokens += waiter.ticket.tokens;
     // Streams stall without an event.
-    this.#watch ??= setInterval(() => this.#admit(), stallMs);
+    this.#watch ??= setInterval(() => this.admit(), stallMs);
   }
 
   #leave(waiter: Waiter): void {
@@ -149,23 +159,23 @@ export class Admission {
     this.#watch = undefined;
   }
 
-  /** Lets the next request run if there is room. */
-  #admit(): void {
-    const next = this.#hasRoom() ? this.#next() : undefined;
-    if (next === undefined) return;
-    this.#leave(next);
-    next.admit();
-  }
-
+  /** The next request to run, if there is room for one. */
   #next(): Waiter | undefined {
+    if (this.#waiting.size === 0 || !this.#hasRoom()) return undefined;
     let best: Waiter | undefined;
-    for (const waiter of this.#waiting) if (best === undefined || this.#isBefore(waiter.ticket, best.ticket)) best = waiter;
+    for (const waiter of this.#waiting)
+      if (isReady(waiter.ticket) && (best === undefined || this.#isBefore(waiter.ticket, best.ticket))) best = waiter;
     return best;
   }
 
   #isBefore(a: Ticket, b: Ticket): boolean {
-    if (a.isAdmitted !== b.isAdmitted) return a.isAdmitted === true;
+    if (a.isAdmitted !== b.isAdmitted) return a.isAdmitted;
     if (a.priority !== b.priority) return a.priority < b.priority;
     return (this.#served.get(a.caller) ?? 0) < (this.#served.get(b.caller) ?? 0);
   }
+}
+
+/** Whether the slot that a request names is free. */
+function isReady({ slot }: Ticket): boolean {
+  return slot === undefined || !slot.isProcessing;
 }

@@ -139,15 +139,15 @@ export class Answer {
     const { lease, signal } = this.#reservation;
     const startedAt = performance.now();
     const tokens = estimatedTokens(prompts[prompt]!);
-    const permit = await this.#reservation.permit({ priority, tokens, isAdmitted: prompt + choice > 0 });
+    const isFirst = prompt + choice === 0;
+    const named = isFirst ? this.#slot : undefined;
+    const permit = await this.#reservation.permit({ priority, tokens, slot: named });
+    const slot = named ?? lease.slots.takeFree();
     let finish: AnswerFinish | undefined;
-    let hasFailed = false;
-    let slot: Slot | undefined;
+    let failure: ApiError | undefined;
     let prefill: Prefill | undefined;
     try {
-      const named = prompt + choice === 0 ? this.#slot : undefined;
-      slot = await lease.slots.take(named, signal);
-      if (prompt + choice === 0) this.#slotId = slot?.id ?? -1;
+      if (isFirst) this.#slotId = slot?.id ?? -1;
       prefill = await lease.prefills.begin(prompts[prompt]!, permit, signal, this.#adapters);
       const { services, requestId } = this.#call;
       if (services.emitsPrompts) services.events.emit({ type: "prompt", requestId, model: lease.name, prompt: prompts[prompt]! });
@@ -163,14 +163,14 @@ export class Answer {
         }
       }
     } catch (error) {
-      hasFailed = !signal.aborted;
-      throw error;
+      failure = this.#reservation.failure(error);
+      throw failure;
     } finally {
       if (prefill !== undefined) lease.prefills.end(prefill);
       if (slot !== undefined) lease.slots.release(slot, finish?.usage);
       this.#reservation.end(permit);
       const { requestId, route, services, traceparent } = this.#call;
-      const kind = hasFailed ? "error" : (finish?.kind ?? "cancelled");
+      const kind = finish?.kind ?? unfinishedKind(failure);
       const { usage, timings } = finish ?? {};
       const durationMs = performance.now() - startedAt;
       const { queueMs } = permit;
@@ -221,6 +221,12 @@ function checkBiases({ logitBias = {} }: GenerateOptions, { model }: Lease): voi
 function kindOf({ reason }: GenerationFinish): FinishKind {
   if (reason === "toolCalls") return "tool_calls";
   return reason === "eos" || reason === "stop" ? "stop" : "length";
+}
+
+/** Why a text has no last part. */
+function unfinishedKind(failure: ApiError | undefined): FinishKind {
+  if (failure === undefined || failure.code === "cancelled") return "cancelled";
+  return failure.status < 500 ? "refused" : "error";
 }
 
 /** A quarter of the characters. Ids count as they are. */

@@ -46,17 +46,19 @@ export class Reservation {
   }
 
   /**
-   * Waits for a sequence of the model. Return it by {@link end}. The time of the request runs from the first one.
+   * Waits for a sequence of the model, and for the slot that the request names. Return it by {@link end}. The time of the request runs from
+   * the first one.
    * @throws {ApiError} 503 for a full queue and after the longest time in it; the signal's reason
    */
-  async permit(ticket: Pick<Ticket, "tokens" | "priority" | "isAdmitted">): Promise<Permit> {
+  async permit(ticket: Pick<Ticket, "tokens" | "priority" | "slot">): Promise<Permit> {
     const { caller, services } = this.#call;
     const { name: model, admission } = this.lease;
     const since = performance.now();
+    const isFurther = this.#timer !== undefined;
     let isAdmitted = false;
     services.events.emit({ type: "queued", model });
     try {
-      const permit = await admission.acquire({ ...ticket, caller: caller.name, signal: this.signal });
+      const permit = await admission.acquire({ ...ticket, isAdmitted: isFurther, caller: caller.name, signal: this.signal });
       isAdmitted = true;
       this.#permits.add(permit);
       this.#timer ??= setTimeout(() => this.finish(), services.limits.requestTimeoutMs);

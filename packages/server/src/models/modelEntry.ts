@@ -135,12 +135,6 @@ export class ModelEntry {
     return this.#loaded !== undefined && this.#loader?.isLazy === true && this.#users === 0 ? this.#lastUsed : undefined;
   }
 
-  /** Requests that run and wait. */
-  get load(): { readonly running: number; readonly waiting: number } {
-    const { running = 0, waiting = 0 } = this.#loaded?.admission ?? {};
-    return { running, waiting };
-  }
-
   /**
    * The model, until the lease is released. A model that is not loaded is loaded first.
    * @throws {ApiError} 503 while the server starts, and if the model cannot be loaded
@@ -190,7 +184,8 @@ export class ModelEntry {
   }
 
   #opened(model: Engine): Loaded {
-    return { model, admission: new Admission(model.info.sequences, this.#limits), slots: new Slots(model), prefills: new Prefills() };
+    const admission = new Admission(model.info.sequences, this.#limits);
+    return { model, admission, slots: new Slots(model, () => admission.admit()), prefills: new Prefills() };
   }
 
   async #start(): Promise<void> {

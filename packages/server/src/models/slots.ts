@@ -27,20 +27,25 @@ export class Slots {
   readonly #engine: Engine;
   /** Called when a slot becomes free, in the order of arrival. */
   readonly #waiting = new Set<() => void>();
+  readonly #onFree: (() => void) | undefined;
 
-  constructor(engine: Engine) {
+  /** @param onFree called when a slot becomes free, before {@link take} gets it */
+  constructor(engine: Engine, onFree?: () => void) {
     this.#engine = engine;
+    this.#onFree = onFree;
     this.all = Array.from({ length: engine.info.sequences }, (_, id) => new Slot(id));
   }
 
-  /**
-   * Takes a slot: the named one, once it is free, or else any free one, if there is one. Return it by {@link release}.
-   * @throws the signal's reason
-   */
-  async take(named: Slot | undefined, signal: AbortSignal): Promise<Slot | undefined> {
-    while (named?.isProcessing) await this.#change(signal);
+  /** Takes a slot once it is free. Return it by {@link release}. @throws the signal's reason */
+  async take(slot: Slot, signal: AbortSignal): Promise<void> {
+    while (slot.isProcessing) await this.#change(signal);
     signal.throwIfAborted();
-    const slot = named ?? this.all.find(({ isProcessing }) => !isProcessing);
+    slot.isProcessing = true;
+  }
+
+  /** Takes any free slot, if there is one. Return it by {@link release}. */
+  takeFree(): Slot | undefined {
+    const slot = this.all.find(({ isProcessing }) => !isProcessing);
     if (slot !== undefined) slot.isProcessing = true;
     return slot;
   }
@@ -53,6 +58,7 @@ export class Slots {
       slot.tokens = prompt + generated;
       slot.counts = { prompt, cached, generated };
     }
+    this.#onFree?.();
     for (const wake of this.#waiting) wake();
   }
 

@@ -45,7 +45,7 @@ export const metricTable = {
   },
   success: {
     kind: "counter",
-    help: "Texts that were not cancelled and did not fail",
+    help: "Texts that were neither cancelled nor refused and did not fail",
     labels: ["model", "finished_reason"],
     names: { vllm: "vllm:request_success_total" },
   },

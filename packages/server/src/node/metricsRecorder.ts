@@ -78,7 +78,7 @@ function recordText(metrics: Metrics, { model, route, finish, durationMs, usage,
   metrics.texts.add({ model, route, finish }, 1);
   metrics.duration.add({ model }, durationMs / 1000);
   if (finish === "cancelled") metrics.cancelled.add({ model }, 1);
-  else if (finish !== "error") metrics.success.add({ model, finished_reason: finish }, 1);
+  else if (finish !== "error" && finish !== "refused") metrics.success.add({ model, finished_reason: finish }, 1);
   if (usage === undefined || timings === undefined) return;
   const { promptTokens, cachedTokens, completionTokens, draftedTokens, acceptedTokens } = usage;
   metrics.promptTokens.add({ model }, promptTokens);
