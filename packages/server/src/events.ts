@@ -7,21 +7,27 @@ import type { ApiErrorCode } from "./errors.ts";
  */
 export type FinishKind = "stop" | "length" | "tool_calls" | "cancelled" | "refused" | "error";
 
-/** The status of a response is known. The body of a stream follows. */
-export interface ResponseEvent {
-  readonly type: "response";
+/** The request that an event belongs to. */
+export interface RequestOrigin {
   readonly requestId: string;
+  /** W3C trace context of the request, if it has one. */
+  readonly traceparent?: string | undefined;
+}
+
+/** The status of a response is known. The body of a stream follows. */
+export interface ResponseEvent extends RequestOrigin {
+  readonly type: "response";
   readonly method: string;
   /** First path of the route, such as `/v1/models/{id}`, or "unknown". */
   readonly route: string;
+  /** Name of the model. Absent if the request used none, or was refused before that. */
+  readonly model: string | undefined;
   readonly status: number;
   /** What was refused or failed, of statuses from 400. */
   readonly error: ApiErrorCode | undefined;
   /** Name of the API key, if keys are checked. */
   readonly key: string | undefined;
   readonly durationMs: number;
-  /** W3C trace context of the request, if it has one. */
-  readonly traceparent?: string | undefined;
 }
 
 /** A text is about to be generated. Only if the handler was created with `emitsPrompts`. */
@@ -33,13 +39,13 @@ export interface PromptEvent {
 }
 
 /** A generation, embedding or ranking entered the queue of its model. */
-export interface QueuedEvent {
+export interface QueuedEvent extends RequestOrigin {
   readonly type: "queued";
   readonly model: string;
 }
 
 /** A generation, embedding or ranking left the queue: it runs, or it gave up waiting. */
-export interface DequeuedEvent {
+export interface DequeuedEvent extends RequestOrigin {
   readonly type: "dequeued";
   readonly model: string;
   readonly queueMs: number;
@@ -47,15 +53,14 @@ export interface DequeuedEvent {
 }
 
 /** A generation, embedding or ranking has ended, and its sequence is free. */
-export interface ReleasedEvent {
+export interface ReleasedEvent extends RequestOrigin {
   readonly type: "released";
   readonly model: string;
 }
 
 /** A text has ended. */
-export interface FinishedEvent {
+export interface FinishedEvent extends RequestOrigin {
   readonly type: "finished";
-  readonly requestId: string;
   readonly route: string;
   readonly model: string;
   readonly finish: FinishKind;
@@ -64,27 +69,22 @@ export interface FinishedEvent {
   /** Absent for a text that was refused or cancelled, or that failed, before its end. */
   readonly usage?: Usage | undefined;
   readonly timings?: Timings | undefined;
-  /** W3C trace context of the request, if it has one. */
-  readonly traceparent?: string | undefined;
 }
 
 /** Vectors or a ranking were computed, or could not be. */
-export interface ComputedEvent {
+export interface ComputedEvent extends RequestOrigin {
   readonly type: "computed";
   readonly operation: "embeddings" | "rerank";
-  readonly requestId: string;
   readonly route: string;
   readonly model: string;
   /** Includes the time in the queue. */
   readonly durationMs: number;
   /** Tokens of all texts. Absent if nothing was computed. */
   readonly tokens?: number | undefined;
-  /** W3C trace context of the request, if it has one. */
-  readonly traceparent?: string | undefined;
 }
 
-/** A model is offered by the server, was loaded, unloaded, or could not be loaded. */
-export interface ModelEvent {
+/** A model is offered by the server, was loaded, unloaded, or could not be loaded. With the request that needs it or that found it lost. */
+export interface ModelEvent extends Partial<RequestOrigin> {
   readonly type: "model";
   readonly name: string;
   readonly state: "offered" | "loading" | "loaded" | "unloaded" | "failed";

@@ -44,6 +44,7 @@ interface Variables {
   readonly requestId: string;
   readonly caller: Caller;
   readonly route: string;
+  readonly model: string;
   readonly error: ApiError;
 }
 
@@ -131,6 +132,7 @@ function observer(events: Events, keys: Keys): MiddlewareHandler<Environment> {
       requestId,
       method: c.req.method,
       route: c.get("route") ?? "unknown",
+      model: c.get("model"),
       status: c.res.status,
       key: keys.isEmpty ? undefined : caller?.name,
       error: error?.code,
@@ -156,10 +158,13 @@ function requestIdOf({ headers }: Request): string {
   return given !== null && /^[\w.-]{1,128}$/.test(given) ? given : crypto.randomUUID();
 }
 
+/** Version, trace, parent and flags. The version ff and ids of zeros are invalid. */
+const traceContext = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/;
+
 /** The request's trace context, if it is valid. */
 function traceparentOf({ headers }: Request): string | undefined {
   const given = headers.get("traceparent");
-  return given !== null && /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/.test(given) ? given : undefined;
+  return given !== null && traceContext.test(given) ? given : undefined;
 }
 
 async function respond(c: RequestContext, route: Route, services: Services): Promise<Response> {
@@ -173,7 +178,11 @@ async function respond(c: RequestContext, route: Route, services: Services): Pro
   const query = Object.fromEntries(new URL(c.req.url).searchParams);
   const requestId = c.get("requestId");
   const traceparent = traceparentOf(c.req.raw);
-  return route.handle({ requestId, traceparent, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, signal }, body);
+  const noteModel = (name: string): void => c.set("model", name);
+  return route.handle(
+    { requestId, traceparent, route: route.paths[0]!, params, query, caller: caller ?? anyone, services, noteModel, signal },
+    body,
+  );
 }
 
 function failed(c: RequestContext, thrown: unknown, events?: Events): Response {

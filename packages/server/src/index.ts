@@ -10,6 +10,7 @@ export type {
   PromptEvent,
   QueuedEvent,
   ReleasedEvent,
+  RequestOrigin,
   ResponseEvent,
   ServerEvent,
 } from "./events.ts";

@@ -116,6 +116,8 @@ test("metrics name the adapters with requests, and how full the cache is", async
   for (const reader of readers) for (let i = 0; i < 3; i++) await reader.read();
   const during = await metrics();
   expect(during).toMatch(info("fable:sea"));
+  expect(during).toMatch(/^vllm:num_requests_running{model_name="fable"} 2$/m);
+  expect(during).not.toMatch(/^vllm:num_requests_(running|waiting){model_name="fable:sea"}/m);
   expect(Number(/^vllm:kv_cache_usage_perc{model_name="fable"} (\S+)$/m.exec(during)![1])).toBeGreaterThan(0);
   expect(during).toMatch(/^vllm:cache_config_info\{model_name="fable",block_size="32",num_gpu_blocks="64"\} 1$/m);
   await Promise.all(readers.map((reader) => reader.cancel()));

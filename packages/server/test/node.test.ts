@@ -6,7 +6,7 @@ import { join } from "node:path";
 import OpenAI from "openai";
 import { afterAll, expect, test, vi } from "vitest";
 import { createHandler, type ServerEvent } from "../src/index.ts";
-import { prometheusMetrics, serve } from "../src/node/node.ts";
+import { serve } from "../src/node/node.ts";
 import { type RawClient, rawClient } from "./rawClient.ts";
 import { generating } from "./scriptedModel.ts";
 import { TestModel } from "./serving.ts";
@@ -18,7 +18,7 @@ const endless = { messages, max_tokens: 490, ignore_eos: true };
 
 const events: ServerEvent[] = [];
 const served = await TestModel.forFile({ sequences: 2 });
-const handler = served.handler({ metrics: prometheusMetrics({ names: ["centella", "vllm", "llamacpp"] }) });
+const handler = served.handler();
 handler.events.subscribe((event) => events.push(event));
 const listener = await serve(handler, { port: 0, headersTimeoutMs: 200, bodyTimeoutMs: 400 });
 
@@ -164,67 +164,4 @@ test("a Unix socket serves proxies", async ({ skip }) => {
   expect(status).toBe(200);
   await proxied.close();
   rmSync(folder, { recursive: true });
-});
-
-/** Values of metrics by name and labels, as Prometheus reads them. */
-function valuesOf(text: string): ReadonlyMap<string, number> {
-  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
-  return new Map(
-    lines.map((line) => {
-      const [, name, value] = /^([a-zA-Z_:][\w:]*(?:\{(?:\w+="(?:[^"\\]|\\.)*",?)*\})?) (\S+)$/.exec(line) ?? [];
-      if (name === undefined) throw new Error(`expected a line of Prometheus, got ${line}`);
-      return [name, Number(value)];
-    }),
-  );
-}
-
-test("metrics count what was sent, under each name", async () => {
-  const read = async (): Promise<ReadonlyMap<string, number>> => valuesOf(await (await fetch(`${listener.url}/metrics`)).text());
-  const before = await read();
-  const answer = await fetch(listener.url + chat, { method: "POST", body: JSON.stringify({ messages, max_tokens: 5, ignore_eos: true }) });
-  const { usage } = (await answer.json()) as { usage: { prompt_tokens: number; prompt_tokens_details: { cached_tokens: number } } };
-  await fetch(listener.url + chat, { method: "POST", body: "{}" });
-  const after = await read();
-  const grown = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0);
-  const cached = usage.prompt_tokens_details.cached_tokens;
-  expect({
-    texts: grown(`centella:texts_total{model="fable",route="${chat}",finish="length"}`),
-    succeeded: grown('vllm:request_success_total{model_name="fable",finished_reason="length"}'),
-    generated: ["centella:generated_tokens_total", "vllm:generation_tokens_total"].map((name, i) =>
-      grown(`${name}{model${i ? "_name" : ""}="fable"}`),
-    ),
-    predicted: grown("llamacpp:tokens_predicted_total"),
-    prompt: grown('vllm:prompt_tokens_total{model_name="fable"}'),
-    computed: grown("llamacpp:prompt_tokens_total"),
-    firstTokens: grown('vllm:time_to_first_token_seconds_count{model_name="fable"}'),
-    queued: grown('centella:queue_seconds_count{model="fable"}'),
-    rejected: grown('centella:requests_rejected_total{reason="missing_parameter"}'),
-    ok: grown(`centella:responses_total{route="${chat}",status="200"}`),
-  }).toEqual({
-    texts: 1,
-    succeeded: 1,
-    generated: [5, 5],
-    predicted: 5,
-    prompt: usage.prompt_tokens,
-    computed: usage.prompt_tokens - cached,
-    firstTokens: 1,
-    queued: 1,
-    rejected: 1,
-    ok: 1,
-  });
-  const gauges = [
-    'centella:requests_running{model="fable"}',
-    'vllm:num_requests_waiting{model_name="fable"}',
-    "llamacpp:requests_deferred",
-  ];
-  expect(gauges.map((name) => after.get(name))).toEqual([0, 0, 0]);
-  expect(after.get("centella:models_loaded")).toBe(1);
-  expect(after.get('centella:texts_cancelled_total{model="fable"}')).toBeGreaterThan(0);
-  expect([...after.keys()].some((name) => name.startsWith("nodejs_eventloop_lag"))).toBe(true);
-});
-
-test("wrong options of metrics are refused, and a server may have none", async () => {
-  expect(() => prometheusMetrics({ names: ["mine" as never] })).toThrow('expected some of centella, vllm, llamacpp, got "mine"');
-  const response = await served.handler().fetch(new Request("http://localhost/metrics"));
-  expect([response.status, await response.json()]).toEqual([501, { error: expect.objectContaining({ code: "not_enabled" }) }]);
 });

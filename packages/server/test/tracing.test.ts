@@ -88,3 +88,24 @@ test("prompts are events only if they are asked for", async () => {
     await handler.close();
   }
 });
+
+test("events of the queue and of loading name their request, and invalid trace contexts are ignored", async () => {
+  const { model } = scripted(served, [{ text: "one" }, { text: "two" }, { text: "three" }]);
+  const handler = createHandler({ models: { fable: { load: async () => model, isLazy: true } } });
+  const events: ServerEvent[] = [];
+  handler.events.subscribe((event) => void events.push(event));
+  const body = { messages: [{ role: "user", content: "Hello" }] };
+  await post(handler, "/v1/chat/completions", body, { headers: { traceparent, "x-request-id": "first" } });
+  const origin = { requestId: "first", model: "fable", traceparent };
+  for (const type of ["queued", "dequeued", "released", "finished", "response"])
+    expect(events).toContainEqual(expect.objectContaining({ type, ...origin }));
+  expect(events.filter(({ type }) => type === "model")).toMatchObject([
+    { state: "loading", requestId: "first", traceparent },
+    { state: "loaded", requestId: "first", traceparent },
+  ]);
+  const [, trace, parent] = traceparent.split("-") as [string, string, string];
+  for (const wrong of [`ff-${trace}-${parent}-01`, `00-${"0".repeat(32)}-${parent}-01`, `00-${trace}-${"0".repeat(16)}-01`])
+    await post(handler, "/v1/models", {}, { headers: { traceparent: wrong } });
+  expect(events.slice(-3)).toEqual(Array.from({ length: 3 }, () => expect.objectContaining({ type: "response", traceparent: undefined })));
+  await handler.close();
+});

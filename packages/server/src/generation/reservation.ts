@@ -1,5 +1,6 @@
 import type { Permit, Ticket } from "../admission/admission.ts";
 import { ApiError, apiErrorOf } from "../errors.ts";
+import type { QueuedEvent, RequestOrigin } from "../events.ts";
 import type { Call } from "../http/route.ts";
 import type { Lease } from "../models/modelEntry.ts";
 
@@ -18,7 +19,10 @@ export class Reservation {
     const { models, callers } = call.services;
     const leave = callers.enter(call.caller);
     try {
-      return new Reservation(call, await models.use(model), leave);
+      const { requestId, traceparent } = call;
+      const lease = await models.use(model, { requestId, traceparent });
+      call.noteModel(lease.name);
+      return new Reservation(call, lease, leave);
     } catch (error) {
       leave();
       throw error;
@@ -52,11 +56,11 @@ export class Reservation {
    */
   async permit(ticket: Pick<Ticket, "tokens" | "priority" | "slot">): Promise<Permit> {
     const { caller, services } = this.#call;
-    const { name: model, admission } = this.lease;
+    const { admission } = this.lease;
     const since = performance.now();
     const isFurther = this.#timer !== undefined;
     let isAdmitted = false;
-    services.events.emit({ type: "queued", model });
+    services.events.emit({ type: "queued", ...this.#origin });
     try {
       const permit = await admission.acquire({ ...ticket, isAdmitted: isFurther, caller: caller.name, signal: this.signal });
       isAdmitted = true;
@@ -64,15 +68,21 @@ export class Reservation {
       this.#timer ??= setTimeout(() => this.finish(), services.limits.requestTimeoutMs);
       return permit;
     } finally {
-      services.events.emit({ type: "dequeued", model, queueMs: performance.now() - since, isAdmitted });
+      services.events.emit({ type: "dequeued", ...this.#origin, queueMs: performance.now() - since, isAdmitted });
     }
+  }
+
+  /** What its events have in common. */
+  get #origin(): RequestOrigin & Pick<QueuedEvent, "model"> {
+    const { requestId, traceparent } = this.#call;
+    return { requestId, model: this.lease.name, traceparent };
   }
 
   /** Returns a permit. */
   end(permit: Permit): void {
     if (!this.#permits.delete(permit)) return;
     permit.release();
-    this.#call.services.events.emit({ type: "released", model: this.lease.name });
+    this.#call.services.events.emit({ type: "released", ...this.#origin });
   }
 
   /** The reader has everything that was computed, and asks for no more. */

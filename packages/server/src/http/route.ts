@@ -16,6 +16,8 @@ export interface Call {
   readonly query: Readonly<Record<string, string>>;
   readonly caller: Caller;
   readonly services: Services;
+  /** Says which model the request uses, for the event of its response. */
+  noteModel(name: string): void;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import type { AdapterScales } from "@centella/llm";
+import type { RequestOrigin } from "../events.ts";
 import type { Lease, ModelEntry } from "./modelEntry.ts";
 
 /** A model under a name of its own that applies one of the LoRA adapters of its base. Both are one engine. */
@@ -38,8 +39,8 @@ export class AdaptedModel implements Pick<ModelEntry, "name" | "created" | "stat
   }
 
   /** @throws as `ModelEntry.use` */
-  async use(): Promise<Lease> {
-    return { ...(await this.base.use()), name: this.name, adapters: this.adapters };
+  async use(origin?: RequestOrigin): Promise<Lease> {
+    return { ...(await this.base.use(origin)), name: this.name, adapters: this.adapters };
   }
 
   keepFor(idleMs: number | undefined): void {

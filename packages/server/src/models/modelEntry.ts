@@ -1,7 +1,7 @@
 import type { AdapterScales } from "@centella/llm";
 import { Admission } from "../admission/admission.ts";
 import { ApiError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events, RequestOrigin } from "../events.ts";
 import { Prefills } from "../generation/prefills.ts";
 import type { Limits } from "../limits.ts";
 import type { Engine } from "./engine.ts";
@@ -139,7 +139,7 @@ export class ModelEntry {
    * The model, until the lease is released. A model that is not loaded is loaded first.
    * @throws {ApiError} 503 while the server starts, and if the model cannot be loaded
    */
-  async use(): Promise<Lease> {
+  async use(origin?: RequestOrigin): Promise<Lease> {
     if (this.#isStarting)
       throw new ApiError(503, "loading", `model ${this.name}: expected a loaded model, got one that is loading; try again later`, {
         retryAfter: 2,
@@ -147,13 +147,13 @@ export class ModelEntry {
     this.#users++;
     clearTimeout(this.#idle);
     try {
-      const loaded = this.#loaded ?? (await (this.#loading ?? this.#load()));
+      const loaded = this.#loaded ?? (await (this.#loading ?? this.#load(origin)));
       let isOver = false;
       const release = (): void => {
         if (!isOver) this.#leave();
         isOver = true;
       };
-      return { name: this.name, ...loaded, release, lose: (error) => this.#lose(loaded, error) };
+      return { name: this.name, ...loaded, release, lose: (error) => this.#lose(loaded, error, origin) };
     } catch (error) {
       this.#leave();
       throw error;
@@ -195,18 +195,18 @@ export class ModelEntry {
     this.#isStarting = false;
   }
 
-  #load(): Promise<Loaded> {
+  #load(origin?: RequestOrigin): Promise<Loaded> {
     this.#progress = 0;
     this.#failure = undefined;
-    this.#loading = this.#loadNow().finally(() => {
+    this.#loading = this.#loadNow(origin).finally(() => {
       this.#loading = undefined;
     });
     return this.#loading;
   }
 
-  async #loadNow(): Promise<Loaded> {
+  async #loadNow(origin?: RequestOrigin): Promise<Loaded> {
     const { name } = this;
-    this.#events.emit({ type: "model", name, state: "loading" });
+    this.#events.emit({ type: "model", ...origin, name, state: "loading" });
     try {
       const model = await this.#loader!.load({
         signal: this.#closing.signal,
@@ -216,25 +216,25 @@ export class ModelEntry {
       });
       const loaded = this.#opened(model);
       this.#loaded = loaded;
-      this.#events.emit({ type: "model", name, state: "loaded" });
+      this.#events.emit({ type: "model", ...origin, name, state: "loaded" });
       this.#onLoad?.(this);
       return loaded;
     } catch (error) {
       this.#failure = error;
-      this.#events.emit({ type: "model", name, state: "failed", error });
+      this.#events.emit({ type: "model", ...origin, name, state: "failed", error });
       if (this.#onFailure !== undefined) throw this.#onFailure(error);
       throw new ApiError(503, "internal_error", `model ${name}: expected a model that can be loaded, got a failure`, { cause: error });
     }
   }
 
   /** The engine could not open its device again: the model is loaded again once, and counts as failed after that. */
-  #lose(lost: Loaded, error: unknown): void {
+  #lose(lost: Loaded, error: unknown, origin: RequestOrigin | undefined): void {
     // A model that was handed in stays its owner's.
     if (this.#loaded !== lost || this.#loader === undefined) return;
     this.#loaded = undefined;
     const isAgain = ++this.#losses > 1;
     if (isAgain) this.#failure = error;
-    this.#events.emit({ type: "model", name: this.name, state: isAgain ? "failed" : "unloaded", ...(isAgain && { error }) });
+    this.#events.emit({ type: "model", ...origin, name: this.name, state: isAgain ? "failed" : "unloaded", ...(isAgain && { error }) });
     lost.model.dispose().catch(() => undefined);
     if (!isAgain && this.#loader.isLazy !== true) void this.#start();
   }

@@ -1,5 +1,5 @@
 import { ApiError } from "../errors.ts";
-import type { Events } from "../events.ts";
+import type { Events, RequestOrigin } from "../events.ts";
 import type { Limits } from "../limits.ts";
 import { AdaptedModel } from "./adaptedModel.ts";
 import { AdapterList } from "./adapterList.ts";
@@ -67,8 +67,8 @@ export class ModelStore {
    * A model, until the lease is released. A name of the library is added to the models, until it cannot be loaded.
    * @throws {ApiError} 404 for an unknown name; as `ModelEntry.use`
    */
-  async use(name?: string): Promise<Lease> {
-    return (this.find(name) ?? this.#added(name!)).use();
+  async use(name?: string, origin?: RequestOrigin): Promise<Lease> {
+    return (this.find(name) ?? this.#added(name!)).use(origin);
   }
 
   /** Returns the result of `work` with a model, which stays loaded meanwhile. @throws as {@link use} */

@@ -4,15 +4,15 @@ import type { Metric } from "./metric.ts";
 /** Requests of LoRA adapters, as vLLM reports them: lists of names as labels, and the time of the last change as the value. */
 export class AdapterRequests {
   readonly #metric: Metric;
-  /** Requests of each adapter that compute and that wait, by the name of its model. */
-  readonly #counts = new Map<string, { running: number; waiting: number }>();
+  /** Requests of each adapter that compute and that wait, by the name of its model, and the model that it adapts. */
+  readonly #counts = new Map<string, { readonly base: string; running: number; waiting: number }>();
 
   constructor(metric: Metric) {
     this.#metric = metric;
   }
 
   record(event: ServerEvent): void {
-    if (event.type === "model" && event.parent !== undefined) this.#counts.set(event.name, { running: 0, waiting: 0 });
+    if (event.type === "model" && event.parent !== undefined) this.#counts.set(event.name, { base: event.parent, running: 0, waiting: 0 });
     else if (event.type !== "queued" && event.type !== "dequeued" && event.type !== "released") return;
     else {
       const counts = this.#counts.get(event.model);
@@ -23,6 +23,11 @@ export class AdapterRequests {
       if (event.type === "released") counts.running--;
     }
     this.#update();
+  }
+
+  /** Name of the model that this one adapts, or its own. */
+  baseOf(model: string): string {
+    return this.#counts.get(model)?.base ?? model;
   }
 
   #update(): void {

@@ -6,7 +6,10 @@ export interface MetricRow {
   readonly kind: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly labels: readonly string[];
-  readonly names: Partial<Readonly<Record<MetricNames, string>>>;
+  /** What a histogram counts. Default: seconds. */
+  readonly unit?: "seconds" | "tokens";
+  /** Several names of one program are those of its versions. */
+  readonly names: Partial<Readonly<Record<MetricNames, string | readonly string[]>>>;
 }
 
 const model = ["model"];
@@ -27,8 +30,8 @@ export const metricTable = {
   },
   responses: {
     kind: "counter",
-    help: "Responses by route and status",
-    labels: ["route", "status"],
+    help: "Responses by model, route and status; without a model, if the request uses none or was refused before",
+    labels: ["model", "route", "status"],
     names: { centella: "centella:responses_total" },
   },
   rejected: {
@@ -73,6 +76,12 @@ export const metricTable = {
     labels: model,
     names: { centella: "centella:cached_tokens_total", vllm: "vllm:prefix_cache_hits_total" },
   },
+  queriedTokens: {
+    kind: "counter",
+    help: "Tokens of prompts that were looked up in the cache",
+    labels: model,
+    names: { vllm: "vllm:prefix_cache_queries_total" },
+  },
   generatedTokens: {
     kind: "counter",
     help: "Tokens of answers",
@@ -107,6 +116,44 @@ export const metricTable = {
     labels: model,
     names: { centella: "centella:generation_seconds_total", llamacpp: "llamacpp:tokens_predicted_seconds_total" },
   },
+  promptRate: {
+    kind: "gauge",
+    help: "Tokens of prompts computed per second of computing, since the last time that metrics were read",
+    labels: [],
+    names: { llamacpp: "llamacpp:prompt_tokens_seconds" },
+  },
+  generationRate: {
+    kind: "gauge",
+    help: "Tokens of answers per second of computing, since the last time that metrics were read",
+    labels: [],
+    names: { llamacpp: "llamacpp:predicted_tokens_seconds" },
+  },
+  textPromptTokens: {
+    kind: "histogram",
+    help: "Tokens of each prompt",
+    labels: model,
+    unit: "tokens",
+    names: { vllm: "vllm:request_prompt_tokens" },
+  },
+  textGeneratedTokens: {
+    kind: "histogram",
+    help: "Tokens of each answer",
+    labels: model,
+    unit: "tokens",
+    names: { vllm: "vllm:request_generation_tokens" },
+  },
+  textPromptTime: {
+    kind: "histogram",
+    help: "Time of computing each prompt",
+    labels: model,
+    names: { vllm: "vllm:request_prefill_time_seconds" },
+  },
+  textGenerationTime: {
+    kind: "histogram",
+    help: "Time of computing each answer",
+    labels: model,
+    names: { vllm: "vllm:request_decode_time_seconds" },
+  },
   queueTime: {
     kind: "histogram",
     help: "Time in the queue",
@@ -123,7 +170,10 @@ export const metricTable = {
     kind: "histogram",
     help: "Time of each further token, the mean of a text",
     labels: model,
-    names: { centella: "centella:time_per_output_token_seconds", vllm: "vllm:time_per_output_token_seconds" },
+    names: {
+      centella: "centella:time_per_output_token_seconds",
+      vllm: ["vllm:time_per_output_token_seconds", "vllm:inter_token_latency_seconds"],
+    },
   },
   duration: {
     kind: "histogram",

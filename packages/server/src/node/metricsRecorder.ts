@@ -3,7 +3,7 @@ import type { FinishedEvent, ServerEvent } from "../events.ts";
 import type { MetricsSource, ModelUsage } from "../metricsSource.ts";
 import { AdapterRequests } from "./adapterRequests.ts";
 import { type Metric, metricOf } from "./metric.ts";
-import { type MetricNames, metricTable } from "./metricTable.ts";
+import { type MetricNames, type MetricRow, metricTable } from "./metricTable.ts";
 
 type MetricName = keyof typeof metricTable;
 
@@ -19,16 +19,45 @@ export function openRecorder(names: readonly MetricNames[], includesProcess: boo
   const entries = Object.entries(metricTable).map(([key, row]) => [key, metricOf(row, names, registry)]);
   const metrics = Object.fromEntries(entries) as Metrics;
   const adapters = new AdapterRequests(metrics.adapters);
+  const [promptRate, generationRate] = [new Rate(metrics.promptRate), new Rate(metrics.generationRate)];
   return {
     record(event) {
-      record(metrics, event);
       adapters.record(event);
+      record(metrics, event, (name) => adapters.baseOf(name));
+      if (event.type !== "finished" || event.usage === undefined || event.timings === undefined) return;
+      const { usage, timings } = event;
+      promptRate.count(usage.promptTokens - usage.cachedTokens, timings.promptMs);
+      generationRate.count(usage.completionTokens, timings.decodeMs);
     },
     render(models) {
       setCaches(metrics, models);
+      promptRate.set();
+      generationRate.set();
       return registry.metrics();
     },
   };
+}
+
+/** Tokens per second of computing since the last time that metrics were read, as llama-server reports them. */
+class Rate {
+  readonly #metric: Metric;
+  #tokens = 0;
+  #ms = 0;
+
+  constructor(metric: Metric) {
+    this.#metric = metric;
+  }
+
+  count(tokens: number, ms: number): void {
+    this.#tokens += tokens;
+    this.#ms += ms;
+  }
+
+  set(): void {
+    this.#metric.reset();
+    this.#metric.add({}, this.#ms > 0 ? (this.#tokens / this.#ms) * 1000 : 0);
+    [this.#tokens, this.#ms] = [0, 0];
+  }
 }
 
 /** Sets the gauges of the caches. */
@@ -41,24 +70,35 @@ function setCaches({ cacheUsage, cacheConfig }: Metrics, models: readonly ModelU
   }
 }
 
-function record(metrics: Metrics, event: ServerEvent): void {
+/** Metrics of an engine: requests of its adapters count as those of the base, under whose name load balancers look. */
+const ofEngine: ReadonlySet<MetricName> = new Set(["running", "waiting"]);
+
+/** Adds the series of a model whose labels are known before its first request. */
+function openSeries(metrics: Metrics, model: string, isAdapter: boolean): void {
+  for (const [name, { labels }] of Object.entries(metricTable) as [MetricName, MetricRow][])
+    if (labels.join() === "model" && !(isAdapter && ofEngine.has(name))) metrics[name].open({ model });
+  for (const finished_reason of ["stop", "length"]) metrics.success.open({ model, finished_reason });
+}
+
+function record(metrics: Metrics, event: ServerEvent, baseOf: (model: string) => string): void {
   switch (event.type) {
     case "response":
-      metrics.responses.add({ route: event.route, status: String(event.status) }, 1);
+      metrics.responses.add({ model: event.model ?? "", route: event.route, status: String(event.status) }, 1);
       if (event.error !== undefined) metrics.rejected.add({ reason: event.error }, 1);
       break;
     case "queued":
-      metrics.waiting.add({ model: event.model }, 1);
+      metrics.waiting.add({ model: baseOf(event.model) }, 1);
       break;
     case "dequeued":
-      metrics.waiting.add({ model: event.model }, -1);
-      if (event.isAdmitted) metrics.running.add({ model: event.model }, 1);
+      metrics.waiting.add({ model: baseOf(event.model) }, -1);
+      if (event.isAdmitted) metrics.running.add({ model: baseOf(event.model) }, 1);
       metrics.queueTime.add({ model: event.model }, event.queueMs / 1000);
       break;
     case "released":
-      metrics.running.add({ model: event.model }, -1);
+      metrics.running.add({ model: baseOf(event.model) }, -1);
       break;
     case "model":
+      if (event.state === "offered") openSeries(metrics, event.name, event.parent !== undefined);
       if (event.state === "loaded") metrics.models.add({}, 1);
       if (event.state === "unloaded") metrics.models.add({}, -1);
       break;
@@ -84,11 +124,16 @@ function recordText(metrics: Metrics, { model, route, finish, durationMs, usage,
   metrics.promptTokens.add({ model }, promptTokens);
   metrics.cachedTokens.add({ model }, cachedTokens);
   metrics.computedTokens.add({ model }, promptTokens - cachedTokens);
+  metrics.queriedTokens.add({ model }, promptTokens);
   metrics.generatedTokens.add({ model }, completionTokens);
   metrics.draftedTokens.add({ model }, draftedTokens);
   metrics.acceptedTokens.add({ model }, acceptedTokens);
   metrics.promptTime.add({ model }, timings.promptMs / 1000);
   metrics.generationTime.add({ model }, timings.decodeMs / 1000);
+  metrics.textPromptTokens.add({ model }, promptTokens);
+  metrics.textGeneratedTokens.add({ model }, completionTokens);
+  metrics.textPromptTime.add({ model }, timings.promptMs / 1000);
+  metrics.textGenerationTime.add({ model }, timings.decodeMs / 1000);
   if (completionTokens > 0) metrics.firstTokenTime.add({ model }, timings.timeToFirstTokenMs / 1000);
   if (completionTokens > 1) metrics.tokenTime.add({ model }, timings.decodeMs / 1000 / (completionTokens - 1));
 }
