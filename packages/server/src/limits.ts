@@ -10,7 +10,7 @@ export interface Limits {
   readonly requestTimeoutMs: number;
   /** Largest body of a request, in bytes. */
   readonly maxBody: number;
-  /** Time between comments that keep a silent stream open. */
+  /** Time of silence after which a comment keeps a stream open. */
   readonly pingMs: number;
   /**
    * Bytes of the weights and caches of all loaded models. If they take more, lazy models without a request are unloaded, the least recently

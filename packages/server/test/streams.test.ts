@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { createHandler, type Handler } from "../src/index.ts";
 import { generating, type ScriptedAnswer, scripted } from "./scriptedModel.ts";
 import { eventsOf, fetchFrom, post, TestModel } from "./serving.ts";
@@ -10,6 +10,10 @@ const thought: ScriptedAnswer = { reasoning: "Foxes are sly.", text: "A fox ran.
 const broken: ScriptedAnswer = { text: "A fox", error: Object.assign(new Error("the device was lost"), { code: "deviceLost" }) };
 
 const served = await TestModel.forFile();
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 /** A handler whose model gives these answers, and clients of it. */
 function answering(...answers: readonly ScriptedAnswer[]): { handler: Handler; openai: OpenAI; anthropic: Anthropic } {
@@ -206,5 +210,49 @@ test("a silent stream has comments", async () => {
     if ((text.match(/^: ping$/gm) ?? []).length >= 2) goOn?.();
   }
   expect(text).toMatch(/^(: ping\n\n){2,}data: \{.*"role":"assistant".*\[DONE\]\n\n$/s);
+  await handler.close();
+});
+
+test("a comment comes after the time of silence, which begins again with each chunk", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  let goOn: (() => void) | undefined;
+  const wait = (): Promise<void> =>
+    new Promise((resolve) => {
+      goOn = resolve;
+    });
+  const model = generating(served.model, async function* () {
+    yield { type: "prefill", done: 4, total: 4 };
+    await wait();
+    yield { type: "text", text: "fox", ids: [1] };
+    await wait();
+  });
+  const handler = createHandler({ models: { fable: model }, pingMs: 1000 });
+  const { body } = await post(handler, "/v1/chat/completions", { messages, stream: true });
+  const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const reading = (async () => {
+    for (let piece = await reader.read(); !piece.done; piece = await reader.read()) text += piece.value;
+  })();
+  /** Lets time pass, and everything that it starts. */
+  const pass = async (ms: number): Promise<void> => {
+    await vi.advanceTimersByTimeAsync(ms);
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const pings = (): number => (text.match(/^: ping$/gm) ?? []).length;
+  await pass(999);
+  expect(pings()).toBe(0);
+  await pass(1);
+  expect(pings()).toBe(1);
+  await pass(500);
+  goOn!();
+  await pass(0);
+  expect(text).toContain("fox");
+  await pass(999);
+  expect(pings()).toBe(1);
+  await pass(1);
+  expect(pings()).toBe(2);
+  goOn!();
+  await pass(0);
+  await reading;
   await handler.close();
 });

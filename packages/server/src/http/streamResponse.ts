@@ -59,13 +59,12 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
   readonly #chunks: AsyncGenerator<string, void, undefined>;
   readonly #format: StreamFormat;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  #pings: ReturnType<typeof setInterval> | undefined;
-  #isSilent = false;
+  #pings: ReturnType<typeof setTimeout> | undefined;
   /** What waits for {@link #timer}. */
   #unsent = "";
   #timer: ReturnType<typeof setTimeout> | undefined;
   #sent = 0;
-  #sentAt = 0;
+  #sentAt = performance.now();
   #running: Promise<void> | undefined;
   #isCancelled = false;
   #hasFailed = false;
@@ -82,7 +81,7 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     this.#controller = controller;
     this.#source.signal.addEventListener("abort", () => this.#onDemand?.());
     const { ping } = this.#format;
-    if (ping !== undefined) this.#pings = setInterval(() => this.#ping(ping), this.#call.services.limits.pingMs);
+    if (ping !== undefined) this.#pingAfter(this.#call.services.limits.pingMs, ping);
   }
 
   /** The reader asks for more. */
@@ -146,18 +145,22 @@ class StreamBody implements UnderlyingDefaultSource<Uint8Array> {
     this.#timer = undefined;
     this.#controller.enqueue(encoder.encode(this.#unsent));
     this.#unsent = "";
-    this.#isSilent = false;
     this.#sent++;
     this.#sentAt = performance.now();
   }
 
-  #ping(ping: string): void {
-    if (this.#isSilent && this.#hasDemand) this.#controller.enqueue(encoder.encode(ping));
-    this.#isSilent = true;
+  /** Sends a ping after a time, unless a chunk was sent meanwhile: then its time begins again with the chunk. */
+  #pingAfter(ms: number, ping: string): void {
+    const { pingMs } = this.#call.services.limits;
+    this.#pings = setTimeout(() => {
+      const left = this.#sentAt + pingMs - performance.now();
+      if (left <= 0 && this.#hasDemand) this.#controller.enqueue(encoder.encode(ping));
+      this.#pingAfter(left > 0 ? left : pingMs, ping);
+    }, ms);
   }
 
   #stop(): void {
-    clearInterval(this.#pings);
+    clearTimeout(this.#pings);
     clearTimeout(this.#timer);
   }
 }
