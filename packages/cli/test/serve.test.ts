@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { serve } from "../src/commands/serve.ts";
 import { canonicalArguments } from "../src/options.ts";
 import { optionsOf } from "../src/program.ts";
@@ -24,7 +25,7 @@ async function start(args: readonly string[], env: Record<string, string> = {}) 
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     stderr += text;
   });
-  const ended = once(child, "close").then(([code]) => code as number);
+  const ended = once(child, "close").then(([code, signal]) => (code ?? signal) as number | NodeJS.Signals);
   const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
   const url = /^listening on (http:\S+)\n$/.exec(line)![1]!;
   const post = (path: string, body: object, headers: Record<string, string> = {}): Promise<Response> =>
@@ -74,6 +75,23 @@ test("it serves with llama-server's options, and SIGTERM lets streams finish", a
   expect(events.map(({ type }) => type)).toContain("finished");
   expect(events.find(({ key }) => key === "ci")).toMatchObject({ type: "response", status: 200, time: expect.any(String) });
   expect(server.stderr()).not.toMatch(/secret|story\.|Tell/);
+});
+
+test("a second signal ends it at once, although a client does not read its stream", async ({ skip }) => {
+  skip(process.platform === "win32", "Windows has no signals");
+  const server = await start([tiny, "--alias", "story", "--log", "--ctx-size", "512"]);
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname).pause();
+  socket.on("error", () => undefined);
+  // More than the buffers of both ends hold.
+  const body = JSON.stringify({ ...chat, max_tokens: 450, n: 8, logprobs: true, top_logprobs: 20, stream: true });
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  await vi.waitFor(() => expect(server.stderr()).toContain('"type":"dequeued"'), 5000);
+  server.child.kill("SIGTERM");
+  await vi.waitFor(async () => expect(await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: "draining" }));
+  server.child.kill("SIGTERM");
+  expect([143, "SIGTERM"]).toContain(await server.ended);
+  socket.destroy();
 });
 
 test("it prints where it listens", async () => {

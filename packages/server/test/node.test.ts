@@ -122,6 +122,18 @@ test.each([
   expect(received()).toMatch(/^HTTP\/1\.1 408/);
 });
 
+test("idle connections stay open for longer than those of proxies", async () => {
+  const timeouts = [];
+  for (const idleTimeoutMs of [undefined, 7000]) {
+    const own = await serve(served.handler(), { port: 0, idleTimeoutMs });
+    const response = await fetch(`${own.url}/health`);
+    timeouts.push(response.headers.get("keep-alive"));
+    await response.arrayBuffer();
+    await own.close();
+  }
+  expect(timeouts).toEqual(["timeout=130", "timeout=7"]);
+});
+
 test("connections above the limit are closed at once", async () => {
   const full = await serve(served.handler(), { port: 0, maxConnections: 2 });
   const clients = await Promise.all(Array.from({ length: 2 }, () => rawClient(full.url)));

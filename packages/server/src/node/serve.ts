@@ -24,6 +24,12 @@ export interface ListenOptions {
   readonly headersTimeoutMs?: number | undefined;
   /** Longest time for a whole request. Default 60,000. */
   readonly bodyTimeoutMs?: number | undefined;
+  /**
+   * Time for which a connection without a request stays open. It must be longer than that of a proxy, which otherwise may send a request on a
+   * connection that is being closed. Default 130,000, since Caddy's is two
+   * minutes.
+   */
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /** A server that listens. */
@@ -43,6 +49,7 @@ const kinds: Kinds<ListenOptions> = {
   maxConnections: whole(1),
   headersTimeoutMs: milliseconds(1),
   bodyTimeoutMs: milliseconds(1),
+  idleTimeoutMs: milliseconds(1),
 };
 
 /**
@@ -56,11 +63,12 @@ export async function serve(handler: Handler, options: ListenOptions = {}): Prom
   if (!isLocal && !handler.hasKeys && !isOpen)
     throw new ArgumentError("serve", "API keys for a host that others can reach", describe(host), "pass keys, or isOpen: true");
   const hosts = options.hosts ?? (socket === undefined && isLocal ? loopbackHosts : undefined);
-  const { headersTimeoutMs = 10_000, bodyTimeoutMs = 60_000 } = options;
+  const { headersTimeoutMs = 10_000, bodyTimeoutMs = 60_000, idleTimeoutMs = 130_000 } = options;
   const late = new LateListener(handler, hosts);
   const timeouts = {
     headersTimeout: headersTimeoutMs,
     requestTimeout: bodyTimeoutMs,
+    keepAliveTimeout: idleTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
   };
   const server = createServer(timeouts, late.listener);
