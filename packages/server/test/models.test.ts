@@ -237,6 +237,25 @@ test("a model whose device is lost is loaded again once, and counts as failed af
   await handler.close();
 });
 
+test("a model that has answered since its device was lost is loaded again after the next loss", async () => {
+  const lost = new DeviceLostError("gpu", "it is gone");
+  let loads = 0;
+  const load = async (): Promise<Model> => {
+    loads++;
+    return disposable(scripted(served, [{ text: "back" }, { error: lost }]).model).model;
+  };
+  const handler = createHandler({ models: { fable: { load } } });
+  const ready = (): Promise<void> => vi.waitFor(async () => expect((await get(handler, "/health")).status).toBe(200));
+  for (let loss = 1; loss <= 3; loss++) {
+    await ready();
+    expect((await post(handler, chat, hello)).status).toBe(200);
+    expect((await post(handler, chat, hello)).status).toBe(500);
+  }
+  await ready();
+  expect(loads).toBe(4);
+  await handler.close();
+});
+
 test("keep_alive of Ollama's API says how long a lazy model stays loaded", async () => {
   const { model, disposals } = disposable();
   const handler = createHandler({ models: { fable: { load: async () => model, isLazy: true, idleMs: 3_600_000 } } });

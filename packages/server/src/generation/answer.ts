@@ -159,6 +159,7 @@ export class Answer {
         else {
           const kind = this.#reservation.isCancelled ? "cancelled" : kindOf(part);
           finish = { ...part, kind, reasoningTokens: meter.reasoningTokens };
+          lease.confirm();
           yield finish;
         }
       }

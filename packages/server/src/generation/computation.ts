@@ -15,6 +15,7 @@ export async function computed<Result extends { readonly tokens: number }>(
   try {
     const result = await compute(reservation);
     tokens = result.tokens;
+    reservation.lease.confirm();
     return result;
   } catch (error) {
     throw reservation.failure(error);

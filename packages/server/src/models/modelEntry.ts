@@ -38,6 +38,8 @@ export interface Lease {
   readonly slots: Slots;
   /** Adapters that its name stands for. */
   readonly adapters?: AdapterScales;
+  /** Reports that the model has computed what a request wanted. */
+  confirm(): void;
   /** Reports that the model's device is lost. */
   lose(error: unknown): void;
   release(): void;
@@ -80,6 +82,7 @@ export class ModelEntry {
   #lastUsed = 0;
   /** Milliseconds without a request after which the model is disposed of. */
   #idleMs: number | undefined;
+  /** Losses of the device since the last result. */
   #losses = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
@@ -153,7 +156,10 @@ export class ModelEntry {
         if (!isOver) this.#leave();
         isOver = true;
       };
-      return { name: this.name, ...loaded, release, lose: (error) => this.#lose(loaded, error, origin) };
+      const confirm = (): void => {
+        if (this.#loaded === loaded) this.#losses = 0;
+      };
+      return { name: this.name, ...loaded, release, confirm, lose: (error) => this.#lose(loaded, error, origin) };
     } catch (error) {
       this.#leave();
       throw error;
