@@ -11,7 +11,6 @@ export type ApiErrorCode =
   | "invalid_api_key"
   | "forbidden_host"
   | "not_found"
-  | "method_not_allowed"
   | "model_not_found"
   | "body_too_large"
   | "rate_limit_exceeded"

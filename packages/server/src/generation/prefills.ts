@@ -1,7 +1,7 @@
 import type { AdapterScales, GenerationPart, Prompt } from "@centella/llm";
 import { type Permit, stallMs } from "../admission/admission.ts";
 import { adaptersKey } from "../models/adapterKey.ts";
-import { textOf } from "../models/dispatcher.ts";
+import { textOf } from "./promptText.ts";
 
 /** Characters that two prompts must have in common: about 250 tokens. Less is computed faster than waited for. */
 const minCommon = 1000;

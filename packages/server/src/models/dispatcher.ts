@@ -1,5 +1,3 @@
-import type { Prompt } from "@centella/llm";
-
 /** Characters of a piece of a text whose hash is remembered. */
 const pieceLength = 256;
 /** Pieces of each text that are remembered. */
@@ -60,13 +58,6 @@ export class Dispatcher {
     if (roomA && sharedA !== sharedB) return sharedA > sharedB;
     return a.load / a.sequences < b.load / b.sequences;
   }
-}
-
-/** A prompt in the order in which the model reads it. */
-export function textOf(prompt: Prompt): string {
-  if (typeof prompt === "string") return prompt;
-  if ("ids" in prompt) return Array.from(prompt.ids).join(" ");
-  return "prefix" in prompt ? prompt.prefix : JSON.stringify(prompt);
 }
 
 /** Hashes of the text's first piece, of the first two pieces, and so on (FNV-1a). A collision costs time, not correctness. */

@@ -9,8 +9,9 @@ import type {
   RestoreOptions,
   SaveOptions,
 } from "@centella/llm";
+import { textOf } from "../generation/promptText.ts";
 import { adaptersKey } from "./adapterKey.ts";
-import { Dispatcher, textOf } from "./dispatcher.ts";
+import { Dispatcher } from "./dispatcher.ts";
 import type { Engine, EngineSession } from "./engine.ts";
 
 /** An engine of a group, such as a `WorkerModel` of `@centella/llm/worker`. */
