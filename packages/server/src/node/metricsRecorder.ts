@@ -19,44 +19,53 @@ export function openRecorder(names: readonly MetricNames[], includesProcess: boo
   const entries = Object.entries(metricTable).map(([key, row]) => [key, metricOf(row, names, registry)]);
   const metrics = Object.fromEntries(entries) as Metrics;
   const adapters = new AdapterRequests(metrics.adapters);
-  const [promptRate, generationRate] = [new Rate(metrics.promptRate), new Rate(metrics.generationRate)];
+  const rates = new Rates(metrics);
   return {
     record(event) {
       adapters.record(event);
+      if (event.type === "finished") rates.record(event);
       record(metrics, event, (name) => adapters.baseOf(name));
-      if (event.type !== "finished" || event.usage === undefined || event.timings === undefined) return;
-      const { usage, timings } = event;
-      promptRate.count(usage.promptTokens - usage.cachedTokens, timings.promptMs);
-      generationRate.count(usage.completionTokens, timings.decodeMs);
     },
     render(models) {
       setCaches(metrics, models);
-      promptRate.set();
-      generationRate.set();
+      rates.set();
       return registry.metrics();
     },
   };
 }
 
 /** Tokens per second of computing since the last time that metrics were read, as llama-server reports them. */
-class Rate {
-  readonly #metric: Metric;
-  #tokens = 0;
-  #ms = 0;
+class Rates {
+  readonly #metrics: Metrics;
+  #prompt = { tokens: 0, ms: 0 };
+  #generation = { tokens: 0, ms: 0 };
 
-  constructor(metric: Metric) {
-    this.#metric = metric;
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics;
   }
 
-  count(tokens: number, ms: number): void {
-    this.#tokens += tokens;
-    this.#ms += ms;
+  record({ usage, timings }: FinishedEvent): void {
+    if (usage === undefined || timings === undefined) return;
+    this.#prompt.tokens += usage.promptTokens - usage.cachedTokens;
+    this.#prompt.ms += timings.promptMs;
+    this.#generation.tokens += usage.completionTokens;
+    this.#generation.ms += timings.decodeMs;
   }
 
+  /** Sets the gauges, and begins again. */
   set(): void {
-    this.#metric.reset();
-    this.#metric.add({}, this.#ms > 0 ? (this.#tokens / this.#ms) * 1000 : 0);
-    [this.#tokens, this.#ms] = [0, 0];
+    const { promptRate, generationRate } = this.#metrics;
+    for (const [gauge, { tokens, ms }] of [
+      [promptRate, this.#prompt],
+      [generationRate, this.#generation],
+    ] as const) {
+      gauge.reset();
+      gauge.add({}, ms > 0 ? (tokens / ms) * 1000 : 0);
+    }
+    [this.#prompt, this.#generation] = [
+      { tokens: 0, ms: 0 },
+      { tokens: 0, ms: 0 },
+    ];
   }
 }
 

@@ -26,8 +26,7 @@ export interface ListenOptions {
   readonly bodyTimeoutMs?: number | undefined;
   /**
    * Time for which a connection without a request stays open. It must be longer than that of a proxy, which otherwise may send a request on a
-   * connection that is being closed. Default 130,000, since Caddy's is two
-   * minutes.
+   * connection that is being closed. Default 130,000: Caddy keeps connections for two minutes.
    */
   readonly idleTimeoutMs?: number | undefined;
 }
