@@ -1,7 +1,7 @@
 import { setImmediate as nextTask } from "node:timers/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { OpenRequests } from "../src/generation/openRequests.ts";
-import { createHandler, type ServerEvent } from "../src/index.ts";
+import { createHandler, type Handler, type HandlerOptions, type ServerEvent } from "../src/index.ts";
 import { serve } from "../src/node/node.ts";
 import { rawClient } from "./rawClient.ts";
 import { generating } from "./scriptedModel.ts";
@@ -16,29 +16,15 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test.each([1, 3])("a stream of %s texts that nobody reads ends when the server closes, and can be read later", async (n) => {
-  const handler = served.handler();
-  const response = await post(handler, chat, { ...endless, n });
-  await handler.close({ drainMs: 20 });
-  expect((await served.model.cacheUsage()).usedBlocks).toBe(0);
-  const text = await response.text();
-  expect(text.match(/"finish_reason":"length"/g)).toHaveLength(n);
-  expect(text).toMatch(/\[DONE\]\n\n$/);
-});
-
-test("a stream that nobody reads ends after the time of a request", async () => {
-  const handler = served.handler({ requestTimeoutMs: 20 });
-  const events: ServerEvent[] = [];
-  handler.events.subscribe((event) => events.push(event));
-  const response = await post(handler, chat, endless);
-  await vi.waitFor(() => expect(events).toContainEqual(expect.objectContaining({ type: "finished", finish: "length" })));
-  expect((await served.model.cacheUsage()).usedBlocks).toBe(0);
-  expect(await response.text()).toMatch(/"finish_reason":"length".*\[DONE\]/s);
-  await handler.close();
-});
-
-test("a client that does not read its socket does not keep the server open", async () => {
+/** A handler whose texts go on until they are told to end. Counts their parts. */
+function talking(options: Omit<HandlerOptions, "models"> = {}): {
+  readonly handler: Handler;
+  readonly parts: () => number;
+  /** Number of events of a type so far. */
+  readonly count: (type: ServerEvent["type"]) => number;
+} {
   let parts = 0;
+  const events: ServerEvent[] = [];
   const model = generating(served.model, async function* (_, { signal }) {
     while (!signal!.aborted) {
       parts++;
@@ -47,17 +33,55 @@ test("a client that does not read its socket does not keep the server open", asy
     }
     yield* served.model.createSession().generate("fox", { maxTokens: 1 });
   });
-  const listener = await serve(createHandler({ models: { fable: model } }), { port: 0 });
+  const handler = createHandler({ models: { fable: model }, ...options });
+  handler.events.subscribe((event) => events.push(event));
+  return { handler, parts: () => parts, count: (type) => events.filter((event) => event.type === type).length };
+}
+
+test("a stream that nobody reads ends when the server closes, and can be read later", async () => {
+  const handler = served.handler();
+  const response = await post(handler, chat, endless);
+  await handler.close({ drainMs: 20 });
+  expect((await served.model.cacheUsage()).usedBlocks).toBe(0);
+  expect(await response.text()).toMatch(/"finish_reason":"length".*\[DONE\]\n\n$/s);
+});
+
+test("several texts that nobody reads all end", async () => {
+  const { handler, count } = talking();
+  const response = await post(handler, chat, { ...endless, n: 3 });
+  await vi.waitFor(() => expect(count("dequeued")).toBe(3));
+  await handler.close({ drainMs: 20 });
+  expect(count("finished")).toBe(3);
+  expect((await response.text()).match(/"finish_reason":"length"/g)).toHaveLength(3);
+});
+
+test("a stream that nobody reads ends after the time of a request", async () => {
+  const { handler } = talking({ requestTimeoutMs: 20 });
+  const finished = new Promise<ServerEvent>((resolve) => {
+    handler.events.subscribe((event) => {
+      if (event.type === "finished") resolve(event);
+    });
+  });
+  const response = await post(handler, chat, endless);
+  expect(await finished).toMatchObject({ finish: "length" });
+  expect(await response.text()).toMatch(/"finish_reason":"length".*\[DONE\]\n\n$/s);
+  await handler.close();
+});
+
+test("a client that does not read its socket does not keep the server open", async () => {
+  const { handler, parts, count } = talking();
+  const listener = await serve(handler, { port: 0 });
   const body = JSON.stringify(endless);
   const { socket } = await rawClient(listener.url);
   socket.pause();
   socket.write(`POST ${chat} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
   // Until the buffers of both ends are full.
-  for (let before = -1; before !== parts || parts === 0; ) {
-    before = parts;
+  for (let before = -1; before !== parts() || before === 0; ) {
+    before = parts();
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await listener.close({ drainMs: 20 });
+  expect(count("finished")).toBe(1);
   socket.destroy();
 });
 
