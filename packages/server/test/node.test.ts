@@ -55,6 +55,8 @@ test("the head of a stream comes with its first event, or by itself before a lon
   const model = generating(served.model, async function* (prompt) {
     yield { type: "prefill", done: 0, total: 4 };
     if (prompt === "long") await new Promise<void>((resolve) => (goOn = resolve));
+    // At once: on a slow machine, a token takes longer than the head waits.
+    yield { type: "text", text: "A", ids: [1] };
     yield* served.model.createSession().generate("fox", { maxTokens: 1, temperature: 0 });
   });
   const streaming = createHandler({ models: { fable: model } });
