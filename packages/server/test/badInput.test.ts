@@ -10,6 +10,9 @@ const handler = served.handler({ maxBody: 200_000 });
 const image = [{ role: "user", content: [{ type: "image_url", image_url: { url: "http://a/b.png" } }] }];
 const schemaWith = (schema: object): object => ({ type: "json_schema", json_schema: { name: "a", schema } });
 
+const toolOf = (name: string): object => ({ type: "function", function: { name } });
+const choiceOf = toolOf;
+
 test.each<readonly [name: string, body: object | string, status: number, code: string, param: string | null]>([
   ["no JSON", "{", 400, "invalid_json", null],
   ["nothing", "", 400, "invalid_json", null],
@@ -42,7 +45,10 @@ test.each<readonly [name: string, body: object | string, status: number, code: s
   ["a grammar with a mistake", { messages, grammar: "root ::= (" }, 400, "invalid_schema", null],
   ["a tool without a name", { messages, tools: [{ type: "function", function: {} }] }, 400, "missing_parameter", "tools[0].function.name"],
   ["a tool of another type", { messages, tools: [{ type: "web_search" }] }, 400, "invalid_value", "tools[0].type"],
-  ["a choice of a tool that is not there", { messages, tools: [], tool_choice: "required", effort: 1 }, 400, "unknown_parameter", "effort"],
+  ["a choice of a tool without tools", { messages, tool_choice: "required" }, 400, "invalid_value", "tool_choice"],
+  ["a choice of a tool with an empty list", { messages, tools: [], tool_choice: "required" }, 400, "invalid_value", "tool_choice"],
+  ["a choice of a tool that is not there", { messages, tools: [], tool_choice: choiceOf("feed") }, 400, "invalid_value", "tool_choice"],
+  ["a choice of another tool", { messages, tools: [toolOf("feed")], tool_choice: choiceOf("call") }, 400, "invalid_value", "tool_choice"],
   ["options that contradict each other", { messages, mirostat: 2, top_k: 3 }, 400, "invalid_value", null],
   ["an effort that the template does not know", { messages, reasoning_effort: "low" }, 400, "unsupported_value", null],
   ["an id outside the vocabulary", { messages, logit_bias: { 99999999: 1 }, max_tokens: 1 }, 400, "invalid_value", "logit_bias"],
@@ -77,6 +83,25 @@ test("a schema that cannot be enforced is named by its JSON pointer", async () =
   const response = await post(handler, chat, { messages, response_format: schemaWith(schema) });
   const { error } = (await response.json()) as { error: { message: string } };
   expect(error.message).toMatch(/pattern .* at "\/properties\/a"/);
+});
+
+test.each<readonly [path: string, body: object]>([
+  ["/v1/responses", { input: "Hello", tool_choice: "required" }],
+  ["/v1/responses", { input: "Hello", tool_choice: { type: "function", name: "feed" }, tools: [] }],
+  ["/v1/responses/input_tokens", { input: "Hello", tool_choice: "required" }],
+  ["/v1/messages", { model: "fable", messages, max_tokens: 1, tool_choice: { type: "any" } }],
+  ["/v1/messages", { model: "fable", messages, max_tokens: 1, tools: [], tool_choice: { type: "tool", name: "feed" } }],
+])("%s refuses a choice of a tool that is not there: %j", async (path, body) => {
+  const response = await post(handler, path, body);
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { message: expect.stringMatching(/^tool_choice: expected/) } });
+});
+
+test.each(["none", "auto"])("without tools, the choice %s has nothing to refuse", async (choice) => {
+  expect((await post(handler, chat, { messages, max_tokens: 1, tool_choice: choice })).status).toBe(200);
+  expect((await post(handler, "/v1/responses", { input: "Hello", max_output_tokens: 1, tool_choice: choice })).status).toBe(200);
+  const message = { model: "fable", messages, max_tokens: 1, tool_choice: { type: choice } };
+  expect((await post(handler, "/v1/messages", message)).status).toBe(200);
 });
 
 test("fields without effect are accepted", async () => {

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import { Answer } from "../generation/answer.ts";
 import { countTokens } from "../generation/countTokens.ts";
 import { schemaField, schemaFormat } from "../generation/format.ts";
-import { toolOf } from "../generation/tools.ts";
+import { toolOptions } from "../generation/tools.ts";
 import type { BodyOf, FieldTable, Shape } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
 import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
@@ -89,17 +89,13 @@ const countFields: FieldTable<typeof promptFields> = { used: promptFields, ignor
 
 type PromptBody = BodyOf<typeof promptFields>;
 
-function toolOptions({ tools, tool_choice: choice }: PromptBody): ToolOptions {
-  if (tools === undefined || tools.length === 0) return {};
-  const isParallel = !(choice !== undefined && choice.type !== "none" && choice.disable_parallel_tool_use);
-  return {
-    tools: tools.map(({ name, description, input_schema: schema }) => toolOf(name, description, schema)),
-    strictTools: tools.every(({ strict }) => strict !== false),
-    parallelToolCalls: isParallel,
-    ...(choice !== undefined && {
-      toolChoice: choice.type === "tool" ? { name: choice.name } : choice.type === "any" ? "required" : choice.type,
-    }),
-  };
+function toolsOf({ tools, tool_choice: choice }: PromptBody): ToolOptions {
+  const isSerial = choice !== undefined && choice.type !== "none" && choice.disable_parallel_tool_use === true;
+  return toolOptions({
+    tools: tools?.map(({ name, description, input_schema: schema, strict }) => ({ name, description, schema, strict })),
+    choice: choice?.type === "tool" ? { name: choice.name } : choice?.type === "any" ? "required" : choice?.type,
+    isParallel: !isSerial,
+  });
 }
 
 function reasoningOf({ thinking, output_config: { effort } = {} }: PromptBody): ReasoningOptions | undefined {
@@ -113,7 +109,7 @@ function promptOptions(body: PromptBody): GenerateOptions {
   const schema = body.output_config?.format?.schema;
   const reasoning = reasoningOf(body);
   return {
-    ...toolOptions(body),
+    ...toolsOf(body),
     ...(schema !== undefined && { format: schemaFormat(schema) }),
     ...(reasoning !== undefined && { reasoning }),
   };

@@ -1,7 +1,7 @@
 import type { GenerateOptions, Prompt } from "@centella/llm";
 import * as z from "zod/mini";
 import { Answer, type AnswerRequest } from "../generation/answer.ts";
-import { toolOf } from "../generation/tools.ts";
+import { toolOptions } from "../generation/tools.ts";
 import type { BodyOf, FieldTable } from "../http/fields.ts";
 import { type Call, json, type Route, route } from "../http/route.ts";
 import { streamResponse } from "../http/streamResponse.ts";
@@ -47,14 +47,11 @@ export const chat: Route = route({
   summary: "Answers a conversation, as Ollama does.",
   fields: { used: chatFields },
   async handle(call, body) {
-    const { tools = [], stream = true } = body;
+    const { tools, stream = true } = body;
     keepModel(call, body);
     const options: GenerateOptions = {
       ...generationOptions(body),
-      ...(tools.length > 0 && {
-        tools: tools.map(({ function: { name, description, parameters } }) => toolOf(name, description, parameters)),
-        strictTools: tools.every(({ function: { strict } }) => strict !== false),
-      }),
+      ...toolOptions({ tools: tools?.map(({ function: { parameters: schema, ...rest } }) => ({ ...rest, schema })) }),
     };
     return respond(call, { model: modelName(body.model), prompts: [chatMessages(body.messages)], options }, chatForm, stream);
   },

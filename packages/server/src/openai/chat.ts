@@ -11,11 +11,11 @@ import { chatCompletion } from "./chatCompletion.ts";
 import { openaiForm } from "./form.ts";
 import { generationFields, generationOptions, ignoredFields } from "./generationFields.ts";
 import { chatMessages, messagesField } from "./messages.ts";
-import { toolFields, toolOptions } from "./tools.ts";
+import { chatToolFields, chatToolOptions } from "./tools.ts";
 
 const used = {
   ...generationFields,
-  ...toolFields,
+  ...chatToolFields,
   messages: messagesField,
   max_completion_tokens: z.optional(z.int().check(z.minimum(1))),
   logprobs: z.optional(z.boolean()),
@@ -101,7 +101,7 @@ function chatOptions(body: ChatBody): GenerateOptions {
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
     ...generationOptions(body),
-    ...toolOptions(body),
+    ...chatToolOptions(body),
     ...(format !== undefined && { format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(variables !== undefined && { chat: { variables } }),

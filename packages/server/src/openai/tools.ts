@@ -1,42 +1,59 @@
-import type { ToolChoice, ToolOptions } from "@centella/llm";
+import type { ToolOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { schemaField } from "../generation/format.ts";
-import { toolOf } from "../generation/tools.ts";
+import { toolOptions } from "../generation/tools.ts";
 import type { BodyOf } from "../http/fields.ts";
 
-const functionTool = z.strictObject({
-  type: z.literal("function", { error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported` }),
-  function: z.strictObject({
-    name: z.string(),
-    description: z.nullish(z.string()),
-    parameters: z.nullish(schemaField),
-    strict: z.nullish(z.boolean()),
-  }),
+/** Fields of a function that the model may call. */
+const functionFields = {
+  name: z.string(),
+  description: z.nullish(z.string()),
+  parameters: z.nullish(schemaField),
+  strict: z.nullish(z.boolean()),
+};
+const functionType = z.literal("function", {
+  error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported`,
 });
+const modes = z.enum(["none", "auto", "required"]);
+const isParallel = z.optional(z.boolean());
 
 /** Fields of a chat about tools. */
-export const toolFields = {
-  tools: z.optional(z.array(functionTool)),
+export const chatToolFields = {
+  tools: z.optional(z.array(z.strictObject({ type: functionType, function: z.strictObject(functionFields) }))),
   tool_choice: z.optional(
-    z.union([
-      z.enum(["none", "auto", "required"]),
-      z.strictObject({ type: z.literal("function"), function: z.strictObject({ name: z.string() }) }),
-    ]),
+    z.union([modes, z.strictObject({ type: z.literal("function"), function: z.strictObject({ name: z.string() }) })]),
   ),
-  parallel_tool_calls: z.optional(z.boolean()),
+  parallel_tool_calls: isParallel,
 };
 
-/** The engine's options for tools. Arguments are free only if a tool says so. */
-export function toolOptions({ tools, tool_choice: choice, parallel_tool_calls: isParallel }: BodyOf<typeof toolFields>): ToolOptions {
-  if (tools === undefined || tools.length === 0) return {};
-  return {
-    tools: tools.map(({ function: { name, description, parameters } }) => toolOf(name, description, parameters)),
-    strictTools: tools.every(({ function: { strict } }) => strict !== false),
-    ...(choice !== undefined && { toolChoice: choiceOf(choice) }),
-    ...(isParallel !== undefined && { parallelToolCalls: isParallel }),
-  };
+/** Fields of a response about tools, whose functions are not nested. */
+export const responseToolFields = {
+  tools: z.optional(z.array(z.strictObject({ type: functionType, ...functionFields }))),
+  tool_choice: z.optional(z.union([modes, z.strictObject({ type: z.literal("function"), name: z.string() })])),
+  parallel_tool_calls: isParallel,
+};
+
+/** The engine's options for the tools of a chat. @throws {ApiError} */
+export function chatToolOptions({ tools, tool_choice: choice, parallel_tool_calls }: BodyOf<typeof chatToolFields>): ToolOptions {
+  return openaiTools(
+    tools?.map((tool) => tool.function),
+    typeof choice === "object" ? choice.function : choice,
+    parallel_tool_calls,
+  );
 }
 
-function choiceOf(choice: NonNullable<BodyOf<typeof toolFields>["tool_choice"]>): ToolChoice {
-  return typeof choice === "string" ? choice : { name: choice.function.name };
+/** The engine's options for the tools of a response. @throws {ApiError} */
+export function responseToolOptions({ tools, tool_choice: choice, parallel_tool_calls }: BodyOf<typeof responseToolFields>): ToolOptions {
+  return openaiTools(tools, typeof choice === "object" ? { name: choice.name } : choice, parallel_tool_calls);
+}
+
+type GivenFunction = z.output<z.ZodMiniObject<typeof functionFields>>;
+
+function openaiTools(
+  functions: readonly GivenFunction[] | undefined,
+  choice: ToolOptions["toolChoice"],
+  isParallel: boolean | undefined,
+): ToolOptions {
+  const tools = functions?.map(({ name, description, parameters: schema, strict }) => ({ name, description, schema, strict }));
+  return toolOptions({ tools, choice, isParallel });
 }

@@ -1,9 +1,9 @@
-import type { AnswerFormat, GenerateOptions, ReasoningOptions, ToolOptions } from "@centella/llm";
+import type { AnswerFormat, GenerateOptions, ReasoningOptions } from "@centella/llm";
 import * as z from "zod/mini";
 import { anyObject, schemaField, schemaFormat } from "../../generation/format.ts";
-import { toolOf } from "../../generation/tools.ts";
 import type { BodyOf, FieldTable, Shape } from "../../http/fields.ts";
 import { clientFields } from "../generationFields.ts";
+import { responseToolFields, responseToolOptions } from "../tools.ts";
 import { inputField } from "./input.ts";
 
 const used = {
@@ -15,23 +15,7 @@ const used = {
   temperature: z.optional(z.number().check(z.minimum(0))),
   top_p: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
   top_logprobs: z.optional(z.int().check(z.minimum(0), z.maximum(20))),
-  tools: z.optional(
-    z.array(
-      z.strictObject({
-        type: z.literal("function", {
-          error: ({ input }) => `expected "function", got ${JSON.stringify(input)}; other tools are not supported`,
-        }),
-        name: z.string(),
-        description: z.nullish(z.string()),
-        parameters: z.nullish(schemaField),
-        strict: z.nullish(z.boolean()),
-      }),
-    ),
-  ),
-  tool_choice: z.optional(
-    z.union([z.enum(["none", "auto", "required"]), z.strictObject({ type: z.literal("function"), name: z.string() })]),
-  ),
-  parallel_tool_calls: z.optional(z.boolean()),
+  ...responseToolFields,
   text: z.optional(
     z.strictObject({
       format: z.optional(
@@ -87,7 +71,7 @@ export function responseOptions(body: ResponseBody): GenerateOptions {
   const { max_output_tokens: maxTokens, temperature, top_p: topP, top_logprobs: logprobs } = body;
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
-    ...toolOptions(body),
+    ...responseToolOptions(body),
     ...(maxTokens !== undefined && { maxTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { topP }),
@@ -95,16 +79,6 @@ export function responseOptions(body: ResponseBody): GenerateOptions {
     ...(format !== undefined && { format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(body.truncation === "auto" && { overflow: { prompt: "dropTurns" } }),
-  };
-}
-
-function toolOptions({ tools = [], tool_choice: choice, parallel_tool_calls: isParallel }: ResponseBody): ToolOptions {
-  if (tools.length === 0) return {};
-  return {
-    tools: tools.map(({ name, description, parameters }) => toolOf(name, description, parameters)),
-    strictTools: tools.every(({ strict }) => strict !== false),
-    ...(choice !== undefined && { toolChoice: typeof choice === "string" ? choice : { name: choice.name } }),
-    ...(isParallel !== undefined && { parallelToolCalls: isParallel }),
   };
 }
 
