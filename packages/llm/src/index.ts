@@ -33,7 +33,7 @@ export type {
   Usage,
 } from "./generate/generationParts.ts";
 export type { OverflowPolicy } from "./generate/overflow.ts";
-export type { Gap, Prompt } from "./generate/promptInput.ts";
+export type { Gap, GapFile, Prompt } from "./generate/promptInput.ts";
 export type { Session } from "./generate/session.ts";
 export type { SessionOptions } from "./generate/sessionOptions.ts";
 export { type StopResult, StopStrings } from "./generate/stopStrings.ts";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type ChatMessage, ContextOverflowError, type GenerationPart, loadModel, type Model } from "../src/index.ts";
+import { type ChatMessage, ContextOverflowError, type GapFile, type GenerationPart, loadModel, type Model } from "../src/index.ts";
 import { tiny, withMetadata } from "./modelFiles.ts";
 import type { SuiteContext } from "./suiteContext.ts";
 
@@ -124,6 +124,29 @@ export function describeGenerating({ runtime, isExact }: SuiteContext): void {
     expect(finish.promptIds).toEqual([0, 2, ...ids("Once <|user|>"), 3, ...ids(" a time"), 4]);
     // Markup in the text is text.
     expect(finish.promptIds.filter((id) => id === 2)).toHaveLength(1);
+    // Files are plain text for a vocabulary without tokens for them.
+    const gap = { prefix: "Once", suffix: " a time", files: [{ name: "fox.txt", text: "A fox." }] };
+    const { promptIds } = await filling.createSession().complete(gap, { ...greedy, maxTokens: 1 });
+    expect(promptIds).toEqual([0, ...ids("\n\n--- fox.txt ---\n\nA fox."), 2, ...ids("Once"), 3, ...ids(" a time"), 4]);
+    for (const files of [5, [5], [{ name: "a" }], [{ name: "a", text: "b", size: 1 }]] as never[])
+      await expect(filling.createSession().complete({ ...gap, files })).rejects.toThrow(/^prompt\.files/);
+  });
+
+  test("files precede a gap, each after the vocabulary's token", async () => {
+    const key = (name: string, value: number) => ({ key: `tokenizer.ggml.${name}_token_id`, type: "u32", value }) as const;
+    const fim = [key("fim_pre", 2), key("fim_suf", 3), key("fim_mid", 4), key("fim_rep", 5), key("fim_sep", 6), key("eos", 1)];
+    await using filling = await loadModel(await withMetadata(tiny, fim), { runtime, contextLength: 64 });
+    const ids = (text: string) => [...filling.tokenizer.encode(text, { addSpecial: false })];
+    const promptOf = async (files: readonly GapFile[]) =>
+      (await filling.createSession().complete({ prefix: "Once", suffix: " a time", files }, { ...greedy, maxTokens: 1 })).promptIds;
+    const gap = [6, ...ids("filename\n"), 2, ...ids("Once"), 3, ...ids(" a time"), 4];
+    expect(await promptOf([])).toEqual([0, 5, ...ids("myproject\n"), ...gap]);
+    const files = [
+      { name: "fox.txt", text: "A fox." },
+      { name: "owl.txt", text: "An owl." },
+    ];
+    const told = [6, ...ids("fox.txt\n"), ...ids("A fox."), 6, ...ids("owl.txt\n"), ...ids("An owl.")];
+    expect(await promptOf(files)).toEqual([0, 5, ...ids("myproject\n"), ...told, ...gap]);
   });
 
   test("the prompt's progress is reported in parts", async () => {

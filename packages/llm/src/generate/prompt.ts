@@ -3,7 +3,7 @@ import { describe } from "@centella/quant/checks";
 import type { ChatOptions } from "../chat/chatOptions.ts";
 import { frozenMessages, isOpenAnswer, withTurn } from "../chat/conversation.ts";
 import { type ChatMessage, checkMessages, textOf } from "../chat/messages.ts";
-import { maxCountedTokens, TokenizerError } from "../errors.ts";
+import { maxCountedTokens } from "../errors.ts";
 import type { ModelContext } from "../model/modelContext.ts";
 import { checkIds, withBos } from "../tokenizer/tokenIds.ts";
 import type { EncodeAsyncOptions } from "../tokenizer/tokenizer.ts";
@@ -11,7 +11,7 @@ import type { ToolFormat } from "../tools/formats/toolFormat.ts";
 import type { PlainTool } from "../tools/tools.ts";
 import type { ResolvedGeneration } from "./generateOptions.ts";
 import type { FittedPrompt, ResolvedOverflow, Shortening } from "./overflow.ts";
-import type { Gap, Prompt } from "./promptInput.ts";
+import type { Prompt } from "./promptInput.ts";
 
 /** A prompt that fits into the context. */
 export interface PreparedPrompt {
@@ -114,44 +114,24 @@ function isMessages(prompt: Prompt): prompt is readonly ChatMessage[] {
   return Array.isArray(prompt);
 }
 
-type Encoding = Pick<EncodeAsyncOptions, "maxTokens" | "signal">;
-
 /** Encodes a prompt that is not a turn of a chat. */
 async function encodePlain(
   model: ModelContext,
   prompt: Exclude<Prompt, readonly ChatMessage[]>,
-  encoding: Encoding,
+  encoding: Pick<EncodeAsyncOptions, "maxTokens" | "signal">,
 ): Promise<ArrayLike<number>> {
   if (typeof prompt === "string") {
     const { tokenizer } = model;
-    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: noSpans, ...encoding });
+    const ids = await tokenizer.encodeAsync(prompt, { parseSpecial: [], ...encoding });
     // A text to continue has no EOS, even if the vocabulary adds one. One that an encoder reads is whole.
     return model.decoderStart === undefined && tokenizer.addEos && ids.at(-1) === tokenizer.eosId ? ids.subarray(0, -1) : ids;
   }
   if (typeof prompt === "object" && prompt !== null) {
     if ("ids" in prompt) return prompt.ids;
-    if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string")
-      return encodeGap(model, prompt, encoding);
+    if ("prefix" in prompt && typeof prompt.prefix === "string" && typeof prompt.suffix === "string") {
+      const { encodeGap } = await import("./gap.ts");
+      return encodeGap(model.tokenizer, prompt, encoding);
+    }
   }
   throw new ArgumentError("prompt", "a string, messages, { prefix, suffix } or { ids }", describe(prompt));
-}
-
-/** Spans of plain text in which special tokens are recognised: none. */
-const noSpans: readonly [] = [];
-
-/**
- * Encodes a gap as prefix, suffix, middle, as llama.cpp's server does.
- * @throws {TokenizerError} if the vocabulary has no tokens for gaps
- */
-async function encodeGap({ tokenizer }: ModelContext, { prefix, suffix }: Gap, encoding: Encoding): Promise<readonly number[]> {
-  const { prefixId, suffixId, middleId } = tokenizer.fillInMiddle;
-  if (prefixId === undefined || suffixId === undefined || middleId === undefined) {
-    throw new TokenizerError(
-      "prompt: expected a vocabulary with tokens for prefix, suffix and middle, got none; this model was not trained to fill gaps",
-    );
-  }
-  const text = (part: string): Promise<Iterable<number>> =>
-    tokenizer.encodeAsync(part, { addSpecial: false, parseSpecial: noSpans, ...encoding });
-  const ids = [prefixId, ...(await text(prefix)), suffixId, ...(await text(suffix)), middleId];
-  return tokenizer.addBos && tokenizer.bosId !== undefined ? [tokenizer.bosId, ...ids] : ids;
 }

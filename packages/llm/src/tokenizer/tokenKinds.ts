@@ -66,6 +66,10 @@ export interface FillInMiddleIds {
   readonly suffixId: number | undefined;
   /** Precedes the text that fills the gap. */
   readonly middleId: number | undefined;
+  /** Precedes the name of a repository, and then its files. */
+  readonly repositoryId: number | undefined;
+  /** Precedes the name of a file, and then its text. */
+  readonly fileId: number | undefined;
 }
 
 /** Ids that the metadata names. */
@@ -107,8 +111,9 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
     if (id !== undefined) ends.add(id);
   };
   addEnd(find(named.fimPadId, fimPadTexts));
-  addEnd(find(named.fimRepositoryId, fimRepositoryTexts));
-  addEnd(find(named.fimFileId, fimFileTexts));
+  const [repositoryId, fileId] = [find(named.fimRepositoryId, fimRepositoryTexts), find(named.fimFileId, fimFileTexts)];
+  addEnd(repositoryId);
+  addEnd(fileId);
   for (const text of endOfGenerationTexts) {
     const id = tokenId(text);
     if (id === undefined) continue;
@@ -133,5 +138,5 @@ export function completeKinds(kinds: Uint8Array, tokenId: (text: string) => numb
   };
   if (calls && (endsWith("<|return|>") || endsWith("<|flush|>"))) removeEnd("<|end|>", userDefined | structural);
   if (endsWith("<|tool_response>")) removeEnd("</s>", normal);
-  return { eotId, eomId, endOfGenerationIds: ends, fillInMiddle: { prefixId, suffixId, middleId } };
+  return { eotId, eomId, endOfGenerationIds: ends, fillInMiddle: { prefixId, suffixId, middleId, repositoryId, fileId } };
 }
