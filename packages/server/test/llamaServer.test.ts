@@ -115,3 +115,23 @@ test("the version is that of the package", () => {
   const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
   expect(version, "write the version of package.json to src/version.ts").toBe(manifest.version);
 });
+
+test("several prompts have an answer each, by their numbers", async () => {
+  const request = { n_predict: 4, temperature: 0, min_keep: 0, n_keep: 5, n_discard: 2, stop: "no such text" };
+  const texts = await Promise.all(
+    ["The fox", "The owl"].map(async (prompt) => ((await answerTo("/completion", { ...request, prompt })) as { content: string }).content),
+  );
+  const ids = [...served.model.tokenizer.encode("The owl")];
+  const prompt = ["The fox", ids];
+  expect(await answerTo("/completion", { ...request, prompt })).toMatchObject(texts.map((content, index) => ({ index, content })));
+  expect(await answerTo("/completion", { ...request, prompt: ["The fox"] })).toMatchObject({ index: 0, content: texts[0] });
+  const events = await eventsOf(await post(handler, "/completion", { ...request, prompt, stream: true }));
+  const lines = events.map((event) => JSON.parse(event) as { index: number; content: string });
+  const contentOf = (index: number): string =>
+    lines
+      .filter((line) => line.index === index)
+      .map(({ content }) => content)
+      .join("");
+  expect([contentOf(0), contentOf(1)]).toEqual(texts);
+  expect(await answerTo("/completion", { ...request, prompt: [1, "The fox"] })).toMatchObject({ error: { code: "invalid_value" } });
+});

@@ -1,8 +1,10 @@
 import type { GenerateOptions, ReasoningOptions, ToolOptions } from "@centella/llm";
 import * as z from "zod/mini";
+import { placementFields, placementOf, unusedFields } from "../fields/llamaServer.ts";
 import { Answer } from "../generation/answer.ts";
 import { countTokens } from "../generation/countTokens.ts";
 import { schemaField, schemaFormat } from "../generation/format.ts";
+import { samplingFields, samplingOptions } from "../generation/sampling.ts";
 import { toolOptions } from "../generation/tools.ts";
 import type { BodyOf, FieldTable, Shape } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
@@ -10,9 +12,8 @@ import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
 import { anthropicForm } from "./form.ts";
 import { messageOf } from "./messageBody.ts";
 import { messageEvents, pingEvent } from "./messageEvents.ts";
-import { chatMessages, messagesField, systemField } from "./messages.ts";
+import { cacheControl, chatMessages, messagesField, systemField } from "./messages.ts";
 
-const cacheControl = z.nullish(z.record(z.string(), z.unknown()));
 const isSerial = z.optional(z.boolean());
 
 /** Fields of the prompt. */
@@ -65,12 +66,12 @@ const used = {
   max_tokens: z.int().check(z.minimum(1)),
   stop_sequences: z.optional(z.array(z.string().check(z.minLength(1)))),
   stream: z.optional(z.boolean()),
-  temperature: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
-  top_p: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
-  top_k: z.optional(z.int().check(z.minimum(0))),
+  ...placementFields,
+  ...samplingFields,
 };
 
 const ignored: Shape = {
+  ...unusedFields,
   metadata: z.optional(z.record(z.string(), z.unknown())),
   service_tier: z.optional(z.string()),
   cache_control: cacheControl,
@@ -79,6 +80,7 @@ const ignored: Shape = {
 };
 
 const refused = {
+  n_probs: "messages have no log probabilities",
   container: "the server runs no code",
   mcp_servers: "the server calls no tools",
   context_management: "prompts are not edited",
@@ -122,16 +124,14 @@ export const createMessage: Route = route({
   summary: "Answers a conversation, as Anthropic's API does.",
   fields,
   async handle(call, body) {
-    const { model, max_tokens: maxTokens, stop_sequences: stop, temperature, top_p: topP, top_k: topK } = body;
+    const { model, max_tokens: maxTokens, stop_sequences: stop } = body;
     const options: GenerateOptions = {
       ...promptOptions(body),
+      ...samplingOptions(body),
       maxTokens,
       ...(stop !== undefined && { stop }),
-      ...(temperature !== undefined && { temperature }),
-      ...(topP !== undefined && { topP }),
-      ...(topK !== undefined && { topK }),
     };
-    const answer = await Answer.start(call, { model, prompts: [chatMessages(body.messages, body.system)], options });
+    const answer = await Answer.start(call, { model, prompts: [chatMessages(body.messages, body.system)], options, ...placementOf(body) });
     if (!body.stream) return json(await messageOf(answer));
     return streamResponse(call, answer, messageEvents(answer), { ...serverSentEvents(anthropicForm), ping: pingEvent, preamble: 1 });
   },

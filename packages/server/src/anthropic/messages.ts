@@ -1,10 +1,10 @@
 import type { ChatMessage } from "@centella/llm";
 import * as z from "zod/mini";
+import { maxMessages, textOf } from "../fields/shared.ts";
 
-/** Most messages of a conversation. */
-const maxMessages = 10_000;
+/** Marks what Anthropic's servers cache. It has no effect: computed prefixes are always shared. */
+export const cacheControl = z.nullish(z.record(z.string(), z.unknown()));
 
-const cacheControl = z.nullish(z.record(z.string(), z.unknown()));
 const textBlock = z.strictObject({
   type: z.literal("text"),
   text: z.string(),
@@ -12,6 +12,13 @@ const textBlock = z.strictObject({
   citations: z.nullish(z.array(z.unknown())),
 });
 const resultText = z.strictObject({ type: onlyText(), text: z.string(), cache_control: cacheControl });
+const toolResult = z.strictObject({
+  type: z.literal("tool_result"),
+  tool_use_id: z.string(),
+  content: z.optional(z.union([z.string(), z.array(resultText)])),
+  is_error: z.optional(z.boolean()),
+  cache_control: cacheControl,
+});
 
 const block = z.discriminatedUnion(
   "type",
@@ -26,13 +33,7 @@ const block = z.discriminatedUnion(
       cache_control: cacheControl,
       caller: z.nullish(z.unknown()),
     }),
-    z.strictObject({
-      type: z.literal("tool_result"),
-      tool_use_id: z.string(),
-      content: z.optional(z.union([z.string(), z.array(resultText)])),
-      is_error: z.optional(z.boolean()),
-      cache_control: cacheControl,
-    }),
+    toolResult,
   ],
   { error: "expected a block of text, thinking, tool_use or tool_result; images, documents and others are not supported" },
 );
@@ -68,7 +69,7 @@ export function chatMessages(
 /** A message of blocks: results of tools become messages before it. */
 function messagesOf(role: string, blocks: readonly Block[]): readonly ChatMessage[] {
   const results = blocks.flatMap((each) =>
-    each.type === "tool_result" ? [{ role: "tool", tool_call_id: each.tool_use_id, content: textOf(each.content ?? "") }] : [],
+    each.type === "tool_result" ? [{ role: "tool", tool_call_id: each.tool_use_id, content: resultOf(each) }] : [],
   );
   const texts = blocks.flatMap((each) => (each.type === "text" ? [each] : []));
   const thinking = blocks.map((each) => (each.type === "thinking" ? each.thinking : "")).join("");
@@ -87,6 +88,7 @@ function messagesOf(role: string, blocks: readonly Block[]): readonly ChatMessag
   return [...results, own];
 }
 
-function textOf(content: string | readonly { readonly text: string }[]): string {
-  return typeof content === "string" ? content : content.map(({ text }) => text).join("");
+/** The text of a result. A template has no other place for a failure. */
+function resultOf({ content = "", is_error: isError }: z.output<typeof toolResult>): string {
+  return isError ? `Error: ${textOf(content)}` : textOf(content);
 }

@@ -7,6 +7,7 @@ import type { Lease } from "../models/modelEntry.ts";
 import { type Slot, slotOf } from "../models/slots.ts";
 import type { AnswerFinish, AnswerPart, ChoicePart } from "./answerParts.ts";
 import { mergeChoices } from "./choices.ts";
+import { estimatedTokens } from "./estimatedTokens.ts";
 import type { Prefill } from "./prefills.ts";
 import { ReadAhead } from "./readAhead.ts";
 import { Reservation } from "./reservation.ts";
@@ -26,6 +27,8 @@ export interface AnswerRequest {
   readonly slot?: number | undefined;
   /** Adapters by their ids in `/lora-adapters`, in the place of those that the model's name stands for. */
   readonly lora?: readonly NumberedScale[] | undefined;
+  /** Milliseconds after which each text ends, once it has a line. Default: no limit. */
+  readonly textMs?: number | undefined;
 }
 
 /** One or more texts that are generated for a request. Reading the parts drives the generation. */
@@ -135,10 +138,10 @@ export class Answer {
 
   /** One text. The first part says that the prompt fits, before it is computed. */
   async *#text(prompt: number, choice: number): AsyncGenerator<AnswerPart, void, undefined> {
-    const { prompts, options, priority = 0 } = this.#request;
+    const { prompts, options, priority = 0, textMs } = this.#request;
     const { lease, signal } = this.#reservation;
     const startedAt = performance.now();
-    const tokens = estimatedTokens(prompts[prompt]!);
+    const tokens = estimatedTokens(prompts[prompt]!, options);
     const isFirst = prompt + choice === 0;
     const named = isFirst ? this.#slot : undefined;
     const permit = await this.#reservation.permit({ priority, tokens, slot: named });
@@ -152,7 +155,7 @@ export class Answer {
       const { services, requestId } = this.#call;
       if (services.emitsPrompts) services.events.emit({ type: "prompt", requestId, model: lease.name, prompt: prompts[prompt]! });
       const session = lease.slots.open(slot, named !== undefined, this.#adapters);
-      const meter = new TextMeter(this.#call.caller.maxContext, signal);
+      const meter = new TextMeter({ context: this.#call.caller.maxContext, textMs }, signal);
       const generated = session.generate(prompts[prompt]!, { ...this.#options(options, choice), signal: meter.signal });
       for await (const part of aheadOf(generated, meter, prefill)) {
         if (part.type !== "finish") yield part;
@@ -228,17 +231,4 @@ function kindOf({ reason }: GenerationFinish): FinishKind {
 function unfinishedKind(failure: ApiError | undefined): FinishKind {
   if (failure === undefined || failure.code === "cancelled") return "cancelled";
   return failure.status < 500 ? "refused" : "error";
-}
-
-/** A quarter of the characters. Ids count as they are. */
-function estimatedTokens(prompt: Prompt): number {
-  if (typeof prompt === "string") return prompt.length / 4;
-  if ("ids" in prompt) return prompt.ids.length;
-  if ("prefix" in prompt) return (prompt.prefix.length + prompt.suffix.length) / 4;
-  return prompt.reduce((sum, { content }) => sum + lengthOf(content) / 4, 0);
-}
-
-function lengthOf(content: unknown): number {
-  if (typeof content === "string") return content.length;
-  return Array.isArray(content) ? content.reduce((sum: number, { text }: { text: string }) => sum + text.length, 0) : 0;
 }

@@ -7,8 +7,8 @@ const from = (min: number): z.ZodMiniOptional<z.ZodMiniNumber> => z.optional(z.n
 const fraction = (): z.ZodMiniOptional<z.ZodMiniNumber> => z.optional(z.number().check(z.minimum(0), z.maximum(1)));
 const whole = (min: number): z.ZodMiniOptional<z.ZodMiniNumber> => z.optional(z.int().check(z.minimum(min)));
 
-/** Sampling steps by the names of llama-server. */
-const steps: Readonly<Record<string, SamplingStep>> = {
+/** Sampling steps by the names of llama-server. "infill", which editors send, is a step that this server does not have: it is skipped. */
+const steps: Readonly<Record<string, SamplingStep | undefined>> = {
   penalties: "penalties",
   dry: "dry",
   top_n_sigma: "topNSigma",
@@ -19,6 +19,7 @@ const steps: Readonly<Record<string, SamplingStep>> = {
   min_p: "minP",
   xtc: "xtc",
   temperature: "temperature",
+  infill: undefined,
 };
 
 /** Sampling options by the names of OpenAI and llama-server. */
@@ -30,6 +31,8 @@ export const samplingFields = {
   top_p: fraction(),
   min_p: fraction(),
   typical_p: fraction(),
+  /** As llama-server's page names it. */
+  typ_p: fraction(),
   top_n_sigma: finite(),
   xtc_probability: fraction(),
   xtc_threshold: finite(),
@@ -66,6 +69,7 @@ const sameMeaning = {
   top_p: "topP",
   min_p: "minP",
   typical_p: "typicalP",
+  typ_p: "typicalP",
   xtc_probability: "xtcProbability",
   xtc_threshold: "xtcThreshold",
   repeat_penalty: "repeatPenalty",
@@ -95,7 +99,7 @@ export function samplingOptions(body: SamplingBody): GenerateOptions {
     // llama-server turns the step off by negative values.
     ...(sigma !== undefined && { topNSigma: Math.max(0, sigma) }),
     ...(seed !== undefined && seed >= 0 && { seed }),
-    ...(samplers !== undefined && { steps: samplers.map((name) => steps[name]!) }),
+    ...(samplers !== undefined && { steps: samplers.flatMap((name) => steps[name] ?? []) }),
     ...(bias !== undefined && { logitBias: biasOf(bias) }),
   };
 }

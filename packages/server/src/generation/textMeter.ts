@@ -1,23 +1,34 @@
 import type { GenerationPart } from "@centella/llm";
 import { ApiError } from "../errors.ts";
 
-/** Counts the tokens of a text, and ends it where its caller's limit is reached. */
+/** Where a text ends before its own end. */
+export interface TextLimits {
+  /** Tokens of the prompt and the text. Default: the model's context. */
+  readonly context?: number | undefined;
+  /** Milliseconds since the first text, after which a text that has a line feed ends. Default: no limit. */
+  readonly textMs?: number | undefined;
+}
+
+/** Counts the tokens of a text, and ends it where a limit is reached. */
 export class TextMeter {
-  readonly #limit: number;
+  readonly #context: number;
+  readonly #textMs: number;
   readonly #full: AbortController | undefined;
   readonly #signal: AbortSignal;
   /** Tokens of the prompt and the text so far. */
-  #context = 0;
+  #length = 0;
   #reasoningTokens = 0;
+  #startedAt: number | undefined;
+  #hasLine = false;
 
-  /** @param limit tokens of the prompt and the text; default: none but the model's */
-  constructor(limit: number | undefined, signal: AbortSignal) {
-    this.#limit = limit ?? Number.POSITIVE_INFINITY;
-    this.#full = limit === undefined ? undefined : new AbortController();
+  constructor({ context, textMs }: TextLimits, signal: AbortSignal) {
+    this.#context = context ?? Number.POSITIVE_INFINITY;
+    this.#textMs = textMs ?? Number.POSITIVE_INFINITY;
+    this.#full = context === undefined && textMs === undefined ? undefined : new AbortController();
     this.#signal = this.#full === undefined ? signal : AbortSignal.any([signal, this.#full.signal]);
   }
 
-  /** Aborted with the given signal, and at the limit. */
+  /** Aborted with the given signal, and at a limit. */
   get signal(): AbortSignal {
     return this.#signal;
   }
@@ -30,13 +41,21 @@ export class TextMeter {
   count(part: GenerationPart): void {
     if (part.type === "finish") return;
     if (part.type === "prefill") {
-      this.#context = part.total;
-      if (this.#context >= this.#limit) throw tooLong(this.#context, this.#limit);
+      this.#length = part.total;
+      if (this.#length >= this.#context) throw tooLong(this.#length, this.#context);
       return;
     }
-    this.#context += part.ids.length;
+    this.#length += part.ids.length;
     if (part.type === "reasoning") this.#reasoningTokens += part.ids.length;
-    if (this.#context >= this.#limit) this.#full?.abort();
+    if (this.#length >= this.#context || this.#isLate(part)) this.#full?.abort();
+  }
+
+  /** Whether the time of the text is over. */
+  #isLate(part: Exclude<GenerationPart, { readonly type: "finish" | "prefill" }>): boolean {
+    if (this.#textMs === Number.POSITIVE_INFINITY) return false;
+    this.#startedAt ??= performance.now();
+    this.#hasLine ||= part.type !== "toolCall" && part.text.includes("\n");
+    return this.#hasLine && performance.now() - this.#startedAt > this.#textMs;
   }
 }
 

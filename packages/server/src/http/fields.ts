@@ -114,7 +114,9 @@ function unitOf(origin: string): string {
 
 function nounOf(type: string): string {
   return (
-    { int: "a whole number", array: "a list", object: "an object", record: "an object", boolean: "true or false" }[type] ?? `a ${type}`
+    { int: "a whole number", array: "a list", object: "an object", record: "an object", boolean: "true or false", never: "nothing" }[
+      type
+    ] ?? `a ${type}`
   );
 }
 

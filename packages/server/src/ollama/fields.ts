@@ -1,5 +1,6 @@
 import type { AnswerFormat, GenerateOptions } from "@centella/llm";
 import * as z from "zod/mini";
+import { tokenLimit } from "../fields/shared.ts";
 import { anyObject, schemaField, schemaFormat } from "../generation/format.ts";
 import { samplingFields, samplingOptions } from "../generation/sampling.ts";
 import { keepAliveField } from "./keepAlive.ts";
@@ -14,12 +15,7 @@ const optionsField = z.strictObject({
   ...{ temperature, top_k, top_p, min_p, typical_p, repeat_last_n, repeat_penalty, presence_penalty, frequency_penalty },
   ...{ mirostat, mirostat_tau, mirostat_eta, seed },
   /** -1 and -2 are no limit. */
-  num_predict: z.optional(
-    z.int().check(
-      z.minimum(-2),
-      z.refine((value) => value !== 0, { error: "expected at least 1, got 0" }),
-    ),
-  ),
+  num_predict: tokenLimit(-2),
   stop: z.optional(z.array(z.string().check(z.minLength(1)))),
   ...{ numa: ignored, num_ctx: ignored, num_batch: ignored, num_gpu: ignored, main_gpu: ignored, low_vram: ignored, f16_kv: ignored },
   ...{ vocab_only: ignored, use_mmap: ignored, use_mlock: ignored, num_thread: ignored, num_keep: ignored, penalize_newline: ignored },

@@ -1,9 +1,7 @@
 import type { ChatMessage } from "@centella/llm";
 import * as z from "zod/mini";
+import { maxMessages } from "../fields/shared.ts";
 import { schemaField } from "../generation/format.ts";
-
-/** Most messages of a conversation. */
-const maxMessages = 10_000;
 
 /** Images, of which there may be none. */
 export const imagesField = z.nullish(z.array(z.never({ error: "images are not supported" })));

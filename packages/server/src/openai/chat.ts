@@ -1,5 +1,6 @@
 import type { AnswerFormat, GenerateOptions, ReasoningOptions } from "@centella/llm";
 import * as z from "zod/mini";
+import { logprobsOption, placementOf } from "../fields/llamaServer.ts";
 import { Answer } from "../generation/answer.ts";
 import { countTokens } from "../generation/countTokens.ts";
 import { anyObject, onlyFormat, schemaField, schemaFormat } from "../generation/format.ts";
@@ -97,7 +98,7 @@ function reasoningOf({
 
 /** The engine's options for a chat. */
 function chatOptions(body: ChatBody): GenerateOptions {
-  const { chat_template_kwargs: variables, logprobs, top_logprobs: top } = body;
+  const { chat_template_kwargs: variables, logprobs: isWanted, top_logprobs: top, n_probs: probs } = body;
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
     ...generationOptions(body),
@@ -105,7 +106,7 @@ function chatOptions(body: ChatBody): GenerateOptions {
     ...(format !== undefined && { format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(variables !== undefined && { chat: { variables } }),
-    ...((logprobs || top !== undefined) && { logprobs: top ?? 0 }),
+    ...logprobsOption({ own: ["top_logprobs", top], probs, isWanted }),
   };
 }
 
@@ -116,9 +117,9 @@ export const chat: Route = route({
   summary: "Answers a conversation.",
   fields,
   async handle(call, body) {
-    const { model, n: choices = 1, priority, id_slot: slot, lora } = body;
+    const { model, n: choices = 1 } = body;
     const prompts = [chatMessages(body.messages)];
-    const answer = await Answer.start(call, { model, prompts, options: chatOptions(body), choices, priority, slot, lora });
+    const answer = await Answer.start(call, { model, prompts, options: chatOptions(body), choices, ...placementOf(body) });
     if (!body.stream) return json(await chatCompletion(answer, choices));
     const options = { choices, includesUsage: body.stream_options?.include_usage === true, reportsProgress: body.return_progress === true };
     return streamResponse(call, answer, chatChunks(answer, options), serverSentEvents(openaiForm));

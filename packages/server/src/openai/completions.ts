@@ -1,8 +1,10 @@
 import type { Prompt } from "@centella/llm";
 import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
+import { logprobsOption, placementOf } from "../fields/llamaServer.ts";
+import { type GivenPrompt, promptField, promptOf, promptsOf } from "../fields/prompts.ts";
 import { Answer } from "../generation/answer.ts";
-import type { BodyOf, FieldTable } from "../http/fields.ts";
+import type { FieldTable } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
 import { serverSentEvents, streamResponse } from "../http/streamResponse.ts";
 import { completionOf } from "./completionBody.ts";
@@ -10,13 +12,9 @@ import { completionChunks } from "./completionChunks.ts";
 import { openaiForm } from "./form.ts";
 import { generationFields, generationOptions, ignoredFields } from "./generationFields.ts";
 
-/** Most prompts of a request. */
-const maxPrompts = 1024;
-const ids = z.array(z.int().check(z.minimum(0))).check(z.minLength(1));
-
 const used = {
   ...generationFields,
-  prompt: z.union([z.string(), ids, z.array(z.union([z.string(), ids])).check(z.minLength(1), z.maxLength(maxPrompts))]),
+  prompt: promptField,
   /** Text after the gap that the answer fills. */
   suffix: z.optional(z.string()),
   /** Number of alternatives for each token. */
@@ -32,16 +30,13 @@ const fields: FieldTable<typeof used> = {
   ignored: { ...ignoredFields, best_of: z.optional(z.literal(1, { error: "expected 1, got more; use n" })) },
 };
 
-type GivenPrompt = string | readonly number[];
-
-function promptsOf({ prompt }: BodyOf<typeof used>): readonly GivenPrompt[] {
-  if (typeof prompt === "string") return [prompt];
-  return prompt.every((each) => typeof each === "number") ? [prompt] : (prompt as readonly GivenPrompt[]);
-}
-
-function preparedPrompt(prompt: GivenPrompt, suffix: string | undefined): Prompt {
-  if (typeof prompt !== "string") return { ids: prompt };
-  return suffix === undefined ? prompt : { prefix: prompt, suffix };
+/** @throws {ApiError} 400 for token ids before a gap */
+function preparedPrompt(given: GivenPrompt, suffix: string | undefined): Prompt {
+  if (suffix === undefined) return promptOf(given);
+  if (typeof given === "string") return { prefix: given, suffix };
+  throw new ApiError(400, "unsupported_value", "suffix: expected none with a prompt of token ids, got one; send the prompt as text", {
+    param: "suffix",
+  });
 }
 
 export const completions: Route = route({
@@ -51,20 +46,21 @@ export const completions: Route = route({
   summary: "Continues texts.",
   fields,
   async handle(call, body) {
-    const { model, n: choices = 1, priority, suffix, logprobs, grammar, echo, id_slot: slot, lora } = body;
-    const given = promptsOf(body);
-    if (echo && logprobs !== undefined)
+    const { model, n: choices = 1, suffix, grammar, echo } = body;
+    const given = promptsOf(body.prompt);
+    const logprobs = logprobsOption({ own: ["logprobs", body.logprobs], probs: body.n_probs });
+    if (echo && logprobs.logprobs !== undefined)
       throw new ApiError(400, "unsupported_value", "echo: expected false with logprobs, got true; prompts have no log probabilities", {
         param: "echo",
       });
     const options = {
       ...generationOptions(body),
       raw: true,
-      ...(logprobs !== undefined && { logprobs }),
+      ...logprobs,
       ...(grammar !== undefined && grammar !== "" && { format: { gbnf: grammar } }),
     };
     const prompts = given.map((prompt) => preparedPrompt(prompt, suffix));
-    const answer = await Answer.start(call, { model, prompts, options, choices, priority, slot, lora });
+    const answer = await Answer.start(call, { model, prompts, options, choices, ...placementOf(body) });
     const { tokenizer } = answer.lease.model;
     const echoes = echo ? given.map((prompt) => (typeof prompt === "string" ? prompt : tokenizer.decode(prompt))) : given.map(() => "");
     if (!body.stream) return json(await completionOf(answer, choices, echoes));

@@ -1,15 +1,15 @@
 import * as z from "zod/mini";
+import { tokenIds } from "../fields/shared.ts";
 import { embeddingsOf } from "../generation/embeddings.ts";
 import type { FieldTable } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
 import { openaiForm } from "./form.ts";
 
-const ids = z.array(z.int().check(z.minimum(0))).check(z.minLength(1));
 const text = z.string().check(z.minLength(1));
 
 const used = {
   model: z.optional(z.string()),
-  input: z.union([text, ids, z.array(z.union([text, ids])).check(z.minLength(1), z.maxLength(2048))]),
+  input: z.union([text, tokenIds, z.array(z.union([text, tokenIds])).check(z.minLength(1), z.maxLength(2048))]),
   encoding_format: z.optional(z.enum(["float", "base64"])),
   /** Keep this many elements of each vector, for models that were trained for it. */
   dimensions: z.optional(z.int().check(z.minimum(1))),

@@ -1,8 +1,6 @@
 import type { ChatMessage } from "@centella/llm";
 import * as z from "zod/mini";
-
-/** Most messages of a conversation. */
-const maxMessages = 10_000;
+import { maxMessages } from "../fields/shared.ts";
 
 const textPart = z.strictObject({
   type: z.literal("text", {

@@ -1,8 +1,10 @@
 import type { AnswerFormat, GenerateOptions, ReasoningOptions } from "@centella/llm";
 import * as z from "zod/mini";
+import { alternativesField, logprobsOption, placementFields, unusedFields } from "../../fields/llamaServer.ts";
 import { anyObject, schemaField, schemaFormat } from "../../generation/format.ts";
+import { samplingFields, samplingOptions } from "../../generation/sampling.ts";
 import type { BodyOf, FieldTable, Shape } from "../../http/fields.ts";
-import { clientFields } from "../generationFields.ts";
+import { clientFields, metadataField } from "../generationFields.ts";
 import { responseToolFields, responseToolOptions } from "../tools.ts";
 import { inputField } from "./input.ts";
 
@@ -12,9 +14,10 @@ const used = {
   instructions: z.optional(z.string()),
   stream: z.optional(z.boolean()),
   max_output_tokens: z.optional(z.int().check(z.minimum(1))),
-  temperature: z.optional(z.number().check(z.minimum(0))),
-  top_p: z.optional(z.number().check(z.minimum(0), z.maximum(1))),
   top_logprobs: z.optional(z.int().check(z.minimum(0), z.maximum(20))),
+  n_probs: alternativesField,
+  /** The response has it, too. */
+  metadata: metadataField,
   ...responseToolFields,
   text: z.optional(
     z.strictObject({
@@ -39,11 +42,13 @@ const used = {
   ),
   /** "auto" drops the oldest turns of a conversation that is too long. */
   truncation: z.optional(z.enum(["auto", "disabled"])),
-  priority: z.optional(z.number()),
+  ...placementFields,
+  ...samplingFields,
 };
 
 const ignored: Shape = {
   ...clientFields,
+  ...unusedFields,
   prompt_cache_key: z.optional(z.string()),
   prompt_cache_retention: z.optional(z.string()),
   include: z.optional(z.array(z.string())),
@@ -68,14 +73,13 @@ export type ResponseBody = BodyOf<typeof used>;
 
 /** The engine's options for a response. */
 export function responseOptions(body: ResponseBody): GenerateOptions {
-  const { max_output_tokens: maxTokens, temperature, top_p: topP, top_logprobs: logprobs } = body;
+  const { max_output_tokens: maxTokens, top_logprobs: top, n_probs: probs } = body;
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
+    ...samplingOptions(body),
     ...responseToolOptions(body),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...(temperature !== undefined && { temperature }),
-    ...(topP !== undefined && { topP }),
-    ...(logprobs !== undefined && { logprobs }),
+    ...logprobsOption({ own: ["top_logprobs", top], probs }),
     ...(format !== undefined && { format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(body.truncation === "auto" && { overflow: { prompt: "dropTurns" } }),

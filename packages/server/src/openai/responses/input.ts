@@ -1,8 +1,6 @@
 import type { ChatMessage } from "@centella/llm";
 import * as z from "zod/mini";
-
-/** Most items of an input. */
-const maxItems = 10_000;
+import { maxMessages, textOf } from "../../fields/shared.ts";
 
 const onlyText = "images, audio and files are not supported";
 const inputText = z.strictObject({
@@ -63,7 +61,7 @@ const item = z.pipe(
 );
 
 /** The input of a response. */
-export const inputField = z.union([z.string(), z.array(item).check(z.minLength(1), z.maxLength(maxItems))]);
+export const inputField = z.union([z.string(), z.array(item).check(z.minLength(1), z.maxLength(maxMessages))]);
 
 /** An assistant's message whose items follow one another. */
 interface Turn {
@@ -111,8 +109,4 @@ function messageOf({ content: text, reasoning, calls }: Turn): ChatMessage {
     ...(reasoning !== "" && { reasoning_content: reasoning }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-}
-
-function textOf(given: string | readonly { readonly text: string }[]): string {
-  return typeof given === "string" ? given : given.map(({ text }) => text).join("");
 }

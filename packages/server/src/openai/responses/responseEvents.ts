@@ -17,7 +17,7 @@ function headOf({ lease }: Answer, body: ResponseBody): object {
     incomplete_details: null,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
-    metadata: {},
+    metadata: body.metadata ?? {},
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: null,
     reasoning: { effort: body.reasoning?.effort ?? null, summary: body.reasoning?.summary ?? null },

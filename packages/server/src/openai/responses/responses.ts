@@ -1,3 +1,4 @@
+import { placementOf } from "../../fields/llamaServer.ts";
 import { Answer } from "../../generation/answer.ts";
 import { countTokens } from "../../generation/countTokens.ts";
 import { json, type Route, route } from "../../http/route.ts";
@@ -14,12 +15,12 @@ export const responses: Route = route({
   summary: "Answers a conversation of items. Responses are not stored.",
   fields: responseFields,
   async handle(call, body) {
-    const { model, input, instructions, priority } = body;
+    const { model, input, instructions } = body;
     const answer = await Answer.start(call, {
       model,
       prompts: [chatMessages(input, instructions)],
       options: responseOptions(body),
-      priority,
+      ...placementOf(body),
     });
     if (!body.stream) return json(await wholeResponse(answer, body));
     const events = sentEvents(answer, body, (error) => reportFailure(call.services.events, call.requestId, error));
