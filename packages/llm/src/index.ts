@@ -54,7 +54,7 @@ export type {
 } from "./model/measureOptions.ts";
 export type { Model } from "./model/model.ts";
 export type { ActivationMode, CacheType } from "./model/modelBuilder.ts";
-export type { ModelInfo, ModelMemory } from "./model/modelInfo.ts";
+export type { ModelInfo, ModelMemory, ModelTask } from "./model/modelInfo.ts";
 export type { Perplexity } from "./model/perplexity.ts";
 export type { Pooling } from "./model/pooling.ts";
 export { architectureStatus, draftArchitectures, refusedArchitectures, supportedArchitectures } from "./models/index.ts";

@@ -63,6 +63,7 @@ describe("loadModel", () => {
       parameters: 2_229_504,
       vocabSize: 4096,
       embeddingLength: 256,
+      tasks: ["generate", "embed"],
       hasChatTemplate: true,
       contextLength: 1024,
       contextReason: "as trained",

@@ -1,6 +1,10 @@
+import { loadModel } from "@centella/llm";
 import { Ollama } from "ollama";
 import { expect, test } from "vitest";
+import { familyModel, readFamilyGolden } from "../../llm/test/familyFixture.ts";
+import { createHandler } from "../src/index.ts";
 import { version } from "../src/version.ts";
+import { scripted } from "./scriptedModel.ts";
 import { fetchFrom, post, TestModel } from "./serving.ts";
 
 const messages = [{ role: "user", content: "Tell me a story about a fox." }];
@@ -122,10 +126,65 @@ test("models are listed, described and there", async () => {
   expect(shown).toMatchObject({
     details,
     template: served.model.chatTemplate.source,
-    capabilities: expect.arrayContaining(["completion", "tools"]),
   });
   expect(await client.version()).toEqual({ version });
   expect(await client.pull({ model: "fable" })).toEqual({ status: "success" });
+});
+
+test("thoughts are written apart from the answer, whole and in lines", async () => {
+  const thought = { reasoning: "A fox is wanted.", text: "Once there was a fox." };
+  const { model } = scripted(served, [thought, thought, thought]);
+  const template = new Proxy(model.chatTemplate, {
+    get: (target, name) => (name === "reasoning" ? { open: "<think>", close: "</think>" } : Reflect.get(target, name, target)),
+  });
+  const thinking = new Proxy(model, { get: (target, name) => (name === "chatTemplate" ? template : Reflect.get(target, name)) });
+  const other = createHandler({ models: { fable: thinking } });
+  const ollama = new Ollama({ host: "http://localhost", fetch: fetchFrom(other) });
+  const lines = [];
+  for await (const { message, done } of await ollama.chat({ ...base, think: true, stream: true })) lines.push({ ...message, done });
+  expect(lines).toEqual([
+    { role: "assistant", content: "", thinking: thought.reasoning, done: false },
+    { role: "assistant", content: thought.text, done: false },
+    { role: "assistant", content: "", done: true },
+  ]);
+  const whole = await ollama.chat({ ...base, think: true });
+  expect(whole.message).toEqual({ role: "assistant", content: thought.text, thinking: thought.reasoning });
+  const generated = await ollama.generate({ model: "fable", prompt: "Tell me a story.", think: true });
+  expect(generated).toMatchObject({ response: thought.text, thinking: thought.reasoning });
+  expect((await ollama.show({ model: "fable" })).capabilities).toEqual(["completion", "tools", "thinking", "embedding"]);
+  await other.close();
+});
+
+test("the time until which a model stays loaded is told", async () => {
+  const lazy = createHandler({ models: { fable: { load: async () => (await TestModel.load()).model, isLazy: true } } });
+  const ollama = new Ollama({ host: "http://localhost", fetch: fetchFrom(lazy) });
+  const expiryOf = async (): Promise<number> => new Date((await ollama.ps()).models[0]!.expires_at).getTime();
+  await ollama.generate({ model: "fable", prompt: "" });
+  expect(await expiryOf()).toBe(Date.UTC(9999, 11, 31));
+  const before = Date.now();
+  await ollama.generate({ model: "fable", prompt: "", keep_alive: "5m" });
+  const expiry = await expiryOf();
+  expect([expiry >= before + 300_000, expiry <= Date.now() + 300_000]).toEqual([true, true]);
+  // While a request runs, the time has not begun.
+  const reader = (
+    await post(lazy, "/api/generate", { model: "fable", prompt: "a", raw: true, options: { num_predict: 400 } })
+  ).body!.getReader();
+  await reader.read();
+  const during = Date.now();
+  expect(await expiryOf()).toBeGreaterThanOrEqual(during + 300_000);
+  await reader.cancel();
+  await ollama.generate({ model: "fable", prompt: "", keep_alive: -1 });
+  expect(await expiryOf()).toBe(Date.UTC(9999, 11, 31));
+  await lazy.close();
+});
+
+test("a model has the capabilities of its file", async () => {
+  expect((await client.show({ model: "fable" })).capabilities).toEqual(["completion", "tools", "embedding"]);
+  const encoder = await loadModel(familyModel(readFamilyGolden("bert")), { runtime: served.runtime });
+  const other = createHandler({ models: { encoder } });
+  expect(await (await post(other, "/api/show", { model: "encoder" })).json()).toMatchObject({ capabilities: ["embedding"] });
+  await other.close();
+  await encoder.dispose();
 });
 
 test.each<readonly [string, string, object, number, RegExp]>([
@@ -138,6 +197,15 @@ test.each<readonly [string, string, object, number, RegExp]>([
     400,
     /^messages\[0\]\.images\[0\]: images are not supported/,
   ],
+  ["a thought of a model that does not think", "/api/chat", { ...base, think: true }, 400, /^think: expected a model that thinks/],
+  [
+    "a system message for a raw text",
+    "/api/generate",
+    { model: "fable", prompt: "a", raw: true, system: "b" },
+    400,
+    /^system: expected none/,
+  ],
+  ["a thought before a raw text", "/api/generate", { model: "fable", prompt: "a", raw: true, think: "low" }, 400, /^think: expected false/],
   ["a context", "/api/generate", { model: "fable", prompt: "a", context: [1] }, 400, /^context: unsupported/],
   ["a long prompt", "/api/generate", { model: "fable", prompt: "fox ".repeat(600) }, 400, /in a context of 512, got \d+/],
   ["a model to download", "/api/pull", { model: "llama3" }, 404, /^model: expected one of fable/],

@@ -8,6 +8,7 @@ import type { ModelConfig } from "../models/config.ts";
 import { architectureStatus } from "../models/index.ts";
 import type { SamplingOptions } from "../sampling/options.ts";
 import type { ActivationMode, CacheType, ModelSizes } from "./modelBuilder.ts";
+import { filePooling } from "./pooling.ts";
 import type { RecordedModel } from "./recordModel.ts";
 
 /** Memory of a model in bytes, in stored form. A backend may add padding and scratch space (`runtime.backends[…].memory()`). */
@@ -15,6 +16,9 @@ export interface ModelMemory {
   readonly weights: number;
   readonly cache: number;
 }
+
+/** "generate": the model writes texts. "embed": its states are vectors of texts. "rerank": it scores documents. */
+export type ModelTask = "generate" | "embed" | "rerank";
 
 /** Describes a loaded model and where it runs. Plain data. */
 export interface ModelInfo {
@@ -30,6 +34,8 @@ export interface ModelInfo {
   readonly vocabSize: number;
   /** Number of elements of a vector of `embed`. */
   readonly embeddingLength: number;
+  /** What the model was made for. */
+  readonly tasks: readonly ModelTask[];
   /** Whether a string prompt is a turn of a chat by default. */
   readonly hasChatTemplate: boolean;
   /** Sampling options that the file recommends (`general.sampling.*`): defaults of every generation. */
@@ -88,6 +94,7 @@ export function describeModel({ file, config, sizes, weights, chosen, warnings, 
     parameters: file.tensors.reduce((sum, { elements }) => sum + elements, 0),
     vocabSize: config.vocabSize,
     embeddingLength: config.embeddingLength,
+    tasks: tasksOf(file, config),
     hasChatTemplate: file.metadata.has(chatTemplateKey),
     sampling,
     contextLength: sizes.contextLength,
@@ -108,6 +115,10 @@ export function describeModel({ file, config, sizes, weights, chosen, warnings, 
       cache: cacheBytes(config, sizes.cacheType, sizes.contextLength, sizes.sequences),
     },
   };
+}
+
+function tasksOf({ metadata }: GgufFile, { isEncoder }: ModelConfig): readonly ModelTask[] {
+  return [...(isEncoder ? [] : ["generate" as const]), filePooling(metadata) === "rank" ? "rerank" : "embed"];
 }
 
 /** Warns of the scalar reference, which is meant for checking results, if other backends were tried first. */

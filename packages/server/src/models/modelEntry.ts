@@ -85,6 +85,8 @@ export class ModelEntry {
   /** Losses of the device since the last result. */
   #losses = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
+  /** Time at which {@link #idle} fires, in milliseconds since 1970. */
+  #idleAt: number | undefined;
 
   /** See {@link EntryHooks}. */
   constructor(name: string, served: Engine | ModelLoader, limits: Limits, events: Events, { onFailure, onLoad }: EntryHooks = {}) {
@@ -136,6 +138,11 @@ export class ModelEntry {
   /** Time of the last request (`performance.now()`), if the model can be unloaded for others and no request uses it. */
   get unusedSince(): number | undefined {
     return this.#loaded !== undefined && this.#loader?.isLazy === true && this.#users === 0 ? this.#lastUsed : undefined;
+  }
+
+  /** Time at which the model is disposed of unless a request uses it, in milliseconds since 1970. Undefined: never. */
+  get expiresAt(): number | undefined {
+    return this.#users > 0 && this.#idleMs !== undefined ? Date.now() + this.#idleMs : this.#idleAt;
   }
 
   /**
@@ -253,7 +260,10 @@ export class ModelEntry {
 
   #watchIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#idleMs !== undefined && this.#loaded !== undefined) this.#idle = setTimeout(() => void this.#unload(), this.#idleMs);
+    this.#idleAt = undefined;
+    if (this.#idleMs === undefined || this.#loaded === undefined) return;
+    this.#idle = setTimeout(() => void this.#unload(), this.#idleMs);
+    this.#idleAt = Date.now() + this.#idleMs;
   }
 
   async #unload(): Promise<void> {

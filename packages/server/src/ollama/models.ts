@@ -2,6 +2,8 @@ import * as z from "zod/mini";
 import { ApiError } from "../errors.ts";
 import type { BodyOf } from "../http/fields.ts";
 import { json, type Route, route } from "../http/route.ts";
+import type { Engine } from "../models/engine.ts";
+import type { ModelEntry } from "../models/modelEntry.ts";
 import type { NamedModel } from "../models/modelStore.ts";
 import { version as serverVersion } from "../version.ts";
 import { ollamaForm } from "./form.ts";
@@ -49,8 +51,8 @@ export function nameOf({ model, name }: BodyOf<typeof nameFields>): string {
   return modelName(given);
 }
 
-/** A time that models in memory never reach. */
-const never = "9999-12-31T23:59:59Z";
+/** Stands for no time at all. */
+const never = Date.UTC(9999, 11, 31);
 
 export const ps: Route = route({
   api: ollamaForm,
@@ -59,7 +61,8 @@ export const ps: Route = route({
   summary: "Lists the loaded models, as Ollama does.",
   handle({ services }) {
     const loaded = services.models.all.filter(({ current }) => current !== undefined);
-    return json({ models: loaded.map((entry) => ({ ...modelOf(entry.name, entry), expires_at: never, size_vram: 0 })) });
+    const expiryOf = ({ expiresAt = never }: ModelEntry): string => new Date(expiresAt).toISOString();
+    return json({ models: loaded.map((entry) => ({ ...modelOf(entry.name, entry), expires_at: expiryOf(entry), size_vram: 0 })) });
   },
 });
 
@@ -70,6 +73,23 @@ export const version: Route = route({
   summary: "The version of the server.",
   handle: () => json({ version: serverVersion }),
 });
+
+/** What the model can do, by Ollama's names. */
+function capabilitiesOf(model: Engine): readonly string[] {
+  const { tasks, hasChatTemplate } = model.info;
+  const template = hasChatTemplate ? model.chatTemplate : undefined;
+  const isWriter = tasks.includes("generate");
+  const { prefixId, suffixId, middleId } = model.tokenizer.fillInMiddle;
+  const fillsGaps = [prefixId, suffixId, middleId].every((id) => id !== undefined);
+  const all: Readonly<Record<string, boolean>> = {
+    completion: isWriter,
+    insert: isWriter && fillsGaps,
+    tools: isWriter && template !== undefined,
+    thinking: isWriter && template?.reasoning !== undefined,
+    embedding: tasks.includes("embed"),
+  };
+  return Object.keys(all).filter((name) => all[name]);
+}
 
 export const show: Route = route({
   api: ollamaForm,
@@ -96,7 +116,7 @@ export const show: Route = route({
           "general.parameter_count": info.parameters,
           [`${info.architecture}.context_length`]: info.contextLength,
         },
-        capabilities: ["completion", "embedding", ...(template ? ["tools"] : []), ...(template?.reasoning ? ["thinking"] : [])],
+        capabilities: capabilitiesOf(model),
         modified_at: new Date(entry.created * 1000).toISOString(),
       });
     } finally {
