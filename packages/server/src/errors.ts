@@ -10,6 +10,7 @@ export type ApiErrorCode =
   | "invalid_schema"
   | "invalid_api_key"
   | "forbidden_host"
+  | "forbidden_origin"
   | "not_found"
   | "model_not_found"
   | "body_too_large"

@@ -13,8 +13,9 @@ import type { Route } from "./http/route.ts";
 import { reportFailure } from "./http/streamResponse.ts";
 import { ModelStore } from "./models/modelStore.ts";
 import { routes } from "./routes.ts";
-import { checkHost, isAllowedOrigin } from "./security/hosts.ts";
+import { checkHost } from "./security/hosts.ts";
 import { anyone, type Caller, Keys } from "./security/keys.ts";
+import { checkOrigin, isAllowedOrigin } from "./security/origins.ts";
 import type { Services } from "./services.ts";
 import { milliseconds } from "./times.ts";
 
@@ -102,7 +103,7 @@ function appOf(services: Services, keys: Keys, { hosts, corsOrigins = [] }: Hand
       exposeHeaders: ["x-request-id", "retry-after"],
     }),
   );
-  app.use(guard(keys, hosts));
+  app.use(guard(keys, hosts, corsOrigins));
   for (const route of routes)
     app.on(
       route.method,
@@ -142,11 +143,12 @@ function observer(events: Events, keys: Keys): MiddlewareHandler<Environment> {
   };
 }
 
-/** Checks the host and the key. */
-function guard(keys: Keys, given: readonly string[] | undefined): MiddlewareHandler<Environment> {
+/** Checks the host, the origin and the key. */
+function guard(keys: Keys, given: readonly string[] | undefined, corsOrigins: readonly string[]): MiddlewareHandler<Environment> {
   return async (c, next) => {
     const hosts = given ?? c.env?.hosts;
     if (hosts !== undefined) checkHost(c.req.raw, hosts);
+    checkOrigin(c.req.raw, corsOrigins);
     if (!publicPaths.has(c.req.path)) c.set("caller", await keys.callerOf(c.req.raw));
     await next();
   };

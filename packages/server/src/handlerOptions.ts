@@ -40,7 +40,7 @@ export interface HandlerOptions extends Partial<Limits> {
   readonly keys?: readonly ApiKey[] | undefined;
   /** Host names that requests may have in `Host`. Default: those that the listener allows. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins of pages that may read responses, besides those of the machine itself. `"*"` allows all. */
+  /** Origins of pages that may send requests and read responses, besides those of the machine itself and of the server. `"*"` allows all. */
   readonly corsOrigins?: readonly string[] | undefined;
   /** Sampling options and the length of texts, for requests that give none. Default: the model's. */
   readonly defaults?: AnswerDefaults | undefined;

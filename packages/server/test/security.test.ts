@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { createHandler } from "../src/index.ts";
 import { get, post, TestModel } from "./serving.ts";
 
 const chat = "/v1/chat/completions";
@@ -102,6 +103,40 @@ test.each([
   expect(preflight.headers.get("access-control-allow-origin")).toBe(isAllowed ? origin : null);
   const response = await get(handler, "/health", { headers: { origin } });
   expect(response.headers.get("access-control-allow-origin")).toBe(isAllowed ? origin : null);
+});
+
+test.each<readonly [string, Record<string, string>, number]>([
+  ["no page", {}, 200],
+  ["a page of the list", { origin: "https://app.example" }, 200],
+  ["a page of this machine", { origin: "http://localhost:3000" }, 200],
+  ["a page of the server", { origin: "https://llm.example", host: "llm.example" }, 200],
+  ["a page of the server with a port", { origin: "http://llm.example:8080", host: "llm.example:8080" }, 200],
+  ["a page of the server after a proxy", { origin: "https://llm.example", host: "inner:8080", "sec-fetch-site": "same-origin" }, 200],
+  ["a foreign page", { origin: "https://other.example", "content-type": "text/plain" }, 403],
+  ["a foreign page with a key", { origin: "https://other.example", authorization: "Bearer first-secret" }, 403],
+  ["a page of another port", { origin: "http://llm.example:81", host: "llm.example:8080" }, 403],
+  ["a page of another site", { origin: "https://other.example", "sec-fetch-site": "cross-site" }, 403],
+  ["a page without an origin", { origin: "null" }, 403],
+])("a request of %s", async (_, headers, status) => {
+  let unloads = 0;
+  const load = async (): Promise<typeof served.model> =>
+    new Proxy(served.model, {
+      get: (target, name) => (name === "dispose" ? async () => void unloads++ : Reflect.get(target, name, target)),
+    });
+  const open = createHandler({ models: { fable: { load, isLazy: true } }, corsOrigins: ["https://app.example"] });
+  await post(open, "/models/load", { model: "fable" });
+  const response = await post(open, "/models/unload", { model: "fable" }, { headers });
+  expect([response.status, unloads]).toEqual([status, status === 200 ? 1 : 0]);
+  if (status === 403) {
+    expect(await response.json()).toMatchObject({ error: { code: "forbidden_origin" } });
+    expect(response.headers.get("access-control-allow-origin")).toBeNull();
+  }
+  await open.close();
+});
+
+test("every page may send requests if the server says so", async () => {
+  const open = served.handler({ corsOrigins: ["*"] });
+  expect((await post(open, chat, hello, { headers: { origin: "https://other.example" } })).status).toBe(200);
 });
 
 test("a request keeps its own id, if that is harmless", async () => {

@@ -22,9 +22,3 @@ export function checkHost({ headers, url }: Request, allowed: readonly string[])
     `expected the host to be one of ${allowed.join(", ")}, got ${JSON.stringify(name)}; allow it by hosts`,
   );
 }
-
-/** Whether a page of this origin may read responses: pages of the machine itself, and those of the list. */
-export function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
-  if (allowed.includes("*") || allowed.includes(origin)) return true;
-  return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
-}
