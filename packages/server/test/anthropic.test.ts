@@ -1,5 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
+import { createHandler } from "../src/index.ts";
+import { scripted } from "./scriptedModel.ts";
 import { fetchFrom, post, TestModel } from "./serving.ts";
 
 const messages = [{ role: "user" as const, content: "Tell me a story about a fox." }];
@@ -101,6 +103,22 @@ test("tools are called, once as a whole and once in pieces, and get their result
     },
   );
   expect(next.content).toMatchObject([{ type: "text", text: own.text }]);
+});
+
+test.each([
+  [true, "The fox fled.", "Error: The fox fled."],
+  [true, [{ type: "text", text: "The fox fled." }], "Error: The fox fled."],
+  [true, undefined, "Error: "],
+  [false, "The fox ate.", "The fox ate."],
+])("a result with is_error %s tells the model so", async (is_error, content, told) => {
+  const { model, prompts } = scripted(served, [{ text: "Oh." }]);
+  const other = createHandler({ models: { fable: model } });
+  const call = { type: "tool_use", id: "1", name: "feed", input: { animal: "fox" } };
+  const result = { type: "tool_result", tool_use_id: "1", content, is_error };
+  const history = [...messages, { role: "assistant", content: [call] }, { role: "user", content: [result] }];
+  expect((await post(other, "/v1/messages", { ...base, messages: history, tools: [feed] })).status).toBe(200);
+  expect((prompts[0] as readonly object[]).at(-1)).toEqual({ role: "tool", tool_call_id: "1", content: told });
+  await other.close();
 });
 
 test("formats hold, and a thought may be given back", async () => {

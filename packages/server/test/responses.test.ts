@@ -36,6 +36,14 @@ test("responses have the engine's text and counts", async () => {
   });
 });
 
+test("metadata comes back", async () => {
+  const metadata = { topic: "foxes" };
+  expect((await client.responses.create({ ...base, metadata })).metadata).toEqual(metadata);
+  const [created] = await eventsOf(await post(handler, "/v1/responses", { ...base, metadata, stream: true }));
+  expect(JSON.parse(created!)).toMatchObject({ type: "response.created", response: { metadata } });
+  expect((await client.responses.create(base)).metadata).toEqual({});
+});
+
 test("streams have numbered events in their order", async () => {
   const whole = await client.responses.create(base);
   const events = [];
