@@ -2,7 +2,7 @@
 export interface Limits {
   /** Requests that may wait for each model. */
   readonly maxQueue: number;
-  /** Prompt tokens of the requests that wait for each model, estimated as a quarter of their characters. */
+  /** Prompt tokens of the requests that wait for each model, with their tools, estimated as a quarter of the characters. */
   readonly maxQueuedTokens: number;
   /** Longest time in the queue. */
   readonly queueTimeoutMs: number;

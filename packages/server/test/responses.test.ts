@@ -36,6 +36,11 @@ test("responses have the engine's text and counts", async () => {
   });
 });
 
+test("log probabilities are included if they are asked for", async () => {
+  const { output } = await client.responses.create({ ...base, include: ["message.output_text.logprobs"] });
+  expect(output).toMatchObject([{ content: [{ logprobs: expect.arrayContaining([expect.objectContaining({ top_logprobs: [] })]) }] }]);
+});
+
 test("metadata comes back", async () => {
   const metadata = { topic: "foxes" };
   expect((await client.responses.create({ ...base, metadata })).metadata).toEqual(metadata);

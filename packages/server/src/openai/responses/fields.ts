@@ -16,6 +16,8 @@ const used = {
   max_output_tokens: z.optional(z.int().check(z.minimum(1))),
   top_logprobs: z.optional(z.int().check(z.minimum(0), z.maximum(20))),
   n_probs: alternativesField,
+  /** "message.output_text.logprobs" asks for log probabilities. Others have no effect. */
+  include: z.optional(z.array(z.string())),
   /** The response has it, too. */
   metadata: metadataField,
   ...responseToolFields,
@@ -51,7 +53,6 @@ const ignored: Shape = {
   ...unusedFields,
   prompt_cache_key: z.optional(z.string()),
   prompt_cache_retention: z.optional(z.string()),
-  include: z.optional(z.array(z.string())),
   max_tool_calls: z.optional(z.int()),
   stream_options: z.optional(z.record(z.string(), z.unknown())),
   store: z.optional(z.literal(false, { error: "expected false, got true; responses are not stored" })),
@@ -74,12 +75,13 @@ export type ResponseBody = BodyOf<typeof used>;
 /** The engine's options for a response. */
 export function responseOptions(body: ResponseBody): GenerateOptions {
   const { max_output_tokens: maxTokens, top_logprobs: top, n_probs: probs } = body;
+  const isWanted = body.include?.includes("message.output_text.logprobs");
   const [format, reasoning] = [formatOf(body), reasoningOf(body)];
   return {
     ...samplingOptions(body),
     ...responseToolOptions(body),
     ...(maxTokens !== undefined && { maxTokens }),
-    ...logprobsOption({ own: ["top_logprobs", top], probs }),
+    ...logprobsOption({ own: ["top_logprobs", top], probs, isWanted }),
     ...(format !== undefined && { format }),
     ...(reasoning !== undefined && { reasoning }),
     ...(body.truncation === "auto" && { overflow: { prompt: "dropTurns" } }),
