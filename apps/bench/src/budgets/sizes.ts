@@ -99,7 +99,7 @@ function sumInstalled(count: "files" | "unpackedBytes"): number {
 /**
  * Modules that a page fetches on first use and that generating text never uses, regardless of the model: calibration, thresholds of the
  * app's own, GPUs, layers on two backends, images, LoRA adapters, the context "auto", moving sessions, prompts that fill the context,
- * embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
+ * gaps in texts, embeddings, perplexity, formats of answers, tools, limits of reasoning, types of validation libraries, sampling on the host, log
  * probabilities, prompt lookup, draft models, heads and blocks that draft, masked tokens that are filled in, DRY and Mirostat, blocks that are quantized or
  * multiplied without rounding activations, hosts that compile nothing, the scalar reference, models that are refused, requests that log
  * in, reading by ranges or from a disk, explanations of a server's refusal, profiles, kernels of earlier processes, and weights that are read back from memory.
@@ -125,6 +125,7 @@ const otherUses = [
   "embed.js",
   "exactPath.js",
   "fingerprint.js",
+  "gap.js",
   "gemma4Assistant.js",
   "httpSource.js",
   "keptKernels.js",
