@@ -178,13 +178,16 @@ test("the time until which a model stays loaded is told", async () => {
   await lazy.close();
 });
 
-test("a model has the capabilities of its file", async () => {
+test.each([
+  ["bert", ["embedding"]],
+  ["bert-rank", []],
+])("%s has the capabilities of its file", async (name, capabilities) => {
+  const model = await loadModel(familyModel(readFamilyGolden(name)), { runtime: served.runtime });
+  const other = createHandler({ models: { encoder: model } });
+  expect(await (await post(other, "/api/show", { model: "encoder" })).json()).toMatchObject({ capabilities });
   expect((await client.show({ model: "fable" })).capabilities).toEqual(["completion", "tools", "embedding"]);
-  const encoder = await loadModel(familyModel(readFamilyGolden("bert")), { runtime: served.runtime });
-  const other = createHandler({ models: { encoder } });
-  expect(await (await post(other, "/api/show", { model: "encoder" })).json()).toMatchObject({ capabilities: ["embedding"] });
   await other.close();
-  await encoder.dispose();
+  await model.dispose();
 });
 
 test.each<readonly [string, string, object, number, RegExp]>([

@@ -1,5 +1,5 @@
 import type { Answer } from "../generation/answer.ts";
-import type { AnswerFinish, AnswerPart, ChoicePart } from "../generation/answerParts.ts";
+import type { AnswerFinish, ChoicePart } from "../generation/answerParts.ts";
 import { PromptProgress } from "../generation/promptProgress.ts";
 import { tokenLogprobs } from "../generation/tokenLogprobs.ts";
 import { serverSentEvent } from "../http/apiForm.ts";
@@ -69,7 +69,7 @@ function endOf(finish: AnswerFinish, index: number, { lease, slotId }: Answer): 
   };
 }
 
-function probabilitiesOf({ logprobs }: Pick<AnswerPart & AnswerFinish, "logprobs">, { lease }: Answer): object {
+function probabilitiesOf({ logprobs }: Pick<AnswerFinish, "logprobs">, { lease }: Answer): object {
   return logprobs === undefined ? {} : { completion_probabilities: tokenLogprobs(lease.model.tokenizer, logprobs) };
 }
 
