@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createHandler, type Engine, type GroupedEngine, groupEngines, type Handler } from "../src/index.ts";
-import { Dispatcher } from "../src/models/dispatcher.ts";
+import { Dispatcher, textOf } from "../src/models/dispatcher.ts";
 import { post, TestModel } from "./serving.ts";
 
 const [first, second] = [await TestModel.forFile({ sequences: 2 }), await TestModel.forFile({ sequences: 2 })];
@@ -134,4 +134,10 @@ test("a slot stays on its engine, and is restored on one of them", async () => {
   for (let i = 0; i < 3; i++) await complete(handler, `${i} words`, { id_slot: 2 });
   expect(engines.map((engine, i) => engine.texts - texts[i]!).sort()).toEqual([0, 1]);
   await handler.close();
+});
+
+test("a gap begins with the text of its files", () => {
+  const files = [{ name: "fox.txt", text: "A fox." }];
+  expect(textOf({ prefix: "a", suffix: "b", files })).toBe("fox.txt\nA fox.a");
+  expect(textOf({ prefix: "a", suffix: "b" })).toBe("a");
 });

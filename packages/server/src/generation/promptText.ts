@@ -4,5 +4,7 @@ import type { Prompt } from "@centella/llm";
 export function textOf(prompt: Prompt): string {
   if (typeof prompt === "string") return prompt;
   if ("ids" in prompt) return Array.from(prompt.ids).join(" ");
-  return "prefix" in prompt ? prompt.prefix : JSON.stringify(prompt);
+  if (!("prefix" in prompt)) return JSON.stringify(prompt);
+  const { prefix, files = [] } = prompt;
+  return files.map(({ name, text }) => `${name}\n${text}`).join("") + prefix;
 }
