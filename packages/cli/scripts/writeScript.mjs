@@ -1,4 +1,4 @@
-// Writes dist/start.cjs, with which every command starts, and dist/script.cjs: `centella run`, `centella serve` and all code of ours that
+// Writes dist/start.cjs, with which every command starts, and dist/script.cjs: `centella run`, `serve` and `batch` and all code of ours that
 // they may load, as one function in one script, which src/start.ts runs. Its first line has a hash of the rest. Libraries that every start
 // needs are part of it, with their licences: as modules, commander's files alone take another 30 ms. Sources are bundled, not what packages
 // publish: their smaller modules are more often left out.

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { BatchProgress } from "../src/batch/batchProgress.ts";
 import { type BatchRequest, readRequest } from "../src/batch/batchRequest.ts";
 import { linesOf } from "../src/batch/lines.ts";
 import { RequestWindow, windowsOf } from "../src/batch/requestWindow.ts";
@@ -85,10 +87,14 @@ test("bad lines are named by what is wrong", () => {
   expect(problem("{")).toEqual({ line: 3, problem: expect.stringMatching(/^expected JSON, got/) });
   expect(problem("[]")).toEqual({ line: 3, problem: "expected a JSON object, got []" });
   expect(wrong({ custom_id: 1 })).toEqual({ line: 3, problem: "custom_id: expected a text, got 1" });
-  expect(wrong({ method: "GET" })).toEqual({ line: 3, problem: 'method: expected "POST", got "GET"' });
-  expect(wrong({ url: "/models/unload" })).toEqual({ line: 3, problem: expect.stringContaining('got "/models/unload"') });
-  expect(wrong({ body: undefined })).toEqual({ line: 3, problem: "body: expected an object, got nothing" });
-  expect(wrong({ body: { stream: true } })).toEqual({ line: 3, problem: expect.stringMatching(/^body\.stream: expected false/) });
+  expect(wrong({ method: "GET" })).toEqual({ line: 3, customId: "a", problem: 'method: expected "POST", got "GET"' });
+  expect(wrong({ url: "/models/unload" })).toEqual({ line: 3, customId: "a", problem: expect.stringContaining('got "/models/unload"') });
+  expect(wrong({ body: undefined })).toEqual({ line: 3, customId: "a", problem: "body: expected an object, got nothing" });
+  expect(wrong({ body: { stream: true } })).toEqual({
+    line: 3,
+    customId: "a",
+    problem: expect.stringMatching(/^body\.stream: expected false/),
+  });
   expect(wrong({})).toEqual({ line: 3, customId: "a", url: good.url, body: good.body, text: "/v1/completions\nx" });
 });
 
@@ -142,6 +148,42 @@ test("results are continued after a line that was cut off, and only those of the
   await expect(openResults("-", true, output)).rejects.toThrow(/got - \(stdout\)/);
 });
 
+test("lines that are written at the same time share a write, and one that fails fails them all", async () => {
+  const path = join(folder, "writes.jsonl");
+  const output = new Output({ write: () => true }, { write: () => true }, { quiet: true, verbose: false });
+  const probe = await open(join(folder, "probe"), "ax");
+  const write = vi.spyOn(Object.getPrototypeOf(probe) as typeof probe, "appendFile");
+  await probe.close();
+  onTestFinished(() => write.mockRestore());
+  const results = await openResults(path, false, output);
+  const append = (line: number): Promise<void> =>
+    results.append({ id: `batch-${line}`, custom_id: `r${line}`, response: null, error: { code: "x", message: "y" } });
+  await Promise.all([1, 2].map(append));
+  await append(3);
+  expect(write).toHaveBeenCalledTimes(2);
+  expect(answersIn(path).map(({ id }) => id)).toEqual(["batch-1", "batch-2", "batch-3"]);
+  write.mockRejectedValueOnce(new Error("disk full"));
+  const failed = await Promise.allSettled([4, 5].map(append));
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await results.close();
+});
+
+test("in a log, progress is a line each ten seconds at most, and none with --quiet", () => {
+  for (const quiet of [false, true]) {
+    let seconds = 5;
+    const lines: string[] = [];
+    const output = new Output({ write: () => true }, { write: (text) => lines.push(text) }, { quiet, verbose: false });
+    const progress = new BatchProgress(output, () => 1000 * seconds);
+    const body = { usage: { prompt_tokens: 3, completion_tokens: 2 } };
+    for (seconds of [6, 14, 15, 20, 24, 26])
+      progress.answer({ id: "batch-1", custom_id: "a", response: { status_code: 200, request_id: "x", body }, error: null });
+    progress.end();
+    const line = (requests: number, time: number): string =>
+      `${requests} requests answered, ${3 * requests} prompt and ${2 * requests} generated tokens in ${time}.0 s, ${Math.round((5 * requests) / time)} tokens/s\n`;
+    expect(lines).toEqual(quiet ? [] : [line(3, 10), line(6, 21), line(6, 21)]);
+  }
+});
+
 test("every route is answered, and errors and bad lines are reported without ending the batch", async () => {
   const [input, results] = [join(folder, "mixed.jsonl"), join(folder, "mixed-results.jsonl")];
   const lines = [
@@ -156,6 +198,9 @@ test("every route is answered, and errors and bad lines are reported without end
     JSON.stringify({ custom_id: "vector", url: "/v1/embeddings", body: { input: "a fox" } }),
     completion("unknown model", "x", { model: "gpt-4o" }),
     JSON.stringify({ custom_id: "unknown route", url: "/v1/nothing", body: {} }),
+    completion("stream", "x", { stream: true }),
+    JSON.stringify({ custom_id: "no path", url: "https://example.com/v1/completions", body: {} }),
+    JSON.stringify({ url: "/v1/completions", body: { prompt: "x" } }),
   ];
   writeFileSync(input, lines.join("\n"));
   const { code, stdout, stderr } = await centella([
@@ -172,10 +217,12 @@ test("every route is answered, and errors and bad lines are reported without end
     "wasm",
   ]);
   expect(code).toBe(1);
-  expect(JSON.parse(stdout)).toMatchObject({ requests: 5, failed: 2, badLines: 1, generatedTokens: 4 });
-  expect(stderr).toMatch(new RegExp(`^centella: ${input}:3: expected JSON, got .*\ncentella: batch: .* got 2 errors and 1 bad lines\n$`));
+  expect(JSON.parse(stdout)).toMatchObject({ requests: 7, failed: 4, badLines: 2, generatedTokens: 4 });
+  const bad = [`${input}:3: expected JSON, got .*`, `${input}:9: custom_id: expected a text, got nothing`];
+  const last = "batch: .* got 4 errors and 2 bad lines";
+  expect(stderr).toMatch(new RegExp(`^${[...bad, last].map((line) => `centella: ${line}\n`).join("")}$`));
   const answers = new Map(answersIn(results).map((answer) => [answer.custom_id, answer]));
-  expect([...answers.keys()].sort()).toEqual(["chat", "text", "unknown model", "unknown route", "vector"]);
+  expect([...answers.keys()].sort()).toEqual(["chat", "no path", "stream", "text", "unknown model", "unknown route", "vector"]);
   expect(answers.get("text")).toMatchObject({
     id: "batch-1",
     response: { status_code: 200, request_id: expect.any(String), body: { object: "text_completion", usage: { completion_tokens: 2 } } },
@@ -185,6 +232,17 @@ test("every route is answered, and errors and bad lines are reported without end
   expect(answers.get("vector")!.response.body.object).toBe("list");
   expect(answers.get("unknown model")).toMatchObject({ response: { status_code: 404 }, error: { code: "model_not_found" } });
   expect(answers.get("unknown route")).toMatchObject({ response: { status_code: 404 }, error: { code: "not_found" } });
+  expect(answers.get("stream")).toEqual({
+    id: "batch-7",
+    custom_id: "stream",
+    response: null,
+    error: { code: "invalid_value", message: "body.stream: expected false in a batch, got true; leave it out" },
+  });
+  expect(answers.get("no path")).toMatchObject({
+    id: "batch-8",
+    response: null,
+    error: { message: expect.stringMatching(/^url: expected/) },
+  });
 });
 
 test("a batch that was interrupted goes on, with shared beginnings computed once, and the same answers", async () => {
@@ -214,6 +272,39 @@ test("a batch that was interrupted goes on, with shared beginnings computed once
   const resumed = answersIn(results);
   expect(resumed.slice(0, before.length)).toEqual(before);
   expect(texts(resumed)).toEqual(texts(all));
+});
+
+/** Ends the process without a warning while the third of its writes is under way. */
+const killInWrite = `const files = require("node:fs/promises");
+const { open } = files;
+let writes = 0;
+files.open = async (...args) => {
+  const file = await open(...args);
+  const { appendFile } = file;
+  file.appendFile = async (text) => {
+    if (++writes < 3) return appendFile.call(file, text);
+    await appendFile.call(file, text.slice(0, -2));
+    process.kill(process.pid, "SIGKILL");
+  };
+  return file;
+};`;
+
+test("a batch whose process was killed in the middle of a line goes on without a lost or repeated line", async () => {
+  const [input, results, preload] = [join(folder, "killed.jsonl"), join(folder, "killed-results.jsonl"), join(folder, "killInWrite.cjs")];
+  const ids = Array.from({ length: 40 }, (_, i) => `r${i}`);
+  writeFileSync(input, ids.map((id) => completion(id, `Story ${id}`)).join("\n"));
+  writeFileSync(preload, killInWrite);
+  const args = ["batch", "-i", input, "-o", results, tiny, "--backend", "wasm", "--sequences", "2"];
+  const killed = spawn(process.execPath, ["--require", preload, bin, ...args], { stdio: "ignore" });
+  expect(await once(killed, "close")).toEqual([null, "SIGKILL"]);
+  const text = readFileSync(results, "utf8");
+  expect(text.endsWith("\n")).toBe(false);
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  expect(await centella([...args, "--resume"])).toMatchObject({ code: 0, stdout: "" });
+  expect(readFileSync(results, "utf8").startsWith(whole)).toBe(true);
+  const answers = answersIn(results);
+  expect(answers.map(({ custom_id: id }) => id).sort()).toEqual(ids.toSorted());
+  expect(answers.every(({ id, custom_id, error }) => id === `batch-${ids.indexOf(custom_id) + 1}` && error === null)).toBe(true);
 });
 
 test("an input that does not end is left when the command is interrupted", async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -11,6 +11,14 @@ const folder = mkdtempSync(join(tmpdir(), "centella-rerank-"));
 const file = join(folder, "reranker.gguf");
 writeFileSync(file, familyModel(golden));
 afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A line of results. */
+interface Ranked {
+  readonly custom_id: string;
+  readonly response: {
+    readonly body: { readonly results: readonly { readonly index: number; readonly relevance_score: number }[] };
+  };
+}
 
 test("documents of arguments or of stdin, the best first", async () => {
   const texts = documents.filter((text) => text !== "");
@@ -27,6 +35,26 @@ test("documents of arguments or of stdin, the best first", async () => {
     results: [{ index: texts.indexOf(expected[0]!.text), document: expected[0]!.text }],
     usage: { promptTokens: golden.ranked!.ids.flat().length - golden.ranked!.ids[documents.indexOf("")]!.length },
   });
+});
+
+test("a batch ranks documents as the command does", async () => {
+  const [input, results] = [join(folder, "in.jsonl"), join(folder, "out.jsonl")];
+  const lines = [
+    { custom_id: "all", url: "/v1/rerank", body: { query, documents } },
+    { custom_id: "best", url: "/v1/rerank", body: { query, documents, top_n: 1 } },
+    { custom_id: "chat", url: "/v1/chat/completions", body: { messages: [{ role: "user", content: query }] } },
+  ];
+  writeFileSync(input, lines.map((line) => JSON.stringify(line)).join("\n"));
+  expect((await centella(["batch", "-i", input, "-o", results, file, "--backend", "wasm"])).code).toBe(1);
+  const answers = readFileSync(results, "utf8").trimEnd().split("\n");
+  const bodies = new Map(answers.map((line) => JSON.parse(line) as Ranked).map(({ custom_id: id, response }) => [id, response.body]));
+  const { results: ranked } = bodies.get("all")!;
+  const best = scores.indexOf(Math.max(...scores));
+  expect(ranked.map(({ index }) => index).sort()).toEqual(documents.map((_, i) => i));
+  for (const { index, relevance_score: score } of ranked) expect(score).toBeCloseTo(scores[index]!, 4);
+  expect(bodies.get("best")!.results).toEqual([ranked[0]]);
+  expect(ranked[0]!.index).toBe(best);
+  expect(bodies.get("chat")).toMatchObject({ error: { code: expect.any(String) } });
 });
 
 test("usage", async () => {

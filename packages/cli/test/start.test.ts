@@ -41,6 +41,14 @@ test("run keeps its compiled code and its kernels, uses them, and replaces what 
   expect(written).toHaveLength(2);
 });
 
+test("batch keeps its compiled code and its kernels", async () => {
+  const folder = temporaryFolder();
+  const input = JSON.stringify({ custom_id: "a", url: "/v1/completions", body: { prompt: "x", max_tokens: 1 } });
+  const args = ["batch", "-i", "-", "-o", "-", tiny, "--backend", "wasm"];
+  expect((await centella(args, { input, env: { NODE_COMPILE_CACHE: folder } })).code).toBe(0);
+  expect(["batch", "kernels"].map((name) => codesIn(folder, name).length)).toEqual([1, 1]);
+});
+
 /** Prints the built-in modules that are loaded when the command first prints something. */
 const listModules = `const write = process.stdout.write.bind(process.stdout);
 process.stdout.write = (...args) => {

@@ -16,7 +16,7 @@ export class AnsweredLines {
   }
 
   /** Whether the request has an answer. @throws {UsageError} if the answer of its line belongs to another request */
-  has({ line, customId }: BatchRequest): boolean {
+  has({ line, customId }: Pick<BatchRequest, "line" | "customId">): boolean {
     const hash = this.#hashes[line] ?? 0;
     if (hash === 0) return false;
     if (hash === hashOf(customId)) return true;

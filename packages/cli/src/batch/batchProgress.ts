@@ -8,7 +8,7 @@ export interface BatchSummary {
   readonly failed: number;
   /** Requests that an earlier run had answered. */
   readonly skipped: number;
-  /** Lines that are no requests. */
+  /** Lines whose `custom_id` cannot be read. */
   readonly badLines: number;
   readonly promptTokens: number;
   readonly cachedTokens: number;
@@ -28,10 +28,15 @@ interface Usage {
 
 type Counts = { -readonly [K in Exclude<keyof BatchSummary, "seconds">]: number };
 
-/** Counts what a batch does, and shows it on a terminal. */
+/** Milliseconds between two lines of progress where stderr is not a terminal. */
+const logMs = 10_000;
+
+/** Counts what a batch does, and shows it: always on a terminal, now and then in a log. */
 export class BatchProgress {
   readonly #output: Output;
-  readonly #startedAt = performance.now();
+  readonly #now: () => number;
+  readonly #startedAt: number;
+  #loggedAt: number;
   readonly #counts: Counts = {
     requests: 0,
     failed: 0,
@@ -42,8 +47,11 @@ export class BatchProgress {
     generatedTokens: 0,
   };
 
-  constructor(output: Output) {
+  constructor(output: Output, now = (): number => performance.now()) {
     this.#output = output;
+    this.#now = now;
+    this.#startedAt = now();
+    this.#loggedAt = this.#startedAt;
   }
 
   skip(): void {
@@ -55,13 +63,13 @@ export class BatchProgress {
   }
 
   answer({ response, error }: BatchResult): void {
-    const { usage = {} } = response.body as { readonly usage?: Usage };
+    const { usage = {} } = (response?.body ?? {}) as { readonly usage?: Usage };
     this.#counts.requests++;
     if (error !== null) this.#counts.failed++;
     this.#counts.promptTokens += usage.prompt_tokens ?? usage.input_tokens ?? 0;
     this.#counts.cachedTokens += usage.prompt_tokens_details?.cached_tokens ?? 0;
     this.#counts.generatedTokens += usage.completion_tokens ?? usage.output_tokens ?? 0;
-    if (this.#output.showsStatus) this.#output.status(lineOf(this.#summary));
+    this.#show();
   }
 
   /** Writes the last line. */
@@ -71,8 +79,16 @@ export class BatchProgress {
     return summary;
   }
 
+  #show(): void {
+    if (this.#output.showsStatus) this.#output.status(lineOf(this.#summary));
+    else if (this.#now() - this.#loggedAt >= logMs) {
+      this.#loggedAt = this.#now();
+      this.#output.warn(lineOf(this.#summary));
+    }
+  }
+
   get #summary(): BatchSummary {
-    return { ...this.#counts, seconds: (performance.now() - this.#startedAt) / 1000 };
+    return { ...this.#counts, seconds: (this.#now() - this.#startedAt) / 1000 };
   }
 }
 

@@ -19,8 +19,13 @@ export interface BadLine {
   readonly problem: string;
 }
 
+/** A line that is no request, but has a `custom_id`. */
+export interface BadRequest extends BadLine {
+  readonly customId: string;
+}
+
 /** Reads a line of OpenAI's batch format. An empty line is neither a request nor bad. */
-export function readRequest({ number: line, text }: Line, maxBytes: number): BatchRequest | BadLine | undefined {
+export function readRequest({ number: line, text }: Line, maxBytes: number): BatchRequest | BadRequest | BadLine | undefined {
   if (text === undefined) return { line, problem: `expected at most ${maxBytes} bytes, got more` };
   if (text.trim() === "") return undefined;
   let value: unknown;
@@ -32,11 +37,12 @@ export function readRequest({ number: line, text }: Line, maxBytes: number): Bat
   if (!isObject(value)) return { line, problem: `expected a JSON object, got ${JSON.stringify(value).slice(0, 40)}` };
   const { custom_id: customId, method = "POST", url, body } = value;
   if (typeof customId !== "string" || customId === "") return { line, problem: `custom_id: expected a text, got ${shown(customId)}` };
-  if (method !== "POST") return { line, problem: `method: expected "POST", got ${shown(method)}` };
+  const bad = (problem: string): BadRequest => ({ line, customId, problem });
+  if (method !== "POST") return bad(`method: expected "POST", got ${shown(method)}`);
   if (typeof url !== "string" || !url.startsWith("/v1/"))
-    return { line, problem: `url: expected a path such as "/v1/chat/completions", got ${shown(url)}` };
-  if (!isObject(body)) return { line, problem: `body: expected an object, got ${shown(body)}` };
-  if (body.stream === true) return { line, problem: "body.stream: expected false in a batch, got true; leave it out" };
+    return bad(`url: expected a path such as "/v1/chat/completions", got ${shown(url)}`);
+  if (!isObject(body)) return bad(`body: expected an object, got ${shown(body)}`);
+  if (body.stream === true) return bad("body.stream: expected false in a batch, got true; leave it out");
   return { line, customId, url, body, text: promptText(url, body) };
 }
 

@@ -6,19 +6,19 @@ import { AnsweredLines } from "./answeredLines.ts";
 import type { BatchRequest } from "./batchRequest.ts";
 import { linesOf } from "./lines.ts";
 
-/** The answer to a request, as in OpenAI's and vLLM's results. */
+/** The answer to a request, as in OpenAI's and vLLM's results. It has no response if its line is no request. */
 export interface BatchResult {
   /** `batch-7` for line 7 of the input. */
   readonly id: string;
   readonly custom_id: string;
-  readonly response: { readonly status_code: number; readonly request_id: string; readonly body: unknown };
+  readonly response: { readonly status_code: number; readonly request_id: string; readonly body: unknown } | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 /** Where results are written: one whole line each, in the order in which they finish. */
 export interface Results {
   /** Whether an earlier run has answered the request. @throws {UsageError} for the results of another input */
-  has(request: BatchRequest): boolean;
+  has(request: Pick<BatchRequest, "line" | "customId">): boolean;
   append(result: BatchResult): Promise<void>;
   close(): Promise<void>;
 }
@@ -33,7 +33,11 @@ export async function openResults(path: string, isResumed: boolean, output: Outp
 class ResultFile implements Results {
   readonly #file: FileHandle;
   readonly #answered: AnsweredLines;
-  /** Lines are written one after the other. */
+  /** Lines of the next write. Writes are few, because each one wakes another thread, which may take the model's processor. */
+  #unwritten = "";
+  /** The next write, until it begins. */
+  #next: Promise<void> | undefined;
+  /** The last write that was asked for. Writes follow one another. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(file: FileHandle, answered: AnsweredLines) {
@@ -41,19 +45,28 @@ class ResultFile implements Results {
     this.#answered = answered;
   }
 
-  has(request: BatchRequest): boolean {
+  has(request: Pick<BatchRequest, "line" | "customId">): boolean {
     return this.#answered.has(request);
   }
 
   append(result: BatchResult): Promise<void> {
-    this.#last = this.#last.then(() => this.#file.appendFile(`${JSON.stringify(result)}\n`));
-    return this.#last;
+    this.#unwritten += `${JSON.stringify(result)}\n`;
+    this.#next ??= this.#last.then(() => this.#write());
+    this.#last = this.#next;
+    return this.#next;
   }
 
   async close(): Promise<void> {
     // A failed line was reported by its `append`.
     await this.#last.catch(() => undefined);
     await this.#file.sync().finally(() => this.#file.close());
+  }
+
+  #write(): Promise<void> {
+    const lines = this.#unwritten;
+    this.#unwritten = "";
+    this.#next = undefined;
+    return this.#file.appendFile(lines);
   }
 }
 

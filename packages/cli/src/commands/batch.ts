@@ -3,9 +3,9 @@ import { addAbortSignal } from "node:stream";
 import { fable } from "@centella/model-fable";
 import type { Engine } from "@centella/server";
 import { BatchProgress, type BatchSummary } from "../batch/batchProgress.ts";
-import { type BatchRequest, readRequest } from "../batch/batchRequest.ts";
+import { type BadRequest, type BatchRequest, readRequest } from "../batch/batchRequest.ts";
 import { linesOf } from "../batch/lines.ts";
-import { openResults, type Results } from "../batch/resultFile.ts";
+import { type BatchResult, openResults, type Results } from "../batch/resultFile.ts";
 import { runBatch } from "../batch/runBatch.ts";
 import { type Command, type Context, command } from "../command.ts";
 import { withModel } from "../loading.ts";
@@ -80,15 +80,16 @@ export const batch: Command = command({
         const handler = createHandler({ models: { [alias]: engine }, defaults: readDefaults(values), ...unbounded });
         const progress = new BatchProgress(output);
         const name = input === "-" ? "stdin" : input;
-        await runBatch(requestsIn({ name, bytes }, written, progress, output), {
+        const take = async (result: BatchResult): Promise<void> => {
+          await written.append(result);
+          progress.answer(result);
+        };
+        await runBatch(requestsIn({ name, bytes }, { written, progress, output, take }), {
           handler,
           // The next requests wait in the handler's queue, so that no sequence is idle between two of them.
           inFlight: 2 * engine.info.sequences,
           signal,
-          async take(result) {
-            await written.append(result);
-            progress.answer(result);
-          },
+          take,
         }).finally(() => handler.close());
         summary = progress.end();
       });
@@ -127,20 +128,34 @@ interface Input {
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
-/** The requests of the input that have no answer yet. Bad lines are reported and left out. */
+/** Where lines go that need no answer of the model. */
+interface Bypass {
+  readonly written: Results;
+  readonly progress: BatchProgress;
+  readonly output: Output;
+  readonly take: (result: BatchResult) => Promise<void>;
+}
+
+/**
+ * The requests of the input that have no answer yet. A bad line gets a result with an error, or is reported on stderr if its `custom_id`
+ * cannot be read.
+ */
 async function* requestsIn(
   { name, bytes }: Input,
-  results: Results,
-  progress: BatchProgress,
-  output: Output,
+  { written, progress, output, take }: Bypass,
 ): AsyncGenerator<BatchRequest, void, undefined> {
   for await (const line of linesOf(bytes, maxLine)) {
     const request = readRequest(line, maxLine);
     if (request === undefined) continue;
-    if ("problem" in request) {
+    if (!("customId" in request)) {
       progress.badLine();
       output.error(`centella: ${name}:${request.line}: ${request.problem}`);
-    } else if (results.has(request)) progress.skip();
+    } else if (written.has(request)) progress.skip();
+    else if ("problem" in request) await take(refusal(request));
     else yield request;
   }
+}
+
+function refusal({ line, customId, problem }: BadRequest): BatchResult {
+  return { id: `batch-${line}`, custom_id: customId, response: null, error: { code: "invalid_value", message: problem } };
 }
