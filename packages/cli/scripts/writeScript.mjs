@@ -1,7 +1,7 @@
-// Writes dist/start.cjs, with which every command starts, and dist/script.cjs: `centella run`, `serve` and `batch` and all code of ours that
-// they may load, as one function in one script, which src/start.ts runs. Its first line has a hash of the rest. Libraries that every start
-// needs are part of it, with their licences: as modules, commander's files alone take another 30 ms. Sources are bundled, not what packages
-// publish: their smaller modules are more often left out.
+// Writes dist/start.cjs, with which every command starts, and dist/script.cjs: `centella run`, `serve` and `batch` and all code of ours
+// that they may load, as one function in one script, which src/start.ts runs. Its first line has a hash of the rest. Libraries that every
+// start needs are part of it, with their licences: as modules, commander's files alone take another 30 ms. Sources are bundled, not what
+// packages publish: their smaller modules are more often left out.
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire, isBuiltin } from "node:module";

@@ -30,7 +30,7 @@ const urlOfMain = new URL("main.js", import.meta.url).href;
  * No flag may make the main thread collect garbage more often: a thread of V8 that compiles code then waits for the main thread, which may
  * be ending the process by waiting for that thread (https://github.com/nodejs/node/issues/54918).
  *
- * A burst of requests to a server would double the heap's young generation again and again, and V8 keeps that memory: 17 MiB for 1,000.
+ * A server's burst of requests would double the heap's young generation again and again, and V8 keeps that memory: 17 MiB for 1,000.
  */
 const scripted: Readonly<Record<string, readonly string[]>> = { run: [], serve: ["--semi-space-growth-factor=1"], batch: [] };
 
