@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { getEventListeners, once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -272,6 +272,18 @@ test("a batch that was interrupted goes on, with shared beginnings computed once
   const resumed = answersIn(results);
   expect(resumed.slice(0, before.length)).toEqual(before);
   expect(texts(resumed)).toEqual(texts(all));
+});
+
+test("requests leave no listeners on the signal of the command", async () => {
+  const input = join(folder, "listeners.jsonl");
+  writeFileSync(input, Array.from({ length: 20 }, (_, i) => completion(`r${i}`, `Story ${i}`)).join("\n"));
+  const { signal } = new AbortController();
+  const counts: number[] = [];
+  const count = (): void => void counts.push(getEventListeners(signal, "abort").length);
+  await run(["-i", input, "-o", join(folder, "listeners-results.jsonl"), "--sequences", "2"], count, signal);
+  // Four requests are open at the same time, and the input listens, too.
+  expect(Math.max(...counts)).toBeLessThan(10);
+  expect(counts.length).toBeGreaterThanOrEqual(20);
 });
 
 /** Ends the process without a warning while the third of its writes is under way. */

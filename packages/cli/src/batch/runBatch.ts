@@ -19,7 +19,7 @@ export async function runBatch(requests: AsyncIterable<BatchRequest>, { handler,
   let failure: unknown;
   const run = async (request: BatchRequest, end: () => void): Promise<void> => {
     try {
-      const result = await answer(handler, request, signal);
+      const result = await withOwnSignal(signal, (own) => answer(handler, request, own));
       // An aborted request is answered by the next run.
       if (!signal.aborted) await take(result);
     } catch (error) {
@@ -49,6 +49,18 @@ export async function runBatch(requests: AsyncIterable<BatchRequest>, { handler,
     await Promise.all(running);
   }
   check();
+}
+
+/** Calls `use` with a signal that follows another one until then. A `Request` listens to its signal until it is garbage. */
+async function withOwnSignal<T>(signal: AbortSignal, use: (own: AbortSignal) => Promise<T>): Promise<T> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(signal.reason);
+  signal.addEventListener("abort", abort);
+  try {
+    return await use(controller.signal);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 async function answer({ fetch }: Handler, { line, customId, url, body }: BatchRequest, signal: AbortSignal): Promise<BatchResult> {
