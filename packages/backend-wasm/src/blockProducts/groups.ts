@@ -1,6 +1,7 @@
 import { elementAt, lastOf } from "@centella/core/backend";
-import { type FunctionBuilder, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
+import { type Expr, type FunctionBuilder, type I32, i32, type Local, type ModuleBuilder, threadIndex, v128 } from "../emit/index.ts";
 import { groupRows, halves, type Pair } from "../formats/block.ts";
+import type { GroupFormat } from "../formats/format.ts";
 import { formatNames, formatOf } from "../formats/index.ts";
 import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
@@ -45,6 +46,9 @@ export function emitGroups(module: ModuleBuilder, target: Target): void {
 function emitSingle({ module, target, name, format, layout }: Emission): void {
   module.function(`groups1.${name}`, singleSignature, (f, { w, a, y, rows, blocks }) => {
     const [address, left] = f.locals("i32", 2);
+    const groupBytes = f.let(i32.mul(blocks, groupRows * format.bytes));
+    // Only measured where products are added by pairs.
+    const last = target.dots === "pairs" && f.let(lastVector(w, rows, groupBytes));
     /** Multiplies a group at each pointer and advances the pointers to the next groups. */
     const groups = (streams: readonly (readonly [pointer: Local<"i32">, sums: Pair])[]): void => {
       f.set(address, a);
@@ -57,6 +61,7 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
           const slots = sums.map((sum) => localSlot(f, sum));
           const tokens = { layout, address, count: 1 };
           multiplyBlock(f, target, { format, weights, tokens, quads: halves, sums: (_, quad) => elementAt(slots, quad) });
+          if (last) readAhead(f, format, { pointer, left, last });
           f.advance(pointer, groupRows * format.bytes);
         }
         f.advance(address, tileBytes(layout, format.elements, 1));
@@ -71,7 +76,6 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
       const streams = sums.length;
       const [pointers, results] = [f.locals("i32", streams), f.locals("i32", streams)];
       const count = f.let(i32.divU(rows, streams * groupRows));
-      const groupBytes = i32.mul(blocks, groupRows * format.bytes);
       pointers.forEach((pointer, i) => void f.set(pointer, i32.add(w, i32.mul(i32.mul(count, i), groupBytes))));
       results.forEach((result, i) => void f.set(result, i32.add(y, i32.mul(count, rowBytes * i))));
       f.advance(rows, i32.mul(count, -streams * groupRows));
@@ -92,6 +96,37 @@ function emitSingle({ module, target, name, format, layout }: Emission): void {
       nextGroup(f, y, rows);
     });
   });
+}
+
+/** Address of the last vector of whole groups. */
+function lastVector(w: Local<"i32">, rows: Local<"i32">, groupBytes: I32): Expr<"i32"> {
+  const groups = i32.divU(i32.add(rows, groupRows - 1), groupRows);
+  return i32.sub(i32.add(w, i32.mul(groups, groupBytes)), 16);
+}
+
+/** Distance of the weights that are read ahead, and bytes of weights per read. */
+const [aheadBytes, bytesPerRead] = [3456, 1152];
+
+interface AheadOptions {
+  readonly pointer: Local<"i32">;
+  /** Number of blocks of the group that are left. */
+  readonly left: Local<"i32">;
+  /** The last address to read. */
+  readonly last: Local<"i32">;
+}
+
+/**
+ * Reads a vector of weights some blocks ahead, so that the processor fetches the next page of memory while it multiplies. One read per KB
+ * suffices, and more of them take longer.
+ */
+function readAhead(f: FunctionBuilder, { bytes }: GroupFormat, { pointer, left, last }: AheadOptions): void {
+  const read = (): void => {
+    const ahead = f.let(i32.add(pointer, aheadBytes));
+    f.drop(v128.load(i32.select(i32.ltU(ahead, last), ahead, last)));
+  };
+  const blocks = 2 ** Math.floor(Math.log2(bytesPerRead / (groupRows * bytes)));
+  if (blocks > 1) f.if(i32.eqz(i32.and(left, blocks - 1)), read);
+  else read();
 }
 
 /**
