@@ -1,8 +1,10 @@
 // Prints the GFLOP/s of what bounds products with f16 and bf16 weights, on one thread of this machine: register tiles of f32, and one or two
 // rows times weights that are widened, with all operands in the first-level cache. Run it after a build:
-// node packages/backend-wasm/scripts/floatBound.mjs
+// node_modules/.bin/node packages/backend-wasm/scripts/floatBound.mjs
+import "./relaxedOnly.mjs";
 import { targetOf } from "../build/esm/detect.js";
-import { i16x8, i32x4, ModuleBuilder, v128 } from "../build/esm/emit/index.js";
+import { i16x8, ModuleBuilder, v128 } from "../build/esm/emit/index.js";
+import { splitHalves } from "../build/esm/matmul/innerHalves.js";
 import { memoryMap } from "../build/esm/memory/memoryMap.js";
 import { madd } from "../build/esm/target.js";
 
@@ -34,7 +36,7 @@ function halves(dtype, tokens) {
         const largest = sums[4 * tokens];
         if (parities.includes(1) && largest) f.set(largest, i16x8.maxS(largest, v128.and(loaded, f.splatBits(0x7fff7fff))));
         for (const [i, parity] of parities.entries()) {
-          const w = f.let(widened(f, dtype, loaded, parity));
+          const w = f.let(splitHalves(f, dtype, loaded, parity));
           for (let token = 0; token < tokens; token++) {
             const sum = sums[4 * token + row];
             f.set(sum, madd(target, w, xs[i][token], sum));
@@ -43,12 +45,6 @@ function halves(dtype, tokens) {
       }
     }
   };
-}
-
-function widened(f, dtype, loaded, parity) {
-  if (dtype === "bf16") return parity === 1 ? v128.and(loaded, f.splatBits(0xffff0000)) : i32x4.shl(loaded, 16);
-  const moved = parity === 1 ? i32x4.shrS(loaded, 3) : i32x4.dotI16x8(loaded, f.splatBits(0x2000));
-  return v128.and(moved, f.splatBits(0x8fffe000));
 }
 
 const mixes = {

@@ -1,7 +1,7 @@
 import { elementAt, mapTuple } from "@centella/core/backend";
-import { type FunctionBuilder, type I32, i32, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
+import { type FunctionBuilder, type I32, i32, i32x4, type Local, type ModuleBuilder, type V128, v128 } from "../emit/index.ts";
 import { transposed } from "../kernels/shared/transpose.ts";
-import { bitMoves, moveWords } from "./bitExchange.ts";
+import { moveWords } from "./bitExchange.ts";
 import { groupRows, halves } from "./block.ts";
 import type { Field } from "./field.ts";
 import type { GroupFormat } from "./format.ts";
@@ -86,7 +86,7 @@ function interleaveField(f: FunctionBuilder, field: Field, rows: readonly Pointe
   for (let index = whole; index < count; index++) {
     const vectors = unitOf(rows, unit, field.at + index * unit);
     vectors.forEach((vector, i) => {
-      const stored = areBitsTransposed ? elementAt(moveWords(f, transposedBits(), [f.let(vector)]), 0) : vector;
+      const stored = areBitsTransposed ? transposeBits(f, vector) : vector;
       const offset = at + groupRows * index * unit + 16 * i;
       if (unit === 1) f.store64Lane(out, stored, 0, offset);
       else f.store(out, stored, offset);
@@ -123,11 +123,23 @@ function unitOf(rows: readonly Pointer[], unit: Field["unit"], at: number): read
 }
 
 /** Moves bit `b` of group `j` of the eight groups of four bits to bit `j` of byte `b`. */
-function transposedBits(): ReturnType<typeof bitMoves> {
-  return bitMoves(
-    Array.from({ length: 32 }, (_, bit) => [
-      [0, bit],
-      [0, 8 * (bit & 3) + (bit >> 2)],
-    ]),
-  );
+function transposeBits(f: FunctionBuilder, words: V128): V128 {
+  // Moves bits 0 to 4 of the position of each bit to 3, 4, 0, 1 and 2.
+  const swaps = [
+    [1, 4],
+    [1, 2],
+    [0, 1],
+    [1, 3],
+  ] as const;
+  return swaps.reduce((bits, [low, high]) => swapPositions(f, bits, low, high), words);
+}
+
+/** Exchanges bits `low` and `high` of the position of each bit. */
+function swapPositions(f: FunctionBuilder, words: V128, low: number, high: number): V128 {
+  const distance = 2 ** high - 2 ** low;
+  const positions = Array.from({ length: 32 }, (_, at) => at).filter((at) => (at >> low) & 1 && !((at >> high) & 1));
+  const mask = positions.reduce((bits, at) => bits | (1 << at), 0);
+  const bits = f.let(words);
+  const changed = f.let(v128.and(v128.xor(bits, i32x4.shrU(bits, distance)), f.splatBits(mask)));
+  return v128.xor(v128.xor(bits, changed), i32x4.shl(changed, distance));
 }

@@ -59,7 +59,7 @@ function splitFloats(low: Local<"v128">, high: Local<"v128">): readonly [V128, V
 }
 
 /** Even or odd elements of eight halves, with the exponent off by 112 for f16. */
-function splitHalves(f: FunctionBuilder, dtype: HalfType, halves: V128, parity: Parity): V128 {
+export function splitHalves(f: FunctionBuilder, dtype: HalfType, halves: V128, parity: Parity): V128 {
   if (dtype === "bf16") return parity === 1 ? v128.and(halves, f.splatBits(0xffff0000)) : i32x4.shl(halves, 16);
   // Both move sign and exponent to their places, with copies of the sign in between.
   const moved = parity === 1 ? i32x4.shrS(halves, 3) : i32x4.dotI16x8(halves, f.splatBits(0x2000));
