@@ -72,7 +72,13 @@ function runThread({ module, memory, thread }) {
   parentPort.on("message", ({ tasks, threads, runs }) => {
     passed = 0;
     const rates = tasks.map(() => []);
-    for (let i = 0; i < runs; i++) for (const [t, task] of tasks.entries()) rates[t].push(run(task, threads, i * tasks.length + t));
+    // Each task runs first as often as any other, and on all parts.
+    for (let i = 0; i < runs; i++) {
+      for (let j = 0; j < tasks.length; j++) {
+        const t = (i + j) % tasks.length;
+        rates[t].push(run(tasks[t], threads, i + 17 * t));
+      }
+    }
     parentPort.postMessage(rates);
   });
 }

@@ -29,10 +29,10 @@ import { decodeFormat, emitAdditions, emitKernel, productsOnly, vectorInstructio
 /** Columns of the matrix, its bytes, and groups of eight rows per call: plans have calls of 18 to 43 on two threads. */
 const [columns, matrixBytes, groupsPerCall] = [2048, 720 * 2 ** 20, 32];
 /** Bytes of a part of the matrix that are read by a run, some of which are not interrupted on a machine with other work. */
-const partBytes = 24 * 2 ** 20;
+const partBytes = 8 * 2 ** 20;
 /** Groups per call whose weights stay in the first-level cache. */
 const cachedGroups = 2;
-const runs = 150;
+const runs = 400;
 /** Addresses: a token's rounded activations, the same in f32 and split for 16-bit weights, results of each thread, weights. */
 const [activations, floats, split, results, weights] = [firstFree, 2 ** 19, 2 ** 19 + 4 * columns, 2 ** 20, 2 ** 23];
 const target = targetOf(true);

@@ -5,8 +5,9 @@
 // Each line is a way to add products. Their vector instructions for 16 products of a row and a token, without loads:
 //
 // - "quads": one, which multiplies signed with unsigned bytes and adds four products, for codes of 4 to 6 bits, or with a bias for signed bytes.
+// - "quads, scaled": the same for q4_K: sums are multiplied by the scales of runs, and minima are subtracted.
 // - "pairs": two, which add two products and then in 16 bits. Up to 8 such sums of codes of 4 bits fit; then two more widen them.
-// - "pairs, scaled": the same for q4_K: sums are widened by a multiplication with the run's scale, and minima are subtracted.
+// - "pairs, scaled": the same for q4_K, whose scales widen the sums.
 // - "wide": four, two of which multiply 16 bits, for signed bytes (q8_0). Positive and negative parts of the activations ("split") take five:
 //   two products, a subtraction, a widening and an addition. Weights with a bias of 128 do not work: a sum of two products saturates.
 // - "planes": four for signed bytes, as two products of 4 bits each, of which the one of the high bits is multiplied by 16 when it is widened.
@@ -31,77 +32,108 @@ const seconds = 1;
 /** Operations of a token of Qwen2.5-0.5B in products with weights. */
 const tokenOperations = 0.72e9;
 
-const quadsAdd = (sum, x, code) => relaxed.dotI8x16I7x16Add(x, code, sum);
-const pairsAdd = (sum, x, code) => i16x8.add(sum, relaxed.dotI8x16I7x16(x, code));
-const wideAdd = (sum, x, code) => i32x4.add(sum, i32x4.dotI16x8(x, code));
+const quads = { multiplyAdd: (code, x, sum) => relaxed.dotI8x16I7x16Add(x, code, sum), elements: 4 };
+const pairs = { multiply: (code, x) => relaxed.dotI8x16I7x16(x, code), add: i16x8.add, elements: 4 };
 
 /**
- * Ways to add products: how those of a vector are added to a sum, weights of four rows per vector, passes over the activations with codes of
- * their own, the factor with which the sums of a pass are widened, and the steps of a block, after which sums are converted to f32.
+ * Ways to add products: the products of two vectors, and how they are added to a sum (or both in one), weights of a row per vector, the factors
+ * with which sums are widened, one for each pass over the activations with codes of its own, vectors of minima, and the steps of a block,
+ * after which sums are converted to f32.
  */
 const ways = {
-  quads: { add: quadsAdd, elements: 4 },
-  pairs: { add: pairsAdd, elements: 4, widen: [0x00010001] },
-  "pairs, scaled": { add: pairsAdd, elements: 4, widen: ["scale"], minima: 4, blockSteps: 8 },
-  wide: { add: wideAdd, elements: 2 },
-  planes: { add: pairsAdd, elements: 4, widen: [0x00100010, 0x00010001] },
+  quads,
+  "quads, scaled": { ...quads, widen: ["scale"], widenBy: i32x4.mul, minima: 4, blockSteps: 8 },
+  pairs: { ...pairs, widen: [0x00010001] },
+  "pairs, scaled": { ...pairs, widen: ["scale"], minima: 4, blockSteps: 8 },
+  wide: { multiply: i32x4.dotI16x8, add: i32x4.add, elements: 2 },
+  planes: { ...pairs, widen: [0x00100010, 0x00010001] },
 };
 const { dots } = targetOf(true);
-const shown = dots === "pairs" ? ["pairs", "pairs, scaled", "wide", "planes"] : ["quads"];
+const shown = dots === "pairs" ? ["pairs", "pairs, scaled", "wide", "planes"] : ["quads", "quads, scaled"];
 
-/** Emits `run(weights, activations, sums, blocks)`: a block of weights times blocks of activations, each with a scale. */
-function emitTile(quads, tokens, { add, elements, widen = [undefined], minima = 0, blockSteps = 1 }) {
+/** Emits `run(weights, first, y, blocks, times)`: a block of weights times blocks of activations, each with a scale, again and again. */
+function emitTile(
+  quads,
+  tokens,
+  { multiply, add, multiplyAdd, elements, widen = [], widenBy = i32x4.dotI16x8, minima = 0, blockSteps = 1 },
+) {
   const module = new ModuleBuilder({ constants: memoryMap.constants });
   const units = stepElements / elements;
-  const signature = { weights: "i32", activations: "i32", sums: "i32", left: "i32" };
-  module.function("run", signature, (f, { weights, activations, sums, left }) => {
-    const [products, totals] = [f.locals("v128", quads * tokens), f.locals("v128", quads * tokens)];
+  const signature = { weights: "i32", first: "i32", y: "i32", blocks: "i32", times: "i32" };
+  module.function("run", signature, (f, { weights, first, y, blocks, times }) => {
+    const [activations, sums, left] = f.locals("i32", 3);
+    const [sumsOfStep, totals] = [f.locals("v128", quads * tokens), f.locals("v128", quads * tokens)];
+    const products = f.locals("v128", tokens);
     const [code, x, step] = [f.local("i32"), f.local("i32"), f.local("i32")];
     const activation = (from, token, word) => f.let(v128.load32Splat(from, 4 * (tokens * word + token)));
-    const cells = [...products.keys()].map((i) => ({ i, token: Math.floor(i / quads), quad: i % quads }));
-    /** Adds the products of a step to sums of their own, and those to the totals. */
-    const addStep = (sum, factor, pass) => {
-      for (const each of sum) f.set(each, v128.zero());
+    const cells = [...totals.keys()].map((i) => ({ i, token: i % tokens, quad: Math.floor(i / tokens) }));
+    /** Sets the sums of a step. All products of a vector of weights come before they are added. */
+    const sumStep = (pass) => {
+      if (!multiply) for (const sum of sumsOfStep) f.set(sum, v128.zero());
       for (let unit = 0; unit < units; unit++) {
         const xs = Array.from({ length: tokens }, (_, token) => activation(x, token, unit));
         for (let quad = 0; quad < quads; quad++) {
           const codes = f.let(v128.load(code, 16 * (quads * (units * pass + unit) + quad)));
-          for (const { i, token } of cells.filter((one) => one.quad === quad)) f.set(sum[i], add(sum[i], xs[token], codes));
+          const own = cells.filter((cell) => cell.quad === quad).map(({ i, token }) => [sumsOfStep[i], products[token], xs[token]]);
+          if (multiply) for (const [, product, value] of own) f.set(product, multiply(codes, value));
+          for (const [sum, product, value] of own) {
+            if (multiplyAdd) f.set(sum, multiplyAdd(codes, value, sum));
+            else f.set(sum, unit === 0 ? product : add(sum, product));
+          }
         }
       }
-      if (factor === undefined) return;
-      for (const { i, quad } of cells) {
-        const own = factor === "scale" ? v128.load(code, 16 * (quads * units + quad)) : f.splatBits(factor);
-        f.set(totals[i], i32x4.add(totals[i], i32x4.dotI16x8(sum[i], own)));
-      }
     };
-    f.while(left, () => {
+    /** Loads a vector of weights of each four rows when it is first used. */
+    const loadWeights = (vector) => {
+      const loaded = [];
+      return (quad) => (loaded[quad] ??= f.let(v128.load(code, 16 * (quads * vector + quad))));
+    };
+    /** What sums are multiplied with when they are widened. */
+    const factorsOf = (factor) => (factor === "scale" ? loadWeights(units) : () => f.splatBits(factor));
+    /** The sum of a cell as 32 bits. */
+    const widened = ({ i, quad }, factors) => (widen.length === 0 ? sumsOfStep[i] : widenBy(sumsOfStep[i], factors(quad)));
+    const multiplyBlock = () => {
       f.set(code, weights);
       f.set(x, activations);
-      for (const total of totals) f.set(total, v128.zero());
-      const isWidened = widen[0] !== undefined;
+      const passes = Math.max(1, widen.length);
+      const isOneSum = passes * blockSteps === 1;
+      if (!isOneSum) for (const total of totals) f.set(total, v128.zero());
       const addSteps = () => {
-        for (const [pass, factor] of widen.entries()) addStep(isWidened ? products : totals, factor, pass);
-        f.advance(code, 16 * quads * (units * widen.length + 1));
+        for (let pass = 0; pass < passes; pass++) {
+          sumStep(pass);
+          const factors = factorsOf(widen[pass]);
+          if (!isOneSum) for (const cell of cells) f.set(totals[cell.i], i32x4.add(totals[cell.i], widened(cell, factors)));
+        }
+        f.advance(code, 16 * quads * (units * passes + 1));
         f.advance(x, 4 * tokens * units);
       };
       if (blockSteps === 1) addSteps();
       else f.for(step, 0, blockSteps, 1, addSteps);
-      const addScaled = (offset, totalOf) => {
-        for (const { i, token, quad } of cells) {
-          const scale = f32x4.mul(v128.load(code, 16 * (offset + quad)), activation(x, token, 0));
-          f.store(sums, f32x4.add(f32x4.mul(f32x4.fromI32x4(totalOf(token, quad, i)), scale), v128.load(sums, 16 * i)), 16 * i);
+      const xs = Array.from({ length: tokens }, (_, token) => activation(x, token, 0));
+      const addScaled = (scales, totalOf) => {
+        for (const cell of cells) {
+          const place = 16 * cell.i;
+          const scale = f32x4.mul(scales(cell.quad), xs[cell.token]);
+          f.store(sums, relaxed.madd(f32x4.fromI32x4(totalOf(cell)), scale, v128.load(sums, place)), place);
         }
       };
-      addScaled(0, (_, __, i) => totals[i]);
-      const minimaOf = (token, quad) =>
-        Array.from({ length: minima }, (_, m) =>
-          i32x4.dotI16x8(v128.load(code, 16 * (quads * (2 + m) + quad)), activation(x, token, 1 + m)),
-        );
-      if (minima > 0) addScaled(quads, (token, quad) => minimaOf(token, quad).reduce((a, b) => i32x4.add(a, b)));
+      const factors = factorsOf(widen[0]);
+      addScaled(loadWeights(0), (cell) => (isOneSum ? widened(cell, factors) : totals[cell.i]));
+      if (minima > 0) {
+        const pairsOfRows = Array.from({ length: minima }, (_, m) => loadWeights(2 + m));
+        const product = ({ token, quad }, m) => i32x4.dotI16x8(pairsOfRows[m](quad), activation(x, token, 1 + m));
+        addScaled(loadWeights(1), (cell) => pairsOfRows.map((_, m) => product(cell, m)).reduce((a, b) => i32x4.add(a, b)));
+      }
       f.advance(activations, 4 * tokens * (units * blockSteps + 8));
       f.advance(sums, 16 * quads * tokens);
       f.advance(left, -1);
+    };
+    f.while(times, () => {
+      f.set(activations, first);
+      f.set(sums, y);
+      f.set(left, blocks);
+      f.while(left, multiplyBlock);
+      f.advance(times, -1);
     });
   });
   return module.build();
@@ -118,7 +150,7 @@ for (const name of shown) {
     let best = 0;
     for (const end = performance.now() + 1000 * seconds; performance.now() < end; ) {
       const start = performance.now();
-      for (let run = 0; run < runs; run++) exports.run(heap, heap + 2 ** 16, heap + 2 ** 17, steps / blockSteps);
+      exports.run(heap, heap + 2 ** 16 + 9408, heap + 2 ** 17 + 18_624, steps / blockSteps, runs);
       best = Math.max(best, operations / (performance.now() - start) / 1e6);
     }
     const perSecond = ((1e9 * best) / tokenOperations).toFixed(0);
