@@ -1,7 +1,7 @@
 import { halfToFloat } from "@centella/quant";
 import { expect, test } from "vitest";
 import { ModuleBuilder } from "../src/emit/index.ts";
-import { copyRow, emitGather } from "../src/kernels/shared/cacheRow.ts";
+import { addressBytes, copyRow, emitGather, emitRows, splitScale } from "../src/kernels/shared/cacheRow.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
 import { instantiate } from "./shared.ts";
 
@@ -30,27 +30,51 @@ test.each([128, 100, 14, 7, 3])(
   },
 );
 
-test("whole rows of f16, found by a table: every half as f32, in runs of rows with and without an infinity or a NaN", () => {
-  const [width, blockSize, slots] = [64, 32, 1024];
+/** Emits `attention.rows` and `attention.gather.f16`, and lists the rows of all slots in the reversed order of blocks of 32. */
+function gatherHalves(width: number, slots: number) {
+  const blockSize = 32;
   const module = new ModuleBuilder({ constants: memoryMap.constants });
+  emitRows(module);
   emitGather(module, "f16");
   const memory = new WebAssembly.Memory({ initial: 16, maximum: 65_536 });
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.build()), { env: { memory } });
-  const gather = exports["attention.gather.f16"] as (...args: number[]) => void;
-  const [table, cache, tile] = [1 << 14, 1 << 15, 1 << 19];
-  // Rows of the cache are twice as long as the part that is read.
-  const halves = new Uint16Array(memory.buffer, cache, 2 * width * slots);
-  for (let i = 0; i < 65_536; i++) halves[2 * width * Math.floor(i / width) + (i % width)] = i;
+  const functions = exports as Record<string, (...args: number[]) => void>;
+  const [table, list, holes, cache, tile] = [1 << 14, 1 << 15, 3 << 14, 1 << 16, 1 << 19];
   const blocks = slots / blockSize;
   new Int32Array(memory.buffer, table, blocks).set(Array.from({ length: blocks }, (_, i) => blocks - 1 - i));
+  // Rows of the cache are twice as long as the part that is read.
+  const rowBytes = 4 * width;
+  functions["attention.rows"]!(0, slots, cache, rowBytes, rowBytes, table, blockSize, slots, list, holes, tile);
+  return {
+    halves: new Uint16Array(memory.buffer, cache, 2 * width * slots),
+    slotOf: (position: number) => (blocks - 1 - Math.floor(position / blockSize)) * blockSize + (position % blockSize),
+    gather(at: number, count: number): Float32Array {
+      functions["attention.gather.f16"]!(list + addressBytes * at, count, 0, tile, 4 * width, width);
+      return new Float32Array(memory.buffer, tile, count * width);
+    },
+  };
+}
+
+test("whole rows of f16, found by a table: every half, even and odd ones apart, in tiles with and without an infinity or a NaN", () => {
+  const [width, slots] = [64, 1024];
+  const { halves, slotOf, gather } = gatherHalves(width, slots);
+  for (let i = 0; i < 65_536; i++) halves[2 * width * Math.floor(i / width) + (i % width)] = i;
   for (let at = 0; at < slots; at += 64) {
-    gather(0, at, at + 64, tile, 4 * width, cache, 4 * width, width, table, blockSize, slots, 0);
-    const copied = new Float32Array(memory.buffer, tile, 64 * width);
-    const wrong = copied.findIndex((value, i) => {
-      const position = at + Math.floor(i / width);
-      const slot = (blocks - 1 - Math.floor(position / blockSize)) * blockSize + (position % blockSize);
-      return !Object.is(value, halfToFloat(slot * width + (i % width)));
+    const wrong = gather(at, 64).findIndex((value, i) => {
+      const element = (i % width) - (i % 8) + 2 * (i % 4) + (i % 8 < 4 ? 0 : 1);
+      return !Object.is(value, Math.fround(halfToFloat(slotOf(at + Math.floor(i / width)) * width + element) * splitScale));
     });
     expect(wrong, `of the tile from ${at}`).toBe(-1);
   }
+});
+
+test("rows of f16 that are not whole steps: every half in order", () => {
+  const [width, slots] = [20, 64];
+  const { halves, slotOf, gather } = gatherHalves(width, slots);
+  for (let i = 0; i < halves.length; i++) halves[i] = (i * 977) & 0xffff;
+  const copied = gather(0, slots);
+  const wrong = copied.findIndex((value, i) => {
+    return !Object.is(value, halfToFloat(halves[2 * width * slotOf(Math.floor(i / width)) + (i % width)]!));
+  });
+  expect(wrong).toBe(-1);
 });

@@ -152,6 +152,10 @@ describe.each(targets)("a row's bits do not depend on the number of rows, relaxe
   test.each([
     { cacheType: "f32", heads: 7, kvHeads: 1, window: 0 },
     { cacheType: "f16", heads: 6, kvHeads: 2, window: 270 },
+    { cacheType: "f16", heads: 7, kvHeads: 1, window: 0 },
+    { cacheType: "f16", heads: 4, kvHeads: 1, window: 0 },
+    { cacheType: "f16", heads: 4, kvHeads: 2, window: 0 },
+    { cacheType: "f16", heads: 1, kvHeads: 1, window: 100 },
     { cacheType: "q8_0", heads: 5, kvHeads: 5, window: 40 },
   ] as const)(
     "attention of $heads heads over $kvHeads of $cacheType, window $window: parts of a long prompt, whatever comes later",
@@ -204,6 +208,47 @@ describe.each(targets)("a row's bits do not depend on the number of rows, relaxe
       plan.dispose();
     },
   );
+
+  test.each([1, 2, 3, 4, 7])("attention of %i heads over an infinity or a NaN in f16: single tokens as together", async (heads) => {
+    const [tokens, d] = [96, 16];
+    const program = createProgram();
+    const T = program.dim("T", tokens);
+    const cache = program.persistent("cache", { dtype: "f16", shape: [tokens, 1, 2 * d] });
+    const ints = (name: string, shape: Parameters<typeof program.input>[2]) => program.input(name, "i32", shape);
+    const q = program.input("q", "f32", [T, heads, d]);
+    const places = [ints("positions", [T]), ints("seqOf", [T]), ints("blockTable", [1, 1]), ints("seqLens", [1])] as const;
+    program.output("y", program.attention(q, cache, ...places, { scale: 0.2, blockSize: tokens }));
+    const plan = await backend.compile(program);
+    const data = uniform(5, tokens * heads * d);
+    const run = async (from: number, to: number): Promise<Float32Array> => {
+      const { y } = plan.runSync!({
+        q: data.slice(from * heads * d, to * heads * d),
+        positions: Int32Array.from({ length: to - from }, (_, i) => from + i),
+        seqOf: new Int32Array(to - from),
+        blockTable: Int32Array.of(0),
+        seqLens: Int32Array.of(tokens),
+      });
+      return y as Float32Array;
+    };
+    // A value in the first tile of positions, one in the last, and a key.
+    for (const [element, half, isExpected] of [
+      [10 * 2 * d + d + 3, 0x7c00, (y: number) => y === Number.POSITIVE_INFINITY],
+      [80 * 2 * d + d + 3, 0xfc00, (y: number) => y === Number.NEGATIVE_INFINITY],
+      [80 * 2 * d + 3, 0x7e00, Number.isNaN],
+    ] as const) {
+      const stored = new Uint16Array(contentsOf({ dtype: "f16", shape: [tokens, 1, 2 * d] }, 3).stored.slice().buffer);
+      stored[element] = half;
+      await plan.load("cache", sourceOf(new Uint8Array(stored.buffer)));
+      const whole = await run(0, tokens);
+      for (const token of [5, 11, 70, 95]) {
+        const own = await run(token, token + 1);
+        expect(own, `token ${token}`).toEqual(whole.slice(token * heads * d, (token + 1) * heads * d));
+        expect(own.every(Number.isFinite)).toBe(token < Math.floor(element / (2 * d)));
+      }
+      expect(isExpected(whole[(tokens - 1) * heads * d + 3]!)).toBe(true);
+    }
+    plan.dispose();
+  });
 
   test("attention does not see positions without a slot", async () => {
     const [heads, d, blockSize] = [3, 16, 4];

@@ -124,7 +124,7 @@ export const i8x16: Readonly<
 
 /** 8 × i16. */
 export const i16x8: Readonly<
-  Record<"add" | "sub" | "mul" | "maxS" | "gtS" | "narrowI32x4S", V2> &
+  Record<"add" | "sub" | "mul" | "maxS" | "maxU" | "gtS" | "narrowI32x4S", V2> &
     Record<"extendLowS" | "extendHighS" | "extendLowU" | "extendHighU" | "extaddPairwiseS", V1> &
     Record<"shl" | "shrS" | "shrU", Shift> & { splat: Splat<"i32"> }
 > = {
@@ -133,6 +133,7 @@ export const i16x8: Readonly<
   sub: op2(145),
   mul: op2(149),
   maxS: op2(152),
+  maxU: op2(153),
   gtS: op2(49),
   narrowI32x4S: op2(133),
   extendLowS: op1(135),

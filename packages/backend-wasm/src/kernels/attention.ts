@@ -1,7 +1,7 @@
 import { alibiSlope, byteLength, tupleOf } from "@centella/core/backend";
 import type { BuildContext, Kernel, Run } from "../kernel.ts";
 import { attentionArguments, emitAttention } from "./shared/attention.ts";
-import { scratchLayout } from "./shared/attentionBlock.ts";
+import { scratchLayout } from "./shared/attentionLayout.ts";
 import { partBytes } from "./shared/attentionParts.ts";
 import { keyBlock } from "./shared/attentionTiles.ts";
 
@@ -90,6 +90,7 @@ export const attention: Kernel<"attention"> = {
         threadScratchBytes: layout.bytes,
         packed: layout.packed,
         scores: layout.scores,
+        zeros: layout.zeros,
         tile: layout.tile,
         parts: isSplit ? parts : layout.parts,
         queries: together,

@@ -1,4 +1,4 @@
-import { type FunctionBuilder, f32x4, i32x4, type Local, type V128 } from "../emit/index.ts";
+import { type FunctionBuilder, f32x4, i32x4, type Local, type V128, v128 } from "../emit/index.ts";
 import { horner, madd, type Target } from "../target.ts";
 
 /** Adding 1.5 · 2^23 rounds to an integer in the low bits. With 127 more they are the exponent of its power of two. */
@@ -55,6 +55,19 @@ function flushed(f: FunctionBuilder, target: Target, x: V128, most: number): rea
  */
 export function expFlushed(f: FunctionBuilder, target: Target, x: V128, most: 0 | 89 = 89): Local<"v128"> {
   return f.let(f32x4.mul(...flushed(f, target, x, most)));
+}
+
+/**
+ * `e^x` times a power of two for x ≤ 0, equally accurate; 0 below -60, NaN for NaN. `exponent` has the exponent of the
+ * power of two, at the exponent's bits of an f32. Multiplications are the bottleneck, so the bounds are found by integer
+ * instructions.
+ */
+export function expCut(f: FunctionBuilder, target: Target, x: Local<"v128">, exponent: V128): Local<"v128"> {
+  const reduced = reduce(f, target, x);
+  // Positive f32 compare like their bits, and what is computed for lower ones is negative.
+  const isLow = i32x4.gtS(f.splat(roundingShift - 86), reduced.shifted);
+  const scale = f.let(i32x4.add(i32x4.shl(reduced.shifted, 23), exponent));
+  return f.let(v128.andnot(f32x4.mul(power(f, target, reduced), scale), isLow));
 }
 
 /** `1 + e^x`, equally accurate. */

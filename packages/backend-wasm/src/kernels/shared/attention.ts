@@ -1,6 +1,7 @@
 import { type Expr, i32, type ModuleBuilder, threadIndex } from "../../emit/index.ts";
 import type { Target } from "../../target.ts";
-import { type Block, common, emitBlocks, emitVisible, vectorsOf } from "./attentionBlock.ts";
+import { type Block, emitBlocks } from "./attentionBlock.ts";
+import { common, emitVisible, vectorsOf } from "./attentionLayout.ts";
 import { emitFinish, emitMerge, type Pointer, part } from "./attentionParts.ts";
 import { keyBlock } from "./attentionTiles.ts";
 import { cacheTypes } from "./cacheRow.ts";

@@ -11,104 +11,16 @@ import {
 } from "../../emit/index.ts";
 import { laneMask } from "../../matmul/lanes.ts";
 import type { Target } from "../../target.ts";
-import { aligned } from "./aligned.ts";
-import { emitWeights, type Pointer, part, partBytes } from "./attentionParts.ts";
-import {
-  emitScores,
-  emitValues,
-  forEachTile,
-  keyBlock,
-  range,
-  rangeBytes,
-  scoreBytes,
-  spareKeys,
-  spreadBytes,
-  tileKeys,
-} from "./attentionTiles.ts";
-import { type CacheType, emitGather, emitTouch } from "./cacheRow.ts";
+import { emitEvenOdd, emitHalfScores, emitHalfValues, emitInOrder, forLead, leadOf } from "./attentionHalves.ts";
+import { blockSignature, emitRanges, listAt, rangesAt, vectorsOf } from "./attentionLayout.ts";
+import { emitWeights, type Pointer, part } from "./attentionParts.ts";
+import { emitScores, emitValues, forEachTile, range, rangeBytes, scoreBytes, tileKeys } from "./attentionTiles.ts";
+import { addressBytes, type CacheType, emitGather, emitRows, emitTouch, isWhole, splitScale } from "./cacheRow.ts";
 
 type I32 = Expr<"i32">;
 
-/** A thread's scratch starts with the number of positions without a slot, followed by these positions. */
-const spreadAt = aligned(4 + 4 * keyBlock);
-const rangesAt = spreadAt + spreadBytes;
-
 /** Elements of a cache row are copied in steps of this size. */
 const rowStep = { f32: 16, f16: 16, q8_0: 32 } as const;
-
-/** Offsets in a thread's scratch memory for up to `rows` queries. */
-export interface ScratchLayout {
-  /** Queries, interleaved by vectors within a tile. */
-  readonly packed: number;
-  readonly scores: number;
-  /** Keys or values as f32. */
-  readonly tile: number;
-  readonly parts: number;
-  readonly bytes: number;
-}
-
-export function scratchLayout(dK: number, dV: number, rows: number): ScratchLayout {
-  const padded = (n: number): number => 32 * Math.ceil(n / 32);
-  const packed = aligned(rangesAt + rangeBytes * rows);
-  const scores = aligned(packed + 4 * padded(dK) * rows);
-  const tile = scores + scoreBytes * rows;
-  const parts = tile + 4 * (tileKeys + spareKeys) * Math.max(padded(dK), padded(dV) + 32);
-  return { packed, scores, tile, parts, bytes: aligned(parts + 2 * rows * partBytes(dV)) };
-}
-
-/** Parameters of all attention functions, in order: inputs, extents, options, and the layout of scratch memory. */
-export const common = {
-  q: "i32",
-  cache: "i32",
-  y: "i32",
-  positions: "i32",
-  seqOf: "i32",
-  blockTable: "i32",
-  seqLens: "i32",
-  slopes: "i32",
-  bias: "i32",
-  reach: "i32",
-  sinks: "i32",
-  tokens: "i32",
-  heads: "i32",
-  kvHeads: "i32",
-  dK: "i32",
-  dV: "i32",
-  slots: "i32",
-  sequences: "i32",
-  maxBlocks: "i32",
-  blockSize: "i32",
-  causal: "i32",
-  window: "i32",
-  scale: "f32",
-  softcap: "f32",
-  threadScratch: "i32",
-  threadScratchBytes: "i32",
-  packed: "i32",
-  scores: "i32",
-  tile: "i32",
-  parts: "i32",
-  queries: "i32",
-} as const;
-
-type Parameters = { readonly [K in keyof typeof common]: Local<(typeof common)[K]> };
-
-const ofBlock = {
-  scratch: "i32",
-  to: "i32",
-  first: "i32",
-  last: "i32",
-  sequence: "i32",
-  kvHead: "i32",
-  from: "i32",
-  end: "i32",
-  touched: "i32",
-} as const;
-
-/**
- * Tokens `first` to `last` (exclusive) of one sequence, and one cache head. Lines of `touched` heads are prefetched.
- */
-const blockSignature: typeof common & typeof ofBlock = { ...common, ...ofBlock };
 
 export type Block = FunctionRef<typeof blockSignature, undefined>;
 
@@ -118,37 +30,23 @@ export interface TypedBlock {
   readonly block: Block;
 }
 
-/** Positions that a token of a sequence sees, as `from <= position < end`. Empty for sequences outside the table. */
-export function emitVisible(
-  f: FunctionBuilder,
-  p: Parameters,
-  token: Pointer,
-  sequence: Pointer,
-): { readonly position: Pointer; readonly from: Pointer; readonly end: Pointer } {
-  const [position, from, end] = f.locals("i32", 3);
-  f.set(position, i32.load(i32.add(p.positions, i32.shl(token, 2))));
-  f.setI32(end, 0);
-  f.if(i32.ltU(sequence, p.sequences), () => {
-    const most = f.let(i32.mul(p.maxBlocks, p.blockSize));
-    f.set(end, i32.load(i32.add(p.seqLens, i32.shl(sequence, 2))));
-    f.set(end, i32.select(i32.ltS(end, most), end, most));
-    const after = f.let(i32.add(position, 1));
-    f.if(p.causal, () => f.set(end, i32.select(i32.ltS(end, after), end, after)));
-  });
-  f.set(from, i32.add(i32.sub(position, p.window), 1));
-  f.set(from, i32.select(i32.and(i32.gtS(p.window, 0), i32.gtS(from, 0)), from, 0));
-  return { position, from, end };
-}
+/** Powers of two by which queries and weights make up for {@link splitScale}. Products of queries stay far from the ends of f32. */
+const queryScale = 2 ** 60;
+const scoreUnit = 1 / (queryScale * splitScale);
+const weightUnit = 1 / splitScale;
 
 /**
  * Emits `attention.block.<type>` for each cache type: {@link part}s of the tokens and heads of one group, over
  * positions `from` to `end` of a block. Keys, and then values, are gathered tile by tile and used by all queries of the
- * group, which share the conversion. In between, scores wait for the block's largest one.
+ * group, which share the conversion. In between, scores wait for the block's largest one. Whole rows of halves are
+ * split; for one token, the first tile of queries converts them itself.
  */
 export function emitBlocks(module: ModuleBuilder, target: Target, types: readonly CacheType[]): readonly TypedBlock[] {
   const kernels = { scores: emitScores(module, target), weights: emitWeights(module, target), values: emitValues(module, target) };
+  const halves = { scores: emitHalfScores(module, target), values: emitHalfValues(module, target) };
   const pack = emitPack(module);
-  const touch = emitTouch(module);
+  const [evenOdd, inOrder] = [emitEvenOdd(module), emitInOrder(module)];
+  const [listRows, touch] = [emitRows(module), emitTouch(module)];
   return types.map((type) => {
     const gather = emitGather(module, type);
     const block = module.function(`attention.block.${type}`, blockSignature, (f, p) => {
@@ -165,64 +63,113 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
         type === "q8_0" ? i32.mul(i32.shrU(elements, 5), 34) : i32.shl(elements, type === "f32" ? 2 : 1);
       const headBytes = f.let(bytesOf(i32.add(p.dK, p.dV)));
       const slotBytes = f.let(i32.mul(headBytes, p.kvHeads));
-      const keys = f.let(i32.add(p.cache, i32.mul(kvHead, headBytes)));
-      const values = f.let(i32.add(keys, bytesOf(p.dK)));
-      const table = f.let(i32.add(p.blockTable, i32.shl(i32.mul(sequence, p.maxBlocks), 2)));
+      const memory = i32.add(p.cache, i32.mul(kvHead, headBytes));
+      const table = i32.add(p.blockTable, i32.shl(i32.mul(sequence, p.maxBlocks), 2));
       const [ranges, packed] = [f.let(i32.add(scratch, rangesAt)), f.let(i32.add(scratch, p.packed))];
       const [scores, tile] = [f.let(i32.add(scratch, p.scores)), f.let(i32.add(scratch, p.tile))];
       const size = f.let(i32.add(i32.shl(vectorsOf(p.dV), 4), part.values));
+      const isSplit = (width: Pointer): Local<"i32"> => f.let(type === "f16" ? isWhole(type, width) : i32.const(0));
+      const [splitKeys, splitValues] = [isSplit(p.dK), isSplit(p.dV)];
+      const lead = f.let(i32.const(0));
+      if (type === "f16") {
+        f.if(i32.and(i32.eq(i32.sub(last, first), 1), i32.and(splitKeys, splitValues)), () => f.set(lead, leadOf(count)));
+      }
 
       emitRanges(f, p, group, ranges);
+      const list = f.let(i32.add(scratch, listAt));
       const { blockSize, slots } = p;
-      const bytes = i32.mul(p.touched, headBytes);
-      f.store(scratch, f.invoke(touch, { at: from, end, memory: keys, slotBytes, bytes, table, blockSize, slots }));
-      forEachTile(f, count, (row, rows) => {
+      const zeros = i32.add(scratch, p.zeros);
+      f.call(listRows, { at: from, end, memory, slotBytes, headBytes, table, blockSize, slots, list, holes: scratch, zeros });
+      f.if(i32.ltS(from, end), () => {
+        f.store(tile, f.invoke(touch, { list, count: i32.sub(end, from), bytes: i32.mul(p.touched, headBytes) }));
+      });
+      const factor = f.let(p.scale);
+      f.if(splitKeys, () => f.set(factor, f32.mul(factor, f32.const(queryScale))));
+      /** The address of a factor, which takes no register while it is not used. */
+      const factorAt = (value: number): number => f.data(new Uint8Array(new Float32Array([value]).buffer));
+      const unit = f.let(i32.select(splitKeys, factorAt(scoreUnit), factorAt(1)));
+      const none = f.let(i32.const(0));
+      forEachTile(f, count, lead, none, (row, rows) => {
         const [r, token, head] = f.locals("i32", 3);
+        const step = f.let(i32.shl(rows, 4));
         f.for(r, 0, rows, 1, () => {
           f.set(token, i32.add(first, i32.divU(i32.add(row, r), group)));
           f.set(head, i32.add(i32.mul(kvHead, group), i32.remU(i32.add(row, r), group)));
           const q = i32.add(p.q, i32.shl(i32.mul(i32.add(i32.mul(token, p.heads), head), p.dK), 2));
-          const at = i32.add(i32.add(packed, i32.mul(row, keyBytes)), i32.shl(r, 4));
-          f.call(pack, { q, to: at, step: i32.shl(rows, 4), dK: p.dK, left: keyBytes, scale: p.scale });
+          const at = f.let(i32.add(i32.add(packed, i32.mul(row, keyBytes)), i32.shl(r, 4)));
+          f.call(pack, { q, to: at, step, dK: p.dK, left: keyBytes, scale: factor });
+          f.if(splitKeys, () => f.call(evenOdd, { at, step, end: i32.add(at, i32.mul(rows, keyBytes)) }));
         });
       });
 
-      const [begin, until, at] = f.locals("i32", 3);
-      /** Calls `body` for each tile of positions and each tile of queries. */
+      const [begin, until, at, start, wrong] = f.locals("i32", 5);
+      /**
+       * Calls `body` for each tile of positions and each tile of queries. `convert` does the work of the first tile of
+       * queries on rows of halves. If some are not finite, `restart` prepares for all tiles of queries once more.
+       */
       const forEachPair = (
-        memory: Pointer,
+        offset: I32,
         rowBytes: Pointer,
         width: Expr<"i32">,
-        holes: I32,
+        convert: (list: Pointer, rows: Pointer) => void,
+        restart: () => void,
         body: (row: Pointer, rows: Pointer) => void,
       ) => {
-        f.set(at, from);
-        f.while(i32.ltS(at, end), () => {
-          f.set(begin, i32.sub(at, from));
-          const next = f.let(i32.add(at, tileKeys));
-          f.set(next, i32.select(i32.ltS(next, end), next, end));
-          f.set(until, i32.sub(next, from));
-          f.call(gather, { from, at, end: next, to: tile, rowBytes, memory, slotBytes, width, table, blockSize, slots, holes });
-          forEachTile(f, count, body);
-          f.set(at, next);
+        f.set(start, lead);
+        f.loop((again) => {
+          f.setI32(wrong, 0);
+          f.set(at, from);
+          f.while(i32.ltS(at, end), () => {
+            f.set(begin, i32.sub(at, from));
+            const next = f.let(i32.add(at, tileKeys));
+            f.set(next, i32.select(i32.ltS(next, end), next, end));
+            f.set(until, i32.sub(next, from));
+            const rows = f.let(i32.sub(until, begin));
+            const own = f.let(i32.add(list, i32.mul(begin, addressBytes)));
+            const copy = (): void => f.call(gather, { list: own, count: rows, offset, to: tile, rowBytes, width });
+            if (type === "f16") f.if(start, () => convert(own, rows), copy);
+            else copy();
+            forEachTile(f, count, lead, start, body);
+            f.set(at, next);
+          });
+          if (type === "f16") {
+            f.if(wrong, () => {
+              restart();
+              f.setI32(start, 0);
+              f.br(again);
+            });
+          }
         });
       };
-      f.store(scratch, i32.const(0));
       const keyWidth = type === "q8_0" ? i32.shrU(keyBytes, 2) : p.dK;
-      forEachPair(keys, keyBytes, keyWidth, scratch, (row, rows) => {
-        f.call(kernels.scores, {
-          rows,
-          ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
-          q: i32.add(packed, i32.mul(row, keyBytes)),
-          keys: tile,
-          keyBytes,
-          scores: i32.add(scores, i32.mul(row, scoreBytes)),
-          begin,
-          end: until,
-        });
-      });
+      forEachPair(
+        i32.const(0),
+        keyBytes,
+        keyWidth,
+        (rowList, rows) =>
+          forLead(f, halves.scores, count, (fn) => {
+            const own = { list: rowList, offset: i32.const(0), q: packed, keyBytes, tile };
+            const result = f.invoke(fn, { ...own, scores: i32.add(scores, i32.shl(begin, 2)), unit, count: rows });
+            f.set(wrong, i32.or(wrong, result));
+          }),
+        () => {},
+        (row, rows) => {
+          f.call(kernels.scores, {
+            rows,
+            ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
+            q: i32.add(packed, i32.mul(row, keyBytes)),
+            keys: tile,
+            keyBytes,
+            scores: i32.add(scores, i32.mul(row, scoreBytes)),
+            unit,
+            begin,
+            end: until,
+          });
+        },
+      );
 
       const [row, head, lo, seen] = f.locals("i32", 4);
+      f.set(unit, i32.select(splitValues, factorAt(weightUnit), factorAt(1)));
       f.setI32(row, 0);
       f.while(i32.ltU(row, count), () => {
         const own = f.let(i32.add(ranges, i32.mul(row, rangeBytes)));
@@ -243,59 +190,49 @@ export function emitBlocks(module: ModuleBuilder, target: Target, types: readonl
           bias: i32.select(p.bias, i32.add(p.bias, i32.shl(i32.add(i32.mul(head, i32.add(i32.shl(p.reach, 1), 1)), p.reach), 2)), 0),
           reach: p.reach,
           softcap: p.softcap,
+          unit,
         });
         f.advance(row, 1);
       });
 
-      forEachPair(values, valueBytes, valueWidth, i32.const(0), (row, rows) => {
-        f.call(kernels.values, {
-          rows,
-          ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
-          weights: i32.add(scores, i32.mul(row, scoreBytes)),
-          spread: i32.add(scratch, spreadAt),
-          values: i32.add(tile, i32.shl(shift, 2)),
-          valueBytes,
-          to: i32.add(to, i32.mul(row, size)),
-          size,
-          vectors: vectorsOf(p.dV),
-          begin,
-          end: until,
+      const forEachPart = (body: (values: Pointer, bytes: I32) => void): void => {
+        const [left, values] = [f.let(count), f.let(i32.add(to, part.values))];
+        f.while(left, () => {
+          body(values, i32.shl(vectorsOf(p.dV), 4));
+          f.set(values, i32.add(values, size));
+          f.advance(left, -1);
         });
-      });
+      };
+      const valuesOffset = f.let(bytesOf(p.dK));
+      forEachPair(
+        valuesOffset,
+        valueBytes,
+        valueWidth,
+        (rowList, rows) =>
+          forLead(f, halves.values, count, (fn) => {
+            const own = { list: rowList, offset: valuesOffset, tile, valueBytes, to, size, vectors: vectorsOf(p.dV) };
+            const result = f.invoke(fn, { ...own, weights: i32.add(scores, i32.shl(begin, 2)), count: rows });
+            f.set(wrong, i32.or(wrong, result));
+          }),
+        () => forEachPart((values, bytes) => f.memoryFill(values, 0, bytes)),
+        (row, rows) => {
+          f.call(kernels.values, {
+            rows,
+            ranges: i32.add(ranges, i32.mul(row, rangeBytes)),
+            weights: i32.add(scores, i32.mul(row, scoreBytes)),
+            values: i32.add(tile, i32.shl(shift, 2)),
+            valueBytes,
+            to: i32.add(to, i32.mul(row, size)),
+            size,
+            vectors: vectorsOf(p.dV),
+            begin,
+            end: until,
+          });
+        },
+      );
+      f.if(splitValues, () => forEachPart((at, bytes) => f.call(inOrder, { at, step: i32.const(16), end: i32.add(at, bytes) })));
     });
     return { type, block };
-  });
-}
-
-/** Number of vectors of `dV` values, rounded up to four. */
-export function vectorsOf(dV: Pointer): I32 {
-  return i32.shl(i32.shrU(i32.add(dV, 15), 4), 2);
-}
-
-/** Writes the {@link range}s of a block's queries. */
-function emitRanges(
-  f: FunctionBuilder,
-  p: { readonly [K in keyof typeof blockSignature]: Local<(typeof blockSignature)[K]> },
-  group: Pointer,
-  ranges: Pointer,
-): void {
-  const { from, end } = p;
-  const [to, lo, hi, left] = [f.let(ranges), ...f.locals("i32", 3)];
-  const token = f.let(p.first);
-  f.while(i32.ltU(token, p.last), () => {
-    const seen = emitVisible(f, p, token, p.sequence);
-    f.set(lo, i32.select(i32.gtS(seen.from, from), seen.from, from));
-    f.set(hi, i32.select(i32.ltS(seen.end, end), seen.end, end));
-    f.set(hi, i32.select(i32.gtS(hi, lo), hi, lo));
-    f.set(left, group);
-    f.while(left, () => {
-      f.store(to, i32.sub(lo, from), range.from);
-      f.store(to, i32.sub(hi, from), range.end);
-      f.store(to, i32.sub(lo, seen.position), range.distance);
-      f.advance(to, rangeBytes);
-      f.advance(left, -1);
-    });
-    f.advance(token, 1);
   });
 }
 

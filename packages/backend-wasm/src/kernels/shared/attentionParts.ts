@@ -11,7 +11,7 @@ import {
   type ModuleBuilder,
   v128,
 } from "../../emit/index.ts";
-import { exp, expFlushed } from "../../math/exp.ts";
+import { exp, expCut } from "../../math/exp.ts";
 import { tanh } from "../../math/tanh.ts";
 import { laneMask, largestLane } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
@@ -42,11 +42,12 @@ const weightsSignature = {
   bias: "i32",
   reach: "i32",
   softcap: "f32",
+  unit: "i32",
 } as const;
 
 /**
- * Emits `attention.weights`. Turns `count` scores of adjacent positions into weights in place; `seen` of them are not
- * -infinity. Starts the {@link part} at `to` with `vectors` zero vectors. `distance` is that of the first position from
+ * Emits `attention.weights`. Turns `count` scores of adjacent positions into weights in place, times the power of two
+ * at `unit`; `seen` of them are not -infinity. Starts the {@link part} at `to` with `vectors` zero vectors. `distance` is that of the first position from
  * the query's, `slope` the address of its ALiBi slope, or 0; `bias` that of its head's bias at distance 0, or 0, which goes up to `reach`.
  */
 export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<typeof weightsSignature, undefined> {
@@ -102,7 +103,7 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
     const sum = f.let(f64.const(0));
     f.if(
       p.seen,
-      () => f.set(sum, weights(f, target, p.scores, p.count, m)),
+      () => f.set(sum, weights(f, target, p.scores, p.count, m, p.unit)),
       () => f.memoryFill(p.scores, 0, i32.shl(p.count, 2)),
     );
     f.store(p.to, sum, part.sum);
@@ -114,17 +115,17 @@ export function emitWeights(module: ModuleBuilder, target: Target): FunctionRef<
   });
 }
 
-/** Replaces scores with `exp(score - m)` and returns their sum, added in f32 with up to 64 terms per lane. */
-function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">): Local<"f64"> {
-  const at = f.let(scores);
-  const left = f.let(count);
-  const sums = [f.let(v128.zero()), f.let(v128.zero())] as const;
+/**
+ * Replaces scores with `exp(score - m)` times the power of two at `unit`, and returns the sum of `exp(score - m)`, added
+ * in f32 with up to 64 terms per lane.
+ */
+function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Pointer, m: Local<"v128">, unit: Pointer): Local<"f64"> {
+  const exponent = f.let(i32x4.sub(v128.load32Splat(unit), f.splat(1)));
+  const [at, left] = [f.let(scores), f.let(count)];
+  const sums = f.locals("v128", 4);
   // Weights whose products would all be subnormal become zeros: subnormals cost about a hundred cycles.
-  const weight = (offset: number): Local<"v128"> => {
-    const exponent = f.let(f32x4.sub(v128.load(at, offset), m));
-    return f.let(v128.andnot(expFlushed(f, target, exponent, 0), f32x4.lt(exponent, f.splat(-60))));
-  };
-  f.while(i32.geU(left, 8), () => {
+  const weight = (offset: number): Local<"v128"> => expCut(f, target, f.let(f32x4.sub(v128.load(at, offset), m)), exponent);
+  f.while(i32.geU(left, 16), () => {
     f.interleave(
       sums.map((sum, i) => () => {
         const e = weight(16 * i);
@@ -132,19 +133,20 @@ function weights(f: FunctionBuilder, target: Target, scores: Pointer, count: Poi
         f.set(sum, f32x4.add(sum, e));
       }),
     );
-    f.advance(at, 32);
-    f.advance(left, -8);
+    f.advance(at, 64);
+    f.advance(left, -16);
   });
+  const [a, b, c, d] = sums;
+  const total = f.let(f32x4.add(f32x4.add(a, b), f32x4.add(c, d)));
   f.while(i32.gtS(left, 0), () => {
     const e = weight(0);
     f.store(at, e);
-    f.set(sums[0], f32x4.add(sums[0], v128.and(e, laneMask(f, left))));
+    f.set(total, f32x4.add(total, v128.and(e, laneMask(f, left))));
     f.advance(at, 16);
     f.advance(left, -4);
   });
-  const total = f.let(f32x4.add(sums[0], sums[1]));
   const pairs = f.let(f64x2.add(f64x2.promoteLowF32x4(total), f64x2.promoteLowF32x4(upperHalf(total))));
-  return f.let(f64.add(f64x2.extract(pairs, 0), f64x2.extract(pairs, 1)));
+  return f.let(f64.div(f64.add(f64x2.extract(pairs, 0), f64x2.extract(pairs, 1)), f64.fromF32(f32.load(unit))));
 }
 
 const mergeSignature = { into: "i32", from: "i32", dV: "i32" } as const;

@@ -1,5 +1,15 @@
 import { lastOf, mapTuple } from "@centella/core/backend";
-import { type Expr, type FunctionBuilder, type FunctionRef, f32x4, i32, type Local, type ModuleBuilder, v128 } from "../../emit/index.ts";
+import {
+  type Expr,
+  type FunctionBuilder,
+  type FunctionRef,
+  f32x4,
+  i32,
+  type Local,
+  type ModuleBuilder,
+  type V128,
+  v128,
+} from "../../emit/index.ts";
 import { laneSums } from "../../matmul/lanes.ts";
 import { madd, type Target } from "../../target.ts";
 import { type Pointer, part } from "./attentionParts.ts";
@@ -13,9 +23,6 @@ export const keyBlock = 256;
 
 /** Positions whose keys or values are gathered together. With 64 or 128 elements they stay in the first-level cache. */
 export const tileKeys = 64;
-
-/** Rows that may be read after the last one of a tile, if the number of keys is not a multiple of the columns. */
-export const spareKeys = 3;
 
 /**
  * Bytes between the scores of two rows. Not a power of two: such rows would evict each other from the first-level
@@ -32,9 +39,6 @@ function columnsOf(rows: number): 2 | 4 {
   return rows > 2 ? 2 : 4;
 }
 
-/** Bytes of a tile's weights, each in all lanes of a vector. */
-export const spreadBytes: number = 16 * maxRows * (tileKeys + 4);
-
 /**
  * Positions of a block that a query sees, relative to the first computed one: first, end, and ALiBi's distance at the
  * first.
@@ -45,16 +49,23 @@ export const range = { from: 0, end: 4, distance: 8 } as const;
 export const rangeBytes = 16;
 
 /**
- * Calls `body` with the first query and the number of queries of each tile. Seven queries are split into five and two,
- * eight into four and four.
+ * Calls `body` with the first query and the number of queries of each tile, from query `start` on. The first tile has
+ * `lead` queries, unless that is 0. Seven queries are split into five and two, eight into four and four.
  */
-export function forEachTile(f: FunctionBuilder, count: Pointer, body: (row: Pointer, rows: Pointer) => void): void {
+export function forEachTile(
+  f: FunctionBuilder,
+  count: Pointer,
+  lead: Pointer,
+  start: Pointer,
+  body: (row: Pointer, rows: Pointer) => void,
+): void {
   const [row, rows, left] = f.locals("i32", 3);
-  f.setI32(row, 0);
-  f.set(left, count);
+  f.set(row, start);
+  f.set(left, i32.sub(count, start));
   f.while(left, () => {
     f.set(rows, i32.select(i32.ltU(left, maxRows), left, maxRows));
     f.set(rows, i32.select(i32.eq(left, 7), 5, i32.select(i32.eq(left, 8), 4, rows)));
+    f.if(i32.ltU(row, lead), () => f.set(rows, lead));
     body(row, rows);
     f.set(row, i32.add(row, rows));
     f.set(left, i32.sub(left, rows));
@@ -68,18 +79,19 @@ const scoresSignature = {
   keys: "i32",
   keyBytes: "i32",
   scores: "i32",
+  unit: "i32",
   begin: "i32",
   end: "i32",
 } as const;
 
 /**
  * Emits `attention.scores`: dot products of `rows` queries, interleaved by vectors at `q`, with the keys of positions
- * `begin` to `end`. Positions that no query sees are skipped. Positions that only some queries see, and up to three
+ * `begin` to `end`, times the power of two at `unit`. Positions that no query sees are skipped. Positions that only some queries see, and up to three
  * after the last, get unused scores. A product is added in four partial sums of every fourth element, whatever the
  * number of queries.
  */
 export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<typeof scoresSignature, undefined> {
-  const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", count: "i32" } as const;
+  const signature = { q: "i32", keys: "i32", keyBytes: "i32", scores: "i32", unit: "i32", count: "i32" } as const;
   const kernels = mapTuple(tileRows, (rows) => {
     const columns = columnsOf(rows);
     return module.function(`attention.scores.${rows}`, signature, (f, p) => {
@@ -107,12 +119,7 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
           f.advance(left, -64);
           f.brIf(again, left);
         });
-        for (const [r, row] of sums.entries()) if (row.length === 4) f.store(p.scores, laneSums(f, row), scoreBytes * r);
-        storePairs(
-          f,
-          p.scores,
-          sums.filter((row) => row.length === 2),
-        );
+        storeScores(f, p.scores, sums, p.unit);
         // The next key follows the last one.
         f.set(keys[0], lastOf(keys));
         f.advance(p.scores, 4 * columns);
@@ -120,23 +127,28 @@ export function emitScores(module: ModuleBuilder, target: Target): FunctionRef<t
       });
     });
   });
-  return module.function("attention.scores", scoresSignature, (f, { rows, ranges, q, keys, keyBytes, scores, begin, end }) => {
+  return module.function("attention.scores", scoresSignature, (f, { rows, ranges, q, keys, keyBytes, scores, unit, begin, end }) => {
     const { leastFrom: from, mostEnd: to } = extremes(f, rows, ranges, begin, end);
     f.set(keys, i32.add(keys, i32.mul(i32.sub(from, begin), keyBytes)));
     f.set(scores, i32.add(scores, i32.shl(from, 2)));
     const count = f.let(i32.sub(to, from));
-    kernels.forEach((kernel, i) => void f.if(i32.eq(rows, i + 1), () => f.call(kernel, { q, keys, keyBytes, scores, count })));
+    kernels.forEach((kernel, i) => void f.if(i32.eq(rows, i + 1), () => f.call(kernel, { q, keys, keyBytes, scores, unit, count })));
   });
 }
 
-/** Stores two scores of each row, two rows at a time. */
-function storePairs(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly [Local<"v128">, Local<"v128">])[]): void {
+/** Stores the scores of each row, times the power of two at `unit`: four at once, or two each of two rows. */
+export function storeScores(f: FunctionBuilder, scores: Pointer, sums: readonly (readonly Local<"v128">[])[], unit: Pointer): void {
+  const scaled = (four: readonly [V128, V128, V128, V128]): Local<"v128"> => f.let(f32x4.mul(laneSums(f, four), v128.load32Splat(unit)));
   const rows = sums.entries();
-  for (const [row, first] of rows) {
-    const [, second] = rows.next().value ?? [];
-    const four = laneSums(f, [...first, ...(second ?? first)]);
-    f.store64Lane(scores, four, 0, scoreBytes * row);
-    if (second !== undefined) f.store64Lane(scores, four, 1, scoreBytes * (row + 1));
+  for (const [row, [a, b, c, d]] of rows) {
+    if (a === undefined || b === undefined) throw new RangeError("storeScores: expected two or four sums per row");
+    if (c !== undefined && d !== undefined) f.store(scores, scaled([a, b, c, d]), scoreBytes * row);
+    else {
+      const [, [e = a, g = b] = []] = rows.next().value ?? [];
+      const four = scaled([a, b, e, g]);
+      f.store64Lane(scores, four, 0, scoreBytes * row);
+      if (e !== a) f.store64Lane(scores, four, 1, scoreBytes * (row + 1));
+    }
   }
 }
 
@@ -177,7 +189,6 @@ const valuesSignature = {
   rows: "i32",
   ranges: "i32",
   weights: "i32",
-  spread: "i32",
   values: "i32",
   valueBytes: "i32",
   to: "i32",
@@ -195,7 +206,6 @@ const valuesSignature = {
 export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<typeof valuesSignature, undefined> {
   const signature = {
     weights: "i32",
-    spread: "i32",
     values: "i32",
     valueBytes: "i32",
     to: "i32",
@@ -210,19 +220,6 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
       const sums = Array.from({ length: rows }, () => f.locals("v128", columns));
       const vectors = f.locals("v128", columns);
       const x = f.local("v128");
-      // Each weight is stored four times beforehand, because all vectors of values use it.
-      f.set(at, p.weights);
-      f.set(to, p.spread);
-      f.set(left, p.count);
-      f.while(i32.gtS(left, 0), () => {
-        for (let row = 0; row < rows; row++) {
-          f.set(x, v128.load(at, scoreBytes * row));
-          for (let i = 0; i < 4; i++) f.store(to, f32x4.shuffle(x, x, [i, i, i, i]), 16 * (rows * i + row));
-        }
-        f.advance(at, 16);
-        f.advance(to, 64 * rows);
-        f.advance(left, -4);
-      });
       const forEachRow = (body: (row: readonly Local<"v128">[]) => void): void => {
         f.set(to, p.to);
         for (const row of sums) {
@@ -230,27 +227,22 @@ export function emitValues(module: ModuleBuilder, target: Target): FunctionRef<t
           f.set(to, i32.add(to, p.size));
         }
       };
-      const step = (position: number): void => {
-        vectors.forEach((vector, column) => void f.set(vector, v128.load(p.values, 16 * column)));
-        sums.forEach((row, r) => {
-          f.set(x, v128.load(at, 16 * (rows * position + r)));
-          for (const [sum, vector] of zip(row, vectors)) f.set(sum, madd(target, vector, x, sum));
-        });
-        f.set(p.values, i32.add(p.values, p.valueBytes));
-      };
       const next = f.local("i32");
       f.while(i32.gtS(p.vectors, 0), () => {
         forEachRow((row) => row.forEach((sum, column) => void f.set(sum, v128.load(to, part.values + 16 * column))));
         f.set(next, i32.add(p.values, 16 * columns));
-        f.set(at, p.spread);
+        f.set(at, p.weights);
         f.set(left, p.count);
-        for (const positions of [2, 1]) {
-          f.while(i32.geS(left, positions), () => {
-            for (let position = 0; position < positions; position++) step(position);
-            f.advance(at, 16 * positions * rows);
-            f.advance(left, -positions);
+        f.while(left, () => {
+          vectors.forEach((vector, column) => void f.set(vector, v128.load(p.values, 16 * column)));
+          sums.forEach((row, r) => {
+            f.set(x, v128.load32Splat(at, scoreBytes * r));
+            for (const [sum, vector] of zip(row, vectors)) f.set(sum, madd(target, vector, x, sum));
           });
-        }
+          f.set(p.values, i32.add(p.values, p.valueBytes));
+          f.advance(at, 4);
+          f.advance(left, -1);
+        });
         forEachRow((row) => row.forEach((sum, column) => void f.store(to, sum, part.values + 16 * column)));
         f.set(p.values, next);
         f.advance(p.to, 16 * columns);

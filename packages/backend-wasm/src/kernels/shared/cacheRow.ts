@@ -1,15 +1,15 @@
 import {
+  type Expr,
   type FunctionBuilder,
   type FunctionRef,
   f32,
   f32x4,
-  i8x16,
   i16x8,
   i32,
   i32x4,
   type Local,
   type ModuleBuilder,
-  type Params,
+  type V128,
   v128,
 } from "../../emit/index.ts";
 import { loadHalves } from "../../formats/half.ts";
@@ -21,6 +21,12 @@ import type { Pointer } from "./attentionParts.ts";
 export const cacheTypes = ["f32", "f16", "q8_0"] as const;
 
 export type CacheType = (typeof cacheTypes)[number];
+
+/** Rows that may be read after the last one of a tile, if the number of keys is not a multiple of the columns. */
+export const spareKeys = 3;
+
+/** Bytes of an address in a list of rows. */
+export const addressBytes = 8;
 
 /** Copies `width` elements of a cache row as f32, zero-padded up to `end`, a multiple of 16 bytes. */
 export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy: Pointer, width: Pointer, end: Pointer): void {
@@ -37,8 +43,7 @@ export function copyRow(f: FunctionBuilder, type: CacheType, row: Pointer, copy:
 const stepElements = { f32: 16, f16: 16, q8_0: 32 } as const;
 
 /**
- * Copies the next elements of a row and advances both pointers. Halves update `largest` with their largest magnitude,
- * because only finite ones are converted correctly.
+ * Copies the next elements of a row and advances both pointers. Halves are {@link splitHalves}, and update `largest`.
  */
 function copyStep(f: FunctionBuilder, type: CacheType, from: Pointer, to: Pointer, left: Pointer, largest?: Local<"v128">): void {
   if (type === "q8_0") {
@@ -53,10 +58,8 @@ function copyStep(f: FunctionBuilder, type: CacheType, from: Pointer, to: Pointe
   } else {
     for (let at = 0; at < 32; at += 16) {
       const halves = f.let(v128.load(from, at));
-      const [low, high] = widenFinite(f, halves);
-      f.store(to, low, 2 * at);
-      f.store(to, high, 2 * at + 16);
-      if (largest !== undefined) f.set(largest, i16x8.maxS(largest, v128.and(halves, f.splatBits(0x7fff7fff))));
+      for (const parity of [0, 1] as const) f.store(to, splitHalves(f, halves, parity), 2 * at + 16 * parity);
+      if (largest !== undefined) f.set(largest, largerHalves(largest, halves));
     }
   }
   const elements = stepElements[type];
@@ -77,149 +80,156 @@ function copyRest(f: FunctionBuilder, from: Pointer, to: Pointer, left: Pointer,
   });
 }
 
+/** Power of two by which {@link splitHalves} differ from their values. */
+export const splitScale: number = 2 ** -112;
+
 /**
- * Widens eight finite halves to f32. Upper and lower 16 bits are computed eight at a time, with the exponent off by
- * 112, and joined.
+ * The four even or the four odd ones of eight finite halves, as f32 times {@link splitScale}. These take two
+ * instructions: the bits of an f32's exponent are not rebased.
  */
-function widenFinite(f: FunctionBuilder, halves: Local<"v128">): readonly [Local<"v128">, Local<"v128">] {
-  const upper = f.let(v128.and(i16x8.shrS(halves, 3), f.splatBits(0x8fff8fff)));
-  const lower = f.let(i16x8.shl(halves, 13));
-  const joined = (first: number): Local<"v128"> => {
-    const lanes = Array.from({ length: 4 }, (_, i) => 2 * (first + i)).flatMap((byte) => [byte, byte + 1, 16 + byte, 17 + byte]);
-    return f.let(f32x4.mul(i8x16.shuffle(lower, upper, lanes), f.splat(2 ** 112)));
-  };
-  return [joined(0), joined(4)];
+export function splitHalves(f: FunctionBuilder, halves: Local<"v128">, parity: 0 | 1): Local<"v128"> {
+  // Even ones: a product of 16 bits both sign-extends and shifts.
+  const shifted = parity === 1 ? i32x4.shrS(halves, 3) : i32x4.dotI16x8(halves, f.splatBits(0x2000));
+  return f.let(v128.and(shifted, f.splatBits(0x8fffe000)));
 }
 
-const touchSignature = {
+/** `largest` or the halves without their signs, whichever are larger. */
+export function largerHalves(largest: V128, halves: Local<"v128">): V128 {
+  return i16x8.maxU(largest, i16x8.add(halves, halves));
+}
+
+/** Whether there was an infinity or a NaN among {@link largerHalves}. */
+export function hasSpecial(f: FunctionBuilder, largest: V128): Expr<"i32"> {
+  const bound = f.data(new Uint8Array(new Uint16Array([0x1e, 0x1e]).buffer));
+  return v128.anyTrue(i16x8.gtS(i16x8.shrU(largest, 11), v128.load32Splat(bound)));
+}
+
+/** Replaces f32 from `at` to `end`, in order, with {@link splitHalves}. */
+function splitRow(f: FunctionBuilder, at: Pointer, end: Pointer): void {
+  f.while(i32.ltU(at, end), () => {
+    const [a, b] = [f.let(v128.load(at)), f.let(v128.load(at, 16))];
+    f.store(at, f32x4.mul(f32x4.shuffle(a, b, [0, 2, 4, 6]), f.splat(splitScale)));
+    f.store(at, f32x4.mul(f32x4.shuffle(a, b, [1, 3, 5, 7]), f.splat(splitScale)), 16);
+    f.advance(at, 32);
+  });
+}
+
+const rowsSignature = {
   at: "i32",
   end: "i32",
   memory: "i32",
   slotBytes: "i32",
-  bytes: "i32",
+  headBytes: "i32",
   table: "i32",
   blockSize: "i32",
   slots: "i32",
+  list: "i32",
+  holes: "i32",
+  zeros: "i32",
 } as const;
 
 /**
- * Emits `attention.touch`: prefetches `bytes` bytes of each position from `at` to `end` by reading one word per cache
- * line. Returns a value that depends on the reads. Independent loads keep the memory busy; loads between conversions
- * would not.
+ * Emits `attention.rows`: writes the address of each position's row to `list`, {@link addressBytes} apart, followed by
+ * {@link spareKeys} more. Positions without a slot get the row `zeros`, and are listed at `holes`, relative to the first.
  */
-export function emitTouch(module: ModuleBuilder): FunctionRef<typeof touchSignature, "i32"> {
-  return module.value("attention.touch", touchSignature, "i32", (f, p) => {
-    const { at } = p;
-    const [slot, line, end, next, result] = f.locals("i32", 5);
+export function emitRows(module: ModuleBuilder): FunctionRef<typeof rowsSignature, undefined> {
+  return module.function("attention.rows", rowsSignature, (f, p) => {
+    const { at, list, holes, zeros } = p;
+    const [slot, next, address] = f.locals("i32", 3);
+    const from = f.let(at);
+    f.store(holes, i32.const(0));
     f.while(i32.ltS(at, p.end), () => {
       const block = f.let(i32.divU(at, p.blockSize));
       f.set(next, i32.mul(i32.add(block, 1), p.blockSize));
       f.set(next, i32.select(i32.ltS(next, p.end), next, p.end));
       f.set(slot, i32.add(i32.mul(i32.load(i32.add(p.table, i32.shl(block, 2))), p.blockSize), i32.remU(at, p.blockSize)));
-      const row = f.let(i32.add(p.memory, i32.mul(slot, p.slotBytes)));
       f.while(i32.ltS(at, next), () => {
-        f.if(i32.ltU(slot, p.slots), () => {
-          f.set(line, row);
-          f.set(end, i32.add(row, p.bytes));
-          f.while(i32.ltU(line, end), () => {
-            f.set(result, i32.or(result, i32.load(line)));
-            f.advance(line, 64);
-          });
+        f.set(address, i32.add(p.memory, i32.mul(slot, p.slotBytes)));
+        f.if(i32.geU(slot, p.slots), () => {
+          f.memoryFill(zeros, 0, p.headBytes);
+          f.set(address, zeros);
+          const count = f.let(i32.add(i32.load(holes), 1));
+          f.store(i32.add(holes, i32.shl(count, 2)), i32.sub(at, from));
+          f.store(holes, count);
         });
-        f.set(row, i32.add(row, p.slotBytes));
+        f.storeAddress(list, address);
+        f.advance(list, addressBytes);
         f.advance(slot, 1);
         f.advance(at, 1);
+      });
+    });
+    for (let i = 0; i < spareKeys; i++) f.storeAddress(list, address, addressBytes * i);
+  });
+}
+
+const touchSignature = { list: "i32", count: "i32", bytes: "i32" } as const;
+
+/**
+ * Emits `attention.touch`: prefetches `bytes` bytes of each row in a list by reading one word per cache line. Returns a
+ * value that depends on the reads. Independent loads keep the memory busy; loads between conversions would not.
+ */
+export function emitTouch(module: ModuleBuilder): FunctionRef<typeof touchSignature, "i32"> {
+  return module.value("attention.touch", touchSignature, "i32", (f, { list, count, bytes }) => {
+    const [line, end, result] = f.locals("i32", 3);
+    f.if(bytes, () => {
+      f.while(count, () => {
+        f.set(line, i32.loadAddress(list));
+        f.set(end, i32.add(line, bytes));
+        f.loop((again) => {
+          f.set(result, i32.or(result, i32.load(line)));
+          f.advance(line, 64);
+          f.brIf(again, i32.ltU(line, end));
+        });
+        f.advance(list, addressBytes);
+        f.advance(count, -1);
       });
     });
     return result;
   });
 }
 
-const gatherSignature = {
-  from: "i32",
-  at: "i32",
-  end: "i32",
-  to: "i32",
-  rowBytes: "i32",
-  memory: "i32",
-  slotBytes: "i32",
-  width: "i32",
-  table: "i32",
-  blockSize: "i32",
-  slots: "i32",
-  holes: "i32",
-} as const;
+const gatherSignature = { list: "i32", count: "i32", offset: "i32", to: "i32", rowBytes: "i32", width: "i32" } as const;
 
 /**
- * Emits `attention.gather.<type>`: copies `width` elements of each position from `at` to `end` to rows of f32 at `to`.
- * Positions without a slot become zeros and are added to the list at `holes`, relative to `from`; `holes` may be 0.
+ * Emits `attention.gather.<type>`: copies `width` elements at `offset` of `count` rows in a list to rows of f32 at `to`.
+ * Halves become {@link splitHalves} if rows are {@link isWhole}.
  */
 export function emitGather(module: ModuleBuilder, type: CacheType): FunctionRef<typeof gatherSignature, undefined> {
   return module.function(`attention.gather.${type}`, gatherSignature, (f, p) => {
-    const { at, to, holes } = p;
-    const [run, inside, address, next] = f.locals("i32", 4);
-    f.while(i32.ltS(at, p.end), () => {
-      const block = f.let(i32.divU(at, p.blockSize));
-      const slot = f.let(i32.add(i32.mul(i32.load(i32.add(p.table, i32.shl(block, 2))), p.blockSize), i32.remU(at, p.blockSize)));
-      f.set(run, i32.mul(i32.add(block, 1), p.blockSize));
-      f.set(run, i32.sub(i32.select(i32.ltS(run, p.end), run, p.end), at));
-      f.set(inside, i32.sub(p.slots, slot));
-      f.set(inside, i32.select(i32.ltS(inside, run), inside, run));
-      f.set(inside, i32.select(i32.and(i32.geS(slot, 0), i32.gtS(inside, 0)), inside, 0));
-      f.set(address, i32.add(p.memory, i32.mul(slot, p.slotBytes)));
-      f.set(run, i32.sub(run, inside));
-      f.set(at, i32.add(at, inside));
-      copyWhole(f, type, p, address, inside);
-      f.while(inside, () => {
-        f.set(next, i32.add(to, p.rowBytes));
-        copyRow(f, type, address, to, p.width, next);
-        f.set(to, next);
-        f.set(address, i32.add(address, p.slotBytes));
-        f.advance(inside, -1);
-      });
-      f.while(run, () => {
-        f.memoryFill(to, 0, p.rowBytes);
-        f.set(to, i32.add(to, p.rowBytes));
-        f.if(holes, () => {
-          const count = f.let(i32.add(i32.load(holes), 1));
-          f.store(i32.add(holes, i32.shl(count, 2)), i32.sub(at, p.from));
-          f.store(holes, count);
+    const { list, count, to, width } = p;
+    const [left, from, next, at, row] = f.locals("i32", 5);
+    const whole = f.let(i32.and(isWhole(type, width), i32.eq(p.rowBytes, i32.shl(width, 2))));
+    f.if(whole, () => {
+      const largest = f.let(v128.zero());
+      f.set(at, list);
+      f.set(row, to);
+      f.set(next, count);
+      f.while(next, () => {
+        f.set(from, i32.add(i32.loadAddress(at), p.offset));
+        f.set(left, width);
+        f.loop((again) => {
+          copyStep(f, type, from, row, left, largest);
+          f.brIf(again, left);
         });
-        f.advance(at, 1);
-        f.advance(run, -1);
+        f.advance(at, addressBytes);
+        f.advance(next, -1);
       });
+      // Only finite halves are converted correctly.
+      f.if(type === "f16" ? i32.eqz(hasSpecial(f, largest)) : i32.const(1), () => f.setI32(count, 0));
+    });
+    f.while(count, () => {
+      f.set(from, i32.add(i32.loadAddress(list), p.offset));
+      f.set(row, i32.add(to, p.rowBytes));
+      copyRow(f, type, from, to, width, row);
+      if (type === "f16") f.if(whole, () => splitRow(f, to, row));
+      f.set(to, row);
+      f.advance(list, addressBytes);
+      f.advance(count, -1);
     });
   });
 }
 
-/**
- * Copies `rows` rows and advances all pointers, which leaves `rows` at 0. Leaves it unchanged if a row is not a whole
- * number of steps, or if halves contain infinity or NaN.
- */
-function copyWhole(f: FunctionBuilder, type: CacheType, p: Params<typeof gatherSignature>, address: Pointer, rows: Pointer): void {
-  const { to, width } = p;
-  f.if(i32.eqz(i32.or(i32.and(width, stepElements[type] - 1), i32.sub(p.rowBytes, i32.shl(width, 2)))), () => {
-    const [left, count] = f.locals("i32", 2);
-    const largest = f.let(v128.zero());
-    f.set(count, rows);
-    f.while(count, () => {
-      const from = f.let(address);
-      f.set(left, width);
-      f.loop((again) => {
-        copyStep(f, type, from, to, left, largest);
-        f.brIf(again, left);
-      });
-      f.set(address, i32.add(address, p.slotBytes));
-      f.advance(count, -1);
-    });
-    const isWrong = type === "f16" ? v128.anyTrue(i16x8.gtS(largest, f.splatBits(0x7bff7bff))) : i32.const(0);
-    f.if(
-      isWrong,
-      () => {
-        f.set(to, i32.sub(to, i32.mul(rows, p.rowBytes)));
-        f.set(address, i32.sub(address, i32.mul(rows, p.slotBytes)));
-      },
-      () => f.setI32(rows, 0),
-    );
-  });
+/** Whether rows of `width` elements are converted in whole steps. */
+export function isWhole(type: CacheType, width: Pointer): Expr<"i32"> {
+  return i32.eqz(i32.and(width, stepElements[type] - 1));
 }
