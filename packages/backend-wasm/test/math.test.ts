@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { targetOf } from "../src/detect.ts";
 import { type FunctionBuilder, type V128, v128 } from "../src/emit/index.ts";
 import { loadHalves, toHalves } from "../src/formats/half.ts";
-import { exp, expFlushed, expm1Negative } from "../src/math/exp.ts";
+import { exp, expCut, expFlushed, expm1Negative } from "../src/math/exp.ts";
 import { log } from "../src/math/log.ts";
 import { tanh } from "../src/math/tanh.ts";
 import { memoryMap } from "../src/memory/memoryMap.ts";
@@ -36,6 +36,9 @@ function evaluator(target: Target, body: VectorFunction): (x: Float32Array) => F
     return new Float32Array(memory.buffer, to, x.length).slice();
   };
 }
+
+/** `expCut` times 2^112. */
+const cut: VectorFunction = (f, target, x) => expCut(f, target, f.let(x), f.splatBits(112 << 23));
 
 /** Distance between adjacent f32 at `y`. */
 function ulp(y: number): number {
@@ -76,6 +79,7 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
   const bounds: readonly [string, VectorFunction, (x: number) => number, Float32Array, number][] = [
     ["exp", exp, Math.exp, evenly(-87.3, 88.7), 2],
     ["expFlushed", expFlushed, Math.exp, evenly(-87.3, 88.3), 2],
+    ["expCut", cut, (x: number) => Math.exp(x) * 2 ** 112, evenly(-59.9, 0), 2],
     ["exp near 0", exp, Math.exp, logarithmically(1e-30, 1, true), 1],
     ["expm1 below 0", expm1Negative, Math.expm1, evenly(-30, 0), 2],
     ["expm1 near 0", expm1Negative, Math.expm1, logarithmically(1e-30, 1).map((x) => -x), 2],
@@ -92,6 +96,7 @@ describe.each(targets)("relaxed: $relaxed", (target) => {
   const [inf, nan] = [Number.POSITIVE_INFINITY, Number.NaN];
   test.each([
     ["exp", exp, [nan, inf, -inf, 0, -0, 100, -200], [nan, inf, 0, 1, 1, inf, 0]],
+    ["expCut", cut, [nan, -inf, 0, -0, -60.5, -100, -1e30], [nan, 0, 2 ** 112, 2 ** 112, 0, 0, 0]],
     ["expFlushed", expFlushed, [nan, inf, -inf, 0, -0, 100, -88], [nan, inf, 0, 1, 1, inf, 0]],
     ["expm1", expm1Negative, [nan, -inf, 0, -100], [nan, -1, 0, -1]],
     ["tanh", tanh, [nan, inf, -inf, 0, -0, 50, -50], [nan, 1, -1, 0, -0, 1, -1]],
