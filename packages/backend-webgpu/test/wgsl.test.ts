@@ -180,16 +180,16 @@ describe("generated WGSL", () => {
   test("one row, a few rows and many have forms of their own, and none has nothing to do", () => {
     const kernels = kernelsFor(calls["matmul of T rows with an f16 weight"]!);
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
-    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles.
+    // 32 columns, 4 of them in each workgroup; rows by four. Then 16 columns by 16 rows, and tiles of three extents.
     expect([0, 1, 4, 5, 8, 9, 64, 65].map(groups)).toEqual([
-      [0, 0, 0, 0],
-      [8, 0, 0, 0],
-      [0, 8, 0, 0],
-      [0, 16, 0, 0],
-      [0, 16, 0, 0],
-      [0, 0, 2, 0],
-      [0, 0, 8, 0],
-      [0, 0, 0, 2],
+      [0, 0, 0, 0, 0, 0],
+      [8, 0, 0, 0, 0, 0],
+      [0, 8, 0, 0, 0, 0],
+      [0, 16, 0, 0, 0, 0],
+      [0, 16, 0, 0, 0, 0],
+      [0, 0, 2, 0, 0, 0],
+      [0, 0, 8, 0, 0, 0],
+      [0, 0, 0, 0, 0, 3],
     ]);
   });
 
@@ -197,9 +197,9 @@ describe("generated WGSL", () => {
     const kernels = kernelsFor((p, x) => p.matmul(x("f32", T, 40), x("f16", 32, 40), { transposeB: true }));
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
     expect([1, 8, 9].map(groups)).toEqual([
-      [8, 0, 0],
-      [0, 16, 0],
-      [0, 0, 1],
+      [8, 0, 0, 0, 0],
+      [0, 16, 0, 0, 0],
+      [0, 0, 0, 0, 1],
     ]);
   });
 

@@ -1,12 +1,13 @@
-import type { DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
+import type { Dim, DimValues, DType, ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { loader } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, elementOf, input, output, workgroupReduce } from "../../wgsl/module.ts";
-import { depthUnit, extentOf, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
+import { extentOf, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
+import type { Binding, Dispatch, ElementType } from "./kernel.ts";
 import { fewestTiled, type RowCounts } from "./rowProducts.ts";
 import { extent, extents } from "./shape.ts";
+import { quadElement } from "./weights.ts";
 
 /** A product of any operands that the op takes. */
 export interface DenseParts {
@@ -55,11 +56,11 @@ export function denseProducts(parts: DenseParts, { least, most, fewest = fewestT
   const sizeNames = ["m", "n", "k", ...axes.flatMap((axis) => [`d${axis}`, `as${axis}`, `bs${axis}`])];
   const uniforms = { ...Object.fromEntries(sizeNames.map((name) => [name, "u32" as const])), ...store.uniforms };
   const text = productText(b.dtype, params, batchRank, store);
-  const dispatch = ({ element, ...form }: Form, takes: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number): Dispatch =>
+  const dispatch = ({ elements, ...form }: Form, takes: (sizes: Sizes) => boolean, groupsOf: (sizes: Sizes) => number): Dispatch =>
     defineDispatch({
       bindings: [
-        { ...left, element: element ?? left.element },
-        input("b", 1, element ?? elementOf(b.dtype)),
+        { ...left, element: elements?.a ?? left.element },
+        input("b", 1, elements?.b ?? elementOf(b.dtype)),
         output("y"),
         ...store.bindings,
       ],
@@ -96,24 +97,30 @@ export function denseProducts(parts: DenseParts, { least, most, fewest = fewestT
     return floatTiles(extent(b.shape, params.transposeB ? -1 : -2, {})).flatMap((tile, i) => {
       if (only !== undefined && only !== i) return [];
       const takes = (sizes: Sizes): boolean => !isFew(sizes) && choiceOf(sizes) === i;
-      return [dispatch(quick(text, tile), takes, (sizes) => tilesOf(sizes, extentOf(tile)))];
+      return [dispatch(quick(text, tile, b.dtype), takes, (sizes) => tilesOf(sizes, extentOf(tile)))];
     });
   };
   return [...(least < fewest ? [few()] : []), ...(most >= fewest ? many() : [])];
 }
 
-/** Whether the operands are f32 matrices that lanes can read four elements at a time. */
-export function hasFloatTiles({ b, y, params: { transposeA, transposeB } }: Pick<DenseParts, "b" | "y" | "params">): boolean {
-  const [k, n] = [b.shape.at(transposeB ? -1 : -2), y.shape.at(-1)];
-  if (b.dtype !== "f32" || transposeA || typeof k !== "number" || k % depthUnit !== 0) return false;
-  return transposeB || (typeof n === "number" && n % 4 === 0);
+/** Whether the operands are matrices of floats of a known depth that lanes can read four elements at a time. */
+export function hasFloatTiles({ a, b, params: { transposeA, transposeB } }: Pick<DenseParts, "a" | "b" | "params">): boolean {
+  const k = b.shape.at(transposeB ? -1 : -2);
+  // Where rounding transposed the binding of a, its parameters say so.
+  const [lengthOfA, lengthOfB] = [transposeA ? a.shape.at(-1) : k, b.shape.at(-1)];
+  return ["f32", "f16", "bf16"].includes(b.dtype) && isPositive(k) && [lengthOfA, lengthOfB].every((x) => isPositive(x) && x % 4 === 0);
+}
+
+function isPositive(dim: Dim | undefined): dim is number {
+  return typeof dim === "number" && dim > 0;
 }
 
 /** {@link floatTileText} as a form. */
-function quick({ batch, transposeB, declarations }: Text, tile: FloatTile): Form {
-  const text = floatTileText(tile, transposeB);
+function quick({ batch, transposeA, transposeB, declarations, hasEpilogue }: Text, tile: FloatTile, dtype: DType): Form {
+  const [a, b] = [{ dtype: "f32", isAlongDepth: !transposeA } as const, { dtype, isAlongDepth: transposeB }];
+  const text = floatTileText(tile, a, b, hasEpilogue);
   return {
-    element: "vec4f",
+    elements: { a: "vec4f", b: quadElement(dtype) },
     lanes: tile.side ** 2,
     declarations: [...declarations.filter((each) => !each.includes("fn load_b")), ...text.declarations],
     body: `
@@ -138,6 +145,7 @@ interface Text {
   readonly transposeA: boolean;
   readonly transposeB: boolean;
   readonly declarations: readonly string[];
+  readonly hasEpilogue: boolean;
 }
 
 function productText(
@@ -157,13 +165,15 @@ function productText(
     transposeA,
     transposeB,
     declarations: [...loader("b", dtype), ...store.declarations],
+    // Besides the function that stores an element.
+    hasEpilogue: store.declarations.length > 1,
   };
 }
 
 interface Form {
   readonly lanes: number;
   /** How the operands are read, if not one element at a time. */
-  readonly element?: "vec4f";
+  readonly elements?: { readonly a: ElementType; readonly b: ElementType };
   readonly declarations: readonly string[];
   readonly body: string;
 }

@@ -1,6 +1,9 @@
+import type { DType } from "@centella/core";
 import { range } from "./shape.ts";
+import { storeText } from "./tile.ts";
+import { quadElement, quadText } from "./weights.ts";
 
-/** How a workgroup computes a square tile of a product of two f32 matrices. */
+/** How a workgroup computes a square tile of a product of two matrices of floats. */
 export interface FloatTile {
   /** Lanes along each side of the tile. */
   readonly side: 8 | 16;
@@ -8,21 +11,38 @@ export interface FloatTile {
   readonly perLane: 4 | 8;
   /** Elements of the depth that workgroup memory holds at once. */
   readonly depth: 8 | 16 | 32;
+  /** Whether the last step has fewer elements of the depth. Zeros follow them. */
+  readonly isPartial: boolean;
+}
+
+/** How an operand of a {@link FloatTile} is stored. */
+export interface FloatOperand {
+  readonly dtype: DType;
+  /** Whether neighbouring elements are those of the depth. */
+  readonly isAlongDepth: boolean;
+}
+
+interface Choice extends Omit<FloatTile, "depth" | "isPartial"> {
+  readonly mostDepth: FloatTile["depth"];
+  readonly fewest: number;
 }
 
 /** Tiles, the largest first, each with the number of them from which on it is chosen. */
-const choices: readonly (Omit<FloatTile, "depth"> & { readonly mostDepth: FloatTile["depth"]; readonly fewest: number })[] = [
+const choices: readonly Choice[] = [
   { side: 16, perLane: 8, mostDepth: 8, fewest: 128 },
   { side: 16, perLane: 4, mostDepth: 32, fewest: 128 },
   { side: 8, perLane: 4, mostDepth: 32, fewest: 0 },
 ];
 
-/** Divides the depths of products by tiles. */
-export const depthUnit = 16;
+/** Elements of the depth of a step where `mostDepth` does not divide the depth. */
+const smallDepth = 16;
 
 /** The tiles of products of depth `k`. */
 export function floatTiles(k: number): readonly FloatTile[] {
-  return choices.map(({ side, perLane, mostDepth }) => ({ side, perLane, depth: k % mostDepth === 0 ? mostDepth : depthUnit }));
+  return choices.map(({ side, perLane, mostDepth }) => {
+    const depth = k % mostDepth !== 0 && k % smallDepth === 0 ? smallDepth : mostDepth;
+    return { side, perLane, depth, isPartial: k % depth !== 0 };
+  });
 }
 
 /** The place of the largest tile of which there are enough to keep a device busy: `count` tells how many of an extent there are. */
@@ -39,18 +59,23 @@ export function extentOf({ side, perLane }: Pick<FloatTile, "side" | "perLane">)
 const together = 32;
 
 /**
- * Text of the tile of `y` from row `i0` and column `j0` on, of `a` [m, k] and `b` [k, n] or, if `transposeB`, [n, k]: the bindings are arrays of
- * vec4f from `aAt` and `bAt` on, and `store` writes an element from `yAt` on. `p.k` is a multiple of the tile's depth, and `p.n` one of 4 unless
- * `transposeB`.
+ * Text of the tile of `y` from row `i0` and column `j0` on, of `a` [m, k], or [k, m] if that is not along the depth, and of `b` [n, k] or
+ * [k, n]. The bindings are arrays of {@link quadElement} from `aAt` and `bAt` on, and `store` writes an element from `yAt` on, in a loop if it has an epilogue. `p.k` is a
+ * multiple of the tile's depth unless that is partial; the extent along which an operand is stored is a multiple of 4.
  *
  * Workgroup memory has a row of vectors per element of the depth. Indices of these rows are constants and those of vectors are the same for all
  * rows, so that neither computing nor checking them takes a lane's time. The next elements are read while the present ones are multiplied.
  */
-export function floatTileText(tile: FloatTile, transposeB: boolean): { readonly declarations: readonly string[]; readonly body: string } {
-  const { side, perLane, depth } = tile;
+export function floatTileText(
+  tile: FloatTile,
+  a: FloatOperand,
+  b: FloatOperand,
+  hasEpilogue: boolean,
+): { readonly declarations: readonly string[]; readonly body: string } {
+  const { side, perLane, depth, isPartial } = tile;
   const extent = extentOf(tile);
   const parts = range(perLane / 4);
-  const operands = [operandText(tile, "a", true), operandText(tile, "b", transposeB)];
+  const operands = [operandText(tile, "a", a), operandText(tile, "b", b)];
   const results = range(perLane).flatMap((i) => parts.map((j) => ({ i, j, name: `c${i}_${j}` })));
   const steps = range(depth).flatMap((k) => [
     ...operands.flatMap(({ read }) => parts.map((part) => read(k, part))),
@@ -67,20 +92,28 @@ export function floatTileText(tile: FloatTile, transposeB: boolean): { readonly 
       "workgroupBarrier();",
       ...operands.flatMap(({ write }) => write),
       "workgroupBarrier();",
-      // After the last ones, these are read once more.
-      `let next = min(k0 + ${depth}u, p.k - ${depth}u);`,
+      // After the last ones, elements are read once more. Partial steps see to that themselves.
+      isPartial ? `let next = k0 + ${depth}u;` : `let next = min(k0 + ${depth}u, p.k - ${depth}u);`,
       ...operands.flatMap(({ fetch }) => fetch("", "next")),
       ...steps,
       "}",
-      ...results.map(({ i, j, name }) => {
-        const row = `i0 + ty * 4u + ${Math.floor(i / 4) * side * 4 + (i % 4)}u`;
-        const column = `j0 + tx * 4u + ${j * side * 4}u`;
-        return `if (${row} < p.m) { ${range(4)
-          .map((e) => `if (${column} + ${e}u < p.n) { store(yAt + (${row}) * p.n + ${column} + ${e}u, ${name}.${"xyzw"[e]}); }`)
-          .join(" ")} }`;
-      }),
+      ...(hasEpilogue
+        ? storeText(
+            results.map(({ name }) => name),
+            { side, perRow: parts.length, start: "yAt + " },
+          )
+        : results.map((result) => storeOnce(result, side))),
     ].join("\n"),
   };
+}
+
+/** Stores the elements of a vector of results that lie inside. */
+function storeOnce({ i, j, name }: { readonly i: number; readonly j: number; readonly name: string }, side: number): string {
+  const row = `i0 + ty * 4u + ${Math.floor(i / 4) * side * 4 + (i % 4)}u`;
+  const column = `j0 + tx * 4u + ${j * side * 4}u`;
+  return `if (${row} < p.m) { ${range(4)
+    .map((e) => `if (${column} + ${e}u < p.n) { store(yAt + (${row}) * p.n + ${column} + ${e}u, ${name}.${"xyzw"[e]}); }`)
+    .join(" ")} }`;
 }
 
 interface OperandText {
@@ -94,14 +127,19 @@ interface OperandText {
   read(k: number, part: number): string;
 }
 
-function operandText(tile: FloatTile, name: "a" | "b", isAlongDepth: boolean): OperandText {
-  const { side, depth } = tile;
+function operandText(tile: FloatTile, name: "a" | "b", { dtype, isAlongDepth }: FloatOperand): OperandText {
+  const { side, depth, isPartial } = tile;
   const extent = extentOf(tile);
   const lanes = side * side;
   const vectors = range((extent * depth) / 4 / lanes);
   const [lane, first, last] = name === "a" ? ["ty", "i0", "p.m"] : ["tx", "j0", "p.n"];
   const read = (k: number, part: number, at: string): string =>
     `let ${name}${k}_${part} = ${name}Tile[${k}][${at}${part > 0 ? ` + ${part * side}u` : ""}];`;
+  /** A vector at place `at` of the depth, which has `end` places. */
+  const load = (at: string, end: string, index: (at: string) => string): string => {
+    if (!isPartial) return `${name}[${index(at)}]`;
+    return `select(${quadElement(dtype)}(), ${name}[${index(`min(${at}, ${end} - 1u)`)}], ${at} < ${end})`;
+  };
   if (!isAlongDepth) {
     const quads = extent / 4;
     return {
@@ -110,27 +148,39 @@ function operandText(tile: FloatTile, name: "a" | "b", isAlongDepth: boolean): O
         `let ${name}From${v} = (${name}At + min(${first} + ${name}Quad${v} * 4u, ${last} - 4u)) / 4u;`,
       ]),
       fetch: (keyword, k) =>
-        vectors.map((v) => `${keyword}${name}${v} = ${name}[${name}From${v} + (${k} + ${name}Row${v}) * (${last} / 4u)];`),
-      write: vectors.map((v) => `${name}Tile[${name}Row${v}][${name}Quad${v}] = ${name}${v};`),
+        vectors.map((v) => {
+          const row = load(`(${k} + ${name}Row${v})`, "p.k", (at) => `${name}From${v} + ${at} * (${last} / 4u)`);
+          return `${keyword}${name}${v} = ${row};`;
+        }),
+      write: vectors.map((v) => `${name}Tile[${name}Row${v}][${name}Quad${v}] = ${quadText(dtype, `${name}${v}`)};`),
       read: (k, part) => read(k, part, lane),
     };
   }
   const quads = depth / 4;
   // Lanes of a subgroup write rows that follow one another, at several places of the depth: a shift by these keeps them in banks of their own.
   const shift = together / 4 / quads;
+  const start = (v: number): string => `(${name}At + min(${first} + ${name}Row${v}, ${last} - 1u) * p.k) / 4u`;
   return {
     places: [
       ...vectors.flatMap((v) => [
         `let ${name}Quad${v} = (lane + ${v * lanes}u) % ${quads}u; let ${name}Row${v} = (lane + ${v * lanes}u) / ${quads}u;`,
-        `let ${name}From${v} = (${name}At + min(${first} + ${name}Row${v}, ${last} - 1u) * p.k) / 4u + ${name}Quad${v};`,
+        `let ${name}From${v} = ${start(v)}${isPartial ? "" : ` + ${name}Quad${v}`};`,
         `let ${name}Place${v} = (${name}Row${v} / 4u) ^ (${name}Quad${v} * ${shift}u);`,
       ]),
       ...range(quads).map((q) => `let ${name}Lane${q} = ${lane} ^ ${q * shift}u;`),
     ],
-    fetch: (keyword, k) => vectors.map((v) => `${keyword}${name}${v} = ${name}[${name}From${v} + (${k}) / 4u];`),
-    write: vectors.flatMap((v) =>
-      range(4).map((e) => `${name}Tile[${name}Quad${v} * 4u + ${e}u][${name}Place${v}][${name}Row${v} % 4u] = ${name}${v}.${"xyzw"[e]};`),
-    ),
+    fetch: (keyword, k) =>
+      vectors.map((v) => {
+        const place = isPartial ? `((${k}) / 4u + ${name}Quad${v})` : `(${k}) / 4u`;
+        return `${keyword}${name}${v} = ${load(place, "(p.k / 4u)", (at) => `${name}From${v} + ${at}`)};`;
+      }),
+    write: vectors.flatMap((v) => [
+      ...(dtype === "f32" ? [] : [`let ${name}Floats${v} = ${quadText(dtype, `${name}${v}`)};`]),
+      ...range(4).map((e) => {
+        const value = `${name}${dtype === "f32" ? "" : "Floats"}${v}.${"xyzw"[e]}`;
+        return `${name}Tile[${name}Quad${v} * 4u + ${e}u][${name}Place${v}][${name}Row${v} % 4u] = ${value};`;
+      }),
+    ]),
     read: (k, part) => read(k, part, `${name}Lane${Math.floor(k / 4)}`),
   };
 }

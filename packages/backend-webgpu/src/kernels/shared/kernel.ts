@@ -17,7 +17,7 @@ export type Resource =
   | { readonly kind: "table"; readonly words: Uint32Array };
 
 /** Element types of bindings in WGSL. */
-export type ElementType = "f32" | "i32" | "u32" | "atomic<u32>" | "vec4f" | "vec4i" | "vec4u";
+export type ElementType = "f32" | "i32" | "u32" | "atomic<u32>" | "vec2u" | "vec4f" | "vec4i" | "vec4u";
 
 /** A storage buffer as a dispatch's text declares it. */
 export interface Binding {

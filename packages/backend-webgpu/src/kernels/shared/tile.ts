@@ -28,15 +28,32 @@ export function tilePlace(rows: number): readonly string[] {
   ];
 }
 
-/** Stores the lane's results in a loop: an epilogue is long, and a text with one for each result takes compilers a second. */
-export function storeText(names: readonly string[]): readonly string[] {
+/** How the results of a lane divide a tile of which a lane computes vectors of four columns. */
+interface ResultPlaces {
+  /** Lanes along a side of the tile. */
+  readonly side: number;
+  /** Vectors of a row of the lane. */
+  readonly perRow: number;
+  /** Where the results start in memory, an expression that ends in an operator. */
+  readonly start: string;
+}
+
+/**
+ * Stores the lane's results, the vectors of a row after each other, in a loop: an epilogue is long, and a text with one for each result
+ * takes compilers a second.
+ */
+export function storeText(
+  names: readonly string[],
+  { side, perRow, start }: ResultPlaces = { side: 16, perRow: 2, start: "" },
+): readonly string[] {
+  const row = perRow === 1 ? "r" : `r / ${perRow}u`;
   return [
     `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
     `for (var r = 0u; r < ${names.length}u; r++) {`,
-    "let i = i0 + r / 8u * 64u + ty * 4u + r / 2u % 4u;",
-    "let j = j0 + r % 2u * 64u + tx * 4u;",
+    `let i = i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u;`,
+    `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}tx * 4u;`,
     "if (i >= p.m) { continue; }",
-    "for (var e = 0u; e < 4u && j + e < p.n; e++) { store(i * p.n + j + e, results[r][e]); }",
+    `for (var e = 0u; e < 4u && j + e < p.n; e++) { store(${start}i * p.n + j + e, results[r][e]); }`,
     "}",
   ];
 }

@@ -46,9 +46,22 @@ export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index:
 function plainVectors(k: WgslEmitter, name: string, dtype: DType, index: string): readonly string[] {
   if (dtype === "f32") return [`${name}[${index}]`];
   const quad = k.quad(name, index);
+  return [fourHalves(dtype, `${quad}.x`, `${quad}.y`), fourHalves(dtype, `${quad}.z`, `${quad}.w`)];
+}
+
+/** Type of four neighbouring elements of a float dtype in memory. */
+export function quadElement(dtype: DType): "vec4f" | "vec2u" {
+  return dtype === "f32" ? "vec4f" : "vec2u";
+}
+
+/** Expression of type vec4f of four elements of a float dtype, which `stored`, of {@link quadElement}, names. */
+export function quadText(dtype: DType, stored: string): string {
+  return dtype === "f32" ? stored : fourHalves(dtype, `${stored}.x`, `${stored}.y`);
+}
+
+/** Expression of type vec4f of the f16 or bf16 elements in two words. */
+function fourHalves(dtype: DType, first: string, second: string): string {
   const pair = (word: string): string =>
-    dtype === "f16"
-      ? `unpack2x16float(${quad}.${word})`
-      : `bitcast<f32>(${quad}.${word} << 16u), bitcast<f32>(${quad}.${word} & 0xffff0000u)`;
-  return [`vec4f(${pair("x")}, ${pair("y")})`, `vec4f(${pair("z")}, ${pair("w")})`];
+    dtype === "f16" ? `unpack2x16float(${word})` : `bitcast<f32>(${word} << 16u), bitcast<f32>(${word} & 0xffff0000u)`;
+  return `vec4f(${pair(first)}, ${pair(second)})`;
 }
