@@ -219,6 +219,22 @@ describe("generated WGSL", () => {
     ]);
   });
 
+  test("rows of experts are multiplied one by one, or sorted by expert and multiplied 16 or 64 at a time", () => {
+    const kernels = kernelsFor(calls["moeMatmul"]!);
+    const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
+    // Two experts of eight for each token. Sorting takes a workgroup; each expert, and rows of none, may have a tile that is not full.
+    expect([0, 1, 23, 24, 127, 128].map(groups)).toEqual([
+      [0, 0, 0, 0],
+      [0, 2 * 8, 0, 0],
+      [0, 46 * 8, 0, 0],
+      [1, 0, 2 * (3 + 9), 0],
+      [1, 0, 2 * (15 + 9), 0],
+      [1, 0, 0, 4 + 9],
+    ]);
+    const alone = kernelsFor((p, x) => p.moeMatmul(x("f32", 1, 256), x("q4_K", 8, 30, 256), x("i32", 1, 2)));
+    expect(alone.length).toBe(1);
+  });
+
   test("workgroups beyond one axis take a second", () => {
     expect(grid(65_535, 65_535)).toEqual({ x: 65_535, y: 1 });
     expect(grid(65_536, 65_535)).toEqual({ x: 32_768, y: 2 });

@@ -7,6 +7,7 @@ import { attentionFor } from "./attention.ts";
 import { conv2dFor } from "./conv2d.ts";
 import { fusedKernel } from "./fused.ts";
 import { matmulFor } from "./matmul.ts";
+import { moeMatmulFor } from "./moeMatmul.ts";
 import { customKernel } from "./shared/custom.ts";
 import type { Kernel, KernelOf } from "./shared/kernel.ts";
 
@@ -19,6 +20,8 @@ function ownKernels(capabilities: Capabilities) {
     conv2d: conv2dFor(capabilities),
     // A text serves all extents of a symbolic dim, with a form for few rows and one for many; tiles fit every device's workgroup memory.
     matmul: matmulFor(capabilities),
+    // Rows are multiplied by the forms of `matmul`, several rows of an expert together.
+    moeMatmul: moeMatmulFor(capabilities),
   } satisfies { readonly [N in OpName]?: KernelOf<N> };
 }
 

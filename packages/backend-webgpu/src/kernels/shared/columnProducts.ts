@@ -7,6 +7,7 @@ import { lazily } from "./lazily.ts";
 import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
 import type { TileParts } from "./tileProducts.ts";
+import { denseRows, type TileRows } from "./tileRows.ts";
 import { rowElement } from "./weights.ts";
 
 /** How workgroups divide a product whose lanes have columns of their own. */
@@ -33,7 +34,7 @@ const largeGroup = 512;
 const fewRows = 32;
 
 /** Rows that a lane multiplies each weight with. */
-const rowsAtOnce = 16;
+export const rowsAtOnce = 16;
 
 function fewForm(columns: number, { maxLanes }: KernelLimits): ColumnForm {
   const perGroup = columns / enoughGroups;
@@ -68,6 +69,13 @@ export function columnProducts(
   ];
 }
 
+/** The dispatch for runs of the numbers of rows that `takes`, where tiles of {@link rowsAtOnce} rows have one of `weights` weights each. */
+export function columnsByTile(parts: TileParts, weights: number, limits: KernelLimits, takes: (m: number) => boolean): Dispatch {
+  const columns = weights * parts.columns;
+  const isMany = parts.isPacked && limits.maxLanes >= largeGroup && columns >= enoughGroups * manyForm.across * manyForm.columnsPerLane;
+  return columnDispatch(parts, isMany ? manyForm : fewForm(columns, limits), takes);
+}
+
 /** Most sums of a lane. */
 const mostSums = 64;
 
@@ -95,40 +103,49 @@ function nameOfForm({ lanes, across, columnsPerLane }: ColumnForm): string {
 }
 
 function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean): Dispatch {
-  const { left, isPacked, dtype, depth, store } = parts;
+  const { left, isPacked, dtype, depth, store, order = denseRows } = parts;
   const { lanes, across, columnsPerLane, rows } = form;
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   k.lines.push(
-    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
+    `let down = ${order.tiles(rows)};`,
     // Neighbouring workgroups share columns, so weights are read from memory once.
     `let firstRow = group % down * ${rows}u;`,
     `let firstColumn = group / down * ${across * columnsPerLane}u;`,
+    ...order.start({ tile: "group % down", row: "firstRow", column: "firstColumn", rows, columns: across * columnsPerLane, lanes }, "p.n"),
     `let sub = lane / ${across}u;`,
     // Columns and rows beyond the last one are computed again and not stored.
-    ...range(columnsPerLane).map((c) => `let column${c} = min(firstColumn + ${c * across}u + lane % ${across}u, p.n - 1u);`),
-    ...range(rows).map((t) => `let row${t} = min(firstRow + ${t}u, p.m - 1u);`),
+    ...range(columnsPerLane).map((c) => {
+      return `let column${c} = ${order.column(`min(firstColumn + ${c * across}u + lane % ${across}u, p.n - 1u)`, "p.n")};`;
+    }),
+    ...range(rows).map((t) => `let row${t} = ${order.source(`firstRow + ${t}u`)};`),
     ...range(columnsPerLane * rows).map((i) => `var sum0_${i} = 0.0;`),
   );
   const loops = { lanesPerColumn: lanes / across, columnsPerLane, ahead: 1, depth, rows };
   dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, storedReader(depth));
-  k.lines.push(...addedSlices(form));
+  k.lines.push(...addedSlices(form, order));
   return defineDispatch({
-    bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
-    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
+    bindings: [
+      { ...left, element: isPacked ? "vec4u" : "vec4f" },
+      input("b", 1, rowElement(dtype)),
+      output("y"),
+      ...order.bindings,
+      ...store.bindings,
+    ],
+    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...order.uniforms, ...store.uniforms },
     lanes,
     declarations: [...k.declarations, ...store.declarations, `var<workgroup> sums: array<f32, ${sumCount}>;`],
     body: k.lines.join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
-      const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / (across * columnsPerLane));
-      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
+      const groups = order.tilesIn(m, rows) * Math.ceil(parts.columns / (across * columnsPerLane));
+      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...order.valuesIn(m, rows), ...store.values(dims) };
       return { groups: takes(m) ? groups : 0, values };
     },
   });
 }
 
 /** Adds up the slices' sums in memory, as many rows of a column at a time as fit, and stores the results. */
-function addedSlices({ lanes, across, columnsPerLane, rows }: ColumnForm): readonly string[] {
+function addedSlices({ lanes, across, columnsPerLane, rows }: ColumnForm, order: TileRows): readonly string[] {
   const atOnce = Math.min(rows, sumCount / lanes);
   const cells = atOnce * across;
   const parts = range(columnsPerLane).flatMap((c) => range(rows / atOnce).map((part) => ({ c, first: part * atOnce })));
@@ -137,7 +154,7 @@ function addedSlices({ lanes, across, columnsPerLane, rows }: ColumnForm): reado
     ...range(atOnce).map((t) => `sums[(sub * ${atOnce}u + ${t}u) * ${across}u + lane % ${across}u] = sum0_${c * rows + first + t};`),
     "workgroupBarrier();",
     `for (var cell = lane; cell < ${cells}u; cell += ${lanes}u) {`,
-    `let i = firstRow + ${first}u + cell / ${across}u; let j = firstColumn + ${c * across}u + cell % ${across}u;`,
+    `let i = ${order.result(`firstRow + ${first}u + cell / ${across}u`)}; let j = firstColumn + ${c * across}u + cell % ${across}u;`,
     "var total = 0.0;",
     `for (var slice = 0u; slice < ${lanes / across}u; slice++) { total += sums[slice * ${cells}u + cell]; }`,
     "if (i < p.m && j < p.n) { store(i * p.n + j, total); }",

@@ -9,7 +9,7 @@ import { columnProducts } from "./columnProducts.ts";
 import { type DenseParts, denseProducts, hasFloatTiles } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
 import { fewestHalved, matrixProducts } from "./matrixTiles.ts";
-import { fewestTiled, type RowCounts, rowProducts } from "./rowProducts.ts";
+import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
 import { fewestInTiles, hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
@@ -85,18 +85,21 @@ function severalRows(
 
 /** Dispatches for few rows of a product with a weight whose rows are read several elements at a time. */
 function fewRows(parts: TileParts, counts: RowCounts, capabilities: Capabilities): readonly Dispatch[] {
-  const { left, isPacked, dtype, store } = parts;
-  const result = {
+  return rowProducts([rowResult(parts)], rowParts(parts), counts, capabilities);
+}
+
+/** A product as the result of a dispatch of {@link rowParts}. */
+export function rowResult({ isPacked, dtype, columns }: TileParts): RowResult {
+  return {
     products: [{ a: "a", b: "b", dtype, isPacked }],
-    columns: parts.columns,
-    element: (_index: string, values: readonly string[]) => elementAt(values, 0),
-    store: (index: string, value: string) => `store(${index}, ${value});`,
+    columns,
+    element: (_index, values) => elementAt(values, 0),
+    store: (index, value) => `store(${index}, ${value});`,
   };
-  const bindings = [
-    { ...left, element: isPacked ? ("vec4u" as const) : ("vec4f" as const) },
-    input("b", 1, rowElement(dtype)),
-    output("y"),
-    ...store.bindings,
-  ];
-  return rowProducts([result], { ...store, ...parts, bindings }, counts, capabilities);
+}
+
+export function rowParts(parts: TileParts): RowParts {
+  const { left, isPacked, dtype, store } = parts;
+  const rows: Binding = { ...left, element: isPacked ? "vec4u" : "vec4f" };
+  return { ...store, ...parts, bindings: [rows, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings] };
 }

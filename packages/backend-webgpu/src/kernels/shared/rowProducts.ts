@@ -8,6 +8,7 @@ import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
 import { lazily } from "./lazily.ts";
 import { columnsAtOnce, nameOfForm, otherForms, type RowForm, type RowWork, rowForm, sumBytes, type WeightReads } from "./rowForm.ts";
 import { range } from "./shape.ts";
+import { denseRows, type TileRows } from "./tileRows.ts";
 import { rowElement } from "./weights.ts";
 
 /** A result `[m, n]` that is computed from one element of each product. */
@@ -32,6 +33,8 @@ export interface RowParts {
   rowsIn(dims: DimValues): number;
   /** Extent of the axis that is summed over. */
   readonly depth: number;
+  /** Where rows and their weights are found; the bindings have none of this. */
+  readonly order?: TileRows;
   /** Fills memory of the workgroup, from which products then read a row; the bindings have none. Only for runs of one row. */
   readonly stage?: RowStage;
   /** The same with a stage of so many lanes. */
@@ -86,6 +89,11 @@ export function rowProducts(
       return dispatch(rows, (m) => m > fewer && m <= most);
     }),
   ];
+}
+
+/** The dispatch for runs of the numbers of rows that `takes`, in which workgroups multiply one row each: it may have a weight of its own. */
+export function rowsOneByOne(result: RowResult, parts: RowParts, takes: (m: number) => boolean, capabilities: Capabilities): Dispatch {
+  return rowDispatch([result], parts, formOf([result], parts, 1, subgroupLanes(capabilities)), takes);
 }
 
 /** Numbers of rows that each weight is multiplied with in runs of several rows. */
@@ -155,15 +163,16 @@ function waitingBytes(results: readonly RowResult[], form: RowForm): number {
 
 function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowForm, takes: (m: number) => boolean): Dispatch {
   const { lanes, rows } = form;
+  const { order = denseRows } = parts;
   const perGroup = columnsAtOnce(form) * form.turns;
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
   const reader = parts.stage === undefined ? storedReader(parts.depth) : stagedReader(parts.stage);
-  const texts = results.map((result, r) => resultText(result, r, form, reader));
+  const texts = results.map((result, r) => resultText(result, r, form, reader, order));
   const bytes = sumBytes(mostProducts(results), form);
   const waiting = waitingBytes(results, form);
   return defineDispatch({
-    bindings: parts.bindings,
-    uniforms: { ...Object.fromEntries(names.map((name) => [name, "u32" as const])), ...parts.uniforms },
+    bindings: [...parts.bindings, ...order.bindings],
+    uniforms: { ...Object.fromEntries(names.map((name) => [name, "u32" as const])), ...order.uniforms, ...parts.uniforms },
     lanes,
     declarations: [
       ...parts.declarations,
@@ -174,17 +183,17 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
     body: [
       ...(parts.stage?.lines ?? []),
       `let sub = lane % ${form.lanesPerColumn}u;`,
-      `let chunks = (p.m + ${rows - 1}u) / ${rows}u;`,
+      `let chunks = ${order.tiles(rows)};`,
       ...results.map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${perGroup - 1}u) / ${perGroup}u * chunks;`),
       texts.map(({ body }, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${body}\n}`).join(" else "),
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
       const columns = results.map((result, r) => [`n${r}`, result.columns] as const);
-      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / perGroup), 0) * Math.ceil(m / rows);
+      const groups = columns.reduce((sum, [, n]) => sum + Math.ceil(n / perGroup), 0) * order.tilesIn(m, rows);
       return {
         groups: takes(m) ? groups : 0,
-        values: { m, k: parts.depth, ...Object.fromEntries(columns), ...parts.values(dims) },
+        values: { m, k: parts.depth, ...Object.fromEntries(columns), ...order.valuesIn(m, rows), ...parts.values(dims) },
       };
     },
   });
@@ -199,6 +208,7 @@ function resultText(
   r: number,
   form: RowForm,
   reader: RowReader,
+  order: TileRows,
 ): { readonly declarations: readonly string[]; readonly body: string } {
   const { products } = result;
   const { lanes, turns, rows, columnsPerLane } = form;
@@ -213,9 +223,10 @@ function resultText(
     `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${atOnce}u;`,
     `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
     `let row = place % chunks * ${rows}u;`,
+    ...order.start({ tile: "place % chunks", row: "row", column: "first", rows, columns: atOnce, lanes }, `p.n${r}`),
     // Columns and rows beyond the last one are computed again and not stored.
-    ...range(columnsPerLane).map((c) => `let column${c} = min(column + ${c}u, p.n${r} - 1u);`),
-    ...range(rows).map((t) => `let row${t} = min(row + ${t}u, p.m - 1u);`),
+    ...range(columnsPerLane).map((c) => `let column${c} = ${order.column(`min(column + ${c}u, p.n${r} - 1u)`, `p.n${r}`)};`),
+    ...range(rows).map((t) => `let row${t} = ${order.source(`row + ${t}u`)};`),
     ...products.flatMap((_, j) => cells.map((i) => `var sum${j}_${i} = 0.0;`)),
   );
   dotLoops(k, products, form, reader);

@@ -1,4 +1,5 @@
 import { range } from "./shape.ts";
+import { denseRows, type TileRows } from "./tileRows.ts";
 
 /** Lanes of a workgroup that computes a tile, 16 × 16. */
 export const lanes = 256;
@@ -18,12 +19,13 @@ export function resultNames(perLane: number): readonly string[] {
 }
 
 /** Defines the workgroup's first row and column, `i0` and `j0`, and the lane's place in the tile. */
-export function tilePlace(rows: number): readonly string[] {
+export function tilePlace(rows: number, order: TileRows = denseRows): readonly string[] {
   return [
-    `let down = (p.m + ${rows - 1}u) / ${rows}u;`,
+    `let down = ${order.tiles(rows)};`,
     // Neighbouring workgroups share columns, so weights are read from memory once.
     `let i0 = group % down * ${rows}u;`,
     `let j0 = group / down * ${columns}u;`,
+    ...order.start({ tile: "group % down", row: "i0", column: "j0", rows, columns, lanes }, "p.n"),
     "let tx = lane % 16u; let ty = lane / 16u;",
   ];
 }
@@ -45,12 +47,13 @@ interface ResultPlaces {
 export function storeText(
   names: readonly string[],
   { side, perRow, start }: ResultPlaces = { side: 16, perRow: 2, start: "" },
+  order: TileRows = denseRows,
 ): readonly string[] {
   const row = perRow === 1 ? "r" : `r / ${perRow}u`;
   return [
     `var results = array<vec4f, ${names.length}>(${names.join(", ")});`,
     `for (var r = 0u; r < ${names.length}u; r++) {`,
-    `let i = i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u;`,
+    `let i = ${order.result(`i0 + r / ${4 * perRow}u * ${4 * side}u + ty * 4u + ${row} % 4u`)};`,
     `let j = j0 + ${perRow === 1 ? "" : `r % ${perRow}u * ${4 * side}u + `}tx * 4u;`,
     "if (i >= p.m) { continue; }",
     `for (var e = 0u; e < 4u && j + e < p.n; e++) { store(${start}i * p.n + j + e, results[r][e]); }`,

@@ -7,6 +7,7 @@ import type { Binding, Dispatch } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
 import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
+import { denseRows, type TileRows } from "./tileRows.ts";
 import { hasRowProduct, rowElement, weightsAtOnce, weightVectors } from "./weights.ts";
 
 /** Elements of the depth whose weights and rows workgroup memory holds at once. */
@@ -29,6 +30,8 @@ export interface TileParts {
   readonly depth: number;
   readonly columns: number;
   readonly store: EpilogueText;
+  /** Where rows and their weights are found. */
+  readonly order?: TileRows;
   rowsIn(dims: DimValues): number;
 }
 
@@ -55,20 +58,26 @@ export function tileProducts(parts: TileParts, most: number): readonly Dispatch[
 }
 
 /** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
-function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
-  const { left, isPacked, dtype, depth, store } = parts;
+export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
+  const { left, isPacked, dtype, depth, store, order = denseRows } = parts;
   const rows = 16 * perLane;
-  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane);
+  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane, order);
   return defineDispatch({
-    bindings: [{ ...left, element: isPacked ? "vec4u" : "vec4f" }, input("b", 1, rowElement(dtype)), output("y"), ...store.bindings],
-    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
+    bindings: [
+      { ...left, element: isPacked ? "vec4u" : "vec4f" },
+      input("b", 1, rowElement(dtype)),
+      output("y"),
+      ...order.bindings,
+      ...store.bindings,
+    ],
+    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...order.uniforms, ...store.uniforms },
     lanes,
     declarations: [...text.declarations, ...store.declarations],
     body: text.body,
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
-      const groups = Math.ceil(m / rows) * Math.ceil(parts.columns / columns);
-      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
+      const groups = order.tilesIn(m, rows) * Math.ceil(parts.columns / columns);
+      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...order.valuesIn(m, rows), ...store.values(dims) };
       return { groups: takes(m) ? groups : 0, values };
     },
   });
@@ -78,7 +87,7 @@ function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => bo
  * Half of the lanes read 32 weights of a column each, the others 32 elements of a row (16, of 64 rows). Both wait in `v0` to `v7` and pass
  * through workgroup memory in two steps.
  */
-function tileText(dtype: DType, perLane: 4 | 8): TileText {
+function tileText(dtype: DType, perLane: 4 | 8, order: TileRows): TileText {
   const rows = 16 * perLane;
   const stride = columns + rows;
   // Lanes that share the 32 elements of a row.
@@ -103,10 +112,10 @@ function tileText(dtype: DType, perLane: 4 | 8): TileText {
   ];
   const compute = computeText(perLane, stride);
   k.lines.unshift(
-    ...tilePlace(rows),
+    ...tilePlace(rows, order),
     `let row = lane % ${rows}u; let share = (lane - ${columns}u) / ${rows}u;`,
-    "let column = min(j0 + lane, p.n - 1u);",
-    "let rowStart = min(i0 + row, p.m - 1u) * (p.k / 4u);",
+    `let column = ${order.column("min(j0 + lane, p.n - 1u)", "p.n")};`,
+    `let rowStart = ${order.source("i0 + row")} * (p.k / 4u);`,
     ...range(unitWeights / 4).map((i) => `var v${i} = vec4f();`),
     ...results.map((name) => `var ${name} = vec4f();`),
     `for (var u = 0u; u < p.k / ${unitWeights}u; u++) {`,
@@ -115,7 +124,7 @@ function tileText(dtype: DType, perLane: 4 | 8): TileText {
     ...read,
     ...[0, 1].flatMap((half) => ["workgroupBarrier();", ...write(half), "workgroupBarrier();", ...compute]),
     "}",
-    ...storeText(results),
+    ...storeText(results, undefined, order),
   );
   const tiles = `var<workgroup> tiles: array<f32, ${step * (columns + rows)}>;`;
   return { declarations: [...k.declarations, tiles], body: k.lines.join("\n") };

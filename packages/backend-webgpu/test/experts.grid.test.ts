@@ -1,0 +1,96 @@
+import { contentsOf, uniform } from "@centella/conformance";
+import { type Activations, type Backend, createProgram, type DType, type Plan, reference } from "@centella/core";
+import { isWholeGrid } from "@centella/test-devices";
+import { afterAll, expect, test } from "vitest";
+import type { OptionalFeature } from "../src/device/capabilities.ts";
+import { describeOpened } from "./describeOpened.ts";
+import { openBackend } from "./openBackend.ts";
+
+const [experts, n, k, chosen] = [4, 67, 512, 2];
+
+/** Tokens of runs: rows one by one, sorted by expert, and, for floats, in tiles. */
+const counts = [1, 2, 8, 9, 20, 64, 65];
+
+interface Form {
+  readonly dtype: DType;
+  readonly activations: Activations;
+  /** Whether each expert of a token has a row of activations of its own. */
+  readonly isEach: boolean;
+}
+
+/** Plans of the product of up to 65 tokens, on each backend. */
+function plansOf(backends: readonly Backend[], { dtype, activations, isEach }: Form): Promise<readonly Plan[]> {
+  const program = createProgram();
+  const tokens = program.dim("T", Math.max(...counts));
+  const x = program.input("x", "f32", isEach ? [tokens, chosen, k] : [tokens, k]);
+  const shape = [experts, n, k];
+  const weight = program.constant(contentsOf({ dtype, shape }, 3).stored, dtype, shape);
+  program.output("y", program.moeMatmul(x, weight, program.input("ids", "i32", [tokens, chosen]), { activations }));
+  return Promise.all(backends.map((backend) => backend.compile(program)));
+}
+
+/** Expert 2 has no rows, expert 1 few. */
+const idsOf = (tokens: number): Int32Array =>
+  Int32Array.from({ length: tokens * chosen }, (_, i) => (i % 11 === 3 ? 1 : i % 3 === 0 ? 3 : 0));
+
+const inputsOf = (tokens: number, { isEach }: Form, ids = idsOf(tokens)) => ({
+  x: uniform(tokens, tokens * k * (isEach ? chosen : 1)),
+  ids,
+});
+
+async function largestDifference(backend: Backend, form: Form): Promise<number> {
+  const plans = await plansOf([backend, await reference().open()], form);
+  let worst = 0;
+  for (const tokens of counts) {
+    const [got, want] = await Promise.all(plans.map((plan) => plan.run(inputsOf(tokens, form)).y!.data()));
+    expect(got!.length).toBe(want!.length);
+    want!.forEach((value, i) => {
+      worst = Math.max(worst, Math.abs(value - got![i]!));
+    });
+  }
+  for (const plan of plans) plan.dispose();
+  return worst;
+}
+
+const forms: readonly Form[] = [
+  { dtype: "q4_K", activations: "ggml", isEach: false },
+  { dtype: "q4_K", activations: "f32", isEach: true },
+  ...(isWholeGrid
+    ? ([
+        { dtype: "q8_0", activations: "ggml", isEach: true },
+        { dtype: "q6_K", activations: "ggml", isEach: false },
+        { dtype: "f16", activations: "ggml", isEach: false },
+        { dtype: "bf16", activations: "f32", isEach: false },
+        { dtype: "f32", activations: "f32", isEach: true },
+      ] as const)
+    : []),
+];
+
+const sets: Readonly<Record<string, readonly OptionalFeature[]>> = {
+  "all features": [],
+  subgroups: ["packed_4x8_integer_dot_product"],
+  "no features": ["subgroups", "packed_4x8_integer_dot_product"],
+};
+
+for (const [name, disabledFeatures] of Object.entries(sets)) {
+  await describeOpened(`products with experts, ${name}`, openBackend({ disabledFeatures }), ({ backend }) => {
+    afterAll(() => backend.dispose());
+
+    test.each(forms)("of $dtype with $activations activations, a row for each: $isEach", { timeout: 120_000 }, async (form) => {
+      expect(await largestDifference(backend, form)).toBeLessThan(1e-4);
+    });
+
+    test("of rows without an expert are 0, whatever the number of rows", { timeout: 60_000 }, async () => {
+      const form: Form = { dtype: "q8_0", activations: "f32", isEach: false };
+      const [plan] = await plansOf([backend], form);
+      for (const tokens of counts) {
+        const ids = idsOf(tokens);
+        const all = await plan!.run(inputsOf(tokens, form, ids)).y!.data();
+        const missing = ids.map((id, i) => (i % 5 === 0 ? [-1, experts, 2 ** 31 - 1][i % 3]! : id));
+        const some = await plan!.run(inputsOf(tokens, form, missing)).y!.data();
+        expect(some).toEqual(all.map((value, at) => (Math.floor(at / n) % 5 === 0 ? 0 : value)));
+      }
+      plan!.dispose();
+    });
+  });
+}
