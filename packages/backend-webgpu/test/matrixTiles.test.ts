@@ -2,8 +2,8 @@ import { contentsOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, reference } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterAll, expect, test } from "vitest";
-import { guaranteed } from "../src/device/capabilities.ts";
-import { openDevice } from "../src/device/device.ts";
+import { guaranteed, subgroupLanes } from "../src/device/capabilities.ts";
+import { type OpenDevice, openDevice } from "../src/device/device.ts";
 import { toDevice } from "../src/device/layout.ts";
 import { halfBytes, halfRowsDispatch } from "../src/kernels/shared/halfRows.ts";
 import type { Binding, Dispatch } from "../src/kernels/shared/kernel.ts";
@@ -34,10 +34,11 @@ function tileOf(dtype: DType): Dispatch {
 /** Rows that halves have exactly; the second one only after it is scaled. */
 const rows = uniform(7, m * depth).map((value, i) => Math.round(value * 64) * (i >= depth && i < 2 * depth ? 2 ** 20 : 2 ** -6));
 
-async function onDevice(device: GPUDevice, dtype: DType, stored: Parameters<typeof toDevice>[1]): Promise<Float32Array> {
+async function onDevice({ device, capabilities }: OpenDevice, dtype: DType, stored: Parameters<typeof toDevice>[1]): Promise<Float32Array> {
   const a = { dtype: "f32", shape: [m, depth] } as const;
+  const options = { least: 1, subgroup: subgroupLanes(capabilities) };
   const dispatches = [
-    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), units: undefined }, halves, 1), buffers: { a: "a", y: "halves" } },
+    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), units: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
     { dispatch: tileOf(dtype), buffers: { halves: "halves", b: "b", y: "y" } },
   ];
   const b = Uint8Array.from(toDevice({ dtype, shape: [n, depth] }, stored));
@@ -53,12 +54,12 @@ async function onReference(dtype: DType, stored: Parameters<typeof toDevice>[1])
   return (await plan.run({ x: rows }).y!.data()) as Float32Array;
 }
 
-await describeOpened("tiles of matrices that subgroups multiply", openDevice({}), ({ device }) => {
-  afterAll(() => device.destroy());
+await describeOpened("tiles of matrices that subgroups multiply", openDevice({}), (opened) => {
+  afterAll(() => opened.device.destroy());
 
   test.each(["f16", "q8_0"] as const)("equal the reference with weights of %s, emulated in workgroup memory", async (dtype) => {
     const { stored } = contentsOf({ dtype, shape: [n, depth] }, 3);
-    const [got, want] = [await onDevice(device, dtype, stored), await onReference(dtype, stored)];
+    const [got, want] = [await onDevice(opened, dtype, stored), await onReference(dtype, stored)];
     const largest = (row: number): number => Math.max(...want.subarray(row * n, (row + 1) * n).map(Math.abs));
     const worst = want.map((value, i) => Math.abs(value - got[i]!) / largest(Math.floor(i / n)));
     expect(Math.max(...worst)).toBeLessThan(1e-5);

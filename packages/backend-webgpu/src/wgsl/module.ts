@@ -113,30 +113,6 @@ export const toHalf: string = dedent(`
   }
 `);
 
-/**
- * `fn <name>(lane: u32, value: T) -> T`: combines one value per lane over a workgroup; every lane gets the result. `combine` is an
- * expression of `a` and `b`. The order is fixed, so results repeat.
- */
-export function workgroupReduce(name: string, type: string, lanes: number, combine: string): string {
-  return dedent(`
-    var<workgroup> ${name}Cells: array<${type}, ${lanes}>;
-    fn ${name}(lane: u32, value: ${type}) -> ${type} {
-      workgroupBarrier();
-      ${name}Cells[lane] = value;
-      workgroupBarrier();
-      for (var stride = ${lanes / 2}u; stride > 0u; stride >>= 1u) {
-        if (lane < stride) {
-          let a = ${name}Cells[lane];
-          let b = ${name}Cells[lane + stride];
-          ${name}Cells[lane] = ${combine};
-        }
-        workgroupBarrier();
-      }
-      return workgroupUniformLoad(&${name}Cells[0]);
-    }
-  `);
-}
-
 export function dedent(text: string): string {
   const lines = text.split("\n").filter((line, i, all) => line.trim() !== "" || (i > 0 && i < all.length - 1));
   const margin = Math.min(...lines.filter((line) => line.trim() !== "").map((line) => line.length - line.trimStart().length));

@@ -1,7 +1,8 @@
 import type { DType, ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import { loader } from "../../wgsl/emitter.ts";
-import { defineDispatch, elementOf, input, output, workgroupReduce } from "../../wgsl/module.ts";
+import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
+import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import type { Binding, Dispatch, ElementType } from "../shared/kernel.ts";
 import { extent, maximum, range } from "../shared/shape.ts";
 import { type AttentionCall, alibiDistance, boundedTanh, slope, unseen } from "./attentionScores.ts";
@@ -98,8 +99,8 @@ export function sums(call: AttentionCall, params: Params, { parts, apart, takes 
       ...vectors.declarations,
       ...(softcap > 0 ? [boundedTanh] : []),
       ...(alibi > 0 ? [slope] : []),
-      workgroupReduce("largest", "f32", lanes, "max(a, b)"),
-      workgroupReduce("addUp", "f32", lanes, "a + b"),
+      workgroupReduce("largest", "max", lanes),
+      workgroupReduce("addUp", "add", lanes),
       `var<workgroup> query: array<Part, ${dK / vectors.width}>;
       var<workgroup> weights: array<f32, ${lanes}>;
       var<workgroup> rows: array<u32, ${lanes}>;

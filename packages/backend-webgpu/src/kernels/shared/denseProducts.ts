@@ -2,7 +2,8 @@ import type { Dim, DimValues, DType, ParamsOf, TensorSpec } from "@centella/core
 import { elementAt, elementCount, tupleOf } from "@centella/core/backend";
 import { loader } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
-import { defineDispatch, elementOf, input, output, workgroupReduce } from "../../wgsl/module.ts";
+import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
+import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import { extentOf, type FloatTile, floatTileFor, floatTiles, floatTileText } from "./floatTiles.ts";
 import type { Binding, Dispatch, ElementType } from "./kernel.ts";
 import { fewestTiled, type RowCounts } from "./rowProducts.ts";
@@ -200,7 +201,7 @@ function laneSum(from: string, step: number, term: (k: string) => string): strin
 function dotPerGroup({ batch, aIndex, bIndex, declarations }: Text): Form {
   return {
     lanes: vectorLanes,
-    declarations: [...declarations, workgroupReduce("total", "f32", vectorLanes, "a + b")],
+    declarations: [...declarations, workgroupReduce("total", "add", vectorLanes)],
     body: `
       let j = group % p.n;
       let i = group / p.n % p.m;

@@ -2,7 +2,8 @@ import type { TensorSpec } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
 import { unitWeights } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
-import { defineDispatch, workgroupReduce } from "../../wgsl/module.ts";
+import { defineDispatch } from "../../wgsl/module.ts";
+import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import type { Binding, Dispatch } from "./kernel.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import { count, maximum, range } from "./shape.ts";
@@ -30,7 +31,12 @@ interface StoredRows {
 }
 
 /** Rounds rows to halves, in runs of at least `least` rows. Rows with larger elements than halves have are scaled by a power of two. */
-export function halfRowsDispatch(a: TensorSpec, { binding, units }: StoredRows, y: Binding, least: number): Dispatch {
+export function halfRowsDispatch(
+  a: TensorSpec,
+  { binding, units }: StoredRows,
+  y: Binding,
+  { least, subgroup }: { readonly least: number; readonly subgroup: number },
+): Dispatch {
   const depth = maximum(a.shape.at(-1) ?? 0);
   const quads = depth / halvesPerQuad;
   const parts = range(Math.ceil(quads / lanes));
@@ -43,7 +49,7 @@ export function halfRowsDispatch(a: TensorSpec, { binding, units }: StoredRows, 
     uniforms: { k: "u32" },
     lanes,
     declarations: [
-      workgroupReduce("largest", "f32", lanes, "max(a, b)"),
+      workgroupReduce("largest", "max", lanes, subgroup),
       units === undefined ? eightOfFloats : eightOfUnits(units),
       largestOfEight,
     ],

@@ -165,7 +165,7 @@ function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resourc
     const y = halves[i];
     const { rounding, isPacked } = elementAt(forms, i);
     const units = isPacked && isUnitRounding(rounding) ? rounding : undefined;
-    return y === undefined ? [] : [halfRowsDispatch(a, { binding: left.binding, units }, y, fewestHalved)];
+    return y === undefined ? [] : [halfRowsDispatch(a, { binding: left.binding, units }, y, { least: fewestHalved, subgroup })];
   });
   const leftOf = (product: SiblingProduct): Left => {
     const [i, isRead] = [formIndex(product), isHalved(product)];
