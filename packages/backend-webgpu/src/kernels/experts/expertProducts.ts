@@ -82,7 +82,7 @@ function multiplied(parts: TileParts, rows: ExpertRows, capabilities: Capabiliti
   const memory = slotMemory(most, rows.experts, sizes);
   const sorted: TileParts = { ...parts, order: rowsByExpert(rows, memory) };
   return [
-    ...(sizes.some((size) => size > 1) ? [sortRows(rows, memory, rowsInTiles)] : []),
+    ...(sizes.some((size) => size > 1) ? [sortRows(rows, memory, rowsInTiles, capabilities)] : []),
     ...sizes.map((size) => {
       const takes = (m: number): boolean => rowsInTiles(m) === size;
       if (size === 1) return rowsOneByOne(rowResult(parts), { ...rowParts(parts), order: rowsByToken(rows) }, takes, capabilities);

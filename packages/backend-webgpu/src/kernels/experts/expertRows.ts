@@ -1,14 +1,15 @@
 import type { TensorSpec } from "@centella/core";
+import type { KernelLimits } from "../../device/capabilities.ts";
 import { defineDispatch, input } from "../../wgsl/module.ts";
 import type { Binding, Dispatch } from "../shared/kernel.ts";
 import { count } from "../shared/shape.ts";
 import type { GroupPlace, TileRows } from "../shared/tileRows.ts";
 
-/** Rows of results, each of a token and one of its experts, as the kernels of a call read them. */
+/** The rows of the results of a call, each of a token and one of its experts. */
 export interface ExpertRows {
   /** The ids of experts, input 2: an expert for each row. */
   readonly ids: TensorSpec;
-  /** Number of experts. Rows of ids from here on are set to 0; as unsigned, negative ids are such ones too. */
+  /** Number of experts. Results of ids from here on are 0; as unsigned numbers, negative ids are among these. */
   readonly experts: number;
   /** Rows that share a row of activations. */
   readonly sharers: number;
@@ -17,10 +18,11 @@ export interface ExpertRows {
 /** Marks slots without a row, and tiles without slots. */
 const none = "0xffffffffu";
 
-/** Experts whose counts every device's workgroups have memory for. More take a lane long to add up. */
+/** The most experts by which rows are sorted. Their counts fit the memory of every device's workgroups. */
 export const mostExperts = 1024;
 
-const lanes = 256;
+/** Lanes of the workgroup that sorts, at most. */
+const mostLanes = 1024;
 
 const ids = input("ids", 2, "i32");
 
@@ -88,10 +90,16 @@ export function mostTiles(m: number, experts: number, rows: number): number {
 
 /**
  * Gives each row a slot: those of an expert are neighbours, from a multiple of the rows of a tile on. One workgroup counts the rows of each
- * expert, then hands out slots in any order, on which no result depends. `rowsInTiles` gives the rows of a tile in a run with
- * `m` rows; 1 if rows are not sorted.
+ * expert, then hands out slots in any order, on which no result depends. `rowsInTiles` gives the rows of a tile in a run with `m` rows, and 1
+ * for runs whose rows are not sorted.
  */
-export function sortRows({ ids: spec, experts }: ExpertRows, { slots, tiles }: SlotMemory, rowsInTiles: (m: number) => number): Dispatch {
+export function sortRows(
+  { ids: spec, experts }: ExpertRows,
+  { slots, tiles }: SlotMemory,
+  rowsInTiles: (m: number) => number,
+  { maxLanes }: KernelLimits,
+): Dispatch {
+  const lanes = Math.min(mostLanes, maxLanes);
   const kinds = experts + 1;
   const forEachRow = (text: string): readonly string[] => [
     `for (var row = lane; row < p.m; row += ${lanes}u) { let kind = min(bitcast<u32>(ids[row]), ${experts}u); ${text} }`,

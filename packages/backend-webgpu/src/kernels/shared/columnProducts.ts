@@ -69,9 +69,12 @@ export function columnProducts(
   ];
 }
 
-/** The dispatch for runs of the numbers of rows that `takes`, where tiles of {@link rowsAtOnce} rows have one of `weights` weights each. */
-export function columnsByTile(parts: TileParts, weights: number, limits: KernelLimits, takes: (m: number) => boolean): Dispatch {
-  const columns = weights * parts.columns;
+/**
+ * The dispatch for runs of the numbers of rows that `takes`. Each tile of {@link rowsAtOnce} rows is multiplied with one of `matrices` matrices;
+ * most of these have rows.
+ */
+export function columnsByTile(parts: TileParts, matrices: number, limits: KernelLimits, takes: (m: number) => boolean): Dispatch {
+  const columns = matrices * parts.columns;
   const isMany = parts.isPacked && limits.maxLanes >= largeGroup && columns >= enoughGroups * manyForm.across * manyForm.columnsPerLane;
   return columnDispatch(parts, isMany ? manyForm : fewForm(columns, limits), takes);
 }

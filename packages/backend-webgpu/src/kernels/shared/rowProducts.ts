@@ -33,7 +33,7 @@ export interface RowParts {
   rowsIn(dims: DimValues): number;
   /** Extent of the axis that is summed over. */
   readonly depth: number;
-  /** Where rows and their weights are found; the bindings have none of this. */
+  /** Where rows and their matrices are found. Its bindings come after the others. */
   readonly order?: TileRows;
   /** Fills memory of the workgroup, from which products then read a row; the bindings have none. Only for runs of one row. */
   readonly stage?: RowStage;
@@ -91,7 +91,7 @@ export function rowProducts(
   ];
 }
 
-/** The dispatch for runs of the numbers of rows that `takes`, in which workgroups multiply one row each: it may have a weight of its own. */
+/** The dispatch for runs of the numbers of rows that `takes`. A workgroup multiplies one row, with the matrix that `parts.order` finds for it. */
 export function rowsOneByOne(result: RowResult, parts: RowParts, takes: (m: number) => boolean, capabilities: Capabilities): Dispatch {
   return rowDispatch([result], parts, formOf([result], parts, 1, subgroupLanes(capabilities)), takes);
 }

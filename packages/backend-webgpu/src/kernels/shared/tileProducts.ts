@@ -30,7 +30,7 @@ export interface TileParts {
   readonly depth: number;
   readonly columns: number;
   readonly store: EpilogueText;
-  /** Where rows and their weights are found. */
+  /** Where rows and their matrices are found. */
   readonly order?: TileRows;
   rowsIn(dims: DimValues): number;
 }

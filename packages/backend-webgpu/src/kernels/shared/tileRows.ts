@@ -12,7 +12,10 @@ export interface GroupPlace {
   readonly lanes: number;
 }
 
-/** Where products find the rows of their tiles: by default by the number of the row, in one matrix each. `p.m` is the number of rows of results. */
+/**
+ * Where the kernel of a product finds what belongs to row `i` of its tiles: the row to multiply, the weight's matrix, and the row of the result.
+ * `p.m` is the number of rows of the result.
+ */
 export interface TileRows {
   readonly bindings: readonly Binding[];
   readonly uniforms: Readonly<Record<string, "u32">>;
@@ -27,11 +30,11 @@ export interface TileRows {
   result(i: string): string;
   /** The row that is multiplied for row `i`. */
   source(i: string): string;
-  /** The row of the stored weight for column `j` of `n`. */
+  /** The row of the stored weight that gives column `j` of `n`. */
   column(j: string, n: string): string;
 }
 
-/** Rows of a matrix that all are multiplied with the same weight. */
+/** Rows in order, multiplied with one matrix. */
 export const denseRows: TileRows = {
   bindings: [],
   uniforms: {},
