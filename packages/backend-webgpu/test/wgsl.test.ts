@@ -220,7 +220,7 @@ describe("generated WGSL", () => {
   });
 
   test("rows of experts are multiplied one by one, or sorted by expert and multiplied 16 or 64 at a time", () => {
-    const kernels = kernelsFor(calls["moeMatmul"]!);
+    const kernels = kernelsFor(calls.moeMatmul!);
     const groups = (rows: number): number[] => kernels.map((kernel) => kernel.sizeIn({ T: rows }).groups);
     // Two experts of eight for each token. Sorting takes a workgroup; each expert, and rows of none, may have a tile that is not full.
     expect([0, 1, 23, 24, 127, 128].map(groups)).toEqual([
