@@ -107,7 +107,7 @@ export function denseProducts(parts: DenseParts, { least, most, fewest = fewestT
 /** Whether the operands are matrices of floats of a known depth that lanes can read four elements at a time. */
 export function hasFloatTiles({ a, b, params: { transposeA, transposeB } }: Pick<DenseParts, "a" | "b" | "params">): boolean {
   const k = b.shape.at(transposeB ? -1 : -2);
-  // Where rounding transposed the binding of a, its parameters say so.
+  // Extents along which the operands are stored. Rows of a that were rounded are along the depth.
   const [lengthOfA, lengthOfB] = [transposeA ? a.shape.at(-1) : k, b.shape.at(-1)];
   return ["f32", "f16", "bf16"].includes(b.dtype) && isPositive(k) && [lengthOfA, lengthOfB].every((x) => isPositive(x) && x % 4 === 0);
 }

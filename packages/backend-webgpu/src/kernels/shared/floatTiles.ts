@@ -59,9 +59,10 @@ export function extentOf({ side, perLane }: Pick<FloatTile, "side" | "perLane">)
 const together = 32;
 
 /**
- * Text of the tile of `y` from row `i0` and column `j0` on, of `a` [m, k], or [k, m] if that is not along the depth, and of `b` [n, k] or
- * [k, n]. The bindings are arrays of {@link quadElement} from `aAt` and `bAt` on, and `store` writes an element from `yAt` on, in a loop if it has an epilogue. `p.k` is a
- * multiple of the tile's depth unless that is partial; the extent along which an operand is stored is a multiple of 4.
+ * Text of the tile of `y` from row `i0` and column `j0` on. `a` is [m, k], or [k, m] if it is not along the depth, and `b` is [n, k] or [k, n].
+ * The bindings are arrays of {@link quadElement} from `aAt` and `bAt` on, and `store` writes an element from `yAt` on. `p.k` is a multiple of the
+ * tile's depth unless the tile is partial. The extent along which an operand is stored is a multiple of 4. Results with an epilogue are stored in
+ * a loop.
  *
  * Workgroup memory has a row of vectors per element of the depth. Indices of these rows are constants and those of vectors are the same for all
  * rows, so that neither computing nor checking them takes a lane's time. The next elements are read while the present ones are multiplied.
@@ -92,7 +93,7 @@ export function floatTileText(
       "workgroupBarrier();",
       ...operands.flatMap(({ write }) => write),
       "workgroupBarrier();",
-      // After the last ones, elements are read once more. Partial steps see to that themselves.
+      // After the last elements, these are read once more. The loads of partial tiles check their places themselves.
       isPartial ? `let next = k0 + ${depth}u;` : `let next = min(k0 + ${depth}u, p.k - ${depth}u);`,
       ...operands.flatMap(({ fetch }) => fetch("", "next")),
       ...steps,
