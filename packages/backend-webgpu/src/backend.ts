@@ -167,7 +167,7 @@ class WebgpuBackend implements Backend, PlanOwner<WebgpuPersistentBuffer> {
       persistents: persistentBytes(this.plans),
       arenas: [...this.plans].reduce((sum, plan) => sum + plan.arenaBytes, 0),
       tensors: tensors.usedBytes,
-      other: tensors.freeBytes + uploads.heldBytes + readbacks.usedBytes + readbacks.freeBytes,
+      other: tensors.freeBytes + uploads.heldBytes + readbacks.heldBytes,
     };
   }
 

@@ -62,6 +62,32 @@ await describeOpened("recovery of a lost device", openBackend(), ({ backend: pro
     expect(backend.memory()).toMatchObject({ persistents: 32, tensors: 0 });
   });
 
+  test("results that were computed outlive their backend, but large ones not the loss of a device", async () => {
+    const count = 2 ** 16;
+    const results = async ({ backend }: { readonly backend: Backend }) => {
+      const program = createProgram();
+      const x = program.input("x", "f32", [count]);
+      program.output("large", program.add(x, x));
+      const plan = await backend.compile(program);
+      const { large } = plan.run({ x: new Float32Array(count).fill(1) });
+      await large!.ready();
+      return large!;
+    };
+    const disposed = await open();
+    const kept = await results(disposed);
+    await disposed.backend.dispose();
+    expect(await kept.data()).toEqual(new Float32Array(count).fill(2));
+    const lost = await open();
+    const gone = await results(lost);
+    lost.device.destroy();
+    await lost.device.lost;
+    await expect(gone.data()).rejects.toThrow(DeviceLostError);
+    await expect(gone.readInto(new Float32Array(count))).rejects.toThrow(DeviceLostError);
+    gone.dispose();
+    await lost.backend.recover!();
+    expect(await (await results(lost)).data()).toEqual(new Float32Array(count).fill(2));
+  });
+
   test("a device that works is left alone", async () => {
     const { backend } = await open();
     const plan = await backend.compile(running());

@@ -16,10 +16,14 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
   /** Sizes in bytes of the buffers that were created for the host to write or read, and of calls of `writeBuffer`. */
   const mapped: number[] = [];
   const written: number[] = [];
+  /** Copies of mapped results. */
+  const copies: ArrayBuffer[] = [];
   const { createBuffer } = device;
   device.createBuffer = (descriptor) => {
     if ((descriptor.usage & (usage.mapWrite | usage.mapRead)) !== 0) mapped.push(descriptor.size);
-    return createBuffer.call(device, descriptor);
+    const buffer = createBuffer.call(device, descriptor);
+    if ((descriptor.usage & usage.mapRead) !== 0) countCopies(buffer, copies);
+    return buffer;
   };
   const { writeBuffer } = device.queue;
   device.queue.writeBuffer = (...args: Parameters<GPUQueue["writeBuffer"]>) => {
@@ -29,6 +33,7 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
   beforeEach(() => {
     mapped.length = 0;
     written.length = 0;
+    copies.length = 0;
   });
 
   test("large inputs go through mapped memory, which the next run uses again", async () => {
@@ -186,4 +191,99 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
     expect(backend.counters.readbacks - before).toBe(3);
     expect(mapped.length).toBeLessThanOrEqual(2);
   });
+
+  /** A program that adds one to `count` numbers, for a host output of as many. */
+  const adding = (backend: Backend, count: number) => {
+    const program = createProgram();
+    program.output("y", program.add(program.input("x", "f32", [count]), program.constant(Float32Array.of(1), "f32", [1])));
+    return backend.compile(program);
+  };
+
+  test("a result is copied once, to the array that the reader gets or gives", async () => {
+    const plan = await adding(backend, large);
+    const x = Float32Array.from({ length: large }, (_, i) => i);
+    const expected = x.map((value) => value + 1);
+    using y = plan.run({ x }).y!;
+    const data = await y.data();
+    expect(data).toEqual(expected);
+    expect(copies).toEqual([data.buffer]);
+    // Readers own what they get.
+    data.fill(7);
+    const target = new Float32Array(large);
+    await y.readInto(target);
+    expect(target).toEqual(expected);
+    expect(copies).toHaveLength(1);
+    expect(await y.data()).toEqual(expected);
+    plan.dispose();
+  });
+
+  test("a result that is freed gives its memory to the next run, waiting readers first", async () => {
+    const plan = await adding(backend, large);
+    const x = new Float32Array(large);
+    await backend.idle();
+    const held: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { y } = plan.run({ x });
+      const data = y!.data();
+      y!.dispose();
+      expect((await data)[large - 1]).toBe(1);
+      const aborted = new AbortController();
+      const reading = plan.run({ x }, { signal: aborted.signal }).y!.data();
+      aborted.abort();
+      await expect(reading).rejects.toThrow();
+      await backend.idle();
+      held.push(backend.memory().other);
+    }
+    expect(new Set(held).size).toBe(1);
+    plan.dispose();
+  });
+
+  test("results that no caller frees hold a bounded amount of mapped memory", async () => {
+    const count = 5 * mebibyte;
+    const plan = await adding(backend, count);
+    const x = new Float32Array(count);
+    const results = [];
+    for (let i = 0; i < 5; i++) {
+      const { y } = plan.run({ x: x.fill(i) });
+      await y!.ready();
+      results.push(y!);
+    }
+    // Four of 20 MiB would be more than 64 MiB.
+    expect(copies).toHaveLength(2);
+    for (const [i, y] of results.entries()) expect((await y.data())[count - 1]).toBe(i + 1);
+    for (const y of results) y.dispose();
+    plan.dispose();
+  });
+
+  test("a mapping that fails gives its memory up, and the next one works", async () => {
+    // Of a size that no other test reads, so that its buffer is a new one.
+    const count = 3 * large;
+    using tensor = backend.upload({ dtype: "f32", shape: [count] }, new Float32Array(count).fill(3));
+    await backend.idle();
+    const held = backend.memory().other;
+    const counted = device.createBuffer;
+    device.createBuffer = (descriptor) => {
+      const buffer = counted.call(device, descriptor);
+      buffer.mapAsync = () => Promise.reject(new DOMException("no mapping today", "OperationError"));
+      return buffer;
+    };
+    for (let i = 0; i < 3; i++) await expect(tensor.data()).rejects.toThrow("no mapping today");
+    device.createBuffer = counted;
+    expect(backend.memory().other).toBe(held);
+    expect((await tensor.data())[count - 1]).toBe(3);
+  });
 });
+
+/** Adds to `copies` whatever is sliced from the buffer's mapped memory. */
+function countCopies(buffer: GPUBuffer, copies: ArrayBuffer[]): void {
+  const { getMappedRange } = buffer;
+  buffer.getMappedRange = (...range) => {
+    const memory = getMappedRange.apply(buffer, range);
+    memory.slice = (...part) => {
+      const copy = ArrayBuffer.prototype.slice.apply(memory, part);
+      copies.push(copy);
+      return copy;
+    };
+    return memory;
+  };
+}

@@ -134,6 +134,7 @@ test("core: wrong arguments are typed errors", async () => {
     anchoredGroup: forBackends,
     typedArrayOf: ["f32"],
     uniformAt: forBackends,
+    HostArrays: forBackends,
     PendingOutputs: forBackends,
     chosenSum: forBackends,
     distanceOf: forBackends,

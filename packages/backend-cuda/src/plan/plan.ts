@@ -5,6 +5,7 @@ import {
   byteLength,
   elementAt,
   entryOf,
+  HostArrays,
   type Lowered,
   LruCache,
   maxVariants,
@@ -246,7 +247,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     results: Promise<readonly TypedArray[]>,
     onDevice?: { readonly memory: ReadonlyMap<string, Allocation>; readonly queued: Promise<unknown> },
   ): Record<string, Tensor> {
-    const host = new PendingOutputs(results, copyOf);
+    const host = new PendingOutputs(results.then((arrays) => new HostArrays(arrays, copyOf)));
     const tensors: Record<string, Tensor> = {};
     let hostOutputs = 0;
     for (let i = 0; i < outputs.length; i++) {

@@ -26,6 +26,8 @@ export class BufferPool {
   readonly #usage: number;
   readonly #onRefusal: (bytes: number) => void;
   readonly #keptBytes: number;
+  /** The largest size of a buffer. */
+  readonly #mostBytes: number;
   /** Oldest first. */
   readonly #free: GPUBuffer[] = [];
   #freeBytes = 0;
@@ -36,7 +38,9 @@ export class BufferPool {
     this.#device = device;
     this.#usage = usageFlags;
     this.#onRefusal = onRefusal;
-    this.#keptBytes = Math.max(keptBytes.least, Math.min(keptBytes.most, device.limits.maxBufferSize / keptShare));
+    const { maxBufferSize } = device.limits;
+    this.#keptBytes = Math.max(keptBytes.least, Math.min(keptBytes.most, maxBufferSize / keptShare));
+    this.#mostBytes = maxBufferSize - (maxBufferSize % paddedBytes(1));
   }
 
   get usedBytes(): number {
@@ -48,7 +52,7 @@ export class BufferPool {
   }
 
   acquire(bytes: number): GPUBuffer {
-    const size = sizeClass(bytes);
+    const size = sizeClass(bytes, this.#mostBytes);
     const at = this.#free.findLastIndex((buffer) => buffer.size === size);
     const [reused] = at < 0 ? [] : this.#free.splice(at, 1);
     if (reused !== undefined) {
@@ -66,6 +70,12 @@ export class BufferPool {
     return result;
   }
 
+  /** Gives a buffer up that is not worth keeping. */
+  discard(buffer: GPUBuffer): void {
+    this.#usedBytes -= buffer.size;
+    buffer.destroy();
+  }
+
   release(buffer: GPUBuffer): void {
     this.#usedBytes -= buffer.size;
     this.#free.push(buffer);
@@ -79,10 +89,10 @@ export class BufferPool {
   }
 }
 
-/** Sizes in steps of an eighth of an octave, so that nearly equal ones share buffers at the cost of 12 % at most. */
-function sizeClass(bytes: number): number {
+/** Sizes in steps of an eighth of an octave up to `most`, so that nearly equal ones share buffers at the cost of 12 % at most. */
+function sizeClass(bytes: number, most: number): number {
   const step = Math.max(256, 2 ** (Math.floor(Math.log2(Math.max(bytes, 1))) - 3));
-  return roundUp(Math.max(bytes, 1), step);
+  return Math.max(paddedBytes(bytes), Math.min(roundUp(Math.max(bytes, 1), step), most));
 }
 
 /** A buffer, mapped if the host may write it. @throws {OutOfMemoryError} if the size is above the device's limit */

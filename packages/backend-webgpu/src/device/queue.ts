@@ -1,30 +1,16 @@
-import {
-  CentellaError,
-  type ConcreteSpec,
-  DeviceLostError,
-  DisposedError,
-  KernelError,
-  OutOfMemoryError,
-  type TypedArray,
-} from "@centella/core";
-import { byteLength, type Counters, createCounters, elementAt, typedArrayOf } from "@centella/core/backend";
-import { BufferPool, type Region, readbackUsage, tensorUsage } from "./buffers.ts";
+import { CentellaError, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type TypedArray } from "@centella/core";
+import { type Counters, createCounters, type HostResults } from "@centella/core/backend";
+import { BufferPool, type Region, tensorUsage } from "./buffers.ts";
 import type { Capabilities } from "./capabilities.ts";
 import type { OpenDevice } from "./device.ts";
-import { blockStride, copyFromDevice, deviceBytes, roundUp } from "./layout.ts";
+import { deviceBytes, roundUp } from "./layout.ts";
 import { PipelineCache } from "./pipelines.ts";
+import { type Readback, Readbacks } from "./readbacks.ts";
 import { PendingWork, SubmissionOrder } from "./submissions.ts";
 import { leastMappedBytes, type MappedMemory, UploadRing } from "./uploads.ts";
-import { mapRead } from "./usage.ts";
 
 /** Milliseconds within which a browser reports a loss after the first call that failed because of it. */
 const lossDelayMs = 20;
-
-/** A tensor to be read back, and where it is stored. */
-export interface Readback {
-  readonly spec: ConcreteSpec;
-  readonly from: Region;
-}
 
 /** An open device with everything that plans and tensors share: submission order, pools, counters and errors. */
 export class DeviceQueue {
@@ -37,7 +23,8 @@ export class DeviceQueue {
   readonly tensors: BufferPool;
   /** What content passes through on its way to the device. */
   readonly uploads: UploadRing;
-  readonly readbacks: BufferPool;
+  /** What results pass through on their way to the host. */
+  readonly readbacks: Readbacks;
   readonly #open: OpenDevice;
   /** Ends everything: the device is lost or was disposed of. */
   #end: Error | undefined;
@@ -55,7 +42,7 @@ export class DeviceQueue {
     const onRefusal = (bytes: number): void => this.#report(new OutOfMemoryError(this.name, bytes));
     this.tensors = new BufferPool(device, tensorUsage, onRefusal);
     this.uploads = new UploadRing(device, onRefusal);
-    this.readbacks = new BufferPool(device, readbackUsage, onRefusal);
+    this.readbacks = new Readbacks(device, onRefusal, () => this.#end ?? new DisposedError(this.name));
     void device.lost.then(({ message, reason }) => this.#finish(lossOf(this.name, message || reason)));
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
@@ -102,35 +89,24 @@ export class DeviceQueue {
     return this.uploads.release(memory.buffer);
   }
 
-  /**
-   * Records copies of tensors to one mapped buffer. Call the result after the submission: it maps that buffer and resolves
-   * with the tensors as the device holds them, which is their stored form except for types that are recoded. Tensors go to
-   * `targets`, or to new arrays where there are none.
-   */
-  readBack(
-    encoder: GPUCommandEncoder,
-    wanted: readonly Readback[],
-    targets: readonly TypedArray[] = [],
-  ): () => Promise<readonly TypedArray[]> {
-    const sizes = wanted.map(({ spec }) => roundUp(deviceBytes(spec), 4));
-    const offsets = sizes.map((_, i) => sizes.slice(0, i).reduce((sum, size) => sum + roundUp(size, 8), 0));
-    const total = (offsets.at(-1) ?? 0) + (sizes.at(-1) ?? 0);
-    if (total === 0) return async () => wanted.map(({ spec }, i) => targets[i] ?? new (typedArrayOf(spec.dtype))(0));
-    const staging = this.readbacks.acquire(total);
-    wanted.forEach(({ from }, i) => {
-      if (elementAt(sizes, i) > 0)
-        encoder.copyBufferToBuffer(from.buffer, from.offset, staging, elementAt(offsets, i), elementAt(sizes, i));
-    });
-    return () => {
+  /** Records copies of tensors to the host. Call the result after the submission. Its caller frees each of the results. */
+  readBack(encoder: GPUCommandEncoder, wanted: readonly Readback[]): () => Promise<HostResults> {
+    const map = this.readbacks.record(encoder, wanted);
+    return async () => {
       this.counters.readbacks++;
-      const mapped = staging.mapAsync(mapRead, 0, roundUp(total, 4)).then(() => {
-        const bytes = staging.getMappedRange(0, roundUp(total, 4));
-        const arrays = wanted.map(({ spec }, i) => arrayOf(spec, bytes, elementAt(offsets, i), targets[i]));
-        staging.unmap();
-        this.readbacks.release(staging);
-        return arrays;
-      });
-      return this.guard(mapped);
+      const mapped = map();
+      try {
+        return await this.guard(mapped);
+      } catch (error) {
+        // Another error of the device than the mapping's: the results come, and no reader has them.
+        mapped.then(
+          (results) => {
+            for (let i = 0; i < wanted.length; i++) results.free(i);
+          },
+          () => undefined,
+        );
+        throw error;
+      }
     };
   }
 
@@ -138,11 +114,16 @@ export class DeviceQueue {
   async readTensor(wanted: Readback, target?: TypedArray): Promise<TypedArray> {
     this.check();
     const encoder = this.device.createCommandEncoder();
-    const finish = this.readBack(encoder, [wanted], target && [target]);
+    const finish = this.readBack(encoder, [wanted]);
     if (deviceBytes(wanted.spec) > 0) this.submit(encoder);
-    const [data] = await finish();
-    if (data === undefined) throw new RangeError("expected one tensor to be read back, got none");
-    return data;
+    const results = await finish();
+    try {
+      if (target === undefined) return results.read(0);
+      results.readInto(0, target);
+      return target;
+    } finally {
+      results.free(0);
+    }
   }
 
   /** A promise of the device, rejected with a typed error where the device fails. */
@@ -176,6 +157,7 @@ export class DeviceQueue {
   /** Gives the device back; in Node the process can exit then. */
   dispose(): void {
     this.#finish(new DisposedError(this.name));
+    this.readbacks.settle();
     this.#open.device.destroy();
   }
 
@@ -188,17 +170,6 @@ export class DeviceQueue {
     if (this.pending.size > 0) this.pending.reject(error);
     else this.#unreported = error;
   }
-}
-
-/** Copies a tensor from mapped memory to `target`, or to a new array. */
-function arrayOf(spec: ConcreteSpec, mapped: ArrayBuffer, offset: number, target: TypedArray | undefined): TypedArray {
-  const held = deviceBytes(spec);
-  const type = typedArrayOf(spec.dtype);
-  // Types that are recoded are read as they are held.
-  if (target === undefined && blockStride(spec.dtype) === undefined) return new type(mapped.slice(offset, offset + held));
-  const array = target ?? new type(byteLength(spec));
-  copyFromDevice(spec.dtype, new Uint8Array(mapped, offset, held), new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
-  return array;
 }
 
 function lossOf(name: string, reason: string): DeviceLostError {

@@ -5,6 +5,7 @@ import {
   elementAt,
   elementCount,
   entryOf,
+  type HostResults,
   type Lowered,
   LruCache,
   maxVariants,
@@ -130,13 +131,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const { targets } = tensors;
     const { variant, run } = this.#prepare(dims, tensors);
     for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
-    const submitted = this.#post(tensors, signal, () => ({ arrays: this.#encode(variant, run, tensors) }));
+    const submitted = this.#post(tensors, signal, () => ({ results: this.#encode(variant, run, tensors) }));
     const produced = submitted.then(() => signal?.throwIfAborted());
     // A failure reaches the readers of the outputs, if there are any.
     produced.catch(() => undefined);
     const host = new PendingOutputs(
-      submitted.then(async ({ arrays }) => {
-        const done = await arrays;
+      submitted.then(async ({ results }) => {
+        const done = await results;
+        if (signal?.aborted === true) for (let i = 0; i < run.outputs.length; i++) done.free(i);
         signal?.throwIfAborted();
         return done;
       }),
@@ -283,7 +285,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   }
 
   /** One upload, one encoder, one submission, one readback. */
-  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<readonly TypedArray[]> {
+  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<HostResults> {
     return this.#submit(variant, run, content, (encoder) => {
       encodeDispatches(encoder, run, targets);
       copyDeviceOutputs(encoder, run, targets);

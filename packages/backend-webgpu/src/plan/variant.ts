@@ -2,7 +2,8 @@ import { type ConcreteSpec, type DimValues, OutOfMemoryError } from "@centella/c
 import { elementAt, entryOf, type Lowered, type Operand, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Region } from "../device/buffers.ts";
 import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
-import type { DeviceQueue, Readback } from "../device/queue.ts";
+import type { DeviceQueue } from "../device/queue.ts";
+import type { Readback } from "../device/readbacks.ts";
 import { leastMappedBytes } from "../device/uploads.ts";
 import type { Dispatch, DispatchSize } from "../kernels/shared/kernel.ts";
 

@@ -6,7 +6,7 @@ export { countStep, createCounters } from "../backend/counters.ts";
 export { decode, encode } from "../backend/decode.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
 export { LruCache } from "../backend/lruCache.ts";
-export { PendingOutputs } from "../backend/pendingOutputs.ts";
+export { HostArrays, type HostResults, PendingOutputs } from "../backend/pendingOutputs.ts";
 export { type Chunk, chunksOf, PersistentBuffer, type ReadChunk } from "../backend/persistentBuffer.ts";
 export {
   maxVariants,

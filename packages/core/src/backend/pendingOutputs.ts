@@ -10,27 +10,62 @@ interface PendingTensorOptions {
   readonly onFree?: () => void;
 }
 
-/** Arrays that a run is still to compute and to bring to host memory, in stored form. */
-export class PendingOutputs {
-  readonly promise: Promise<readonly TypedArray[]>;
-  readonly copy: (array: TypedArray) => TypedArray;
-  /** Undefined until the run is over. */
-  arrays: readonly TypedArray[] | undefined;
+/** Results of a run that is over, in stored form and by index. */
+export interface HostResults {
+  /** A new array, which the caller owns. */
+  read(index: number): TypedArray;
+  /** Copies a result to `target`, which has its size. */
+  readInto(index: number, target: TypedArray): void;
+  /** An array with the result. The caller must not change it. */
+  peek(index: number): TypedArray;
+  /** Ends the use of a result, which is not asked for again. */
+  free(index: number): void;
+}
+
+/** Results in arrays of their own. */
+export class HostArrays implements HostResults {
+  readonly #arrays: readonly TypedArray[];
+  readonly #copy: (array: TypedArray) => TypedArray;
 
   /** `copy` makes the arrays that readers own. */
-  constructor(promise: Promise<readonly TypedArray[]>, copy: (array: TypedArray) => TypedArray = (array) => array.slice()) {
+  constructor(arrays: readonly TypedArray[], copy: (array: TypedArray) => TypedArray = (array) => array.slice()) {
+    this.#arrays = arrays;
+    this.#copy = copy;
+  }
+
+  read(index: number): TypedArray {
+    return this.#copy(this.peek(index));
+  }
+
+  readInto(index: number, target: TypedArray): void {
+    target.set(this.peek(index));
+  }
+
+  peek(index: number): TypedArray {
+    return elementAt(this.#arrays, index);
+  }
+
+  free(): void {}
+}
+
+/** Results that a run is still to compute and to bring to host memory. */
+export class PendingOutputs {
+  readonly promise: Promise<HostResults>;
+  /** Undefined until the run is over. */
+  results: HostResults | undefined;
+
+  constructor(promise: Promise<HostResults>) {
     this.promise = promise;
-    this.copy = copy;
     promise.then(
-      (arrays) => {
-        this.arrays = arrays;
+      (results) => {
+        this.results = results;
       },
       // A failure reaches the readers of the outputs, if there are any.
       () => undefined,
     );
   }
 
-  /** A tensor of one of the arrays. */
+  /** A tensor of one of the results. */
   tensor(spec: ConcreteSpec, index: number, options: PendingTensorOptions = {}): Tensor {
     return new Tensor(spec, new PendingStorage(this, index, options));
   }
@@ -54,14 +89,23 @@ class PendingStorage implements TensorStorage {
   }
 
   read(): Promise<TypedArray> {
-    return this.#outputs.promise.then((arrays) => this.#outputs.copy(elementAt(arrays, this.#index)));
+    return this.#outputs.promise.then((results) => results.read(this.#index));
+  }
+
+  readInto(target: TypedArray): Promise<void> {
+    return this.#outputs.promise.then((results) => results.readInto(this.#index, target));
   }
 
   peek(): TypedArray | undefined {
-    return this.#outputs.arrays?.[this.#index];
+    return this.#outputs.results?.peek(this.#index);
   }
 
   free(): void {
     this.#onFree?.();
+    // Readers that wait are served first.
+    this.#outputs.promise.then(
+      (results) => results.free(this.#index),
+      () => undefined,
+    );
   }
 }

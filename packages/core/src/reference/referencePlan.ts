@@ -4,7 +4,7 @@ import type { Binding } from "../backend/bind.ts";
 import { countStep } from "../backend/counters.ts";
 import { decode, encode } from "../backend/decode.ts";
 import { hostMemory } from "../backend/hostMemory.ts";
-import { PendingOutputs } from "../backend/pendingOutputs.ts";
+import { HostArrays, PendingOutputs } from "../backend/pendingOutputs.ts";
 import { missingPersistents, PlanBase, type PlanOwner, sharedPlan, withPersistents } from "../backend/planBase.ts";
 import type { Lowered, Operand, Storage } from "../compiler/lowered.ts";
 import { type FusedParams, writtenInput } from "../compiler/passes/fused.ts";
@@ -52,7 +52,7 @@ export class ReferencePlan extends PlanBase<ReferencePersistentBuffer> {
 
   protected override start(binding: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const { dims } = binding;
-    const outputs = new PendingOutputs(this.#enqueue(binding, (stored) => this.#execute(stored, dims, signal)));
+    const outputs = new PendingOutputs(this.#enqueue(binding, (stored) => new HostArrays(this.#execute(stored, dims, signal))));
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, operand }, i) => [name, this.#output(outputs, i, resolveSpec(operand.spec, dims))]),
     );
