@@ -1,6 +1,5 @@
 import { conformanceSample, NotApplicable, runConformance } from "@centella/conformance";
-import type { Backend } from "@centella/core";
-import { KernelError } from "@centella/core";
+import { type Backend, createProgram, KernelError, type Program } from "@centella/core";
 import { isFullGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { type Capabilities, guaranteed } from "../src/device/capabilities.ts";
@@ -9,7 +8,7 @@ import { PipelineCache } from "../src/device/pipelines.ts";
 import { webgpu } from "../src/index.ts";
 import { hasForms, inForm } from "../src/tuning/tuning.ts";
 import { overlay } from "./guardedGpu.ts";
-import { Dispatches, type NamedDispatch } from "./kernelTexts.ts";
+import { Dispatches, h200, type NamedDispatch } from "./kernelTexts.ts";
 import { nullGpu } from "./openBackend.ts";
 import { llamaProjections, projections } from "./projectedCache.ts";
 import { type LayersForm, layers } from "./tunedLayers.ts";
@@ -24,14 +23,17 @@ const sets: readonly Capabilities[] = [
   { ...guaranteed, subgroups },
   { ...guaranteed, subgroups, packedDotProducts: true },
   { ...guaranteed, ...page },
-  { ...guaranteed, ...page, subgroups: { min: 32, max: 32 }, subgroupMatrices: [{ type: "f16", resultType: "f32", m: 16, n: 16, k: 16 }] },
+  { ...guaranteed, ...page, subgroups: { min: 32, max: 32 }, subgroupMatrices: h200.subgroupMatrices },
 ];
+
+/** Sets with the limits of a large device. Dawn's null adapter creates their shader modules, but no pipelines. */
+const largeSets: readonly Capabilities[] = [h200, { ...h200, subgroupMatrices: [] }];
 
 /**
  * The dispatches of conformance tests by text, for each set of features. Nothing is run: calls are collected where the tests ask
  * whether they have a kernel, and programs where they are compiled.
  */
-async function collect(backend: Backend): Promise<ReadonlyMap<string, NamedDispatch>> {
+async function collect(backend: Backend, sets: readonly Capabilities[]): Promise<ReadonlyMap<string, NamedDispatch>> {
   const byText = new Map<string, NamedDispatch>();
   const tables = sets.map((capabilities) => new Dispatches(capabilities));
   const add = (dispatchesIn: (table: Dispatches) => readonly NamedDispatch[]): void => {
@@ -55,14 +57,50 @@ async function collect(backend: Backend): Promise<ReadonlyMap<string, NamedDispa
 test("Dawn compiles every kernel with every set of features", async () => {
   const gpu = await nullGpu();
   const backend = await webgpu({ gpu }).open();
-  const texts = [...(await collect(backend)).values()];
+  const texts = [...(await collect(backend, sets)).values()];
   await backend.dispose();
   expect(texts.length).toBeGreaterThan(400);
-  expect(await failuresOf(gpu, texts)).toEqual([]);
+  expect(await failuresOf(gpu, texts, pipelineOf)).toEqual([]);
 });
 
+test("Dawn accepts every kernel with the limits of a large device", async () => {
+  const gpu = await nullGpu();
+  const backend = await webgpu({ gpu }).open();
+  const known = await collect(backend, sets);
+  const texts = [...(await collect(backend, largeSets)).values(), ...formsIn(largeSets)].filter(
+    ({ dispatch }) => !known.has(dispatch.code),
+  );
+  await backend.dispose();
+  expect(texts.length).toBeGreaterThan(100);
+  // Neither the lanes nor the workgroup's memory are those that every device has.
+  expect(texts.some(({ dispatch: { code } }) => /@workgroup_size\((512|1024)/.test(code))).toBe(true);
+  expect(await failuresOf(gpu, texts, moduleOf)).toEqual([]);
+});
+
+test("Dawn refuses a text of a large device whose barrier is not reached by all lanes", async () => {
+  const [sum] = new Dispatches(h200).ofProgram(sumOfRows());
+  const { op, dispatch } = sum!;
+  const broken = dispatch.code.replace(/workgroupBarrier\(\);/, "if (lane < 7u) { workgroupBarrier(); }");
+  expect(broken).not.toBe(dispatch.code);
+  const failures = await failuresOf(await nullGpu(), [{ op, dispatch: { ...dispatch, code: broken } }], moduleOf);
+  expect(failures).toEqual([expect.stringMatching(/uniform control flow/)]);
+});
+
+function sumOfRows(): Program {
+  const program = createProgram();
+  program.output("y", program.softmax(program.input("x", "f32", [64, 100_000])));
+  return program;
+}
+
 test("Dawn compiles every form of products with every set of features", async () => {
-  const programs = formedTypes.map((form) => layers({ ...form, most: 40, depth: 256 }));
+  const texts = formsIn(sets);
+  expect(texts.length).toBeGreaterThan(100);
+  expect(await failuresOf(await nullGpu(), texts, pipelineOf)).toEqual([]);
+});
+
+/** The forms of products, each text once. */
+function formsIn(sets: readonly Capabilities[]): readonly NamedDispatch[] {
+  const programs = formedTypes().map((form) => layers({ ...form, most: 40, depth: 256 }));
   const tables = sets.map((capabilities) => new Dispatches(capabilities));
   const named = tables.flatMap((table) =>
     [...programs, projections(llamaProjections, false)].flatMap((program) => table.ofProgram(program)),
@@ -70,12 +108,10 @@ test("Dawn compiles every form of products with every set of features", async ()
   const formed = named.flatMap(({ op, dispatch }) =>
     hasForms(dispatch) ? [...dispatch.forms().others.keys()].map((name) => ({ op, dispatch: inForm(dispatch, name) })) : [],
   );
-  const texts = [...new Map(formed.map((each) => [each.dispatch.code, each])).values()];
-  expect(texts.length).toBeGreaterThan(100);
-  expect(await failuresOf(await nullGpu(), texts)).toEqual([]);
-});
+  return [...new Map(formed.map((each) => [each.dispatch.code, each])).values()];
+}
 
-const formedTypes: readonly Pick<LayersForm, "dtype" | "activations">[] = [
+const formedTypes = (): readonly Pick<LayersForm, "dtype" | "activations">[] => [
   { dtype: "q4_K", activations: "ggml" },
   { dtype: "f16", activations: "half" },
   ...(isFullGrid
@@ -86,20 +122,36 @@ const formedTypes: readonly Pick<LayersForm, "dtype" | "activations">[] = [
     : []),
 ];
 
+/** Resolves to Dawn's message if it refuses a dispatch. */
+type Check = (device: GPUDevice, pipelines: PipelineCache, dispatch: NamedDispatch) => Promise<string | undefined>;
+
+const pipelineOf: Check = async (_device, pipelines, { op, dispatch }) => {
+  try {
+    await pipelines.get(op, dispatch);
+    return undefined;
+  } catch (error) {
+    if (error instanceof KernelError) return error.message;
+    throw error;
+  }
+};
+
+/** Checks the text alone. */
+const moduleOf: Check = async (device, _pipelines, { dispatch: { code } }) => {
+  device.pushErrorScope("validation");
+  device.createShaderModule({ code });
+  return (await device.popErrorScope())?.message;
+};
+
 /** What Dawn's null adapter says of the texts that it refuses. */
-async function failuresOf(gpu: GPU, texts: readonly NamedDispatch[]): Promise<readonly string[]> {
+async function failuresOf(gpu: GPU, texts: readonly NamedDispatch[], check: Check): Promise<readonly string[]> {
   const { device } = await openDevice({ gpu, experimental: ["subgroup-matrix"] });
   const pipelines = new PipelineCache(device);
-  const compile = async ({ op, dispatch }: NamedDispatch): Promise<string | undefined> => {
-    try {
-      await pipelines.get(op, dispatch);
-      return undefined;
-    } catch (error) {
-      if (error instanceof KernelError) return `${op}: ${error.message}\n${dispatch.code}`;
-      throw error;
-    }
-  };
-  const failures = (await Promise.all(texts.map(compile))).filter((failure) => failure !== undefined);
+  const failures = await Promise.all(
+    texts.map(async (named) => {
+      const message = await check(device, pipelines, named);
+      return message === undefined ? [] : [`${named.op}: ${message}\n${named.dispatch.code}`];
+    }),
+  );
   device.destroy();
-  return failures;
+  return failures.flat();
 }

@@ -6,6 +6,20 @@ import type { Dispatch } from "../src/index.ts";
 import { fusionLimits, kernelTableFor } from "../src/kernels/index.ts";
 import { dispatchesOf } from "../src/plan/compile.ts";
 
+const matrices = [{ type: "f16", resultType: "f32", m: 16, n: 16, k: 16 }] as const;
+
+/** What an H200 has through Dawn on Vulkan, subgroup matrices included. */
+export const h200: Capabilities = {
+  maxBindings: 12,
+  maxLanes: 1024,
+  workgroupBytes: 48 * 2 ** 10,
+  subgroups: { min: 32, max: 32 },
+  f16: true,
+  packedDotProducts: true,
+  timestamps: true,
+  subgroupMatrices: matrices,
+};
+
 /** A dispatch and the op that it computes. */
 export interface NamedDispatch {
   readonly op: string;

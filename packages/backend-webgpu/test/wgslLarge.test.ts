@@ -1,0 +1,75 @@
+import { createProgram, type DType, type Program, type Value } from "@centella/core";
+import { describe, expect, test } from "vitest";
+import type { Capabilities } from "../src/device/capabilities.ts";
+import { Dispatches, h200 } from "./kernelTexts.ts";
+
+const withoutMatrices: Capabilities = { ...h200, subgroupMatrices: [] };
+
+type Input = (dtype: DType, ...shape: number[]) => Value;
+type Record = (program: Program, input: Input) => Value;
+
+/** `rows` of activations by a weight. */
+const product =
+  (dtype: DType, rows: number, activations: "f32" | "half" | "ggml", [n, k] = [4096, 4096] as const): Record =>
+  (p, x) =>
+    p.matmul(x("f32", rows, k), p.persistent("w", { dtype, shape: [n, k] }), { transposeB: true, activations });
+
+const attention =
+  (tokens: number, keys: number): Record =>
+  (p, x) => {
+    const cache = p.persistent("cache", { dtype: "f16", shape: [keys, 8, 256] });
+    const [q, positions, seqOf] = [x("f32", tokens, 32, 128), x("i32", tokens), x("i32", tokens)];
+    const [table, lengths] = [x("i32", 1, keys / 32), x("i32", 1)];
+    return p.attention(q, cache, positions, seqOf, table, lengths, { scale: 0.1, blockSize: 32, activations: "half" });
+  };
+
+const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?: Capabilities] }> = {
+  "one row with an f16 weight, by subgroups": [product("f16", 1, "half")],
+  "one row with a Q4_K weight, by packed dot products": [product("q4_K", 1, "ggml")],
+  "one row with a Q6_K weight, by packed dot products": [product("q6_K", 1, "ggml")],
+  "one row with a Q8_0 weight, by packed dot products": [product("q8_0", 1, "ggml")],
+  "one row with a Q4_K weight in f32": [product("q4_K", 1, "f32")],
+  "16 rows with a Q4_K weight, by packed dot products": [product("q4_K", 16, "ggml")],
+  "tiles of a Q4_K weight, by packed dot products": [product("q4_K", 512, "ggml"), withoutMatrices],
+  "tiles of an f32 weight": [product("f32", 512, "f32")],
+  "tiles of an f16 weight without matrices": [product("f16", 512, "half"), withoutMatrices],
+  "matrices of an f16 weight": [product("f16", 512, "half")],
+  "matrices of a Q4_K weight": [product("q4_K", 512, "ggml")],
+  "attention of a prompt": [attention(512, 512)],
+  "attention of one token": [attention(1, 4096)],
+  "convolution by tiles": [(p, x) => p.conv2d(x("f32", 1, 32, 256, 256), x("f32", 32, 32, 3, 3), { padding: [1, 1] })],
+  "sum of a million": [(p, x) => p.sum(x("f32", 2 ** 20))],
+  "softmax of long rows": [(p, x) => p.softmax(x("f32", 64, 8192))],
+};
+
+describe("generated WGSL for an H200", () => {
+  for (const [name, [record, capabilities = h200]] of Object.entries(calls)) {
+    test(name, () => {
+      const program = createProgram();
+      const y = record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
+      program.output("y", y);
+      const dispatches = new Dispatches(capabilities).ofProgram(program).map(({ dispatch }) => dispatch);
+      // What a run of these extents dispatches.
+      for (const { code } of dispatches.filter((dispatch) => dispatch.sizeIn({}).groups > 0)) expect(code).toMatchSnapshot();
+    });
+  }
+
+  test("subgroups, packed dot products and matrices are in the texts", () => {
+    const textOf = (name: string): string => {
+      const [record, capabilities = h200] = calls[name]!;
+      const program = createProgram();
+      program.output(
+        "y",
+        record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape)),
+      );
+      return new Dispatches(capabilities)
+        .ofProgram(program)
+        .map(({ dispatch: { code } }) => code)
+        .join("\n");
+    };
+    expect(textOf("one row with an f16 weight, by subgroups")).toMatch(/subgroup(Add|Shuffle)/);
+    for (const name of ["one row with a Q4_K weight, by packed dot products", "tiles of a Q4_K weight, by packed dot products"])
+      expect(textOf(name)).toContain("dot4I8Packed");
+    for (const name of ["matrices of an f16 weight", "matrices of a Q4_K weight"]) expect(textOf(name)).toContain("subgroupMatrixMultiply");
+  });
+});
