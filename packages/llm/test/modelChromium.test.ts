@@ -18,6 +18,8 @@ interface Generated {
 interface Report {
   readonly wasm: Generated;
   readonly webgpu: Generated;
+  /** On WebGPU, whose device was destroyed after two tokens. */
+  readonly lost: Pick<Generated, "ids"> & { readonly recoveries: number };
   /** From an engine in a worker. */
   readonly worker: Pick<Generated, "device" | "ids"> & { readonly error: string };
 }
@@ -42,6 +44,31 @@ const generation = `(async () => {
     await runtime.dispose();
     return { device, ids, text, rows, ops };
   };
+  const afterLoss = async () => {
+    const devices = [];
+    const requestAdapter = async (options) => {
+      const adapter = await navigator.gpu.requestAdapter(options);
+      const requestDevice = async (descriptor) => {
+        devices.push(await adapter.requestDevice(descriptor));
+        return devices.at(-1);
+      };
+      return { info: adapter.info, limits: adapter.limits, features: adapter.features, requestDevice };
+    };
+    const gpu = { requestAdapter, wgslLanguageFeatures: navigator.gpu.wgslLanguageFeatures };
+    const runtime = await createRuntime({ backends: [webgpu({ gpu })], policy: { force: "webgpu" } });
+    const model = await loadModel(url, { runtime, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
+    const ids = [];
+    const options = { temperature: 0, maxTokens: ${count} };
+    for await (const part of model.createSession().generate({ ids: ${JSON.stringify(prompt)} }, options)) {
+      if (part.type !== "text") continue;
+      if (ids.length < 2 && ids.length + part.ids.length >= 2) devices[0].destroy();
+      ids.push(...part.ids);
+    }
+    const { recoveries } = runtime.backends[0];
+    await model.dispose();
+    await runtime.dispose();
+    return { ids, recoveries };
+  };
   const inWorker = async () => {
     const { loadModel } = await import("@centella/llm/worker");
     const script = \`
@@ -59,7 +86,7 @@ const generation = `(async () => {
     return { device, ids: text.ids, error: missing.constructor.name };
   };
   const onWasm = await on(wasm());
-  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids), worker: await inWorker() };
+  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids), lost: await afterLoss(), worker: await inWorker() };
 })()`;
 
 describe("models in Chromium", async () => {
@@ -74,6 +101,9 @@ describe("models in Chromium", async () => {
     expect(report.webgpu.ids).toEqual(report.wasm.ids);
     expect(report.webgpu.text).toBe(report.wasm.text);
     expect([report.wasm.ops, report.webgpu.ops]).toEqual([["wasm"], ["webgpu"]]);
+  });
+  test("a session goes on with the same tokens on a device that was opened in place of a destroyed one", () => {
+    expect(report.lost).toEqual({ ids: report.wasm.ids, recoveries: 1 });
   });
   test("a worker with threads of its own generates it too, and its errors keep their classes", () => {
     expect(report.worker.ids).toEqual(report.wasm.ids);

@@ -1,4 +1,4 @@
-import { createRuntime } from "@centella/core";
+import { createRuntime, DeviceLostError } from "@centella/core";
 import { afterAll, expect, test } from "vitest";
 import { describeOpened } from "../../backend-webgpu/test/describeOpened.ts";
 import { openBackend } from "../../backend-webgpu/test/openBackend.ts";
@@ -7,7 +7,7 @@ import { familyModel, readFamilyGolden, withVocabulary } from "./familyFixture.t
 
 const greedy: GenerateOptions = { temperature: 0, maxTokens: 4, ignoreEos: true };
 
-await describeOpened("after its WebGPU device was destroyed", openBackend(), (opened) => {
+await describeOpened("after a WebGPU device was destroyed", openBackend(), (opened) => {
   afterAll(() => opened.backend.dispose());
 
   test("a session goes on with the same tokens", { timeout: 240_000 }, async () => {
@@ -25,5 +25,34 @@ await describeOpened("after its WebGPU device was destroyed", openBackend(), (op
     }
     expect(ids).toEqual(expected.ids);
     expect(opened.backend.recoveries).toBe(1);
+  });
+
+  test("loading rejects, and can be repeated on the backend once it has recovered", { timeout: 240_000 }, async () => {
+    const { backend } = opened;
+    const runtime = await createRuntime({ backends: [{ name: "webgpu", open: async () => backend }], policy: { force: "webgpu" } });
+    const options = { runtime, contextLength: 32, sequences: 1, batchSize: 1, activations: "f32" } as const;
+    const file = familyModel(withVocabulary(readFamilyGolden("baichuan-7b")));
+    let isLost = false;
+    const losing = {
+      size: file.length,
+      read: async (offset: number, length: number) => {
+        // The weights fill most of the file.
+        if (!isLost && offset > file.length / 2) {
+          isLost = true;
+          opened.device.destroy();
+        }
+        return file.subarray(offset, offset + length);
+      },
+    };
+    const { recoveries } = backend;
+    await expect(loadModel(losing, options)).rejects.toThrow(DeviceLostError);
+    expect(isLost).toBe(true);
+    await backend.recover!();
+    expect(backend.recoveries).toBe(recoveries! + 1);
+    // The model that did not load left nothing behind.
+    expect(backend.memory()).toMatchObject({ persistents: 0, arenas: 0 });
+    await using model = await loadModel(losing, options);
+    const { ids } = await model.createSession().complete({ ids: [1, 5] }, greedy);
+    expect(ids).toHaveLength(4);
   });
 });
