@@ -16,6 +16,8 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
   /** Sizes in bytes of the buffers that were created for the host to write or read, and of calls of `writeBuffer`. */
   const mapped: number[] = [];
   const written: number[] = [];
+  /** Bytes of all buffers that the host writes. */
+  let ringBytes = 0;
   /** Copies of mapped results. */
   const copies: ArrayBuffer[] = [];
   const { createBuffer } = device;
@@ -23,6 +25,14 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
     if ((descriptor.usage & (usage.mapWrite | usage.mapRead)) !== 0) mapped.push(descriptor.size);
     const buffer = createBuffer.call(device, descriptor);
     if ((descriptor.usage & usage.mapRead) !== 0) countCopies(buffer, copies);
+    if ((descriptor.usage & usage.mapWrite) !== 0) {
+      ringBytes += descriptor.size;
+      const { destroy } = buffer;
+      buffer.destroy = () => {
+        ringBytes -= descriptor.size;
+        return destroy.call(buffer);
+      };
+    }
     return buffer;
   };
   const { writeBuffer } = device.queue;
@@ -165,6 +175,27 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
     const row = elements / 1024 - 1;
     const outputs = plan.run({ ids: Int32Array.of(row) });
     for (let i = 0; i < 4; i++) expect((await outputs[`y${i}`]!.data())[0]).toBe(row * 1024);
+    plan.dispose();
+  });
+
+  test("weights of many sizes hold a bounded amount of mapped memory", async () => {
+    const bytes: number[] = [];
+    // Sizes that share no buffers.
+    for (let size = 15 * mebibyte; bytes.length < 9; size *= 0.85) bytes.push(4096 * Math.floor(size / 4096));
+    expect(bytes.reduce((sum, size) => sum + size)).toBeGreaterThan(70 * mebibyte);
+    const program = createProgram();
+    const ids = program.input("ids", "i32", [1]);
+    for (const [i, size] of bytes.entries()) {
+      const table = program.persistent(`w${i}`, { dtype: "i32", shape: [size / 4096, 1024] });
+      program.output(`y${i}`, program.gather(table, ids, { axis: 0 }));
+    }
+    const plan = await backend.compile(program);
+    for (const [i, size] of bytes.entries()) {
+      await plan.load(`w${i}`, counting(size, []));
+      expect(ringBytes).toBeLessThanOrEqual(64 * mebibyte);
+    }
+    await backend.idle();
+    expect((await plan.run({ ids: Int32Array.of(7) }).y8!.data())[0]).toBe(7 * 1024);
     plan.dispose();
   });
 

@@ -26,6 +26,7 @@ export class BufferPool {
   readonly #usage: number;
   readonly #onRefusal: (bytes: number) => void;
   readonly #keptBytes: number;
+  readonly #totalBytes: number;
   /** The largest size of a buffer. */
   readonly #mostBytes: number;
   /** Oldest first. */
@@ -33,8 +34,12 @@ export class BufferPool {
   #freeBytes = 0;
   #usedBytes = 0;
 
-  /** `onRefusal` is called later with a size that the device had no memory for. */
-  constructor(device: GPUDevice, usageFlags: number, onRefusal: (bytes: number) => void) {
+  /**
+   * @param onRefusal called later with a size that the device had no memory for
+   * @param totalBytes bytes of all buffers from which on free ones make room for new ones
+   */
+  constructor(device: GPUDevice, usageFlags: number, onRefusal: (bytes: number) => void, totalBytes: number = Number.POSITIVE_INFINITY) {
+    this.#totalBytes = totalBytes;
     this.#device = device;
     this.#usage = usageFlags;
     this.#onRefusal = onRefusal;
@@ -60,6 +65,7 @@ export class BufferPool {
       this.#usedBytes += size;
       return reused;
     }
+    this.#keepFree(this.#totalBytes - this.#usedBytes - size);
     const { result, refused } = watchMemory(this.#device, () => createBuffer(this.#device, size, this.#usage));
     // A lost device does not answer; work that uses the buffer fails by itself.
     refused.then(
@@ -80,7 +86,12 @@ export class BufferPool {
     this.#usedBytes -= buffer.size;
     this.#free.push(buffer);
     this.#freeBytes += buffer.size;
-    while (this.#freeBytes > this.#keptBytes) {
+    this.#keepFree(this.#keptBytes);
+  }
+
+  /** Destroys the oldest free buffers beyond some bytes. */
+  #keepFree(bytes: number): void {
+    while (this.#freeBytes > bytes) {
       const oldest = this.#free.shift();
       if (oldest === undefined) break;
       this.#freeBytes -= oldest.size;

@@ -29,10 +29,19 @@ export function toDevice({ dtype }: ConcreteSpec, { buffer, byteOffset, byteLeng
   const stored = new Uint8Array(buffer, byteOffset, byteLength);
   const stride = blockStride(dtype);
   if (stride === undefined) return toForm(dtype, stored);
-  const { bytes } = layoutOf(dtype);
-  const spaced = new Uint8Array((byteLength / bytes) * stride);
-  for (let from = 0, to = 0; from < byteLength; from += bytes, to += stride) spaced.set(stored.subarray(from, from + bytes), to);
+  const spaced = new Uint8Array((byteLength / layoutOf(dtype).bytes) * stride);
+  spaceBlocks(dtype, stored, spaced);
   return spaced;
+}
+
+/** Copies blocks of a type whose blocks are spaced to memory of any content, and zeros between them. */
+export function spaceBlocks(dtype: DType, stored: Uint8Array, target: Uint8Array): void {
+  const { bytes } = layoutOf(dtype);
+  const stride = blockStride(dtype) ?? bytes;
+  for (let from = 0, to = 0; from < stored.length; from += bytes, to += stride) {
+    target.set(stored.subarray(from, from + bytes), to);
+    target.fill(0, to + bytes, to + stride);
+  }
 }
 
 /** Copies a tensor's bytes as device memory holds them to its stored form, of `target.length` bytes. */

@@ -8,6 +8,9 @@ export const leastMappedBytes: number = 2 ** 16;
 /** Bytes of mapped memory that loading weights takes at most, but for a chunk that is larger. */
 const loadingBytes = 48 * 2 ** 20;
 
+/** Bytes of mapped memory beyond which free buffers are given up: those of loading, and of a chunk. */
+const ringBytes = loadingBytes + 16 * 2 ** 20;
+
 /** Host memory that the device copies from. */
 export interface MappedMemory {
   readonly buffer: GPUBuffer;
@@ -22,7 +25,7 @@ export class UploadRing {
   readonly #copies = new Set<Promise<void>>();
 
   constructor(device: GPUDevice, onRefusal: (bytes: number) => void) {
-    this.#buffers = new BufferPool(device, usage.mapWrite | usage.copySource, onRefusal);
+    this.#buffers = new BufferPool(device, usage.mapWrite | usage.copySource, onRefusal, ringBytes);
   }
 
   /** Bytes of all buffers: filled, copied from, or free. */

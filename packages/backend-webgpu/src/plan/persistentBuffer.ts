@@ -2,7 +2,7 @@ import type { TypedArray } from "@centella/core";
 import { type Chunk, chunksOf, layoutOf, type Persistent, PersistentBuffer } from "@centella/core/backend";
 import { recodedTo } from "@centella/gpu-kernels";
 import { createBuffer, guardMemory, tensorUsage } from "../device/buffers.ts";
-import { blockStride, deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
+import { blockStride, deviceBytes, paddedBytes, spaceBlocks, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { leastMappedBytes, type MappedMemory } from "../device/uploads.ts";
 import { overLimit } from "./bindingLimits.ts";
@@ -56,10 +56,14 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
   }
 
   protected override async placeOf({ length }: Chunk): Promise<Uint8Array | undefined> {
-    const isChanged = this.convertedTo !== undefined || blockStride(this.persistent.spec.dtype) !== undefined;
-    if (isChanged || length < leastMappedBytes) return undefined;
+    // Mapped memory is slow to read, so blocks are spaced on the way to it.
+    if (this.convertedTo !== undefined || this.#isSpaced || length < leastMappedBytes) return undefined;
     this.#place = await this.#acquire(length);
     return this.#place.bytes;
+  }
+
+  get #isSpaced(): boolean {
+    return blockStride(this.persistent.spec.dtype) !== undefined;
   }
 
   protected override async write(chunk: Uint8Array, offset: number): Promise<void> {
@@ -69,6 +73,10 @@ export class WebgpuPersistentBuffer extends PersistentBuffer {
     if (this.#place?.bytes === chunk) {
       void this.#queue.write(this.#place, to);
       this.#place = undefined;
+    } else if (this.#isSpaced) {
+      const memory = await this.#acquire(deviceBytes({ dtype, shape: [(chunk.length / bytes) * elements] }));
+      spaceBlocks(dtype, chunk, memory.bytes);
+      void this.#queue.write(memory, to);
     } else {
       const form = toDevice(this.persistent.spec, chunk);
       await this.#hasRoom(form.length);
