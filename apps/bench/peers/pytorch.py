@@ -22,7 +22,6 @@ if not torch.cuda.is_available():
     sys.exit()
 
 ROTATED_BYTES = 2**28
-SAMPLES = 5
 
 
 def operands(task):
@@ -36,7 +35,7 @@ def operands(task):
         return [q] + [random(1, kv, task["keys"], size, dtype=torch.bfloat16) for _ in range(2)]
     rows, columns = task["shape"]
     vectors = {"rmsNorm": 1, "layerNorm": 2}.get(op, 0)
-    return [random(rows, columns) for _ in range(2 if op == "add" else 1)] + [random(columns) for _ in range(vectors)]
+    return [random(rows, columns) for _ in range(2 if op in ("add", "concat") else 1)] + [random(columns) for _ in range(vectors)]
 
 
 def random(*shape, dtype=torch.float32):
@@ -54,6 +53,8 @@ def compute(task, x, *more):
         return torch.relu(x)
     if op == "add":
         return x + more[0]
+    if op == "concat":
+        return torch.cat([x, more[0]])
     if op == "sum":
         return x.sum()
     if op == "softmax":
@@ -83,7 +84,7 @@ def times(task):
     graph.replay()
     torch.cuda.synchronize()
     seconds = []
-    for _ in range(SAMPLES):
+    for _ in range(task["samples"]):
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         start.record()
         graph.replay()

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
@@ -6,16 +6,25 @@ import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
+import { peakOfLoading } from "../src/budgets/gpuMemory.ts";
+import type { Ceiling } from "../src/ceilings/measure.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
-import { ceilingOf, floorOf, measureCopyRates } from "../src/gpu/floor.ts";
+import { withTables } from "../src/docs/update.ts";
+import { convolutionKernels } from "../src/gpu/convolutions.ts";
+import { ceilingOf, floorOf, measureCopies } from "../src/gpu/floor.ts";
+import { hostRows } from "../src/gpu/host.ts";
 import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
 import { ModelSource } from "../src/gpu/modelSource.ts";
-import { productKernels } from "../src/gpu/products.ts";
+import { expertKernels, productKernels } from "../src/gpu/products.ts";
+import { gpuReceiptRows } from "../src/gpu/receipt.ts";
 import { memoryKernels, samplingKernels } from "../src/gpu/rows.ts";
 import { kernelGroups, runGpu } from "../src/gpu/run.ts";
 import { gpuTables } from "../src/gpu/tables.ts";
 import { TorchPeer } from "../src/gpu/torch.ts";
 import { shapes } from "../src/model/shapes.ts";
+import { checkReceipt } from "../src/receipts/check.ts";
+import { readReceipts } from "../src/receipts/store.ts";
+import { measureRows } from "../src/runner/measure.ts";
 
 let folder: string;
 let printed: string[];
@@ -32,7 +41,16 @@ afterEach(() => {
 /** Patience with devices in software on a busy machine. */
 const softwareMs = 180_000;
 
-const quiet = { isOver: () => false, log: () => undefined, peer: undefined, copyRates: new Map([["interpreter", 1e9]]) };
+const copies: Ceiling = { kind: "copy", threads: 0, backend: "cuda", work: 1e9, samples: [[1, 1]] };
+const quiet = {
+  isOver: () => false,
+  log: () => undefined,
+  peer: undefined,
+  copies: new Map([["interpreter", copies]]),
+  samples: 2,
+  hasHost: false,
+  hasModels: false,
+};
 
 /** The PTX of the kernels, on an interpreter. */
 const interpreted: BackendFactory = {
@@ -41,32 +59,46 @@ const interpreted: BackendFactory = {
 };
 
 test(
-  "the command measures what a software GPU computes, and says why other devices are skipped",
+  "the command measures what a software GPU computes, writes a receipt, and says why other devices are skipped",
   async () => {
     useSwiftShader();
     const json = join(folder, "gpu.json");
-    const code = await gpuCommand(["--part", "ceiling,memory,sampling,models", "--json", json]);
+    const code = await gpuCommand(["--part", "ceiling,memory,sampling,convolution,host", "--json", json]);
     const text = printed.join("\n");
-    const { results } = JSON.parse(readFileSync(json, "utf8"));
-    expect(results.map(({ backend }: { backend: string }) => backend)).toEqual(["webgpu", "cuda"]);
-    for (const { skipped, ceiling, kernels, models } of results) {
-      if (skipped !== undefined) {
-        expect(text).toContain(`skipped: ${skipped}`);
-        continue;
-      }
-      expect(ceiling.copyRate).toBeGreaterThan(0);
-      expect(kernels.map(({ name }: { name: string }) => name)).toContain("softmax 16×128");
-      for (const { name, failed, seconds, floor } of kernels) {
-        expect(failed, name).toBe(undefined);
-        expect(Math.min(...seconds), name).toBeGreaterThanOrEqual(0);
-        expect(floor).toBeGreaterThan(0);
-      }
-      expect(models[0].rows.map((row: { test: string }) => row.test)).toEqual(["pp8", "tg2"]);
-      expect(text).toContain("| model");
+    const [receipt] = readReceipts(json);
+    const { devices, rows, ceilings, versions, command } = receipt!;
+    if (devices.webgpu === undefined) expect(text).toContain("webgpu: skipped: ");
+    else {
+      const ids = rows.filter(({ subjects }) => subjects.some(({ name }) => name === "webgpu")).map(({ id }) => id);
+      for (const id of ["memory: softmax 16×128", "memory: concat 16×128", "memory: sum 1×2000"]) expect(ids).toContain(id);
+      for (const id of ["matmul 16² from host to host", "10 ops on 32768 elements as a batch"]) expect(ids).toContain(id);
+      expect(ceilings.map(({ backend }) => backend)).toContain("webgpu");
+      expect(text).toContain("| host ");
     }
+    expect(versions.node).toBe(process.versions.node);
+    expect(command).toMatch(/^pnpm bench gpu --part ceiling,/);
+    for (const { id, subjects } of rows) for (const { failed } of subjects) expect([id, failed]).toEqual([id, undefined]);
+    // What remains is whether the commit is clean and on main.
+    expect(checkReceipt(receipt!, folder).filter((problem) => !problem.startsWith("commit "))).toEqual([]);
+    expect(withTables("<!-- bench gpu -->\n<!-- /bench -->", [receipt!])).toContain("`pnpm bench gpu --part ceiling,");
     expect(code).toBe(0);
   },
   softwareMs,
+);
+
+test(
+  "models have rows for prompts, texts, texts after a depth, and several texts at once",
+  async () => {
+    useSwiftShader();
+    const json = join(folder, "models.json");
+    expect(await gpuCommand(["--backend", "webgpu", "--part", "models", "--samples", "2", "--json", json])).toBe(0);
+    const [receipt] = readReceipts(json);
+    if (receipt!.devices.webgpu === undefined) return;
+    expect(printed.join("\n")).toContain("| model");
+    const tests = ["pp8", "tg2", "tg2 @ d16", "tg3 × 2"].map((name) => `tiny Q8_0 ${name}`);
+    expect(receipt!.rows.map(({ id, subjects: [ours] }) => [id, ours!.samples!.flat().length])).toEqual(tests.map((id) => [id, 2]));
+  },
+  2 * softwareMs,
 );
 
 test("a wrong command line is refused", async () => {
@@ -78,11 +110,11 @@ describe("kernels", () => {
   test(
     "of every group are right on the generated PTX",
     async () => {
-      const { kernels, ceiling } = await runGpu({ ...quiet, factory: interpreted, groups: kernelGroups, hasModels: false });
+      const { kernels, ceiling } = await runGpu({ ...quiet, factory: interpreted, groups: kernelGroups });
       expect(ceiling).toEqual({ copyRate: 1e9 });
       expect(new Set(kernels.map(({ group }) => group))).toEqual(new Set(kernelGroups));
       for (const { name, failed, seconds } of kernels)
-        expect([name, failed, seconds!.every((time) => time >= 0)]).toEqual([name, undefined, true]);
+        expect([name, failed, seconds!.flat().every((time) => time >= 0)]).toEqual([name, undefined, true]);
     },
     softwareMs,
   );
@@ -97,7 +129,7 @@ describe("kernels", () => {
   });
 
   test("are skipped once the time is over", async () => {
-    const result = await runGpu({ ...quiet, factory: interpreted, groups: ["sampling"], hasModels: false, isOver: () => true });
+    const result = await runGpu({ ...quiet, factory: interpreted, groups: ["sampling"], isOver: () => true });
     expect(result.kernels).toMatchObject([
       { name: "argmax 500", skipped: "the time was over" },
       { name: "sample 500, default options", skipped: "the time was over" },
@@ -106,12 +138,95 @@ describe("kernels", () => {
   });
 
   test("cover the shapes that a GPU is held to", () => {
-    const names = [...productKernels("full", () => "half"), ...memoryKernels("full"), ...samplingKernels("full")].map(({ name }) => name);
+    const products = [...productKernels("full", () => "half"), ...expertKernels("full", () => "half")];
+    const names = [...products, ...memoryKernels("full"), ...convolutionKernels("full"), ...samplingKernels("full")].map(
+      ({ name }) => name,
+    );
     for (const name of ["q4_K 28672×4096, 1 row", "q6_K 128256×4096, 1 row", "q8_0 8192×8192, 64 rows", "f16 8192×8192, 4096 rows"])
       expect(names).toContain(name);
-    expect(names).toContain("layerNorm 8192×8192");
-    for (const { bytes, name } of memoryKernels("full")) expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
+    for (const name of [
+      "q4_K 8192×8192, 1 row, f32 mode",
+      "f16 4096×4096, 512 rows",
+      "q4_K 4096×4096, 512 rows",
+      "f32 4096×4096, 4096 rows",
+    ])
+      expect(names).toContain(name);
+    for (const name of ["q4_K 8 of 128 experts 768×2048, 1 row", "conv2d 3×3, 32 channels of 1024²", "sum 1×1000000", "concat 8192×8192"])
+      expect(names).toContain(name);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { bytes, name } of memoryKernels("full").filter(({ name }) => !name.startsWith("sum 1×")))
+      expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
   });
+});
+
+test("calls from the host are right on any backend, and those that are not are failures", async () => {
+  const backend = await reference().open();
+  const settings = { passes: 1, rounds: 1, sampleSeconds: 0, warmupSeconds: 0, warmupCalls: 1 };
+  const measured = await measureRows(hostRows(backend, "tiny"), settings);
+  expect(measured.map(({ outcomes }) => outcomes[0]!.outcome.status)).toEqual(Array.from({ length: 7 }, () => "measured"));
+  const wrong = Object.assign(Object.create(backend), {
+    upload: () => backend.upload({ dtype: "f32", shape: [2 ** 15] }, new Float32Array(2 ** 15)),
+  });
+  const [readback] = await measureRows(
+    hostRows(wrong, "tiny").filter(({ id }) => id.startsWith("readback")),
+    settings,
+  );
+  expect(readback!.outcomes[0]!.outcome).toMatchObject({ status: "failed", reason: expect.stringMatching(/^wrong result: expected /) });
+  await backend.dispose();
+});
+
+test("a receipt has a row per kernel with the samples of each backend and of the peer", () => {
+  const kernel = {
+    group: "memory",
+    name: "add",
+    bytes: 1e9,
+    flops: 1e6,
+    floor: 1e-3,
+    seconds: [
+      [1, 2],
+      [3, 4],
+    ],
+    calls: 2,
+  } as const;
+  const ceiling = { copyRate: 1e12 };
+  const result = { device: "GPU", ceiling, host: [], models: [] };
+  const bound = { ...kernel, name: "matmul", floor: 1 };
+  const rows = gpuReceiptRows([
+    {
+      ...result,
+      backend: "webgpu",
+      kernels: [
+        {
+          ...kernel,
+          peerSeconds: [
+            [2, 4],
+            [6, 8],
+          ],
+        },
+        bound,
+      ],
+    },
+    {
+      ...result,
+      backend: "cuda",
+      kernels: [{ ...kernel, failed: "wrong result" }, bound],
+      models: [{ model: "m", backend: "cuda", skipped: "the time was over" }],
+    },
+  ]);
+  expect(rows).toMatchObject([
+    {
+      id: "memory: add",
+      metric: "µs",
+      bound: "copy",
+      subjects: [
+        { name: "webgpu", time: { median: 2.5 } },
+        { name: "PyTorch", side: "peer", ratios: { webgpu: { median: 2 } } },
+        { name: "cuda", failed: "wrong result" },
+      ],
+    },
+    { id: "memory: matmul", metric: "GFLOP/s", bound: "none", subjects: [{ name: "webgpu" }, { name: "cuda" }] },
+    { id: "m", subjects: [{ name: "cuda", skipped: "the time was over" }] },
+  ]);
 });
 
 test("a device's copy rate is that of its fastest driver, and missing devices have none", async () => {
@@ -124,10 +239,11 @@ test("a device's copy rate is that of its fastest driver, and missing devices ha
       }),
   });
   const missing: BackendFactory = { name: "missing", open: () => Promise.reject(new UnsupportedError("missing", "no driver")) };
-  const rates = await measureCopyRates([copies("slow", 4e6), missing, copies("fast", 1e6), copies("slower", 8e6)]);
+  const measured = await measureCopies([copies("slow", 4e6), missing, copies("fast", 1e6), copies("slower", 8e6)]);
+  expect([...measured.keys()]).toEqual(["nvidia-h200"]);
   // Four copies of 4 MiB each are read and written.
-  expect([...rates]).toEqual([["nvidia-h200", 8 * 4 * 2 ** 20]]);
-  for (const name of ["NVIDIA H200", "nvidia-h200"]) expect(ceilingOf(name, rates).peaks).toEqual({ tensor: 989e12, f32: 67e12 });
+  expect(ceilingOf("NVIDIA H200", measured).copyRate).toBe(8 * 4 * 2 ** 20);
+  for (const name of ["NVIDIA H200", "nvidia-h200"]) expect(ceilingOf(name, measured).peaks).toEqual({ tensor: 989e12, f32: 67e12 });
 });
 
 test("the floor is the time of the bytes or of the arithmetic, whichever is longer", () => {
@@ -147,7 +263,22 @@ test("a model that is made while it is read returns the same bytes in any order"
     [5_000_001, 3_000_003],
   ] as const)
     expect(Buffer.from(await source.read(offset, length)).equals(whole.subarray(offset, offset + length))).toBe(true);
+  const target = new Uint8Array(3_000_003).fill(7);
+  await source.readInto(target, 5_000_001);
+  expect(Buffer.from(target).equals(whole.subarray(5_000_001, 8_000_004))).toBe(true);
 });
+
+test(
+  "the memory of a load on WebGPU is that of chunks and of the model's structure, not of its weights",
+  async () => {
+    const shape = { ...shapes["llama-3.2-1b"]!, layers: 2 };
+    const { size } = new ModelSource("llama-3.2-1b", shape, "Q4_K_M");
+    const peak = await peakOfLoading("llama-3.2-1b", shape);
+    expect(peak).toBeGreaterThan(16 * 2 ** 20);
+    expect(peak).toBeLessThan(size / 2);
+  },
+  softwareMs,
+);
 
 describe("the PyTorch peer", () => {
   const script = (body: string): string => {
@@ -163,9 +294,9 @@ describe("the PyTorch peer", () => {
         say(JSON.parse(line).op === "argmax" ? { seconds: [1, 2] } : { skipped: "OutOfMemoryError: 3 GiB" });`);
     const peer = await TorchPeer.open(process.execPath, file);
     expect(peer.name).toBe("PyTorch 0");
-    expect(await peer.time(task)).toEqual([1, 2]);
-    await expect(peer.time({ ...task, op: "sum" })).rejects.toThrow("OutOfMemoryError: 3 GiB");
-    expect(await peer.time(task)).toEqual([1, 2]);
+    expect(await peer.time(task, 2)).toEqual([1, 2]);
+    await expect(peer.time({ ...task, op: "sum" }, 2)).rejects.toThrow("OutOfMemoryError: 3 GiB");
+    expect(await peer.time(task, 2)).toEqual([1, 2]);
     await peer.dispose();
   });
 
@@ -174,7 +305,7 @@ describe("the PyTorch peer", () => {
     await expect(TorchPeer.open(process.execPath, script("process.exit(3);"))).rejects.toThrow("the script ended early");
     await expect(TorchPeer.open(join(folder, "python3"))).rejects.toThrow(/ENOENT/);
     const ended = await TorchPeer.open(process.execPath, script(`say({ ready: "PyTorch 0" });`));
-    await expect(ended.time(task)).rejects.toThrow("the script ended early");
+    await expect(ended.time(task, 2)).rejects.toThrow("the script ended early");
     await ended.dispose();
   });
 

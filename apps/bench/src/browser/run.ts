@@ -25,7 +25,12 @@ export interface BrowserResult {
 }
 
 /** Largest error of a right result: f32 sums of 4,096 products. */
-export const maxError = 1e-3;
+const maxError = 1e-3;
+
+/** Whether a result is wrong; NaN is, too. */
+export function isWrong({ error = 0 }: PageResult): boolean {
+  return !(error <= maxError);
+}
 
 /** Where tasks are measured. */
 export interface Place extends Pick<BrowserResult, "adapter" | "missing"> {

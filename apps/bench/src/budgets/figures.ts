@@ -1,6 +1,7 @@
 import { wasm } from "@centella/backend-wasm";
 import type { Figure } from "./budget.ts";
 import { callFigure } from "./calls.ts";
+import { gpuMemoryFigure } from "./gpuMemory.ts";
 import { growthFigure, passesFigure } from "./growth.ts";
 import { memoryFigure } from "./memory.ts";
 import { providerFigures } from "./provider.ts";
@@ -19,6 +20,7 @@ export function allFigures(): readonly Figure[] {
     callFigure(wasm({ threads: 1 })),
     ...providerFigures(),
     memoryFigure("wasm"),
+    gpuMemoryFigure(),
     ...transferFigures(),
     replayFigure(),
     ...sizeFigures(),

@@ -1,7 +1,8 @@
-import { writeFileSync } from "node:fs";
-import { type BrowserResult, maxError, projectNames } from "../browser/run.ts";
+import { browserReceipt } from "../browser/receipt.ts";
+import { type BrowserResult, isWrong, projectNames } from "../browser/run.ts";
 import type { BrowserTask } from "../browser/tasks.ts";
-import { describeMachine } from "../machine.ts";
+import { receiptHead } from "../receipts/head.ts";
+import { writeReceipts } from "../receipts/store.ts";
 import { Skip } from "../runner/subject.ts";
 import { median } from "../stats/bootstrap.ts";
 import { formatTable } from "../table.ts";
@@ -22,8 +23,9 @@ ONNX Runtime, in turn. Operands and results stay on the device. Results are comp
   --size N         one of ${sizes.join(", ")} (default: all from 256 on with --chromium or --node, else 64);
                    may be repeated
   --project NAME   one of ${projectNames.join(", ")} (default: all that are installed); may be repeated
-  --samples N      of each project (default: 15)
-  --json FILE      write the results as JSON
+  --samples N      of each project (default: 15; a receipt needs 10)
+  --json PATH      write a receipt: to PATH if it ends in .json, else into PATH/<machine>, as
+                   <date>-browser.json, or <date>-dawn.json with --node
   --help           this text
 
 Exit code 1 if a result is wrong, 2 for a wrong command line.`;
@@ -51,6 +53,8 @@ export async function browserCommand(args: readonly string[]): Promise<number> {
   const projects = values.project === undefined ? projectNames : pick("--project", values.project, projectNames);
   const tasks = kinds.flatMap((kind) => chosen.map((n): BrowserTask => ({ kind, n })));
   const run = { tasks, projects, sampling: { samples, seconds: 0.1 }, log: (line: string) => console.error(line) };
+  const command = ["pnpm bench browser", ...args].join(" ");
+  const head = values.json === undefined ? undefined : receiptHead(node ? "dawn" : "browser", command);
   const result = await measured(async () => {
     // Loaded when called: a bare GPU machine has no Chromium and no bundler.
     if (node) return (await import("../browser/inNode.ts")).runInNode(run);
@@ -58,8 +62,8 @@ export async function browserCommand(args: readonly string[]): Promise<number> {
   });
   if (result === undefined) return 0;
   console.log(tableOf(result));
-  if (values.json !== undefined)
-    writeFileSync(values.json, `${JSON.stringify({ date: new Date().toISOString(), machine: describeMachine(), ...result }, null, 1)}\n`);
+  if (values.json !== undefined && head !== undefined)
+    console.error(`written: ${writeReceipts(values.json, [browserReceipt(head, result)]).join(", ")}`);
   return result.tasks.some(({ results }) => Object.values(results).some(isWrong)) ? 1 : 0;
 }
 
@@ -81,11 +85,6 @@ function sizeOf(text: string): number {
 }
 
 type Result = BrowserResult["tasks"][number]["results"][string];
-
-function isWrong({ error = 0 }: Result): boolean {
-  // NaN is wrong too.
-  return !(error <= maxError);
-}
 
 /** A line per task: milliseconds of a call, and the peers' times over ours. */
 function tableOf({ adapter, tasks }: BrowserResult): string {

@@ -1,33 +1,35 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { dirname } from "node:path";
 import type { BackendFactory } from "@centella/core";
 import { backendsWith } from "../backends.ts";
-import { measureCopyRates } from "../gpu/floor.ts";
+import { type DeviceCopies, measureCopies } from "../gpu/floor.ts";
+import { gpuReceiptRows, gpuSuite } from "../gpu/receipt.ts";
 import { type GpuResult, kernelGroups, runGpu } from "../gpu/run.ts";
 import { gpuTables } from "../gpu/tables.ts";
 import { TorchPeer } from "../gpu/torch.ts";
-import { describeCommit, describeMachine } from "../machine.ts";
-import { repositoryFolder } from "../receipts/store.ts";
+import { digits } from "../receipts/derive.ts";
+import { type ReceiptHead, receiptHead } from "../receipts/head.ts";
+import type { Receipt } from "../receipts/receipt.ts";
+import { writeReceipts } from "../receipts/store.ts";
 import { Skip } from "../runner/subject.ts";
 import { noPositionals, parse, pick, wholeNumber } from "./options.ts";
 
 const experimentalNames = ["subgroup-matrix"] as const;
 const backendNames = factoriesWith([]).map(({ name }) => name);
-const partNames = ["ceiling", "kernels", ...kernelGroups, "models"];
+const partNames = ["ceiling", "kernels", ...kernelGroups, "host", "models"];
 
 const help = `Usage: pnpm bench gpu [OPTIONS]
 
-Measures GPUs: the driver's copies (the ceiling), then kernels, then models. Each kernel is compared with the CPU's result first, and then
-timed on the device alone: many calls in one graph or pass, each on random data of its own beyond the caches. PyTorch takes turns where
-python3 has it. Software GPUs get tiny sizes.
+Measures GPUs: the driver's copies (the ceiling), then kernels, calls from the host, and models. Each kernel is compared with the
+CPU's result first, and then timed on the device alone: many calls in one graph or pass, each on random data of its own beyond the
+caches. PyTorch takes turns where python3 has it. Software GPUs get tiny sizes.
 
   --backend NAME  one of ${backendNames.join(", ")} (default: all that open); may be repeated
   --part NAME     one of ${partNames.join(", ")} (default: all); may be repeated; kernels are
-                  all but ceiling and models
+                  products, memory, convolution, attention and sampling
   --experimental NAME
                   use a feature of WebGPU that is no standard yet: ${experimentalNames.join(", ")}
   --minutes N     what has not started then is skipped (default: 8, so that the command ends within 9)
-  --json FILE     write the results as JSON
+  --samples N     of each kernel and of each test of a model (default: 10, which a receipt needs)
+  --json PATH     write a receipt: to PATH if it ends in .json, else to PATH/<machine>/<date>-gpu.json
   --help          this text
 
 Exit code 1 if a result is wrong or a backend breaks, 2 for a wrong command line.`;
@@ -39,6 +41,7 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
     part: { type: "string", multiple: true },
     experimental: { type: "string", multiple: true },
     minutes: { type: "string" },
+    samples: { type: "string" },
     json: { type: "string" },
     help: { type: "boolean", short: "h" },
   });
@@ -49,13 +52,33 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   noPositionals(positionals);
   const backends = values.backend === undefined ? backendNames : pick("--backend", values.backend, backendNames);
   const parts = values.part === undefined ? partNames : pick("--part", values.part, partNames);
-  const commit = values.json === undefined ? undefined : describeCommit(repositoryFolder);
+  const head = values.json === undefined ? undefined : receiptHead(gpuSuite, ["pnpm bench gpu", ...args].join(" "));
+  const samples = wholeNumber("--samples", values.samples ?? "10", 2, 1000);
   const end = performance.now() + 60_000 * wholeNumber("--minutes", values.minutes ?? "8", 1, 60);
   const factories = factoriesWith(pick("--experimental", values.experimental ?? [], experimentalNames));
-  const results = await measure(factories, backends, parts, () => performance.now() > end);
+  const { results, ...measured } = await measure(factories, { backends, parts, samples }, () => performance.now() > end);
   console.log(results.map(gpuTables).join("\n\n"));
-  if (values.json !== undefined) write(values.json, { date: new Date().toISOString(), commit, machine: describeMachine(), results });
-  return results.some(({ kernels, models }) => [...kernels, ...models].some(({ failed }) => failed !== undefined)) ? 1 : 0;
+  const rows = gpuReceiptRows(results);
+  if (values.json !== undefined && head !== undefined) {
+    const receipt = receiptOf(head, rows, { results, ...measured });
+    console.error(`written: ${writeReceipts(values.json, [receipt]).join(", ")}`);
+  }
+  return rows.some(({ subjects }) => subjects.some(({ failed }) => failed !== undefined)) ? 1 : 0;
+}
+
+function receiptOf(head: ReceiptHead, rows: Receipt["rows"], { results, copies, peer }: Measured): Receipt {
+  const [peerName, peerVersion] = peer?.split(" ") ?? [];
+  return {
+    ...head,
+    versions: {
+      node: process.versions.node,
+      v8: process.versions.v8,
+      ...(peerName !== undefined && peerVersion !== undefined && { [peerName]: peerVersion }),
+    },
+    devices: Object.fromEntries(results.flatMap(({ backend, device }) => (device === undefined ? [] : [[backend, device]]))),
+    ceilings: [...copies.values()].map((ceiling) => ({ ...ceiling, samples: ceiling.samples.map((pass) => pass.map(digits)) })),
+    rows,
+  };
 }
 
 /** Backends for GPUs. */
@@ -63,22 +86,35 @@ function factoriesWith(experimental: readonly (typeof experimentalNames)[number]
   return backendsWith(1, experimental).flatMap(({ kind, factory }) => (kind === "gpu" ? [factory] : []));
 }
 
+/** Results of all backends, and what they are compared with. */
+interface Measured {
+  readonly results: readonly GpuResult[];
+  readonly copies: DeviceCopies;
+  /** Name and version of the peer. */
+  readonly peer: string | undefined;
+}
+
+interface Choice {
+  readonly backends: readonly string[];
+  readonly parts: readonly string[];
+  readonly samples: number;
+}
+
 async function measure(
   factories: readonly BackendFactory[],
-  chosen: readonly string[],
-  parts: readonly string[],
+  { backends, parts, samples }: Choice,
   isOver: () => boolean,
-): Promise<readonly GpuResult[]> {
+): Promise<Measured> {
   const groups = kernelGroups.filter((group) => parts.includes("kernels") || parts.includes(group));
   const log = (line: string): void => console.error(line);
   const peer = groups.length === 0 ? undefined : await openPeer(log);
   try {
-    const copyRates = await measureCopyRates(factories);
-    const hasModels = parts.includes("models");
+    const copies = await measureCopies(factories);
+    const [hasHost, hasModels] = [parts.includes("host"), parts.includes("models")];
     const results: GpuResult[] = [];
-    for (const factory of factories.filter(({ name }) => chosen.includes(name)))
-      results.push(await runGpu({ factory, groups, hasModels, copyRates, peer, isOver, log }));
-    return results;
+    for (const factory of factories.filter(({ name }) => backends.includes(name)))
+      results.push(await runGpu({ factory, groups, hasHost, hasModels, samples, copies, peer, isOver, log }));
+    return { results, copies, peer: peer?.name };
   } finally {
     await peer?.dispose();
   }
@@ -94,10 +130,4 @@ async function openPeer(log: (line: string) => void): Promise<TorchPeer | undefi
     log(`PyTorch: skipped: ${error.message}`);
     return undefined;
   }
-}
-
-function write(file: string, receipt: object): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, `${JSON.stringify(receipt, null, 1)}\n`);
-  console.error(`written: ${file}`);
 }

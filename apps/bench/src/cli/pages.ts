@@ -3,13 +3,13 @@ import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
 import { launchChromium, launchFirefox } from "@centella/test-devices";
-import { describeCommit, describeMachine } from "../machine.ts";
 import { pageRows } from "../pages/rows.ts";
 import type { Browser, PageProject } from "../pages/site.ts";
 import { peerVersion } from "../peers/load.ts";
 import { deriveRow } from "../receipts/derive.ts";
-import { type Receipt, receiptVersion } from "../receipts/receipt.ts";
-import { repositoryFolder, writeReceipts } from "../receipts/store.ts";
+import { receiptHead } from "../receipts/head.ts";
+import type { Receipt } from "../receipts/receipt.ts";
+import { writeReceipts } from "../receipts/store.ts";
 import { receiptRow } from "../run.ts";
 import { measureRows, type Settings } from "../runner/measure.ts";
 import { Skip } from "../runner/subject.ts";
@@ -96,7 +96,7 @@ async function measureBrowser(
   browser: Browser,
   { models, threadCounts, settings, onlyVisits, command }: Plan,
 ): Promise<Receipt> {
-  const date = new Date().toISOString();
+  const head = receiptHead(name, command);
   const peer = installedPeer();
   const projects: readonly PageProject[] = peer === undefined ? ["centella"] : ["centella", "wllama"];
   await using measured = await pageRows(browser, projects, models, threadCounts);
@@ -104,14 +104,9 @@ async function measureBrowser(
   const wanted = onlyVisits ? measured.rows.filter(({ isCold }) => isCold) : measured.rows;
   const rows = await measureRows(wanted, settings, (done, total, { id }) => console.error(`${done}/${total} ${name}: ${id}`));
   return {
-    version: receiptVersion,
-    suite: name,
-    date,
-    commit: describeCommit(repositoryFolder),
-    machine: describeMachine(),
+    ...head,
     versions: { [name]: browser.version(), ...(peer !== undefined && { wllama: peer }) },
     devices: {},
-    command,
     ceilings: [],
     rows: rows.map((row) => deriveRow(name, receiptRow(row, "cpu"))),
   };

@@ -1,6 +1,6 @@
 import { type BackendFactory, UnsupportedError } from "@centella/core";
 import { measureGpuCopy } from "../ceilings/gpu.ts";
-import { ceilingRate } from "../ceilings/measure.ts";
+import { type Ceiling, ceilingRate } from "../ceilings/measure.ts";
 import type { GpuKernel, Unit } from "./kernel.ts";
 
 /** What a device can do at best. */
@@ -18,18 +18,20 @@ const dataSheets: readonly (readonly [name: RegExp, peaks: Readonly<Record<Unit,
   [/\bRTX[ -]4090\b/i, { tensor: 165e12, f32: 82.6e12 }],
 ];
 
-/**
- * Bytes per second that copies read and write, by the device's identifier. The fastest driver counts, since copies of Vulkan reach a
- * fifth of what CUDA's reach on the same H200.
- */
-export async function measureCopyRates(factories: readonly BackendFactory[]): Promise<ReadonlyMap<string, number>> {
-  const rates = new Map<string, number>();
+/** The driver's copies of each device, by the device's identifier. */
+export type DeviceCopies = ReadonlyMap<string, Ceiling>;
+
+/** Measures copies of every device. The fastest driver counts, since copies of Vulkan reach a fifth of what CUDA's reach on the same H200. */
+export async function measureCopies(factories: readonly BackendFactory[]): Promise<DeviceCopies> {
+  const fastest = new Map<string, Ceiling>();
   for (const factory of factories) {
     try {
       const backend = await factory.open();
       const id = identifier(backend.device.name);
       try {
-        rates.set(id, Math.max(rates.get(id) ?? 0, ceilingRate(await measureGpuCopy(backend)).median));
+        const copies = await measureGpuCopy(backend);
+        const known = fastest.get(id);
+        if (known === undefined || ceilingRate(copies).median > ceilingRate(known).median) fastest.set(id, copies);
       } finally {
         await backend.dispose();
       }
@@ -37,7 +39,7 @@ export async function measureCopyRates(factories: readonly BackendFactory[]): Pr
       if (!(error instanceof UnsupportedError)) throw error;
     }
   }
-  return rates;
+  return fastest;
 }
 
 /** A device's name in the form that WebGPU has: `nvidia-h200`. */
@@ -46,9 +48,10 @@ function identifier(name: string): string {
 }
 
 /** @throws {RangeError} for a device whose copies were not measured */
-export function ceilingOf(device: string, copyRates: ReadonlyMap<string, number>): DeviceCeiling {
-  const copyRate = copyRates.get(identifier(device));
-  if (copyRate === undefined) throw new RangeError(`ceiling: expected one of ${[...copyRates.keys()].join(", ")}, got ${device}`);
+export function ceilingOf(device: string, copies: DeviceCopies): DeviceCeiling {
+  const measured = copies.get(identifier(device));
+  if (measured === undefined) throw new RangeError(`ceiling: expected one of ${[...copies.keys()].join(", ")}, got ${device}`);
+  const copyRate = ceilingRate(measured).median;
   const [, peaks] = dataSheets.find(([name]) => name.test(device)) ?? [];
   return { copyRate, ...(peaks && { peaks }) };
 }

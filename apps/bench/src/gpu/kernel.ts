@@ -2,7 +2,7 @@ import type { Activations, ConcreteSpec, DType, Program, TypedArray, Value } fro
 import { layoutOf, typedArrayOf } from "@centella/core/backend";
 
 /** Groups of kernels, each of which can be measured alone. */
-export type KernelGroup = "products" | "memory" | "attention" | "sampling";
+export type KernelGroup = "products" | "memory" | "convolution" | "attention" | "sampling";
 
 /** A tensor that a kernel reads, in its stored form. */
 export interface Operand {
@@ -48,7 +48,10 @@ export type PeerTask =
       readonly kvHeads: number;
       readonly size: number;
     }
-  | { readonly op: "relu" | "add" | "sum" | "softmax" | "rmsNorm" | "layerNorm" | "argmax"; readonly shape: readonly [number, number] };
+  | {
+      readonly op: "relu" | "add" | "concat" | "sum" | "softmax" | "rmsNorm" | "layerNorm" | "argmax";
+      readonly shape: readonly [number, number];
+    };
 
 /** Sizes of kernels: those that fill a GPU, or tiny ones that a software GPU computes in moments. */
 export type Scale = "full" | "tiny";

@@ -40,16 +40,22 @@ export class ModelSource {
 
   async read(offset: number, length: number): Promise<Uint8Array> {
     const bytes = new Uint8Array(length);
+    await this.readInto(bytes, offset);
+    return bytes;
+  }
+
+  async readInto(target: Uint8Array, offset: number): Promise<void> {
+    // Bytes between the pieces.
+    target.fill(0);
     for (const { start, length: size, data } of this.#pieces) {
-      const end = Math.min(start + size, offset + length);
+      const end = Math.min(start + size, offset + target.length);
       for (let at = Math.max(start, offset); at < end; ) {
         const from = (at - start) % data.length;
         const part = data.subarray(from, from + end - at);
-        bytes.set(part, at - offset);
+        target.set(part, at - offset);
         at += part.length;
       }
     }
-    return bytes;
   }
 }
 

@@ -1,4 +1,4 @@
-import type { TypedArray } from "@centella/core";
+import type { Activations, TypedArray } from "@centella/core";
 import { typedArrayOf } from "@centella/core/backend";
 import { rowBytes } from "@centella/quant";
 import { randomBlocks, type WeightType } from "../model/blocks.ts";
@@ -13,6 +13,8 @@ interface Product {
   readonly m: number;
   readonly n: number;
   readonly k: number;
+  /** Default: the mode of models. */
+  readonly mode?: Activations;
 }
 
 const types: readonly WeightType[] = ["q4_K", "q6_K", "q8_0", "f16"];
@@ -28,21 +30,27 @@ const products: Readonly<Record<Scale, readonly Product[]>> = {
     ...[6144, 4096].map((n) => ({ type: "q4_K", m: 1, n, k: 4096 }) as const),
     ...[512, 2048, 4096].map((m) => ({ type: "q4_K", m, n: 28672, k: 4096 }) as const),
     ...types.flatMap((type) => [1, 16, 64, 512, 4096].map((m) => ({ type, m, n: 8192, k: 8192 }))),
+    { type: "q4_K", m: 1, n: 8192, k: 8192, mode: "f32" },
+    ...(["q4_K", "f16"] as const).map((type) => ({ type, m: 512, n: 4096, k: 4096 })),
+    { type: "f16", m: 512, n: 28672, k: 4096 },
     { type: "f32", m: 4096, n: 4096, k: 4096 },
     { type: "f16", m: 4096, n: 4096, k: 4096 },
     { type: "f16", m: 8192, n: 8192, k: 8192 },
   ],
-  tiny: [...types, "f32" as const].flatMap((type) => [1, 3].map((m) => ({ type, m, n: 16, k: 256 }))),
+  tiny: [
+    ...[...types, "f32" as const].flatMap((type) => [1, 3].map((m) => ({ type, m, n: 16, k: 256 }))),
+    { type: "q4_K", m: 1, n: 16, k: 256, mode: "f32" },
+  ],
 };
 
 /** Matrix products `x [m, k]` times weights `[n, k]`, in the mode of activations of models. */
 export function productKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[] {
-  return products[scale].map(({ type, m, n, k }): GpuKernel => {
-    const activations = modeOf(type);
+  return products[scale].map(({ type, m, n, k, mode }): GpuKernel => {
+    const activations = mode ?? modeOf(type);
     const isPlain = type === "f16" || type === "f32";
     return {
       group: "products",
-      name: `${type} ${n}×${k}, ${m} ${m === 1 ? "row" : "rows"}`,
+      name: `${type} ${n}×${k}, ${rowCount(m)}${mode === undefined ? "" : `, ${mode} mode`}`,
       bytes: weightBytes(type, n, k) + 4 * m * (k + n),
       flops: 2 * m * n * k,
       unit: type === "f32" ? "f32" : "tensor",
@@ -60,6 +68,59 @@ export function productKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel
       ...(isPlain && { peer: { op: "matmul", m, n, k, dtype: type } }),
     };
   });
+}
+
+/** Experts of a layer, of which each row of the activations is multiplied with some. */
+interface Experts {
+  readonly m: number;
+  readonly experts: number;
+  readonly chosen: number;
+  readonly n: number;
+  readonly k: number;
+}
+
+/** Layers of Qwen3-30B-A3B: one decoded token, several sequences, a prompt. */
+const expertLayers: Readonly<Record<Scale, readonly Experts[]>> = {
+  full: [1, 8, 512].flatMap((m) =>
+    [
+      { n: 768, k: 2048 },
+      { n: 2048, k: 768 },
+    ].map((shape) => ({ m, experts: 128, chosen: 8, ...shape })),
+  ),
+  tiny: [1, 3].map((m) => ({ m, experts: 4, chosen: 2, n: 16, k: 256 })),
+};
+
+/** Products of each row with the matrices of its chosen experts, as models with experts compute them. */
+export function expertKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[] {
+  return expertLayers[scale].map(({ m, experts, chosen, n, k }): GpuKernel => {
+    const activations = modeOf("q4_K");
+    const idOf = (i: number): number => (i * 7 + Math.floor(i / experts)) % experts;
+    return {
+      group: "products",
+      name: `q4_K ${chosen} of ${experts} experts ${n}×${k}, ${rowCount(m)}`,
+      bytes: Math.min(experts, m * chosen) * weightBytes("q4_K", n, k) + 4 * m * (k + chosen * (n + 1)),
+      flops: 2 * m * chosen * n * k,
+      unit: "tensor",
+      operands: () => [
+        { spec: { dtype: "f32", shape: [m, k] }, data: uniform(m, m * k) },
+        { spec: { dtype: "q4_K", shape: [experts, n, k] }, data: weights("q4_K", experts * n, k) },
+        { spec: { dtype: "i32", shape: [m, chosen] }, data: Int32Array.from({ length: m * chosen }, (_, i) => idOf(i)) },
+      ],
+      call: (program, [x, w, ids]) => program.moeMatmul(x!, w!, ids!, { activations }),
+      sample([x, w, ids]) {
+        // The last row, and its experts alone.
+        const own = Array.from({ length: chosen }, (_, i) => i);
+        const wanted = own.map((i) => Number(ids!.data[(m - 1) * chosen + i]));
+        const renumbered = { spec: { dtype: "i32", shape: [1, chosen] }, data: Int32Array.from(own) } as const;
+        return { operands: [rowsOf(x!, [m - 1]), rowsOf(w!, wanted), renumbered], at: (index) => (m - 1) * chosen * n + index };
+      },
+      limit: limits[activations],
+    };
+  });
+}
+
+function rowCount(m: number): string {
+  return `${m} ${m === 1 ? "row" : "rows"}`;
 }
 
 function weightBytes(type: ProductType, n: number, k: number): number {

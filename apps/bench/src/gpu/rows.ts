@@ -4,11 +4,13 @@ import { uniform } from "../stats/random.ts";
 import { type GpuKernel, limits, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
 
 const rowShapes: Readonly<Record<Scale, readonly [number, number]>> = { full: [8192, 8192], tiny: [16, 128] };
+/** Elements of the sums that the predecessor published. */
+const sumCounts: Readonly<Record<Scale, readonly number[]>> = { full: [1e6, 1e7, 3.2e7], tiny: [2000] };
 const logitCounts: Readonly<Record<Scale, number>> = { full: 128256, tiny: 500 };
 
 /** An op over rows, and what it reads besides `x [rows, columns]`. */
 interface RowOp {
-  readonly op: "relu" | "add" | "sum" | "softmax" | "rmsNorm" | "layerNorm";
+  readonly op: "relu" | "add" | "concat" | "sum" | "softmax" | "rmsNorm" | "layerNorm";
   /** Tensors of the shape of `x`. */
   readonly matrices?: number;
   /** Vectors of a row's length. */
@@ -21,47 +23,53 @@ const layerNorm: RowOp["call"] = (program, operands) => {
   return program.layerNorm(x, w, { bias, eps: 1e-5 });
 };
 
+const sumOp: RowOp = { op: "sum", call: (program, operands) => program.sum(...tupleOf(operands, 1)) };
+
 const rowOps: readonly RowOp[] = [
   { op: "relu", call: (program, operands) => program.relu(...tupleOf(operands, 1)) },
   { op: "add", matrices: 2, call: (program, operands) => program.add(...tupleOf(operands, 2)) },
-  { op: "sum", call: (program, operands) => program.sum(...tupleOf(operands, 1)) },
+  // The copy of a kernel of ours.
+  { op: "concat", matrices: 2, call: (program, operands) => program.concat(operands, { axis: 0 }) },
+  sumOp,
   { op: "softmax", call: (program, operands) => program.softmax(...tupleOf(operands, 1)) },
   { op: "rmsNorm", vectors: 1, call: (program, operands) => program.rmsNorm(...tupleOf(operands, 2), { eps: 1e-5 }) },
   { op: "layerNorm", vectors: 2, call: layerNorm },
 ];
 
-/** Ops that are bounded by memory, on tensors of 256 MiB. */
+/** Ops that are bounded by memory, on tensors of 256 MiB; sums of fewer elements, too. */
 export function memoryKernels(scale: Scale): readonly GpuKernel[] {
   const [rows, columns] = rowShapes[scale];
-  return rowOps.map(({ op, matrices = 1, vectors = 0, call }): GpuKernel => {
-    const results = op === "sum" ? 1 : rows * columns;
-    return {
-      group: "memory",
-      name: `${op} ${rows}×${columns}`,
-      bytes: 4 * (matrices * rows * columns + vectors * columns + results),
-      flops: rows * columns,
-      unit: "f32",
-      operands: () => [
-        ...Array.from({ length: matrices }, (_, i) => matrix(rows, columns, 3 + i)),
-        ...Array.from(
-          { length: vectors },
-          (_, i): Operand => ({ spec: { dtype: "f32", shape: [columns] }, data: uniform(13 + i, columns) }),
-        ),
-      ],
-      call,
-      sample(operands) {
-        if (op === "sum") return { operands, at: () => 0 };
-        const taken = spread(rows, 3);
-        return {
-          operands: operands.map((operand, i) => (i < matrices ? rowsOf(operand, taken) : operand)),
-          at: (index) => taken[Math.floor(index / columns)]! * columns + (index % columns),
-        };
-      },
-      // The sum of random numbers around 0 is small against its terms.
-      limit: op === "sum" ? 1e-2 : limits.f32,
-      peer: { op, shape: [rows, columns] },
-    };
-  });
+  return [...rowOps.map((op) => rowKernel(op, rows, columns)), ...sumCounts[scale].map((count) => rowKernel(sumOp, 1, count))];
+}
+
+function rowKernel({ op, matrices = 1, vectors = 0, call }: RowOp, rows: number, columns: number): GpuKernel {
+  const size = rows * columns;
+  const results = op === "sum" ? 1 : op === "concat" ? matrices * size : size;
+  return {
+    group: "memory",
+    name: `${op} ${rows}×${columns}`,
+    bytes: 4 * (matrices * size + vectors * columns + results),
+    flops: size,
+    unit: "f32",
+    operands: () => [
+      ...Array.from({ length: matrices }, (_, i) => matrix(rows, columns, 3 + i)),
+      ...Array.from({ length: vectors }, (_, i): Operand => ({ spec: { dtype: "f32", shape: [columns] }, data: uniform(13 + i, columns) })),
+    ],
+    call,
+    sample(operands) {
+      if (op === "sum") return { operands, at: () => 0 };
+      const taken = spread(rows, 3);
+      // Of a second matrix, the rows follow those of the first.
+      const rowAt = (row: number): number => Math.floor(row / taken.length) * rows + taken[row % taken.length]!;
+      return {
+        operands: operands.map((operand, i) => (i < matrices ? rowsOf(operand, taken) : operand)),
+        at: (index) => rowAt(Math.floor(index / columns)) * columns + (index % columns),
+      };
+    },
+    // The sum of random numbers around 0 is small against its terms.
+    limit: op === "sum" ? 1e-2 : limits.f32,
+    peer: { op, shape: [rows, columns] },
+  };
 }
 
 /** Choices from the logits of one token. */

@@ -1,31 +1,35 @@
 import { type Backend, type BackendFactory, UnsupportedError } from "@centella/core";
 import { digits } from "../receipts/derive.ts";
+import { type MeasuredRow, measureRows, normalSettings, quickSettings } from "../runner/measure.ts";
 import { Skip } from "../runner/subject.ts";
-import { median } from "../stats/bootstrap.ts";
+import { median, type Passes } from "../stats/bootstrap.ts";
 import { attentionKernels } from "./attention.ts";
-import { ceilingOf, type DeviceCeiling, floorOf } from "./floor.ts";
+import { convolutionKernels } from "./convolutions.ts";
+import { ceilingOf, type DeviceCeiling, type DeviceCopies, floorOf } from "./floor.ts";
+import { hostRows } from "./host.ts";
 import type { GpuKernel, KernelGroup, ModeOf, Scale } from "./kernel.ts";
 import { type PreparedKernel, prepareKernel, WrongResult } from "./measureKernel.ts";
 import { type ModelResult, measureModels } from "./models.ts";
-import { productKernels } from "./products.ts";
+import { expertKernels, productKernels } from "./products.ts";
 import { memoryKernels, samplingKernels } from "./rows.ts";
 import type { TorchPeer } from "./torch.ts";
 
 /** Groups of kernels in the order in which they are measured. */
-export const kernelGroups: readonly KernelGroup[] = ["products", "memory", "attention", "sampling"];
+export const kernelGroups: readonly KernelGroup[] = ["products", "memory", "convolution", "attention", "sampling"];
 
-/** Number of turns of ours and of the peer. Ours takes up to `samplesPerTurn` samples in a turn, or as many as fit in its seconds. */
+/** Number of turns of ours and of the peer. */
 const turns = 2;
-const samplesPerTurn = 5;
-const secondsPerTurn = 0.5;
 
 /** What to measure on a backend. */
 export interface GpuRun {
   readonly factory: BackendFactory;
   readonly groups: readonly KernelGroup[];
+  /** Whether calls from the host, with their transfers, are measured. */
+  readonly hasHost: boolean;
   readonly hasModels: boolean;
-  /** Bytes per second of copies by device, as `measureCopyRates` returns them. */
-  readonly copyRates: ReadonlyMap<string, number>;
+  /** Samples of each kernel and of each test of a model. */
+  readonly samples: number;
+  readonly copies: DeviceCopies;
   /** PyTorch on the same device. */
   readonly peer: TorchPeer | undefined;
   /** Whether the time is over. What is left then is skipped. */
@@ -41,11 +45,11 @@ export interface KernelResult {
   readonly flops: number;
   /** Least seconds of a call on this device. */
   readonly floor: number;
-  /** Of one call, on the device alone. */
-  readonly seconds?: readonly number[];
+  /** Of one call, on the device alone, by turns. */
+  readonly seconds?: Passes;
   /** Calls in each run, on operands of their own. */
   readonly calls?: number;
-  readonly peerSeconds?: readonly number[];
+  readonly peerSeconds?: Passes;
   readonly peerSkipped?: string;
   readonly skipped?: string;
   readonly failed?: string;
@@ -58,13 +62,14 @@ export interface GpuResult {
   readonly skipped?: string;
   readonly ceiling?: DeviceCeiling;
   readonly kernels: readonly KernelResult[];
+  readonly host: readonly MeasuredRow[];
   readonly models: readonly ModelResult[];
 }
 
-/** Measures a backend: kernels, then models. */
+/** Measures a backend: kernels, then calls from the host, then models. */
 export async function runGpu(run: GpuRun): Promise<GpuResult> {
-  const { factory, groups, hasModels, isOver, log } = run;
-  const none = { backend: factory.name, kernels: [], models: [] };
+  const { factory, groups, hasHost, hasModels, samples, isOver, log } = run;
+  const none = { backend: factory.name, kernels: [], host: [], models: [] };
   let backend: Backend;
   try {
     backend = await factory.open();
@@ -76,18 +81,20 @@ export async function runGpu(run: GpuRun): Promise<GpuResult> {
   const device = backend.device.name;
   try {
     log(`${factory.name}: ${device}`);
-    const ceiling = ceilingOf(device, run.copyRates);
+    const ceiling = ceilingOf(device, run.copies);
     const kernels: KernelResult[] = [];
     for (const kernel of kernelsOf(backend, scale, groups)) kernels.push(await measureKernel(backend, kernel, ceiling, run));
+    const settings = scale === "full" ? normalSettings : quickSettings;
+    const host = hasHost && !isOver() ? await measureRows(hostRows(backend, scale), settings, (_done, _total, { id }) => log(id)) : [];
     await backend.dispose();
     const models: ModelResult[] = [];
     if (hasModels) {
-      for await (const result of measureModels(factory, scale, isOver)) {
+      for await (const result of measureModels(factory, { scale, repetitions: samples, isOver })) {
         log(`${result.model}: ${result.failed ?? result.skipped ?? "done"}`);
         models.push(result);
       }
     }
-    return { backend: factory.name, device, ceiling, kernels, models };
+    return { backend: factory.name, device, ceiling, kernels, host, models };
   } finally {
     await backend.dispose();
   }
@@ -96,8 +103,9 @@ export async function runGpu(run: GpuRun): Promise<GpuResult> {
 function kernelsOf(backend: Backend, scale: Scale, groups: readonly KernelGroup[]): readonly GpuKernel[] {
   const modeOf: ModeOf = (weights) => backend.preferredActivations?.(weights) ?? "f32";
   const byGroup: Readonly<Record<KernelGroup, readonly GpuKernel[]>> = {
-    products: productKernels(scale, modeOf),
+    products: [...productKernels(scale, modeOf), ...expertKernels(scale, modeOf)],
     memory: memoryKernels(scale),
+    convolution: convolutionKernels(scale),
     attention: attentionKernels(scale, modeOf),
     sampling: samplingKernels(scale),
   };
@@ -112,24 +120,23 @@ async function measureKernel(backend: Backend, kernel: GpuKernel, ceiling: Devic
   let prepared: PreparedKernel | undefined;
   try {
     prepared = await prepareKernel(backend, kernel, floor);
-    const runSeconds = prepared.calls * (await prepared.time());
-    const most = backend.device.kind === "gpu" ? samplesPerTurn : 1;
-    const samples = Math.max(1, Math.min(most, Math.floor(secondsPerTurn / runSeconds)));
-    const seconds: number[] = [];
+    await prepared.time();
+    const seconds: number[][] = [];
     const peers: PeerTimes[] = [];
     for (let turn = 0; turn < turns; turn++) {
-      for (let i = 0; i < samples; i++) seconds.push(digits(await prepared.time()));
-      peers.push(await peerTimes(kernel, run.peer));
+      const taken: number[] = [];
+      for (let i = 0; i < run.samples / turns; i++) taken.push(digits(await prepared.time()));
+      seconds.push(taken);
+      peers.push(await peerTimes(kernel, run.peer, taken.length));
     }
-    run.log(`${name}: ${(1e6 * median(seconds)).toFixed(1)} µs`);
-    const { skipped } = peers[0]!;
-    const peerSeconds = peers.flatMap((peer) => peer.seconds ?? []);
+    run.log(`${name}: ${(1e6 * median(seconds.flat())).toFixed(1)} µs`);
+    const peerSkipped = peers.find(({ skipped }) => skipped !== undefined)?.skipped;
+    const peerSeconds = peers.flatMap((peer) => (peer.seconds === undefined ? [] : [peer.seconds]));
     return {
       ...about,
       seconds,
       calls: prepared.calls,
-      ...(peerSeconds.length > 0 && { peerSeconds }),
-      ...(skipped === undefined ? {} : { peerSkipped: skipped }),
+      ...(peerSkipped === undefined ? peerSeconds.length > 0 && { peerSeconds } : { peerSkipped }),
     };
   } catch (error) {
     if (error instanceof UnsupportedError) return { ...about, skipped: error.reason };
@@ -146,10 +153,10 @@ interface PeerTimes {
   readonly skipped?: string;
 }
 
-async function peerTimes({ peer: task }: GpuKernel, peer: TorchPeer | undefined): Promise<PeerTimes> {
+async function peerTimes({ peer: task }: GpuKernel, peer: TorchPeer | undefined, samples: number): Promise<PeerTimes> {
   if (task === undefined || peer === undefined) return {};
   try {
-    return { seconds: (await peer.time(task)).map(digits) };
+    return { seconds: (await peer.time(task, samples)).map(digits) };
   } catch (error) {
     if (error instanceof Skip) return { skipped: error.message };
     throw error;

@@ -1,12 +1,19 @@
+import { deriveRow } from "../receipts/derive.ts";
+import { receiptRow } from "../run.ts";
 import { median } from "../stats/bootstrap.ts";
 import { formatTable } from "../table.ts";
+import { receiptTable } from "../tables.ts";
 import type { GpuResult, KernelResult } from "./run.ts";
 
 /** What was measured on a backend, as Markdown. */
-export function gpuTables({ backend, device, skipped, ceiling, kernels, models }: GpuResult): string {
+export function gpuTables({ backend, device, skipped, ceiling, kernels, host, models }: GpuResult): string {
   if (ceiling === undefined) return `${backend}: skipped: ${skipped}`;
   const parts = [`${backend}, ${device}: the driver copies ${gigabytes(ceiling.copyRate)} GB/s (read + written)`];
   if (kernels.length > 0) parts.push(kernelTable(kernels));
+  if (host.length > 0) {
+    const rows = host.map((row) => deriveRow("host", receiptRow(row, "cpu")));
+    parts.push(receiptTable({ suite: "host", rows, ceilings: [] }));
+  }
   for (const { model, failed, skipped: why, table, firstTokenSeconds } of models) {
     if (table === undefined) parts.push(`${model}: ${failed === undefined ? `skipped: ${why}` : `FAILED: ${failed}`}`);
     else parts.push(`${model}: ${firstTokenSeconds!.toFixed(2)} s from loadModel to the first token\n\n${table}`);
@@ -21,8 +28,8 @@ function kernelTable(kernels: readonly KernelResult[]): string {
     const { name, bytes, flops, floor, seconds, peerSeconds, peerSkipped, skipped, failed } = kernel;
     const title = `${kernel.group}: ${name}`;
     if (seconds === undefined) return [title, "–", "–", "–", "–", "–", failed === undefined ? `skipped: ${skipped}` : `FAILED: ${failed}`];
-    const time = median(seconds);
-    const peer = peerSeconds === undefined ? undefined : median(peerSeconds);
+    const time = median(seconds.flat());
+    const peer = peerSeconds === undefined ? undefined : median(peerSeconds.flat());
     return [
       title,
       micros(time),

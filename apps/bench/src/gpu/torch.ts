@@ -40,9 +40,9 @@ export class TorchPeer {
     throw new Skip(skipped);
   }
 
-  /** Times calls of a task. @throws {Skip} with the reason if it cannot be done */
-  async time(task: PeerTask): Promise<readonly number[]> {
-    this.#process.stdin.write(`${JSON.stringify(task)}\n`);
+  /** Times calls of a task, one in each sample. @throws {Skip} with the reason if it cannot be done */
+  async time(task: PeerTask, samples: number): Promise<readonly number[]> {
+    this.#process.stdin.write(`${JSON.stringify({ ...task, samples })}\n`);
     const { seconds, skipped = "the script gave no times" } = await this.#answers.next();
     if (seconds === undefined) throw new Skip(skipped);
     return seconds;
