@@ -9,12 +9,13 @@
 // bytes that it takes of JavaScript's heap. No file holds the weights.
 import { createRequire } from "node:module";
 import { parseArgs } from "node:util";
-import { CudaBackend } from "@centella/backend-cuda";
 import { webgpu } from "@centella/backend-webgpu";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
+import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
+import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
 import { idleGpu } from "../src/gpu/idleGpu.ts";
-import { modelHeader } from "../src/model/generate.ts";
+import { emptyModel } from "../src/model/emptyModel.ts";
 import { shapes } from "../src/model/shapes.ts";
 import { median } from "../src/stats/bootstrap.ts";
 
@@ -28,43 +29,6 @@ const { values } = parseArgs({
     tokens: { type: "string", default: "2000" },
   },
 });
-
-/** A driver of a GPU on which all work is over at once and every result is zeros. */
-class IdleDriver {
-  device = { name: "idle", computeCapability: [9, 0], multiprocessors: 132, totalBytes: 2 ** 37, driverVersion: 13_000 };
-  bytesRead = 0;
-  #handles = 2n ** 32n;
-
-  alloc(bytes) {
-    const address = this.#handles;
-    this.#handles += BigInt(256 * Math.ceil(bytes / 256));
-    return address;
-  }
-  memoryInfo = () => ({ free: 2 ** 37, total: 2 ** 37 });
-  allocPinned = () => this.#handles++;
-  viewPinned = (_memory, bytes) => new Uint8Array(bytes);
-  readPinned(_memory, _offset, into) {
-    this.bytesRead += into.length;
-  }
-  launch() {}
-  endCapture = () => this.#handles++;
-  loadModule = async () => this.#handles++;
-  kernel = () => this.#handles++;
-  mark = () => 0n;
-  finished = () => new Promise((resolve) => setImmediate(resolve));
-  free() {}
-  freePinned() {}
-  writePinned() {}
-  copyToDevice() {}
-  copyFromDevice() {}
-  copyOnDevice() {}
-  zero() {}
-  beginCapture() {}
-  launchGraph() {}
-  freeGraph() {}
-  unloadModule() {}
-  close() {}
-}
 
 /** Dawn without a GPU, whose results are zeros. */
 function emptyGpu() {
@@ -83,18 +47,7 @@ const known = shapes[values.shape];
 // The null adapter has 512 MiB. A quarter of the widths takes as many dispatches.
 const quarter = Object.fromEntries(["embedding", "feedForward", "heads", "kvHeads", "vocabulary"].map((name) => [name, known[name] / 4]));
 const shape = isWebgpu ? { ...known, ...quarter } : known;
-const { header, total } = modelHeader(values.shape, shape, values.type);
-// Norms and factors may not be 0.
-const data = new Uint8Array(2 ** 24).fill(0x3f);
-const source = {
-  size: total,
-  async read(offset, length) {
-    if (offset >= header.length && length <= data.length) return data.subarray(0, length);
-    const bytes = new Uint8Array(length).fill(0x3f);
-    bytes.set(header.subarray(offset, offset + length));
-    return bytes;
-  },
-};
+const source = emptyModel(values.shape, shape, values.type);
 const driver = new IdleDriver();
 /** The model's plan, and the arguments of its last run. */
 let plan;
