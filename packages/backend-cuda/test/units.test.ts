@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { bytesOf } from "../src/device/deviceTensor.ts";
 import { placeOf, unitFormat, unitMatrix, unitRows } from "../src/weights/unitFormat.ts";
+import { IdleDriver } from "./idleDriver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 const types = Object.keys(ggmlTypes)
@@ -88,4 +89,31 @@ describe.each(types)("a %s matrix in units", (dtype: DType) => {
     expect(bytesOf(await plan.save("table"))).toEqual(bytesOf(stored));
     await backend.dispose();
   });
+});
+
+test("a large matrix is saved in chunks, and the event loop runs between them", async () => {
+  const copies: number[] = [];
+  const driver = Object.assign(new IdleDriver(), {
+    copyFromDevice: (_to: bigint, _from: bigint, bytes: number) => void copies.push(bytes),
+  });
+  const backend = new CudaBackend(driver);
+  const program = createProgram();
+  const spec = { dtype: "q6_K", shape: [5000, 4096] } as const;
+  program.output("y", program.embedding(program.persistent("table", spec), program.input("ids", "i32", [1])));
+  const plan = await backend.compile(program);
+  const size = (5000 * 4096 * 210) / 256;
+  await plan.load("table", { size, read: async (_offset, length) => new Uint8Array(length) });
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  expect((await plan.save("table")).byteLength).toBe(size);
+  isOver = true;
+  expect(copies.reduce((sum, bytes) => sum + bytes, 0)).toBe(size);
+  expect(Math.max(...copies)).toBeLessThanOrEqual(2 ** 22);
+  expect(turns).toBeGreaterThanOrEqual(copies.length);
+  await backend.dispose();
 });

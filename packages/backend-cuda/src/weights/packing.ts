@@ -1,7 +1,7 @@
 import { elementAt, isQuantized } from "@centella/core/backend";
 import { deviceBlock } from "@centella/gpu-kernels";
 import type { NumberLayout, PlaneLayout } from "@centella/quant";
-import { placeOf, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
+import { placeOf, type UnitFormat, unitRows } from "./unitFormat.ts";
 
 /** Bits of a unit that are a copy of bits of the stored rows. */
 interface Copy {
@@ -16,53 +16,93 @@ interface Copy {
   readonly bits: number;
 }
 
-/** How a unit is made of bytes of 16 stored rows: lists of copies per word. */
-export interface Packing {
-  /** Place in {@link copies} of each word's first copy, and the end. */
+/** Copies by the number of the place that they are copied to. */
+export interface CopyTable {
+  /** Place in {@link copies} of each number's first copy, and the end. */
   readonly starts: Uint32Array;
-  /** An entry per copy; {@link copyFields} says where its numbers are. */
+  /** An entry per copy. */
   readonly copies: Uint32Array;
-  /** Bits that are flipped, per word. */
+  /** Bits that are flipped, per number. */
   readonly flips: Uint32Array;
   /** Bytes of the stored form of a unit's row. */
   readonly rowBytes: number;
 }
 
-const packings = new WeakMap<UnitFormat, Packing>();
-
-/** The packing of a format, made once. */
-export function packingOf(format: UnitFormat): Packing {
-  let packing = packings.get(format);
-  if (packing === undefined) {
-    packing = createPacking(format);
-    packings.set(format, packing);
-  }
-  return packing;
+/** Where a number of a copy is in the copy's entry: the lowest bit, and the number of bits. */
+export interface EntryField {
+  readonly from: number;
+  readonly bits: number;
 }
 
-/** The fields of one copy, from its entry. */
-export const copyFields = {
+type EntryFields = Readonly<Partial<Record<keyof Copy, EntryField>>>;
+
+/** The entries of {@link packingOf}. */
+export const packFields = {
   row: { from: 0, bits: 4 },
   byte: { from: 4, bits: 10 },
   shift: { from: 14, bits: 3 },
   bits: { from: 17, bits: 4 },
   to: { from: 21, bits: 5 },
-} as const;
+} as const satisfies EntryFields;
 
-function createPacking(format: UnitFormat): Packing {
-  const words = format.bytes / 4;
-  const flips = new Uint32Array(words);
-  const list = copiesOf(format, flips).toSorted((a, b) => a.word - b.word);
-  const starts = new Uint32Array(words + 1);
-  const addTo = (word: number, count: number): void => {
-    starts[word] = elementAt(starts, word) + count;
+/** The entries of {@link unpackingOf}. */
+export const unpackFields = {
+  word: { from: 0, bits: 11 },
+  to: { from: 11, bits: 5 },
+  bits: { from: 16, bits: 4 },
+  shift: { from: 20, bits: 3 },
+} as const satisfies EntryFields;
+
+/** Returns the copies that make each word of a unit from 16 stored rows. */
+export const packingOf: (format: UnitFormat) => CopyTable = perFormat((format) => {
+  const { copies, flips } = copiesOf(format);
+  return copyTable(format, copies, flips, ({ word }) => word, packFields);
+});
+
+/** Returns the copies that make each byte of 16 stored rows from a unit, row after row: {@link packingOf} backwards. */
+export const unpackingOf: (format: UnitFormat) => CopyTable = perFormat((format) => {
+  const { copies, flips } = copiesOf(format);
+  const rowBytes = storedRowBytes(format, format.width);
+  const byteOf = ({ row, byte }: Copy): number => row * rowBytes + byte;
+  const [known, flipped] = [new Uint8Array(unitRows * rowBytes), new Uint32Array(unitRows * rowBytes)];
+  // Units have some scales more than once.
+  const needed = copies.filter((copy) => {
+    const mask = (2 ** copy.bits - 1) << copy.shift;
+    const isNeeded = (elementAt(known, byteOf(copy)) & mask) !== mask;
+    known[byteOf(copy)]! |= mask;
+    if (isNeeded) flipped[byteOf(copy)]! |= ((elementAt(flips, copy.word) >>> copy.to) << copy.shift) & mask;
+    return isNeeded;
+  });
+  return copyTable(format, needed, flipped, byteOf, unpackFields);
+});
+
+function perFormat<T>(create: (format: UnitFormat) => T): (format: UnitFormat) => T {
+  const known = new WeakMap<UnitFormat, T>();
+  return (format) => {
+    const result = known.get(format) ?? create(format);
+    known.set(format, result);
+    return result;
   };
-  for (const { word } of list) addTo(word + 1, 1);
-  for (let word = 0; word < words; word++) addTo(word + 1, elementAt(starts, word));
-  const copies = Uint32Array.from(list, (copy) =>
-    Object.entries(copyFields).reduce((entry, [name, { from }]) => entry + copy[name as keyof typeof copyFields] * 2 ** from, 0),
-  );
-  return { starts, copies, flips, rowBytes: storedRowBytes(format, format.width) };
+}
+
+/** Orders copies by the number of their place, for as many places as `flips` has. */
+function copyTable(
+  format: UnitFormat,
+  copies: readonly Copy[],
+  flips: Uint32Array,
+  placeOf: (copy: Copy) => number,
+  fields: EntryFields,
+): CopyTable {
+  const starts = new Uint32Array(flips.length + 1);
+  const addTo = (place: number, count: number): void => {
+    starts[place] = elementAt(starts, place) + count;
+  };
+  for (const copy of copies) addTo(placeOf(copy) + 1, 1);
+  for (let place = 0; place < flips.length; place++) addTo(place + 1, elementAt(starts, place));
+  const entries = Object.entries(fields) as [keyof Copy, EntryField][];
+  const entryOf = (copy: Copy): number => entries.reduce((entry, [name, { from }]) => entry + copy[name] * 2 ** from, 0);
+  const ordered = copies.toSorted((a, b) => placeOf(a) - placeOf(b));
+  return { starts, copies: Uint32Array.from(ordered, entryOf), flips, rowBytes: storedRowBytes(format, format.width) };
 }
 
 /** Bytes of `weights` weights of a row in the blocks that units are packed from. */
@@ -78,10 +118,10 @@ type Source = readonly { readonly byte: number; readonly shift: number; readonly
 /** Collects copies, and bits that are flipped. */
 class CopyList {
   readonly copies: Copy[] = [];
-  readonly #flips: Uint32Array;
+  readonly flips: Uint32Array;
 
-  constructor(flips: Uint32Array) {
-    this.#flips = flips;
+  constructor(words: number) {
+    this.flips = new Uint32Array(words);
   }
 
   /** Copies bits `from` to `from + bits - 1` of a number of row `row` to bits `bit` on of a word. */
@@ -104,7 +144,7 @@ class CopyList {
 
   /** Flips bits of a word: bits `from` to `from + bits - 1` of `value`. */
   flip(word: number, bit: number, value: number, from: number, bits: number): void {
-    this.#flips[word] = (elementAt(this.#flips, word) ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
+    this.flips[word] = (elementAt(this.flips, word) ^ (((value >> from) & (2 ** bits - 1)) << bit)) >>> 0;
   }
 }
 
@@ -113,9 +153,10 @@ function bytesAt(byte: number): Source {
   return [0, 1].map((i) => ({ byte: byte + i, shift: 0, bits: 8 }));
 }
 
-function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
+/** The copies from stored rows to a unit, and the bits of its words that are flipped. */
+function copiesOf(format: UnitFormat): { readonly copies: readonly Copy[]; readonly flips: Uint32Array } {
   const { planes, width, stored } = format;
-  const list = new CopyList(flips);
+  const list = new CopyList(format.bytes / 4);
   const numberOf = (layout: NumberLayout, index: number): Source => {
     const block = Math.floor(index / layout.count) * storedRowBytes(format, stored?.codes.count ?? 0);
     return layout.pieces(index % layout.count).map(({ at, shift, bits }) => ({ byte: block + at, shift, bits }));
@@ -132,7 +173,7 @@ function copiesOf(format: UnitFormat, flips: Uint32Array): readonly Copy[] {
     }
     if (stored !== undefined) addScales(list, format, stored, row, numberOf);
   }
-  return list.copies;
+  return list;
 }
 
 /** Adds the copies of a row's scales, minima and halves. */
@@ -170,29 +211,4 @@ function addScales(
     list.addHalf(scales.d, 2 * row, row, d ?? 0);
     list.addHalf(scales.d, 2 * row + 1, row, dmin ?? 0);
   }
-}
-
-/** Rebuilds stored rows from units, bit for bit. */
-export function unpack({ format, rows, columns, units }: UnitMatrix, packed: Uint8Array): Uint8Array<ArrayBuffer> {
-  const { starts, copies, flips, rowBytes } = packingOf(format);
-  const words = new Uint32Array(packed.buffer, packed.byteOffset, packed.length / 4);
-  const storedBytes = storedRowBytes(format, columns);
-  const stored = new Uint8Array(rows * storedBytes);
-  const field = (entry: number, { from, bits }: { readonly from: number; readonly bits: number }): number =>
-    (entry >>> from) & (2 ** bits - 1);
-  const wordsPerUnit = format.bytes / 4;
-  const copiesOfWords = Array.from({ length: wordsPerUnit }, (_, word) => copies.subarray(starts[word], starts[word + 1]));
-  for (let unit = 0; unit * wordsPerUnit < words.length; unit++) {
-    const [firstRow, firstByte] = [Math.floor(unit / units) * unitRows, (unit % units) * rowBytes];
-    for (let word = 0; word < wordsPerUnit; word++) {
-      const value = elementAt(words, unit * wordsPerUnit + word) ^ elementAt(flips, word);
-      for (const entry of elementAt(copiesOfWords, word)) {
-        const [row, byte] = [firstRow + field(entry, copyFields.row), firstByte + field(entry, copyFields.byte)];
-        if (row >= rows || byte >= storedBytes) continue;
-        const bits = (value >>> field(entry, copyFields.to)) & (2 ** field(entry, copyFields.bits) - 1);
-        stored[row * storedBytes + byte]! |= bits << field(entry, copyFields.shift);
-      }
-    }
-  }
-  return stored;
 }
