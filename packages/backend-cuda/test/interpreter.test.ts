@@ -165,3 +165,25 @@ describe("elementary functions against f64", () => {
     }
   });
 });
+
+test("blocks and warps run in an order that a seed gives", async () => {
+  /** Each warp, in the order in which they count. */
+  const orderOf = async (seed: number): Promise<readonly number[]> => {
+    const body = (k: PtxEmitter): void => {
+      const counter = k.counters(1);
+      const warp = k.mad(k.block(), 4, k.shiftRight(k.thread(), 5));
+      k.if(k.compare("eq", k.and(k.thread(), 31), 0), () => k.st("u32", k.at("u32", k.pointer("y", "u32"), k.countUp(counter)), warp));
+    };
+    return [...new Uint32Array((await runOn(one, body, { threads: 128, grid: [8, 1, 1], words: 32, seed })).buffer)];
+  };
+  const orders = await Promise.all([1, 2, 3].map(orderOf));
+  expect(orders.map((order) => order.toSorted((a, b) => a - b))).toEqual(orders.map(() => Array.from({ length: 32 }, (_, i) => i)));
+  expect(new Set(orders.map((order) => order.join())).size).toBe(3);
+  for (const order of orders) {
+    const blocks = [...new Set(order.map((warp) => warp >> 2))];
+    expect(blocks).not.toEqual(blocks.toSorted((a, b) => a - b));
+    const turns = blocks.map((block) => order.filter((warp) => warp >> 2 === block).map((warp) => warp & 3));
+    expect(new Set(turns.map((turn) => turn.join())).size).toBeGreaterThan(2);
+  }
+  expect(await orderOf(2)).toEqual(orders[1]);
+});

@@ -5,7 +5,7 @@ import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
 const noMaps: Readonly<Record<string, Omit<TensorMap, "memory">>> = {};
 
-/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. Blocks of a cluster take turns as `seed` says. */
+/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. Blocks and warps run in an order that `seed` gives. */
 export async function runOn(
   x: Float32Array,
   body: (k: PtxEmitter) => void,
@@ -15,7 +15,7 @@ export async function runOn(
     words = x.length,
     target = "sm_80" as Target,
     maps = noMaps,
-    seed = 1,
+    seed = undefined as number | undefined,
   } = {},
 ): Promise<Float32Array> {
   const driver = new InterpretedDriver([9, 0], seed);

@@ -53,7 +53,7 @@ export class BlockMemory {
   readonly #threadsBefore: number;
   /** Only for kernels that count. */
   readonly #releases: BlockReleases | undefined;
-  /** By address in shared memory, the writer of the last count there. */
+  /** By address in shared memory, the record of the counts there. */
   readonly #counted = new Map<number, number>();
   /** The block whose thread touches this block's memory, where it is another one. */
   #visitor: BlockMemory | undefined;
@@ -176,12 +176,15 @@ export class BlockMemory {
     const region = this.#locate("shared", address, 4, true);
     const first = address >> 1;
     if (region.written[first] === 0) throw new Fault(`${this.who()}: a count from an unwritten number at byte ${address} of shared memory`);
-    // Counts of several threads do not meet each other.
-    const isCounted = this.#counted.get(address) === region.writer[first];
+    // Counts of several threads do not meet each other. What is not a count meets all of them.
+    const record = region.writer[first]!;
+    const isCounted = this.#counted.get(address) === record;
+    const stamp = this.#stamp("shared");
     for (const i of [first, first + 1]) {
-      if (isCounted) region.writer[i] = this.#stamp("shared");
+      if (isCounted) region.writer[i] = stamp;
       this.#checkWrite("shared", region, i);
       this.wrote("shared", region, i);
+      if (isCounted) region.writer[i] = this.stamps.readBy(record, stamp);
     }
     this.#counted.set(address, region.writer[first]!);
     const before = region.view[`get${type}`](address, true);

@@ -7,7 +7,7 @@ import { someBarrier } from "./meetings.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
-import { randomOf, shuffled } from "./random.ts";
+import { shuffled } from "./random.ts";
 import { RunningBlock, type Thread } from "./runningBlock.ts";
 import { translate } from "./translate.ts";
 import { busy } from "./warpgroups.ts";
@@ -96,14 +96,14 @@ interface GridLaunch {
   /** Whether the kernel waits for earlier launches itself. */
   readonly isDependent: boolean;
   readonly maps: readonly TensorMap[];
-  /** Gives the order in which blocks of a cluster and their warps take turns. */
-  readonly seed: number;
+  /** Gives the order in which clusters run, and in which their blocks and warps take turns. */
+  readonly random: () => number;
 }
 
-/** Runs a grid, cluster after cluster. Threads run in turn from one meeting point (barrier, shuffle) to the next. */
+/** Runs a grid, cluster after cluster in a random order. Threads run in turn from one meeting point (barrier, shuffle) to the next. */
 export function runGrid(memory: GlobalMemory, kernel: ReadyKernel, launch: GridLaunch): void {
   const { parsed } = kernel;
-  const { grid, block, params, maps, seed } = launch;
+  const { grid, block, params, maps, random } = launch;
   if (block > parsed.maxThreads || block % 32 !== 0)
     throw new Fault(`${parsed.entry}: ${block} threads, declared for ${parsed.maxThreads}`);
   if (params.length !== parsed.params.length)
@@ -111,9 +111,8 @@ export function runGrid(memory: GlobalMemory, kernel: ReadyKernel, launch: GridL
   if (maps.length !== parsed.maps.length)
     throw new Fault(`${parsed.entry}: ${maps.length} tensor maps for ${parsed.maps.length} parameters`);
   memory.epoch++;
-  const random = randomOf(seed);
   const [across, down, deep] = parsed.cluster;
-  for (const [x, y, z] of places([grid[0] / across, grid[1] / down, grid[2] / deep])) {
+  for (const [x, y, z] of shuffled(places([grid[0] / across, grid[1] / down, grid[2] / deep]), random)) {
     const cluster = new Cluster<Access>(across * down * deep, block);
     const blocks = places(parsed.cluster).map(([dx, dy, dz]) =>
       startBlock(memory, kernel, launch, cluster, [x * across + dx, y * down + dy, z * deep + dz]),
@@ -153,11 +152,9 @@ function places([width, height, depth]: Grid): readonly Grid[] {
 /** Runs blocks until all have ended. */
 function runCluster(entry: string, blocks: readonly RunningBlock[], random: () => number): void {
   let running = [...blocks];
-  // A block alone always runs in the same order.
-  const warpOrder = blocks.length === 1 ? undefined : random;
   while (running.length > 0) {
     let isMoving = false;
-    for (const block of shuffled(running, random)) if (within(entry, block, () => block.advance(warpOrder))) isMoving = true;
+    for (const block of shuffled(running, random)) if (within(entry, block, () => block.advance(random))) isMoving = true;
     running = running.filter(({ isOver }) => !isOver);
     if (isMoving) continue;
     for (const block of running) within(entry, block, () => block.checkWaits());

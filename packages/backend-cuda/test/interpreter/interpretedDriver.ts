@@ -8,8 +8,12 @@ import {
 } from "../../src/device/driver.ts";
 import { prepare, runGrid } from "./execute.ts";
 import { Fault, GlobalMemory } from "./memory.ts";
+import { randomOf } from "./random.ts";
 
 type Work = () => void;
+
+/** Tests must pass with any seed. */
+const defaultSeed = Number(process.env.CENTELLA_PTX_SEED ?? 1);
 
 /**
  * A CUDA device in software: runs the generated PTX thread by thread and checks every access. Work is queued and runs
@@ -22,7 +26,7 @@ export class InterpretedDriver implements CudaDriver {
   readonly submitted = { graphs: 0, launches: 0, toDevice: 0, fromDevice: 0 };
   /** Bytes that were copied to the host. */
   bytesFromDevice = 0;
-  readonly #seed: number;
+  readonly #random: () => number;
   readonly #pinned = new Map<Handle, Uint8Array<ArrayBuffer>>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
@@ -34,9 +38,9 @@ export class InterpretedDriver implements CudaDriver {
   #lost: DriverError | undefined;
   #handles = 1n;
 
-  /** Blocks of a cluster take turns in an order that `seed` gives. */
-  constructor(computeCapability: DeviceProperties["computeCapability"] = [9, 0], seed = 1) {
-    this.#seed = seed;
+  /** Blocks and warps run in an order that `seed` gives. */
+  constructor(computeCapability: DeviceProperties["computeCapability"] = [9, 0], seed = defaultSeed) {
+    this.#random = randomOf(seed);
     this.device = { name: "PTX interpreter", computeCapability, multiprocessors: 3, totalBytes: 2 ** 30, driverVersion: 12040 };
   }
 
@@ -144,7 +148,7 @@ export class InterpretedDriver implements CudaDriver {
         tables,
         reach,
         maps,
-        seed: this.#seed,
+        random: this.#random,
       });
     });
   }

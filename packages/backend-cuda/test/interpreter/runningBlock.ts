@@ -33,16 +33,15 @@ export class RunningBlock {
     this.#threads = threads;
     this.#lanes = lanes;
     this.#held = held;
-    // Later warps first: an order that the code must not rely on either way.
     this.#warps = Array.from({ length: threads.length / 32 }, (_, i): Warp => {
-      return { first: threads.length - 32 * (i + 1), states: new Array<number>(32).fill(waitsForCopies) };
+      return { first: 32 * i, states: new Array<number>(32).fill(waitsForCopies) };
     });
   }
 
-  /** Runs each warp until it has to wait, in an order that `random` gives (default: always the same). Returns false if nothing has moved. */
-  advance(random: (() => number) | undefined): boolean {
+  /** Runs each warp until it has to wait, in an order that `random` gives. Returns false if nothing has moved. */
+  advance(random: () => number): boolean {
     let isMoving = false;
-    for (const warp of random === undefined ? this.#warps : shuffled(this.#warps, random)) if (this.#runWarp(warp)) isMoving = true;
+    for (const warp of shuffled(this.#warps, random)) if (this.#runWarp(warp)) isMoving = true;
     if (isMoving || this.#releaseSome() || this.#passBarrier()) return true;
     if (this.#warps.some(({ states }) => states.some((state) => state !== done))) return false;
     this.access.finish();

@@ -95,7 +95,7 @@ export class Stamps {
     return (this.phase * clocks + this.#clocks[thread]!) * threads + thread;
   }
 
-  /** The record of a place after a read, given the record before it. */
+  /** The record of a place after a read, or a count, given the record of those before. */
   readBy(record: number, stamp: number): number {
     if (record === stamp) return stamp;
     const set = record < 0 ? this.#sets[-1 - record] : undefined;
