@@ -23,7 +23,21 @@ export interface PtxKernel<P extends object = object> {
     readonly block: readonly [number, number, number];
     /** Dynamic shared memory in bytes (0). */
     readonly sharedBytes?: number;
+    /** Tensor maps, which are the entry's last parameters, in the order of the builder's `maps` (none). */
+    readonly maps?: readonly PtxMap[];
   };
+}
+
+/** A tensor map over an input of f16 or bf16, read as a matrix. `copyBox` copies boxes of it to shared memory. */
+export interface PtxMap {
+  /** Name of the input. */
+  readonly input: string;
+  /** Elements of a row: a multiple of 8. */
+  readonly columns: number;
+  /** Rows that the input has in this call. Where a dim is smaller in a run, rows past it hold any values. */
+  readonly rows: number;
+  /** Rows of a box, up to 256. A box has 64 columns, and zeros where it leaves the matrix. */
+  readonly boxRows: number;
 }
 
 declare module "@centella/core" {

@@ -1,6 +1,6 @@
 export type { CudaBackend } from "./backend.ts";
 export { type CudaOptions, cuda } from "./cuda.ts";
-export type { PtxCall, PtxKernel } from "./customKernel.ts";
+export type { PtxCall, PtxKernel, PtxMap } from "./customKernel.ts";
 export {
   type CudaDriver,
   type DeviceProperties,

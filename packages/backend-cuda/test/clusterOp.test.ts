@@ -64,7 +64,7 @@ function recorded(columns: number, gridWidth = blocks): ProgramGraph {
 
 test("an op whose blocks share a row in clusters computes what the reference does", async () => {
   const cuda = { name: "cuda", open: async () => new CudaBackend(new InterpretedDriver()) };
-  await using runtime = await createRuntime({ backends: [cuda] });
+  await using runtime = await createRuntime({ backends: [cuda], policy: { force: "cuda" } });
   await using exact = await createRuntime({ backends: [reference()] });
   for (const [rows, columns] of [
     [3, 1000],

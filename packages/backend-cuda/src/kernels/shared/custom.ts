@@ -1,8 +1,11 @@
-import { ArgumentError, type TensorSpec } from "@centella/core";
+import { ArgumentError, type ConcreteSpec, type TensorSpec } from "@centella/core";
 import { type AnyOp, elementAt, entryOf, resolveSpec } from "@centella/core/backend";
-import type { PtxKernel } from "../../customKernel.ts";
+import type { PtxKernel, PtxMap } from "../../customKernel.ts";
 import { clusterOf } from "../../ptx/text.ts";
-import { input, type Kernel, output } from "./kernel.ts";
+import { type ArgumentMap, input, type Kernel, output } from "./kernel.ts";
+
+/** Most rows of a box of a tensor map. */
+const mostBoxRows = 256;
 
 /** The kernel that came with an op of the user's own: one launch. */
 export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
@@ -15,14 +18,16 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           .flatMap(({ shape }) => shape)
           .flatMap((dim) => (typeof dim === "number" ? [] : [[dim.name, bucket[dim.name] ?? dim.max]])),
       );
+      const resolved = specs.map((spec) => resolveSpec(spec, dims));
       const {
         ptx,
         entry,
         grid,
         block,
         sharedBytes = 0,
+        maps = [],
       } = launch({
-        inputs: specs.map((spec) => resolveSpec(spec, dims)),
+        inputs: resolved,
         params,
         output: resolveSpec(y, dims),
         symbolic: { inputs: specs, output: y },
@@ -38,7 +43,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           sharedBytes,
           isDependent: false,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
-          maps: [],
+          maps: maps.map((map) => argumentMap(op, resolved, map)),
         },
       ];
     },
@@ -50,4 +55,19 @@ function checkGrid(op: string, grid: readonly number[], cluster: readonly number
   if (grid.every((blocks, axis) => blocks % elementAt(cluster, axis) === 0)) return;
   const [expected, got] = [cluster, grid].map((extents) => extents.join(" x "));
   throw new ArgumentError(op, `a grid of whole clusters of ${expected} blocks`, `${got} blocks`, "round the grid up");
+}
+
+/** @throws {ArgumentError} for a map that the driver would refuse, or that leaves its input */
+function argumentMap({ name, inputs }: AnyOp, specs: readonly ConcreteSpec[], { input: of, columns, rows, boxRows }: PtxMap): ArgumentMap {
+  const argument = inputs.indexOf(of);
+  const spec = specs[argument];
+  if (spec === undefined || !["f16", "bf16"].includes(spec.dtype))
+    throw new ArgumentError(name, "a tensor map of an input of f16 or bf16", `${of}${spec === undefined ? "" : ` of ${spec.dtype}`}`);
+  const elements = spec.shape.reduce((product, extent) => product * extent, 1);
+  const isWithin = [columns, rows, boxRows].every((extent) => Number.isInteger(extent) && extent > 0) && columns * rows <= elements;
+  if (!isWithin || columns % 8 !== 0 || boxRows > mostBoxRows) {
+    const expected = `a tensor map of at most ${elements} elements in rows of a multiple of 8, with boxes of 1 to ${mostBoxRows} rows`;
+    throw new ArgumentError(name, expected, `${rows} x ${columns} elements with boxes of ${boxRows} rows`);
+  }
+  return { argument, columns, rows, boxRows };
 }
