@@ -15,7 +15,7 @@ import { webgpu } from "@centella/backend-webgpu";
 import { runConformance } from "@centella/conformance/headless";
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
-import { adapterModels, floatsOf, headModels, llamaCppModels, relativeError } from "./deviceModels.mjs";
+import { adapterModels, argmax, floatsOf, halfModels, headModels, llamaCppModels, relativeError } from "./deviceModels.mjs";
 import { largeProducts } from "./deviceProducts.mjs";
 
 const factories = { cuda: cuda(), webgpu: webgpu(), wasm: wasm() };
@@ -86,6 +86,7 @@ async function checkLogitsOfFamilies(name, runtime) {
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits.f32`, ids(12), 1e-3);
     await checkLogits(name, runtime, `data/archs/${family}.gguf`, `data/archs/${family}.logits200.f32`, "data/archs/ids200.txt", 1e-3);
   }
+  for (const [what, work] of halfModels(familyFiles(), runtime, tokensOf("data/archs/ids200.txt"))) await check(name, what, work);
   await checkFamilies(name, runtime);
   if (options.archs) for (const [what, work] of llamaCppModels(options.archs, runtime, isWanted)) await check(name, what, work);
 }
@@ -173,13 +174,7 @@ async function checkLogits(name, runtime, file, oracle, given, limit) {
   const path = join(shared, file);
   if (!existsSync(path)) return;
   await check(name, oracle, async () => {
-    const tokens =
-      typeof given === "string"
-        ? readFileSync(join(shared, given), "utf8")
-            .trim()
-            .split(/[\s,]+/)
-            .map(Number)
-        : given;
+    const tokens = typeof given === "string" ? tokensOf(given) : given;
     const model = await loadModel(path, { runtime, cacheType: "f32", activations: "ggml" });
     try {
       const logits = await model.logits(tokens);
@@ -307,12 +302,25 @@ function families() {
     .map((file) => file.replace(".gguf", ""));
 }
 
-function ids(count) {
-  return Array.from({ length: count }, (_, i) => i + 1);
+/** The same models with llama.cpp's logits of the tokens of `ids200.txt`. */
+function familyFiles() {
+  const of = (file) => join(shared, "data/archs", file);
+  return families()
+    .filter(isWanted)
+    .map((name) => ({ name, path: of(`${name}.gguf`), logits: of(`${name}.logits200.f32`) }))
+    .filter(({ logits }) => existsSync(logits));
 }
 
-function argmax(values, from, length) {
-  let best = 0;
-  for (let i = 1; i < length; i++) if (values[from + i] > values[from + best]) best = i;
-  return best;
+/** The tokens of a file; none where it is missing. */
+function tokensOf(file) {
+  const path = join(shared, file);
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8")
+    .trim()
+    .split(/[\s,]+/)
+    .map(Number);
+}
+
+function ids(count) {
+  return Array.from({ length: count }, (_, i) => i + 1);
 }
