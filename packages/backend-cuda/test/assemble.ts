@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { isWholeProgram, type KernelSource } from "../src/device/modules.ts";
 
 const run = promisify(execFile);
 
@@ -15,18 +16,34 @@ export const assembler = await run("ptxas", ["--version"]).then(
   () => undefined,
 );
 
-/** What ptxas says against a text, spills among it; undefined if nothing. */
-export async function assemble(ptx: string, target: string): Promise<string | undefined> {
+/** What ptxas makes of a kernel. */
+export interface Assembled {
+  /** What it says against the text, spills among it; undefined if nothing. */
+  readonly said: string | undefined;
+  /** Registers of a thread, and shared memory that the text declares. */
+  readonly registers: number;
+  readonly sharedBytes: number;
+}
+
+/** Assembles a kernel in the form in which it is loaded: as the driver's linker does it, with `-c`, unless it is compiled as a whole program. */
+export async function assemble(source: KernelSource, target: string): Promise<Assembled> {
   const folder = await mkdtemp(join(tmpdir(), "ptxas-"));
   try {
     const file = join(folder, "kernel.ptx");
-    await writeFile(file, ptx);
-    const { stdout, stderr } = await run("ptxas", ["-v", "--warn-on-spills", `-arch=${target}`, file, "-o", join(folder, "kernel.cubin")]);
+    await writeFile(file, source.ptx);
+    const form = isWholeProgram(source) ? [] : ["-c"];
+    const options = ["-v", "--warn-on-spills", ...form, `-arch=${target}`, file, "-o", join(folder, "kernel.cubin")];
+    const { stdout, stderr } = await run("ptxas", options);
     const said = `${stdout}${stderr}`;
     const isFine = !complaint.test(said) && /\b0 bytes spill stores, 0 bytes spill loads/.test(said);
-    return isFine ? undefined : said;
+    const number = (pattern: RegExp): number => Number(pattern.exec(said)?.[1] ?? 0);
+    return {
+      said: isFine ? undefined : said,
+      registers: number(/Used (\d+) registers/),
+      sharedBytes: number(/(\d+) bytes smem/),
+    };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return { said: error instanceof Error ? error.message : String(error), registers: 0, sharedBytes: 0 };
   } finally {
     await rm(folder, { recursive: true });
   }

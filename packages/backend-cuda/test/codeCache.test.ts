@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createProgram } from "@centella/core";
+import { createProgram, type OpRecorder, type Value } from "@centella/core";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { CodeCache, defaultFolder } from "../src/device/codeCache.ts";
@@ -110,10 +110,35 @@ test("the default folder follows the user's settings", () => {
   expect(defaultFolder({ XDG_CACHE_HOME: "" })).toMatch(/\.cache.centella.kernels$/);
 });
 
-test.each(["compile", "compileSync"] as const)(
-  "%s: texts that are slower as the linker compiles them are compiled as they are loaded",
-  async (way) => {
-    const driver = new InterpretedDriver();
+/** A product of many rows, which a device of compute capability 9.0 multiplies with warpgroups. */
+function productProgram(): OpRecorder {
+  const program = createProgram();
+  const weights = program.persistent("w", { dtype: "q4_K", shape: [512, 512] });
+  const product = program.matmul(program.input("x", "f32", [2048, 512]), weights, { transposeB: true, activations: "half" });
+  program.output("y", product, { to: "device" });
+  return program;
+}
+
+/** Attention on tensor cores of scaled queries. */
+function attentionProgram(): OpRecorder {
+  const program = createProgram();
+  const ints = (name: string, ...shape: number[]): Value => program.input(name, "i32", shape);
+  const cache = program.persistent("cache", { dtype: "f16", shape: [64, 1, 128] });
+  const q = program.sort(program.input("q", "f32", [1, 4, 64]));
+  const options = { scale: 0.125, blockSize: 16, activations: "half" } as const;
+  const y = program.attention(q, cache, ints("positions", 1), ints("seqOf", 1), ints("blockTable", 1, 4), ints("seqLens", 1), options);
+  program.output("y", y, { to: "device" });
+  return program;
+}
+
+test.each([
+  { way: "compile", capability: [9, 0], program: productProgram(), mark: "setmaxnreg" },
+  { way: "compileSync", capability: [9, 0], program: productProgram(), mark: "setmaxnreg" },
+  { way: "compile", capability: [8, 0], program: attentionProgram(), mark: "attentionFew_f16" },
+] as const)(
+  "$way on $capability: texts that are slower as the linker compiles them are compiled as they are loaded",
+  async ({ way, capability, program, mark }) => {
+    const driver = new InterpretedDriver(capability);
     const loaded: (string | Uint8Array)[] = [];
     const load = (image: string | Uint8Array): bigint => {
       loaded.push(image);
@@ -126,14 +151,10 @@ test.each(["compile", "compileSync"] as const)(
       unloadModule: () => undefined,
     });
     const backend = new CudaBackend(driver, new CodeCache(join(folder, "kernels"), driver.device));
-    const program = createProgram();
-    const weights = program.persistent("w", { dtype: "q4_K", shape: [512, 512] });
-    const product = program.matmul(program.input("x", "f32", [2048, 512]), weights, { transposeB: true, activations: "half" });
-    program.output("y", product, { to: "device" });
     const plan = await backend[way](program);
     const whole = loaded.filter((image) => typeof image === "string");
     expect(whole).toHaveLength(1);
-    expect(whole[0]).toContain("setmaxnreg");
+    expect(whole[0]).toContain(mark);
     expect(loaded.length).toBeGreaterThan(whole.length);
     plan.dispose();
     await backend.dispose();

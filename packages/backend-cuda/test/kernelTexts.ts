@@ -1,11 +1,16 @@
 import { cases } from "@centella/conformance";
-import { createProgram, type Dim, type OpName, type TensorSpec, type Value } from "@centella/core";
+import { createProgram, type Dim, type DType, type OpName, type TensorSpec, type Value } from "@centella/core";
 import { type AnyOp, completeParams, type FusedParams, isFused, lower, ops } from "@centella/core/backend";
+import { ggmlTypes } from "@centella/quant";
+import type { KernelSource } from "../src/device/modules.ts";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
+import { tilePowersEntry, tilePowersKernel } from "../src/kernels/products/manyRows/tilePowers.ts";
 import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
 import type { CallTexts } from "../src/kernels/shared/texts.ts";
-import { type UnitMatrix, unitMatrix } from "../src/weights/unitFormat.ts";
+import { packEntry, packKernel } from "../src/weights/packKernel.ts";
+import { type UnitMatrix, unitFormat, unitMatrix } from "../src/weights/unitFormat.ts";
+import { unpackEntry, unpackKernel } from "../src/weights/unpackKernel.ts";
 
 /** One call that kernels are generated for. */
 export interface Call {
@@ -273,9 +278,34 @@ export const calls: readonly Call[] = [
   ...cacheWriteCalls(),
 ];
 
-/** Every different kernel text for a device, with the first call that needs it. */
-export function kernelTexts(gpu: Gpu): ReadonlyMap<string, Call> {
-  const texts = new Map<string, Call>();
-  for (const each of calls) for (const { ptx } of launchesOf(each, gpu)) if (!texts.has(ptx)) texts.set(ptx, each);
+/** The first launch of a text, and what needs it. */
+export interface KernelUse {
+  readonly name: string;
+  readonly launch: KernelSource;
+  /** Undefined for kernels that load and save weights. */
+  readonly call: Call | undefined;
+}
+
+/** Every different kernel text for a device. */
+export function kernelTexts(gpu: Gpu): ReadonlyMap<string, KernelUse> {
+  const texts = new Map<string, KernelUse>();
+  const add = (use: KernelUse): void => {
+    if (!texts.has(use.launch.ptx)) texts.set(use.launch.ptx, use);
+  };
+  for (const call of calls) for (const launch of launchesOf(call, gpu)) add({ name: call.name, launch, call });
+  for (const launch of transferKernels()) add({ name: launch.entry, launch, call: undefined });
   return texts;
+}
+
+/** Kernels that pack, scale and unpack weights of each type. */
+function transferKernels(): readonly KernelSource[] {
+  return Object.keys(ggmlTypes).flatMap((dtype) => {
+    const format = unitFormat(dtype as DType);
+    if (format === undefined) return [];
+    return [
+      { ptx: packKernel(format, 4096), entry: packEntry, sharedBytes: 0 },
+      { ptx: unpackKernel(format, 4096), entry: unpackEntry, sharedBytes: 0 },
+      ...(format.scales.kind === "none" ? [] : [{ ptx: tilePowersKernel(format, 16), entry: tilePowersEntry, sharedBytes: 0 }]),
+    ];
+  });
 }

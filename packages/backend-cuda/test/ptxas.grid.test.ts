@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { firstOfEach } from "@centella/test-devices";
 import { describe, expect, test } from "vitest";
+import { isWholeProgram, type KernelSource } from "../src/device/modules.ts";
 import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
-import { assemble, assembler, complaint } from "./assemble.ts";
-import { type Call, kernelTexts } from "./kernelTexts.ts";
+import { type Assembled, assemble, assembler, complaint } from "./assemble.ts";
+import { type KernelUse, kernelTexts } from "./kernelTexts.ts";
+import { budgetedRelease, passedBudget } from "./registerBudgets.ts";
 
 const ampere: Gpu = { target: "sm_80", multiprocessors: 108, sharedBytes: 163 * 1024, dependentLaunch: false };
 const gpus = [ampere, hopper];
-const cacheFile = fileURLToPath(new URL("../node_modules/.cache/ptxas.json", import.meta.url));
+const cacheFile = fileURLToPath(new URL("../node_modules/.cache/assembled.json", import.meta.url));
 
 if (assembler === undefined) test.skip("every kernel assembles (no ptxas on this machine)", () => undefined);
 else {
@@ -19,41 +21,65 @@ else {
       const { target } = gpu;
       const every = kernelTexts(gpu);
       const isFirst = firstOfEach();
-      const keyOf = ({ op, inputs, params }: Call): string =>
-        `${op.name} ${inputs.map((spec) => spec?.dtype)} ${"activations" in params ? params.activations : ""}`;
+      const keyOf = ({ name, call }: KernelUse): string => {
+        if (call === undefined) return name;
+        const { op, inputs, params } = call;
+        return `${op.name} ${inputs.map((spec) => spec?.dtype)} ${"activations" in params ? params.activations : ""}`;
+      };
       // Launches that take the most registers, beside the first one of their call.
-      const largeEntry = (ptx: string): string | undefined =>
-        /\.entry (decodeUnits|matmulMany|matmulMixed|expertSlots|sample_choose)/.exec(ptx)?.[1];
-      const texts = new Map([...every].filter(([ptx, each]) => isFirst(`${keyOf(each)} ${largeEntry(ptx)}`)));
-      if (texts.size < every.size)
-        test.skip(`${every.size - texts.size} more kernels assemble for ${target} (not in the sample)`, () => undefined);
-      test(`all ${texts.size} kernels assemble for ${target}, without spills or warnings`, { timeout: 600_000 }, async () => {
+      const largeEntry = ({ entry }: KernelSource): string | undefined =>
+        /^(decodeUnits|matmulMany|matmulMixed|expertSlots|sample_choose)/.exec(entry)?.[1];
+      const texts = [...every.values()].filter((use) => isFirst(`${keyOf(use)} ${largeEntry(use.launch)}`));
+      if (texts.length < every.size)
+        test.skip(`${every.size - texts.length} more kernels assemble for ${target} (not in the sample)`, () => undefined);
+      test(`all ${texts.length} kernels assemble for ${target}, without spills or warnings, and within their budgets`, {
+        timeout: 600_000,
+      }, async () => {
         expect(await assembleAll(texts, target)).toEqual([]);
       });
     }
 
+    test("registers and shared memory over a budget are noticed", () => {
+      const launch = { ptx: "", entry: "decodeUnits_q4_K", sharedBytes: 86_016 };
+      const assembled = { said: undefined, registers: 122, sharedBytes: 0 };
+      expect(passedBudget(launch, assembled, "sm_80")).toBeUndefined();
+      const most = "decodeUnits_q4_K for sm_80: expected at most 122 registers and 86016 bytes of shared memory";
+      expect(passedBudget(launch, { ...assembled, registers: 123 }, "sm_80")).toBe(
+        `${most}, got 123 registers and 86016 bytes of shared memory`,
+      );
+      expect(passedBudget(launch, { ...assembled, sharedBytes: 4 }, "sm_80")).toBe(
+        `${most}, got 122 registers and 86020 bytes of shared memory`,
+      );
+    });
+
     test("a wrong kernel is noticed", async () => {
-      expect(await assemble("add.f32 %f0, %f1;", "sm_80")).toMatch(/error|fatal/);
+      const { said } = await assemble({ ptx: "add.f32 %f0, %f1;", entry: "k", sharedBytes: 0 }, "sm_80");
+      expect(said).toMatch(/error|fatal/);
     });
   });
 }
 
-/** What ptxas says against the kernels. What it had nothing against before is remembered by the text's hash. */
-async function assembleAll(texts: ReadonlyMap<string, Call>, target: string): Promise<readonly string[]> {
-  const good = new Set<string>(JSON.parse(await readFile(cacheFile, "utf8").catch(() => "[]")));
-  const keyOf = (ptx: string): string => createHash("sha256").update(`${assembler} ${complaint.source} ${target} ${ptx}`).digest("base64");
-  const pending = [...texts].filter(([ptx]) => !good.has(keyOf(ptx)));
+/** What ptxas says against kernels, and budgets that they pass. What it made of texts that it had nothing against is remembered by their hash. */
+async function assembleAll(uses: readonly KernelUse[], target: string): Promise<readonly string[]> {
+  const known = new Map<string, Assembled>(JSON.parse(await readFile(cacheFile, "utf8").catch(() => "[]")));
+  const keyOf = (source: KernelSource): string => {
+    const text = `${assembler} ${complaint.source} ${target} ${isWholeProgram(source)} ${source.ptx}`;
+    return createHash("sha256").update(text).digest("base64");
+  };
+  const hasBudgets = assembler?.includes(budgetedRelease) === true;
+  const pending = [...uses];
   const complaints: string[] = [];
   const worker = async (): Promise<void> => {
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      const [ptx, { name }] = next;
-      const said = await assemble(ptx, target);
-      if (said === undefined) good.add(keyOf(ptx));
-      else complaints.push(`${name}: ${said}`);
+      const { name, launch } = next;
+      const assembled = known.get(keyOf(launch)) ?? (await assemble(launch, target));
+      if (assembled.said === undefined) known.set(keyOf(launch), assembled);
+      const reasons = [assembled.said, hasBudgets ? passedBudget(launch, assembled, target) : undefined];
+      complaints.push(...reasons.flatMap((reason) => (reason === undefined ? [] : [`${name}: ${reason}`])));
     }
   };
   await Promise.all([worker(), worker()]);
   await mkdir(join(cacheFile, ".."), { recursive: true });
-  await writeFile(cacheFile, JSON.stringify([...good]));
+  await writeFile(cacheFile, JSON.stringify([...known]));
   return complaints;
 }

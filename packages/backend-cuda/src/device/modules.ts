@@ -9,6 +9,17 @@ export interface KernelSource {
   readonly entry: string;
   /** Dynamic shared memory. */
   readonly sharedBytes: number;
+  /** Whether the text takes more registers than there are where it is compiled as a part of a larger program. Default: false. */
+  readonly isWhole?: boolean;
+}
+
+/**
+ * Whether the driver compiles a kernel as a whole program when it loads it, and keeps the code itself. Code for a folder of ours comes from the
+ * driver's linker, which treats a text as a part of a larger program: it ignores `setmaxnreg`, spills registers, and may let products of a warpgroup
+ * wait for each other (C7504, C7509 and C7512 of `ptxas -c`).
+ */
+export function isWholeProgram({ ptx, isWhole = false }: KernelSource): boolean {
+  return isWhole || isSpecificText(ptx);
 }
 
 interface Entry {
@@ -111,8 +122,9 @@ export class ModuleCache {
     }
   }
 
-  async #loadKept({ ptx, entry }: KernelSource): Promise<Handle> {
-    const codes = this.#codesFor(ptx);
+  async #loadKept(source: KernelSource): Promise<Handle> {
+    const { ptx, entry } = source;
+    const codes = this.#codesFor(source);
     if (codes === undefined) return this.#driver.loadModule(ptx, entry);
     const kept = await codes.read(ptx);
     if (kept !== undefined) {
@@ -127,8 +139,9 @@ export class ModuleCache {
     return this.#driver.loadModule(code, entry);
   }
 
-  #loadSync({ ptx, entry }: KernelSource): Handle {
-    const codes = this.#codesFor(ptx);
+  #loadSync(source: KernelSource): Handle {
+    const { ptx, entry } = source;
+    const codes = this.#codesFor(source);
     if (codes === undefined) return this.#driver.loadModuleSync(ptx, entry);
     const kept = codes.readSync(ptx);
     if (kept !== undefined) {
@@ -143,13 +156,9 @@ export class ModuleCache {
     return this.#driver.loadModuleSync(code, entry);
   }
 
-  /**
-   * Where the code of a text is kept; undefined if the driver compiles it when it loads it, and keeps the code itself. That is better for texts with
-   * products of warpgroups. Code for a folder of ours comes from the driver's linker, which treats a text as a part of a larger program: it ignores
-   * `setmaxnreg`, spills registers, and may let products of a warpgroup wait for each other (C7504, C7509 and C7512 of `ptxas -c`).
-   */
-  #codesFor(ptx: string): CodeCache | undefined {
-    return isSpecificText(ptx) ? undefined : this.#codes;
+  /** Where the code of a kernel is kept; undefined if the driver compiles it when it loads it. */
+  #codesFor(source: KernelSource): CodeCache | undefined {
+    return isWholeProgram(source) ? undefined : this.#codes;
   }
 
   #use(ptx: string, load: () => Pick<Entry, "loading" | "module">): Entry {

@@ -16,7 +16,7 @@ import {
   tileRows,
   tokenQuery,
 } from "./problem.ts";
-import { QueryTile } from "./queryTile.ts";
+import { hasWholeTexts, QueryTile } from "./queryTile.ts";
 import type { QueryRow } from "./softmax.ts";
 import { TileSlots, TileStream } from "./tileStream.ts";
 
@@ -51,7 +51,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
   const args = { ...attentionArgs(call), ...partArgs(sizes, items, parts) };
   const isAhead = looksAhead(call);
   const form = [sizes, items, parts, warps, perMultiprocessor];
-  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead, form };
+  const options = { threads: warps * lanes, blocks: items * parts, args, waitsInBody: isAhead, form, isWhole: hasWholeTexts(gpu) };
   return launch(call, `attentionFew_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
     const wait = (): void => {

@@ -9,7 +9,7 @@ import { KeyStages, stagedBytes } from "./keyStages.ts";
 import { keyPieces, productWords, valueFragments, valuePieces } from "./pieces.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, attentionArgs, restBytes, tileRows } from "./problem.ts";
 import { blockGrid, extreme, forQueryBlock, noPosition, outputShare, type QueryBlock, queryRow, type TileRow } from "./queryBlock.ts";
-import { QueryTile } from "./queryTile.ts";
+import { hasWholeTexts, QueryTile } from "./queryTile.ts";
 
 /** The sizes of a block, by the width of a head. */
 interface BlockShape {
@@ -34,7 +34,9 @@ function blockShapeOf(sizes: AttentionSizes, { softcap, alibi }: AttentionParams
 export function manyQueries(call: AttentionCall, params: AttentionParams, sizes: AttentionSizes): Launch {
   const shape = blockShapeOf(sizes, params, call.gpu);
   const grid = blockGrid(call, sizes, shape.warps * shape.warpTiles * tileRows);
-  const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call), form: [sizes, shape, grid] };
+  const form = [sizes, shape, grid];
+  const isWhole = hasWholeTexts(call.gpu);
+  const options = { threads: shape.warps * lanes, blocks: grid.blocks, args: attentionArgs(call), form, isWhole };
   return launch(call, `attentionMany_${call.inputs[1].dtype}`, options, (scope) => {
     forQueryBlock(scope, call, sizes, grid, (block) => new ManyQueries(scope, call, { params, sizes, shape }, block).run());
   });

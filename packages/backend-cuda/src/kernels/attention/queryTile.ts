@@ -3,11 +3,17 @@ import type { F32, U32 } from "@centella/gpu-kernels";
 import type { LeftFragment, RightFragment, SumFragment } from "../../ptx/matrix.ts";
 import type { Var } from "../../ptx/writer.ts";
 import type { Lane } from "../products/unitDecoder.ts";
+import type { Gpu } from "../shared/gpu.ts";
 import type { Scope } from "../shared/kernel.ts";
 import type { Piece } from "./pieces.ts";
 import type { AttentionParams, AttentionSizes } from "./problem.ts";
 import { leftFragments, loadQueries } from "./queries.ts";
 import { type QueryRow, RowSoftmaxes, type ScoredPositions } from "./softmax.ts";
+
+/** Whether texts with query tiles are compiled as whole programs: as parts of larger ones, those for sm_80 spill registers. */
+export function hasWholeTexts({ target }: Gpu): boolean {
+  return target === "sm_80";
+}
 
 /** Sixteen rows of queries with their softmaxes and outputs, which the lanes of a warp share. */
 export class QueryTile {

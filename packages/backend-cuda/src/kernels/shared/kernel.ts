@@ -148,6 +148,8 @@ interface LaunchOptions {
    * agree in these share a text. Default: the text is written for each bucket.
    */
   readonly form?: TextForm;
+  /** See {@link KernelSource.isWhole}. */
+  readonly isWhole?: boolean;
   /** Tensor maps over the memory of arguments, by the names that the text uses. */
   readonly maps?: Readonly<Record<string, Omit<TensorMap, "memory"> & { readonly of: string }>>;
 }
@@ -159,7 +161,7 @@ export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
 
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
 export function launch(call: KernelCall, entry: string, options: LaunchOptions, body: (scope: Scope) => void): Launch {
-  const { threads = defaultThreads, blocks, args, form, maps = {} } = options;
+  const { threads = defaultThreads, blocks, args, form, maps = {}, isWhole = false } = options;
   const symbolic = symbolicDims([...call.inputs, call.output]);
   const all: NamedArguments = symbolic.length > 0 ? { ...args, dims: { kind: "dims" } } : args;
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
@@ -176,6 +178,7 @@ export function launch(call: KernelCall, entry: string, options: LaunchOptions, 
     grid: [Math.max(1, blocks), 1, 1],
     block: [threads, 1, 1],
     sharedBytes: text.sharedBytes,
+    ...(isWhole && { isWhole }),
     isDependent: dependentLaunch,
     args: parameters.map(([, each]) => each),
     maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
