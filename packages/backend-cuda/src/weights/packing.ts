@@ -34,24 +34,25 @@ export interface EntryField {
   readonly bits: number;
 }
 
-type EntryFields = Readonly<Partial<Record<keyof Copy, EntryField>>>;
+/** Where some numbers of a copy are in its entry. */
+type EntryFields<Names extends keyof Copy> = Readonly<Record<Names, EntryField>>;
 
 /** The entries of {@link packingOf}. */
-export const packFields = {
+export const packFields: EntryFields<"row" | "byte" | "shift" | "bits" | "to"> = {
   row: { from: 0, bits: 4 },
   byte: { from: 4, bits: 10 },
   shift: { from: 14, bits: 3 },
   bits: { from: 17, bits: 4 },
   to: { from: 21, bits: 5 },
-} as const satisfies EntryFields;
+};
 
 /** The entries of {@link unpackingOf}. */
-export const unpackFields = {
+export const unpackFields: EntryFields<"word" | "to" | "bits" | "shift"> = {
   word: { from: 0, bits: 11 },
   to: { from: 11, bits: 5 },
   bits: { from: 16, bits: 4 },
   shift: { from: 20, bits: 3 },
-} as const satisfies EntryFields;
+};
 
 /** Returns the copies that make each word of a unit from 16 stored rows. */
 export const packingOf: (format: UnitFormat) => CopyTable = perFormat((format) => {
@@ -85,23 +86,23 @@ function perFormat<T>(create: (format: UnitFormat) => T): (format: UnitFormat) =
   };
 }
 
-/** Orders copies by the number of their place, for as many places as `flips` has. */
-function copyTable(
+/** Orders copies by the number of their place, `numberOf`, for as many places as `flips` has. */
+function copyTable<Names extends keyof Copy>(
   format: UnitFormat,
   copies: readonly Copy[],
   flips: Uint32Array,
-  placeOf: (copy: Copy) => number,
-  fields: EntryFields,
+  numberOf: (copy: Copy) => number,
+  fields: EntryFields<Names>,
 ): CopyTable {
   const starts = new Uint32Array(flips.length + 1);
   const addTo = (place: number, count: number): void => {
     starts[place] = elementAt(starts, place) + count;
   };
-  for (const copy of copies) addTo(placeOf(copy) + 1, 1);
+  for (const copy of copies) addTo(numberOf(copy) + 1, 1);
   for (let place = 0; place < flips.length; place++) addTo(place + 1, elementAt(starts, place));
   const entries = Object.entries(fields) as [keyof Copy, EntryField][];
   const entryOf = (copy: Copy): number => entries.reduce((entry, [name, { from }]) => entry + copy[name] * 2 ** from, 0);
-  const ordered = copies.toSorted((a, b) => placeOf(a) - placeOf(b));
+  const ordered = copies.toSorted((a, b) => numberOf(a) - numberOf(b));
   return { starts, copies: Uint32Array.from(ordered, entryOf), flips, rowBytes: storedRowBytes(format, format.width) };
 }
 
