@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createHandler, type Engine, type GroupedEngine, groupEngines, type Handler } from "../src/index.ts";
-import { Dispatcher, textOf } from "../src/models/dispatcher.ts";
+import { textOf } from "../src/generation/promptText.ts";
+import { Dispatcher } from "../src/models/dispatcher.ts";
 import { post, TestModel } from "./serving.ts";
 
 const [first, second] = [await TestModel.forFile({ sequences: 2 }), await TestModel.forFile({ sequences: 2 })];
