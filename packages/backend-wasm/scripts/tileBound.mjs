@@ -2,7 +2,9 @@
 // the bound of prompts with block weights. Beside it are the tokens per second that this allows with Qwen2.5-0.5B's shape. Run it after a
 // build: node_modules/.bin/node packages/backend-wasm/scripts/tileBound.mjs
 //
-// Each line is a way to add products. Their vector instructions for 16 products of a row and a token, without loads:
+// The last lines are the kernels, with weights and activations in the second-level cache.
+//
+// Each line before them is a way to add products. Their vector instructions for 16 products of a row and a token, without loads:
 //
 // - "quads": one, which multiplies signed with unsigned bytes and adds four products, for codes of 4 to 6 bits, or with a bias for signed bytes.
 // - "quads, scaled": the same for q4_K: sums are multiplied by the scales of runs, and minima are subtracted.
@@ -12,8 +14,10 @@
 //   two products, a subtraction, a widening and an addition. Weights with a bias of 128 do not work: a sum of two products saturates.
 // - "planes": four for signed bytes, as two products of 4 bits each, of which the one of the high bits is multiplied by 16 when it is widened.
 import "./relaxedOnly.mjs";
+import { emitGroups } from "../build/esm/blockProducts/groups.js";
 import { targetOf } from "../build/esm/detect.js";
 import { f32x4, i16x8, i32x4, ModuleBuilder, relaxed, v128 } from "../build/esm/emit/index.js";
+import { formatOf } from "../build/esm/formats/index.js";
 import { memoryMap } from "../build/esm/memory/memoryMap.js";
 
 /** Register tiles: vectors of four rows, and tokens. */
@@ -48,7 +52,8 @@ const ways = {
   wide: { multiply: i32x4.dotI16x8, add: i32x4.add, elements: 2 },
   planes: { ...pairs, widen: [0x00100010, 0x00010001] },
 };
-const { dots } = targetOf(true);
+const target = targetOf(true);
+const { dots } = target;
 const shown = dots === "pairs" ? ["pairs", "pairs, scaled", "wide", "planes"] : ["quads", "quads, scaled"];
 
 /** Emits `run(weights, first, y, blocks, times)`: a block of weights times blocks of activations, each with a scale, again and again. */
@@ -156,4 +161,24 @@ for (const name of shown) {
     const perSecond = ((1e9 * best) / tokenOperations).toFixed(0);
     console.log(`${name}: ${4 * quads} rows, ${tokens} tokens: ${best.toFixed(0)} Gop/s, ${perSecond} tokens per second`);
   }
+}
+
+/** Rows and tokens of the products with kernels, and columns by type. */
+const [rows, tokens] = [32, 64];
+const columnsOf = { q4_0: 896, q4_K: 1024, q8_0: 896 };
+const kernels = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
+emitGroups(kernels, target);
+const memory = new WebAssembly.Memory({ initial: 256, maximum: 65_536 });
+const table = new WebAssembly.Table({ element: "anyfunc", initial: kernels.functions.length });
+const zero = new WebAssembly.Global({ value: "i32", mutable: false }, 0);
+const { exports } = new WebAssembly.Instance(new WebAssembly.Module(kernels.build()), { env: { memory, table, base: zero, thread: zero } });
+for (const [name, columns] of Object.entries(columnsOf)) {
+  let best = 0;
+  for (const end = performance.now() + 1000 * seconds; performance.now() < end; ) {
+    const start = performance.now();
+    const [weights, activations, y, scratch] = [2 ** 20, 2 ** 21 + 9408, 2 ** 22 + 18_624, 2 ** 23 + 4416];
+    exports[`pairs.${name}`](weights, activations, y, rows, columns / formatOf(name).elements, 4 * rows, scratch, tokens / 2);
+    best = Math.max(best, (2 * rows * tokens * columns) / (performance.now() - start) / 1e6);
+  }
+  console.log(`kernel of ${name}: ${best.toFixed(0)} Gop/s, ${((1e9 * best) / tokenOperations).toFixed(0)} tokens per second`);
 }
