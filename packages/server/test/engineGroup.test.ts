@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { createHandler, type Engine, type GroupedEngine, groupEngines, type Handler } from "../src/index.ts";
 import { textOf } from "../src/generation/promptText.ts";
+import { createHandler, type Engine, type GroupedEngine, groupEngines, type Handler } from "../src/index.ts";
 import { Dispatcher } from "../src/models/dispatcher.ts";
 import { post, TestModel } from "./serving.ts";
 
