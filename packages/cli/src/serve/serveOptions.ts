@@ -103,7 +103,7 @@ export const serveOptions: Specs<Values> & Omit<typeof modelOptions, "lora"> & t
     "api-key-file": text("PATH", "a file with a key and its limits, as in --api-key, in each line"),
     "no-auth": flag("listen on other hosts without keys"),
     "allowed-hosts": list("NAME,…", "names that requests may have in Host (default: those of this machine)"),
-    "cors-origins": list("ORIGIN,…", "origins of pages that may read responses"),
+    "cors-origins": list("ORIGIN,…", "origins of pages that may send requests"),
   }),
   ...grouped("Metrics", {
     metrics: flag("answer /metrics for Prometheus"),
