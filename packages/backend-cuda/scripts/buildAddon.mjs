@@ -24,7 +24,9 @@ function includeDirectories() {
     const require = createRequire(join(from, "package.json"));
     try {
       return [require("node-addon-api").include_dir, require("node-api-headers").include_dir];
-    } catch {}
+    } catch {
+      // The next folder may have them. The caller says so if none has.
+    }
   }
   return undefined;
 }

@@ -31,6 +31,7 @@ else {
         /^(decodeUnits|matmulMany|matmulMixed|expertSlots|sample_choose)/.exec(entry)?.[1];
       const texts = [...every.values()].filter((use) => isFirst(`${keyOf(use)} ${largeEntry(use.launch)}`));
       if (texts.length < every.size)
+        // Nothing is left out in silence: the run of the whole grid assembles these.
         test.skip(`${every.size - texts.length} more kernels assemble for ${target} (not in the sample)`, () => undefined);
       test(`all ${texts.length} kernels assemble for ${target}, without spills or warnings, and within their budgets`, {
         timeout: 600_000,

@@ -72,7 +72,7 @@ test("threads add to one number of global memory, which must have a value", asyn
   await expect(runOn(Float32Array.of(0), add, { words: 1 })).rejects.toThrow("unwritten");
 });
 
-test.skipIf(assembler === undefined)("ptxas assembles every instruction of it", async () => {
+test.skipIf(assembler === undefined)("ptxas assembles every instruction of it (needs ptxas)", async () => {
   const k = new PtxBuilder("all", ["y"], 32, "sm_90");
   const lane = k.thread();
   const sum = k.dotBytes(lane, k.reduceLanes("max", lane), k.reduceLanes("min", k.convert("i32", lane)));

@@ -287,7 +287,7 @@ await describeOpened("webgpu transfers", openBackend(), ({ backend, device }) =>
   });
 
   test("a mapping that fails gives its memory up, and the next one works", async () => {
-    // Of a size that no other test reads, so that its buffer is a new one.
+    // No other test reads this size, so the buffer is a new one.
     const count = 3 * large;
     using tensor = backend.upload({ dtype: "f32", shape: [count] }, new Float32Array(count).fill(3));
     await backend.idle();

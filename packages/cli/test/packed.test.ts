@@ -132,6 +132,7 @@ test("an app of Vite is built without a warning", () => {
   );
 });
 
+// Without a C++ compiler no addon was built, and only some platforms have a package for it.
 test.skipIf(!hasAddon)("the addon comes with the package of its platform (needs a platform with one, and a C++ compiler)", () => {
   const code = `import { cuda } from "@centella/backend-cuda"; await cuda().open().then(() => console.log("opened"), (e) => console.log(e.message));`;
   writeFileSync(join(project, "addon.mjs"), code);

@@ -59,7 +59,7 @@ function rowKernel({ op, matrices = 1, vectors = 0, call }: RowOp, rows: number,
     sample(operands) {
       if (op === "sum") return { operands, at: () => 0 };
       const taken = spread(rows, 3);
-      // Of a second matrix, the rows follow those of the first.
+      // The rows of a second matrix follow those of the first.
       const rowAt = (row: number): number => Math.floor(row / taken.length) * rows + taken[row % taken.length]!;
       return {
         operands: operands.map((operand, i) => (i < matrices ? rowsOf(operand, taken) : operand)),

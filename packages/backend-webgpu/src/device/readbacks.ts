@@ -153,7 +153,7 @@ class MappedResults implements HostResults {
   #copy(place: Place): TypedArray {
     const { spec, offset } = place;
     const type = typedArrayOf(spec.dtype);
-    // A slice is not filled with zeros first. Types that are recoded are read as they are held.
+    // A slice is not filled with zeros first. Types that the device recodes are converted below.
     if (blockStride(spec.dtype) === undefined) return new type(this.#mapped().slice(offset, offset + deviceBytes(spec)));
     const array = new type(byteLength(spec));
     this.#copyTo(place, array);

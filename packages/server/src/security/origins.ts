@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { isLoopback } from "./hosts.ts";
 
-/** Whether a page of this origin may read responses: pages of the machine itself, and those of the list. */
+/** Whether a page of this origin may send requests and read responses: pages of the machine itself, and those of the list. */
 export function isAllowedOrigin(origin: string, allowed: readonly string[]): boolean {
   if (allowed.includes("*") || allowed.includes(origin)) return true;
   return URL.canParse(origin) && isLoopback(new URL(origin).hostname);
@@ -9,7 +9,7 @@ export function isAllowedOrigin(origin: string, allowed: readonly string[]): boo
 
 /**
  * Refuses requests of foreign pages. Browsers send simple requests for any page, and only keep the response from it.
- * @throws {ApiError} 403 unless the page may read responses or is of the request's own host
+ * @throws {ApiError} 403 unless the page may send requests or is of the request's own host
  */
 export function checkOrigin({ headers, url }: Request, allowed: readonly string[]): void {
   const origin = headers.get("origin");

@@ -16,7 +16,7 @@ import { addressBytes, hasSpecial, largerHalves, splitHalves } from "./cacheRow.
 import { zip } from "./zip.ts";
 
 /**
- * Queries of a tile that meets halves as they are converted. Up to four queries need no copies of them. For more, the
+ * Queries of a tile that converts f16 elements itself. Up to four queries need no copies of the results. For more, the
  * first two store copies for the remaining ones: with four columns there are registers for that.
  */
 const direct = [

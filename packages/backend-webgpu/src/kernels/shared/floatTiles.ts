@@ -108,7 +108,7 @@ export function floatTileText(
   };
 }
 
-/** Stores the elements of a vector of results that lie inside. */
+/** Stores those elements of a vector of results that are inside the matrix. */
 function storeOnce({ i, j, name }: { readonly i: number; readonly j: number; readonly name: string }, side: number): string {
   const row = `i0 + ty * 4u + ${Math.floor(i / 4) * side * 4 + (i % 4)}u`;
   const column = `j0 + tx * 4u + ${j * side * 4}u`;
