@@ -1,12 +1,12 @@
 import type { KernelLimits } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
-import { defineDispatch, input, output } from "../../wgsl/module.ts";
+import { defineDispatch } from "../../wgsl/module.ts";
 import { dotLoops, storedReader } from "./dotLoops.ts";
 import type { Dispatch, DispatchForms } from "./kernel.ts";
 import { lazily } from "./lazily.ts";
 import type { RowCounts } from "./rowProducts.ts";
 import { range } from "./shape.ts";
-import type { TileParts } from "./tileProducts.ts";
+import { type TileParts, tileArguments } from "./tileProducts.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
 import { rowElement } from "./weights.ts";
 
@@ -106,7 +106,7 @@ function nameOfForm({ lanes, across, columnsPerLane }: ColumnForm): string {
 }
 
 function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) => boolean): Dispatch {
-  const { left, isPacked, dtype, depth, store, order = denseRows } = parts;
+  const { isPacked, dtype, depth, store, order = denseRows } = parts;
   const { lanes, across, columnsPerLane, rows } = form;
   const k = new WgslEmitter({ b: dtype }, lanes, { quads: new Set(rowElement(dtype) === "vec4u" ? ["b"] : []) });
   k.lines.push(
@@ -127,14 +127,7 @@ function columnDispatch(parts: TileParts, form: ColumnForm, takes: (m: number) =
   dotLoops(k, [{ a: "a", b: "b", dtype, isPacked }], loops, storedReader(depth));
   k.lines.push(...addedSlices(form, order));
   return defineDispatch({
-    bindings: [
-      { ...left, element: isPacked ? "vec4u" : "vec4f" },
-      input("b", 1, rowElement(dtype)),
-      output("y"),
-      ...order.bindings,
-      ...store.bindings,
-    ],
-    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...order.uniforms, ...store.uniforms },
+    ...tileArguments(parts),
     lanes,
     declarations: [...k.declarations, ...store.declarations, `var<workgroup> sums: array<f32, ${sumCount}>;`],
     body: k.lines.join("\n"),

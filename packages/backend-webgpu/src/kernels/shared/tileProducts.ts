@@ -3,7 +3,7 @@ import { unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { defineDispatch, input, output } from "../../wgsl/module.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
+import type { Binding, Dispatch, Field } from "./kernel.ts";
 import { packedTileText } from "./packedTiles.ts";
 import { range } from "./shape.ts";
 import { columns, lanes, resultNames, storeText, type TileText, tilePlace } from "./tile.ts";
@@ -57,12 +57,12 @@ export function tileProducts(parts: TileParts, most: number): readonly Dispatch[
   ];
 }
 
-/** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
-export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
-  const { left, isPacked, dtype, depth, store, order = denseRows } = parts;
-  const rows = 16 * perLane;
-  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane, order);
-  return defineDispatch({
+/** The bindings and uniforms of a dispatch of tiles. */
+export function tileArguments({ left, isPacked, dtype, store, order = denseRows }: TileParts): {
+  readonly bindings: readonly Binding[];
+  readonly uniforms: Readonly<Record<string, Field["type"]>>;
+} {
+  return {
     bindings: [
       { ...left, element: isPacked ? "vec4u" : "vec4f" },
       input("b", 1, rowElement(dtype)),
@@ -71,6 +71,16 @@ export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number
       ...store.bindings,
     ],
     uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...order.uniforms, ...store.uniforms },
+  };
+}
+
+/** A workgroup of 16 × 16 lanes per tile; a lane computes `perLane` rows of eight columns. */
+export function tileDispatch(parts: TileParts, perLane: 4 | 8, takes: (m: number) => boolean): Dispatch {
+  const { isPacked, dtype, depth, store, order = denseRows } = parts;
+  const rows = 16 * perLane;
+  const text = isPacked ? packedTileText(dtype) : tileText(dtype, perLane, order);
+  return defineDispatch({
+    ...tileArguments(parts),
     lanes,
     declarations: [...text.declarations, ...store.declarations],
     body: text.body,
