@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { pagesSuite } from "../src/cli/pages.ts";
 import { updateDocs, withTables } from "../src/docs/update.ts";
 import { machineSlug, mainRef } from "../src/machine.ts";
 import { checkReceipt } from "../src/receipts/check.ts";
@@ -76,6 +77,18 @@ describe("a receipt", () => {
     const path = join(folder, "all.json");
     writeReceipts(path, [receiptOf(), receiptOf({ suite: "elementwise" })]);
     expect(readReceipts(path).map(({ suite }) => suite)).toEqual(["matmul", "elementwise"]);
+  });
+
+  test("of another model than the embedded one has a file and a table of its own", () => {
+    const embedded = receiptOf({ suite: pagesSuite("chromium"), command: "embedded" });
+    const other = receiptOf({ suite: pagesSuite("chromium", ["/models/Qwen2.5 0.5B-Q4_0.gguf"]), command: "other" });
+    expect(writeReceipts(folder, [embedded, other]).map((path) => basename(path))).toEqual([
+      "2026-11-20-chromium.json",
+      "2026-11-20-chromium-qwen2.5-0.5b-q4_0.json",
+    ]);
+    const tableOf = (suite: string): string => withTables(`<!-- bench ${suite} -->\n<!-- /bench -->`, [embedded, other]);
+    expect(tableOf("chromium")).toContain("`embedded`");
+    expect(tableOf("chromium-qwen2.5-0.5b-q4_0")).toContain("`other`");
   });
 
   test("with an embellished median, ratio or interval fails", () => {

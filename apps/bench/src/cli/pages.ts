@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
 import { launchChromium, launchFirefox } from "@centella/test-devices";
@@ -69,7 +70,13 @@ export async function pagesCommand(args: readonly string[]): Promise<number> {
       continue;
     }
     try {
-      const receipt = await measureBrowser(name, browser, { models, threadCounts, settings, command, onlyVisits: values.visits === true });
+      const receipt = await measureBrowser(pagesSuite(name, values.model), name, browser, {
+        models,
+        threadCounts,
+        settings,
+        command,
+        onlyVisits: values.visits === true,
+      });
       receipts.push(receipt);
       console.log(`\n${receiptTable(receipt)}`);
     } finally {
@@ -91,12 +98,25 @@ interface Plan {
   readonly command: string;
 }
 
+/** Name of a browser's suite. Models other than the embedded one are part of it, so that each has receipts of its own. */
+export function pagesSuite(browser: string, models: readonly string[] = []): string {
+  return [
+    browser,
+    ...models.map((file) =>
+      basename(file, ".gguf")
+        .toLowerCase()
+        .replaceAll(/[^\w.]+/g, "-"),
+    ),
+  ].join("-");
+}
+
 async function measureBrowser(
+  suite: string,
   name: BrowserName,
   browser: Browser,
   { models, threadCounts, settings, onlyVisits, command }: Plan,
 ): Promise<Receipt> {
-  const head = receiptHead(name, command);
+  const head = receiptHead(suite, command);
   const peer = installedPeer();
   const projects: readonly PageProject[] = peer === undefined ? ["centella"] : ["centella", "wllama"];
   await using measured = await pageRows(browser, projects, models, threadCounts);
@@ -108,7 +128,7 @@ async function measureBrowser(
     versions: { [name]: browser.version(), ...(peer !== undefined && { wllama: peer }) },
     devices: {},
     ceilings: [],
-    rows: rows.map((row) => deriveRow(name, receiptRow(row, "cpu"))),
+    rows: rows.map((row) => deriveRow(suite, receiptRow(row, "cpu"))),
   };
 }
 

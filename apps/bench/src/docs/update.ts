@@ -6,7 +6,7 @@ import { appFolder, repositoryFolder, storedReceipts } from "../receipts/store.t
 import { receiptTable } from "../tables.ts";
 
 /** Text between these markers is generated: `<!-- bench SUITE [MACHINE] -->` … `<!-- /bench -->`. */
-const marked = /(<!-- bench ([a-z]+)(?: ([a-z0-9-]+))? -->\n)[\s\S]*?(<!-- \/bench -->)/g;
+const marked = /(<!-- bench ([\w.-]+)(?: ([\w.-]+))? -->\n)[\s\S]*?(<!-- \/bench -->)/g;
 
 /** Updates the tables between markers in all Markdown files of the repository. Returns the files whose tables were stale. */
 export function updateDocs({ write }: { readonly write: boolean }): readonly string[] {
