@@ -4,8 +4,6 @@ import { fileURLToPath } from "node:url";
 import { fable } from "@centella/model-fable";
 import { elementAt } from "@centella/quant/checks";
 import { backendsWith } from "../backends.ts";
-import { runLoadProcess } from "../models/loadProcess.ts";
-import { oursModel } from "../models/ours.ts";
 import { peers } from "../peers/index.ts";
 import type { Receipt } from "../receipts/receipt.ts";
 import { readReceipts, writeReceipts } from "../receipts/store.ts";
@@ -93,22 +91,6 @@ export async function benchCommand(args: readonly string[]): Promise<number> {
   }
   if (values.json !== undefined) console.error(`written: ${writeReceipts(values.json, receipts).join(", ")}`);
   return conclude(receipts);
-}
-
-/** `bench load-process NAME FILE [THREADS]`, which the load suite starts. */
-export async function loadProcessCommand([name, file, threadCount = "1"]: readonly string[]): Promise<number> {
-  const threads = Number(threadCount);
-  const backend = backendsWith(threads).find(({ factory }) => factory.name === name);
-  if (file === undefined) throw new UsageError("load-process: expected NAME FILE [THREADS]");
-  if (backend !== undefined) return runLoadProcess(oursModel(backend.factory, backend.threads), file);
-  const adapter = peers.find((peer) => peer.name === name);
-  if (adapter === undefined) throw new UsageError(`load-process: expected a backend or a peer, got ${name}`);
-  const peer = await adapter.open({ threads });
-  try {
-    return await runLoadProcess(peer.model!, file);
-  } finally {
-    await peer.dispose();
-  }
 }
 
 function conclude(receipts: readonly Receipt[]): number {

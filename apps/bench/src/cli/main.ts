@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   budgets: async () => (await import("./budgets.ts")).budgetsCommand,
   page: async () => (await import("./page.ts")).pageCommand,
   server: async () => (await import("./server.ts")).serverCommand,
-  "load-process": async () => (await import("./bench.ts")).loadProcessCommand,
+  "load-process": async () => (await import("./loadProcess.ts")).loadProcessCommand,
 };
 
 /** Runs one command line. 0 is success, 1 a failure or a wrong result, 2 a wrong command line. */

@@ -1,17 +1,17 @@
 import { readFileSync } from "node:fs";
-import { launchChromium } from "@centella/test-devices";
 import type { ModelCompetitor, ModelRunner } from "../models/competitor.ts";
-import { type Browser, serveSite } from "../pages/site.ts";
+import type { Browser } from "../pages/site.ts";
 import { Skip } from "../runner/subject.ts";
 import { peerVersion } from "./load.ts";
 import type { PeerAdapter } from "./peer.ts";
 
-/** llama.cpp in WASM, in a headless Chromium, on the CPU. */
+/** llama.cpp in WASM, in a headless Chromium, on the CPU. What drives the browser is loaded with it: most runs need none. */
 export const wllama: PeerAdapter = {
   name: "wllama",
   kind: "cpu",
   async open({ threads }) {
     const version = peerVersion("@wllama/wllama");
+    const { launchChromium } = await import("@centella/test-devices");
     const browser = await launchChromium();
     if (typeof browser === "string") throw new Skip(browser);
     return {
@@ -29,6 +29,7 @@ function competitorOf(browser: Browser, threads: number): ModelCompetitor {
     threads,
     isElsewhere: true,
     async open(file, contextLength): Promise<ModelRunner> {
+      const { serveSite } = await import("../pages/site.ts");
       const site = await serveSite(browser, "wllama", readFileSync(file), true);
       const page = await site.visit(contextLength, threads);
       return {
