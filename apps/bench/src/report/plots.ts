@@ -221,20 +221,23 @@ export function peersPlots(suite: string, ratios: readonly Ratio[], width: numbe
           title: ({ against, row, value }: (typeof named)[number]) => `${row}: ${against} ${value.toPrecision(3)}×`,
           tip: true,
         }),
-        ...(isNarrow ? [facetNames(own)] : []),
+        ...(isNarrow ? [facetNames(own, width - marginLeft)] : []),
       ],
     }) as Drawn;
   });
 }
 
-/** Names of facets above them, where there is no room at their side. */
-function facetNames(rows: readonly string[]): Plot.Markish {
+/** Names of facets above them, where there is no room at their side. Longer ones than `width` pixels lose their middle. */
+function facetNames(rows: readonly string[], width: number): Plot.Markish {
   return Plot.text(rows, {
     fy: (row: string) => row,
     text: (row: string) => row,
     frameAnchor: "top-left",
     dy: -12,
     fontWeight: 600,
+    // In ems of normal text: bold is wider.
+    lineWidth: width / 14,
+    textOverflow: "ellipsis-middle",
     ...halo,
   });
 }
@@ -260,7 +263,7 @@ export function memoryPlot(points: readonly Point[], width: number, colours: Col
       Plot.barX(points, { fy: "row", y: "subject", x: "value", fill: "subject", tip: true }),
       Plot.ruleX([0]),
       Plot.text(points, { fy: "row", y: "subject", x: "value", text: ({ value }: Point) => value.toFixed(0), dx: 4, textAnchor: "start" }),
-      facetNames(rows),
+      facetNames(rows, width - widthOf(subjects)),
     ],
   });
 }
