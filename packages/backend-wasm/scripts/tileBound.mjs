@@ -165,7 +165,7 @@ for (const name of shown) {
 
 /** Rows and tokens of the products with kernels, and columns by type. */
 const [rows, tokens] = [32, 64];
-const columnsOf = { q4_0: 896, q4_K: 1024, q8_0: 896 };
+const columnsOf = { q4_0: 896, q4_K: 1024, q6_K: 1024, q8_0: 896 };
 const kernels = new ModuleBuilder({ constants: memoryMap.constants, hasTable: true });
 emitGroups(kernels, target);
 const memory = new WebAssembly.Memory({ initial: 256, maximum: 65_536 });
