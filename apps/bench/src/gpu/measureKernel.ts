@@ -10,6 +10,8 @@ const maxOperandBytes = 2 ** 31;
 const maxCalls = 64;
 /** Time of a run at the floor, so that reading the timers does not count. */
 const runSeconds = 4e-4;
+/** Work of a GPU before its samples. One that paused runs at a fraction of its clocks. */
+const warmUpSeconds = 0.3;
 
 type Inputs = Readonly<Record<string, TypedArray>>;
 
@@ -17,8 +19,8 @@ type Inputs = Readonly<Record<string, TypedArray>>;
 export interface PreparedKernel {
   /** Number of calls in a run, each on operands of its own. */
   readonly calls: number;
-  /** Runs once, and resolves with the seconds of one call on the device. */
-  time(): Promise<number>;
+  /** Runs until the device has the clocks of work that lasts, then `samples` times: seconds of one call on the device. */
+  times(samples: number): Promise<readonly number[]>;
   dispose(): void;
 }
 
@@ -36,9 +38,15 @@ export async function prepareKernel(backend: Backend, kernel: GpuKernel, floorSe
       for (const [i, operand] of operands.entries())
         if (!isIndex(operand)) await plan.load(nameOf(call, i), sourceOf(bytesOf(operand.data)));
     await checkResult(kernel, operands, await firstResult(plan, inputs));
+    const time = async (): Promise<number> => (await plan.profile(inputs, { perStep: false })).total / 1e6 / calls;
     return {
       calls,
-      time: async () => (await plan.profile(inputs, { perStep: false })).total / 1e6 / calls,
+      async times(samples) {
+        await warmUp(time, backend.device.kind === "gpu" ? warmUpSeconds : 0);
+        const seconds: number[] = [];
+        for (let i = 0; i < samples; i++) seconds.push(await time());
+        return seconds;
+      },
       dispose: () => plan.dispose(),
     };
   } catch (error) {
@@ -50,6 +58,13 @@ export async function prepareKernel(backend: Backend, kernel: GpuKernel, floorSe
 /** A kernel computed something else than the reference. */
 export class WrongResult extends Error {
   override name = "WrongResult";
+}
+
+/** Runs at least once. */
+async function warmUp(run: () => Promise<number>, seconds: number): Promise<void> {
+  const end = performance.now() + 1e3 * seconds;
+  do await run();
+  while (performance.now() < end);
 }
 
 function callsOf({ device }: Backend, { bytes }: GpuKernel, operands: readonly Operand[], floorSeconds: number): number {

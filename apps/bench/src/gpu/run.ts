@@ -120,13 +120,11 @@ async function measureKernel(backend: Backend, kernel: GpuKernel, ceiling: Devic
   let prepared: PreparedKernel | undefined;
   try {
     prepared = await prepareKernel(backend, kernel, floor);
-    await prepared.time();
     const seconds: number[][] = [];
     const peers: PeerTimes[] = [];
     for (let turn = 0; turn < turns; turn++) {
-      const taken: number[] = [];
-      for (let i = 0; i < run.samples / turns; i++) taken.push(digits(await prepared.time()));
-      seconds.push(taken);
+      const taken = await prepared.times(Math.ceil(run.samples / turns));
+      seconds.push(taken.map(digits));
       peers.push(await peerTimes(kernel, run.peer, taken.length));
     }
     run.log(`${name}: ${(1e6 * median(seconds.flat())).toFixed(1)} µs`);
