@@ -7,8 +7,10 @@ import { type OpenDevice, openDevice } from "../src/device/device.ts";
 import { toDevice } from "../src/device/layout.ts";
 import { halfBytes, halfRowsDispatch } from "../src/kernels/shared/halfRows.ts";
 import type { Binding, Dispatch } from "../src/kernels/shared/kernel.ts";
-import { matrixTile, readsHalves } from "../src/kernels/shared/matrixTiles.ts";
-import { storeText } from "../src/wgsl/epilogue.ts";
+import { matrixTile, multipliesTogether, readsHalves } from "../src/kernels/shared/matrixTiles.ts";
+import type { MatrixForm, MatrixWeight } from "../src/kernels/shared/matrixUnit.ts";
+import { rowElement } from "../src/kernels/shared/weights.ts";
+import { type EpilogueText, storeText } from "../src/wgsl/epilogue.ts";
 import { input } from "../src/wgsl/module.ts";
 import { describeOpened } from "./describeOpened.ts";
 import { emulatedUnit } from "./emulatedMatrices.ts";
@@ -26,27 +28,38 @@ const halves: Binding = {
   element: "vec4u",
 };
 
-function tileOf(dtype: DType): Dispatch {
-  const parts = { left: input("a", 0), isPacked: false, dtype, depth, columns: n, store: storeText(undefined), rowsIn: () => m };
-  return matrixTile(parts, halves, form, emulatedUnit, () => true);
+function weightOf(name: string, dtype: DType): MatrixWeight {
+  return { binding: input(name, 1, rowElement(dtype)), dtype };
+}
+
+function tileOf(weights: readonly MatrixWeight[], store: EpilogueText = storeText(undefined), own: MatrixForm = form): Dispatch {
+  return matrixTile({ weights, depth, columns: n, store, rowsIn: () => m }, halves, own, emulatedUnit, () => true);
 }
 
 /** Rows that halves have exactly; the second one only after it is scaled. */
 const rows = uniform(7, m * depth).map((value, i) => Math.round(value * 64) * (i >= depth && i < 2 * depth ? 2 ** 20 : 2 ** -6));
 
-async function onDevice({ device, capabilities }: OpenDevice, dtype: DType, stored: Parameters<typeof toDevice>[1]): Promise<Float32Array> {
+type Stored = Parameters<typeof toDevice>[1];
+
+async function onDevice(
+  { device, capabilities }: OpenDevice,
+  dispatch: Dispatch,
+  weights: Readonly<Record<string, { readonly dtype: DType; readonly stored: Stored }>>,
+): Promise<Float32Array> {
   const a = { dtype: "f32", shape: [m, depth] } as const;
   const options = { least: 1, subgroup: subgroupLanes(capabilities) };
   const dispatches = [
     { dispatch: halfRowsDispatch(a, { binding: input("a", 0), units: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
-    { dispatch: tileOf(dtype), buffers: { halves: "halves", b: "b", y: "y" } },
+    { dispatch, buffers: Object.fromEntries(dispatch.bindings.map(({ name }) => [name, name])) },
   ];
-  const b = Uint8Array.from(toDevice({ dtype, shape: [n, depth] }, stored));
-  const contents = { a: new Uint8Array(rows.buffer as ArrayBuffer), halves: halfBytes(a), b, y: 4 * m * n };
+  const stored = Object.entries(weights).map(([name, weight]) => {
+    return [name, Uint8Array.from(toDevice({ dtype: weight.dtype, shape: [n, depth] }, weight.stored))] as const;
+  });
+  const contents = { a: new Uint8Array(rows.buffer as ArrayBuffer), halves: halfBytes(a), ...Object.fromEntries(stored), y: 4 * m * n };
   return new Float32Array(await runDispatches(device, dispatches, contents, "y"));
 }
 
-async function onReference(dtype: DType, stored: Parameters<typeof toDevice>[1]): Promise<Float32Array> {
+async function onReference(dtype: DType, stored: Stored): Promise<Float32Array> {
   const program = createProgram();
   const weight = program.constant(stored, dtype, [n, depth]);
   program.output("y", program.matmul(program.input("x", "f32", [m, depth]), weight, { transposeB: true }));
@@ -54,22 +67,56 @@ async function onReference(dtype: DType, stored: Parameters<typeof toDevice>[1])
   return (await plan.run({ x: rows }).y!.data()) as Float32Array;
 }
 
+/** The largest difference, relative to the largest result of the row. */
+function worstOf(got: Float32Array, want: Float32Array): number {
+  const largest = (row: number): number => Math.max(...want.subarray(row * n, (row + 1) * n).map(Math.abs));
+  return Math.max(...want.map((value, i) => Math.abs(value - got[i]!) / largest(Math.floor(i / n))));
+}
+
 await describeOpened("tiles of matrices that subgroups multiply", openDevice({}), (opened) => {
   afterAll(() => opened.device.destroy());
 
   test.each(["f16", "q8_0"] as const)("equal the reference with weights of %s, emulated in workgroup memory", async (dtype) => {
     const { stored } = contentsOf({ dtype, shape: [n, depth] }, 3);
-    const [got, want] = [await onDevice(opened, dtype, stored), await onReference(dtype, stored)];
-    const largest = (row: number): number => Math.max(...want.subarray(row * n, (row + 1) * n).map(Math.abs));
-    const worst = want.map((value, i) => Math.abs(value - got[i]!) / largest(Math.floor(i / n)));
-    expect(Math.max(...worst)).toBeLessThan(1e-5);
+    const got = await onDevice(opened, tileOf([weightOf("b", dtype)]), { b: { dtype, stored } });
+    expect(worstOf(got, await onReference(dtype, stored))).toBeLessThan(1e-5);
+  });
+
+  // Lanes read units of both weights, or units of one and then units of the other.
+  test.each([
+    ["f16", "f16", 2],
+    ["q8_0", "q4_0", 2],
+    ["q8_0", "q4_0", 1],
+  ] as const)("multiply with weights of %s and %s together, by %d subgroups", async (first, second, down) => {
+    const stored = [first, second].map((dtype, i) => contentsOf({ dtype, shape: [n, depth] }, 3 + i).stored);
+    const store: EpilogueText = {
+      ...storeText(undefined),
+      declarations: ["fn store(i: u32, first: f32, second: f32) { y[i] = first - 2.0 * second; }"],
+    };
+    const tile = tileOf([weightOf("b0", first), weightOf("b1", second)], store, { ...form, down });
+    const got = await onDevice(opened, tile, { b0: { dtype: first, stored: stored[0]! }, b1: { dtype: second, stored: stored[1]! } });
+    const [x, y] = [await onReference(first, stored[0]!), await onReference(second, stored[1]!)];
+    expect(
+      worstOf(
+        got,
+        x.map((value, i) => value - 2 * y[i]!),
+      ),
+    ).toBeLessThan(1e-5);
   });
 });
 
 // With places as variables, too, an H200 takes half as long again.
 test("of what is read ahead, quads alone are variables", () => {
-  const variables = [...tileOf("f16").code.matchAll(/\bvar (left|right)(\w+?)\d* = /g)].map(([, , name]) => name);
+  const variables = [...tileOf([weightOf("b", "f16")]).code.matchAll(/\bvar (left|right)(\w+?)\d* = /g)].map(([, , name]) => name);
   expect(new Set(variables)).toEqual(new Set(["Quad"]));
+});
+
+test("weights that are read in different ways are multiplied apart, and so are more than two", () => {
+  const together = (...dtypes: readonly DType[]): boolean => multipliesTogether(dtypes.map((dtype, i) => weightOf(`b${i}`, dtype)));
+  expect(together("q4_K", "q6_K")).toBe(true);
+  expect(together("f16", "f16")).toBe(true);
+  expect(together("f16", "q8_0")).toBe(false);
+  expect(together("q8_0", "q8_0", "q8_0")).toBe(false);
 });
 
 test("only products that may round both operands multiply matrices of halves", () => {

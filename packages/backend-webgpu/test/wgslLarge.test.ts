@@ -35,6 +35,16 @@ const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?:
   "tiles of an f16 weight without matrices": [product("f16", 512, "half"), withoutMatrices],
   "matrices of an f16 weight": [product("f16", 512, "half")],
   "matrices of a Q4_K weight": [product("q4_K", 512, "ggml")],
+  "matrices of two Q4_K weights, one of which gates the other's product": [
+    (p, x) => {
+      const rows = x("f32", 512, 4096);
+      const [gate, up] = ["gate", "up"].map((name) => {
+        const w = p.persistent(name, { dtype: "q4_K", shape: [14336, 4096] });
+        return p.matmul(rows, w, { transposeB: true, activations: "ggml" });
+      });
+      return p.mul(p.silu(gate!), up!);
+    },
+  ],
   "attention of a prompt": [attention(512, 512)],
   "attention of one token": [attention(1, 4096)],
   "convolution by tiles": [(p, x) => p.conv2d(x("f32", 1, 32, 256, 256), x("f32", 32, 32, 3, 3), { padding: [1, 1] })],

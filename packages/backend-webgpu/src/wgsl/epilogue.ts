@@ -39,11 +39,21 @@ export function epilogueText(
   };
 }
 
-/** `fn store(i: u32, value: f32)`, which writes element i of `y` after the epilogue. */
-export function storeText(epilogue: Epilogue | undefined, results?: readonly string[]): EpilogueText {
+interface StoreOptions {
+  /** Expressions of the op's results at element i. Default: the values. */
+  readonly results?: readonly string[];
+  /** Number of values that are stored as one element. Default: 1. */
+  readonly values?: number;
+}
+
+/** `fn store(i: u32, value: f32)`, which writes element i of `y` after the epilogue; of several values, `value0`, `value1`, …. */
+export function storeText(epilogue: Epilogue | undefined, { results, values = 1 }: StoreOptions = {}): EpilogueText {
   if (epilogue === undefined) {
     return { bindings: [], uniforms: {}, declarations: ["fn store(i: u32, value: f32) { y[i] = value; }"], values: () => ({}) };
   }
-  const text = epilogueText(epilogue, { name: "epilogue", parameters: ["result"], ...(results && { results }) });
-  return { ...text, declarations: [...text.declarations, "fn store(i: u32, value: f32) { y[i] = epilogue(i, value); }"] };
+  const numbers = values === 1 ? [""] : Array.from({ length: values }, (_, n) => `${n}`);
+  const text = epilogueText(epilogue, { name: "epilogue", parameters: numbers.map((n) => `result${n}`), ...(results && { results }) });
+  const given = numbers.map((n) => `value${n}`);
+  const head = `fn store(i: u32, ${given.map((value) => `${value}: f32`).join(", ")})`;
+  return { ...text, declarations: [...text.declarations, `${head} { y[i] = epilogue(i, ${given.join(", ")}); }`] };
 }

@@ -32,16 +32,24 @@ export function roundingDispatch(a: TensorSpec, type: RoundedType, transposed: b
   return dispatchOf(roundActivationsStep(a, type, transposed, args), 1);
 }
 
+export interface ProductOptions {
+  /** False leaves out the dispatches for fewer than {@link fewestTiled} rows. */
+  readonly forFew?: boolean;
+  /** Dispatches for more rows are left out. Default: for all. */
+  readonly mostRows?: number;
+  readonly capabilities: Capabilities;
+}
+
 /**
  * Dispatches of a product. Only the batch axes of a's shape are read: rounding may have transposed the matrices in the binding. `store`
- * writes results. `forFew: false` leaves out the dispatches for fewer than {@link fewestTiled} rows.
+ * writes results.
  */
 export function products(
   call: KernelCall,
   params: ParamsOf<"matmul">,
   left: Left,
   store: EpilogueText,
-  { forFew = true, capabilities }: { readonly forFew?: boolean; readonly capabilities: Capabilities },
+  { forFew = true, mostRows = Infinity, capabilities }: ProductOptions,
 ): readonly Dispatch[] {
   const [a, b] = tupleOf(call.inputs as readonly TensorSpec[], 2);
   const { output: y } = call;
@@ -49,8 +57,9 @@ export function products(
   // Without batch axes in b, all rows of a are one matrix.
   const isFolded = b.shape.length === 2 && !transposeA;
   const rows = isFolded ? y.shape.slice(0, -1) : y.shape.slice(-2, -1);
-  const most = elementCount(rows.map(maximum));
-  const least = rows.every((dim) => typeof dim === "number") ? most : 0;
+  const highest = elementCount(rows.map(maximum));
+  const least = rows.every((dim) => typeof dim === "number") ? highest : 0;
+  const most = Math.min(highest, mostRows);
   const forMany = { least: Math.max(least, fewestTiled), most };
   const bounds = forFew ? { least, most } : forMany;
   const dense = { a, b, y, params, isFolded, left: left.binding, store };
@@ -76,7 +85,10 @@ function severalRows(
   const fewest = Math.max(least, fewestTiled);
   const isTiled = (m: number): boolean => (halves === undefined ? hasTiles(parts, m) : m >= fewestHalved);
   const tiles = (): readonly Dispatch[] => {
-    if (halves !== undefined) return matrixProducts(parts, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities);
+    if (halves !== undefined) {
+      const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
+      return matrixProducts({ ...parts, weights }, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities);
+    }
     if (!hasFloatTiles(dense)) return tileProducts(parts, most);
     return denseProducts(dense, { least: Math.max(fewest, fewestInTiles), most, fewest: fewestInTiles });
   };

@@ -14,8 +14,8 @@ import { input, rebind } from "../../wgsl/module.ts";
 import type { PairWriter } from "./cacheWriters.ts";
 import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { fewestHalved, readsHalves } from "./matrixTiles.ts";
-import { type Left, products as productDispatches, roundingDispatch } from "./products.ts";
+import { fewestHalved, matrixProducts, multipliesTogether, readsHalves } from "./matrixTiles.ts";
+import { type Left, type ProductOptions, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
 import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "./rowProducts.ts";
@@ -301,20 +301,27 @@ function fewRows(
   return rowProducts(rowResults, partsOf(source), rows, capabilities);
 }
 
-/** A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. */
+/**
+ * A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. Matrices of subgroups
+ * multiply many rows with all weights in one dispatch.
+ */
 function separately(
   a: TensorSpec,
-  { products: multiplied, epilogue, y }: SiblingResult,
+  result: SiblingResult,
   leftOf: (product: SiblingProduct) => Left,
   scratch: ScratchSlots,
-  options: { readonly forFew: boolean; readonly capabilities: Capabilities },
+  options: ProductOptions,
 ): readonly Dispatch[] {
-  const waiting = multiplied.slice(0, -1).map(({ output }, j): Binding => {
-    return { name: `w${j}`, resource: scratch.take(floatBytes(output)), access: "read", element: "f32" };
+  const { products: multiplied, epilogue, y, shape } = result;
+  const together = matricesTogether(a, result, leftOf, options.capabilities);
+  const mostRows = together.length > 0 ? fewestHalved - 1 : Infinity;
+  const waiting = multiplied.slice(0, -1).map((_, j): Binding => {
+    const bytes = 4 * Math.min(rowCounts(a).most, mostRows) * maximum(shape.at(-1) ?? 0);
+    return { name: `w${j}`, resource: scratch.take(bytes), access: "read", element: "f32" };
   });
-  const last = storeText(epilogue, [...waiting.map(({ name }) => `${name}[i]`), "result"]);
+  const last = storeText(epilogue, { results: [...waiting.map(({ name }) => `${name}[i]`), "result"] });
   const store = { ...last, bindings: [...waiting, ...last.bindings] };
-  return multiplied.flatMap((product, j) => {
+  const apart = multiplied.flatMap((product, j) => {
     const { input: index, weight, params, output } = product;
     const found = leftOf(product);
     const left: Left = { ...found, binding: { ...found.binding, name: "a" } };
@@ -322,6 +329,29 @@ function separately(
     const text = target === undefined ? store : storeText(undefined);
     const call = { inputs: [a, weight], output };
     const resources = { y: target?.resource ?? y, b: { kind: "input", index } } as const;
-    return productDispatches(call, params, left, text, options).map((dispatch) => rebind(dispatch, resources));
+    return productDispatches(call, params, left, text, { ...options, mostRows }).map((dispatch) => rebind(dispatch, resources));
   });
+  return [...apart, ...together];
+}
+
+/** Dispatches that compute all products of a result for many rows; none where its weights or the device have no such form. */
+function matricesTogether(
+  a: TensorSpec,
+  { products: multiplied, epilogue, y, shape }: SiblingResult,
+  leftOf: (product: SiblingProduct) => Left,
+  capabilities: Capabilities,
+): readonly Dispatch[] {
+  const [depth, columns] = [a.shape.at(-1), shape.at(-1)];
+  const [halves, ...others] = multiplied.map((product) => leftOf(product).halves);
+  const weights = multiplied.map(({ input: index, weight: { dtype } }, j) => ({
+    binding: input(`b${j}`, index, rowElement(dtype)),
+    dtype,
+  }));
+  if (halves === undefined || others.length === 0 || others.some((other) => other !== halves)) return [];
+  if (typeof depth !== "number" || typeof columns !== "number" || !multipliesTogether(weights)) return [];
+  const store = storeText(epilogue, { values: multiplied.length });
+  const parts = { weights, depth, columns, store, rowsIn: (dims: DimValues) => count(a.shape.slice(0, -1), dims) };
+  const { least, most } = rowCounts(a);
+  const dispatches = matrixProducts(parts, { least: Math.max(least, fewestHalved), most }, halves, capabilities);
+  return dispatches.map((dispatch) => rebind(dispatch, { y }));
 }

@@ -1,0 +1,88 @@
+import type { DType } from "@centella/core";
+import type { Capabilities, SubgroupMatrixShape } from "../../device/capabilities.ts";
+import type { Binding } from "./kernel.ts";
+
+/** WGSL that loads, multiplies and stores the matrices of a subgroup. */
+export interface MatrixFunctions {
+  /** Element type of the workgroup memory that matrices are loaded from. */
+  readonly element: "f16" | "f32";
+  /** Bytes of an element. */
+  readonly bytes: number;
+  readonly declarations: readonly string[];
+  /** Expression of a matrix of results, all zeros. */
+  readonly zeros: string;
+  /** Expression of the matrix from element `at` of `leftTile` or `rightTile` on, whose rows of depth are `stride` elements apart. */
+  load(side: "left" | "right", at: string, stride: number): string;
+  /** Expression of `sums` plus the product of both matrices. */
+  multiply(left: string, right: string, sums: string): string;
+  /** Statement that stores a matrix of results row by row from element `at` of `results` on. */
+  store(at: string, sums: string): string;
+}
+
+/** The functions of WGSL's experimental feature. */
+function subgroupMatrixFunctions({ type, resultType, m, n, k }: SubgroupMatrixShape): MatrixFunctions {
+  const types = { left: `subgroup_matrix_left<${type}, ${k}, ${m}>`, right: `subgroup_matrix_right<${type}, ${n}, ${k}>` };
+  return {
+    element: "f16",
+    bytes: 2,
+    declarations: [],
+    zeros: `subgroup_matrix_result<${resultType}, ${n}, ${m}>()`,
+    load: (side, at, stride) =>
+      `subgroupMatrixLoad<${types[side]}, ${side === "left" ? "row" : "col"}_major>(&${side}Tile, ${at}, ${stride}u)`,
+    multiply: (left, right, sums) => `subgroupMatrixMultiplyAccumulate(${left}, ${right}, ${sums})`,
+    store: (at, sums) => `subgroupMatrixStore<row_major>(&results, ${at}, ${sums}, ${n}u);`,
+  };
+}
+
+/** How a workgroup divides its tile. */
+export interface MatrixForm {
+  readonly rows: number;
+  readonly columns: number;
+  /** Elements of the depth in workgroup memory. */
+  readonly depth: number;
+  /** Subgroups that share the rows, and the columns. */
+  readonly down: number;
+  readonly across: number;
+}
+
+/** Elements from a row of a tile to the next one. Those beyond the depth let subgroups read different banks. */
+export function strideOf({ depth }: MatrixForm): number {
+  return depth + 8;
+}
+
+/** A weight `[n, k]`, in a binding of {@link rowElement}. */
+export interface MatrixWeight {
+  readonly binding: Binding;
+  readonly dtype: DType;
+}
+
+/** Columns of each weight in a tile, which has those of the first weight, then those of the second. */
+export function columnsOf({ columns }: MatrixForm, weights: readonly MatrixWeight[]): number {
+  return columns / weights.length;
+}
+
+/** Whether no weight has to be decoded. */
+export function isPlain(weights: readonly MatrixWeight[]): boolean {
+  return weights.every(({ dtype }) => dtype === "f16");
+}
+
+/** What multiplies matrices on a device. */
+export interface MatrixUnit {
+  readonly shape: SubgroupMatrixShape;
+  /** Lanes of a subgroup. */
+  readonly subgroup: number;
+  readonly functions: MatrixFunctions;
+}
+
+/** Rows, columns and depth of a subgroup's matrices. */
+export const matrixSize = 16;
+
+/** Products of a subgroup's matrices with halves, and sums of floats; undefined where a device has none. */
+export function matrixUnit({ subgroups, subgroupMatrices, f16 }: Capabilities): MatrixUnit | undefined {
+  const shape = subgroupMatrices.find(({ type, resultType, m, n, k }) => {
+    return type === "f16" && resultType === "f32" && [m, n, k].every((size) => size === matrixSize);
+  });
+  // Lanes of a workgroup are divided by subgroups, so these must have one size.
+  if (shape === undefined || !f16 || subgroups === undefined || subgroups.min !== subgroups.max) return undefined;
+  return { shape, subgroup: subgroups.max, functions: subgroupMatrixFunctions(shape) };
+}
