@@ -28,13 +28,13 @@ export interface PtxKernel<P extends object = object> {
   };
 }
 
-/** A tensor map over an input of f16 or bf16, read as a matrix. `copyBox` copies boxes of it to shared memory. */
+/** A tensor map over a tensor of f16 or bf16, read as a matrix. `copyBox` copies boxes of it to shared memory, `storeBox` from there. */
 export interface PtxMap {
-  /** Name of the input. */
-  readonly input: string;
+  /** Name of the input (default: the output). */
+  readonly input?: string;
   /** Elements of a row: a multiple of 8. */
   readonly columns: number;
-  /** Rows that the input has in this call. Where a dim is smaller in a run, rows past it hold any values. */
+  /** Rows that the tensor has in this call. Where a dim is smaller in a run, rows past it hold any values. */
   readonly rows: number;
   /** Rows of a box, up to 256. A box has 64 columns, and zeros where it leaves the matrix. */
   readonly boxRows: number;

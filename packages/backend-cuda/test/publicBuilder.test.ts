@@ -26,6 +26,25 @@ test("lanes of a warp are reduced as unsigned and as signed words", async () => 
   expect([...new Int32Array(y.buffer, 12)]).toEqual([sum | 0, Math.min(...signed), Math.max(...signed)]);
 });
 
+test("bits of a warp's lanes are combined", async () => {
+  const words = Uint32Array.from({ length: 32 }, (_, i) => (((i + 1) * 0x9e3779b9) | 0x10000001) >>> 0);
+  const body = (k: PtxEmitter): void => {
+    const value = k.ld("u32", k.at("u32", k.pointer("x", "u32"), k.thread()));
+    const results = (["and", "or", "xor"] as const).map((operation) => k.reduceLanes(operation, value));
+    for (const [i, result] of results.entries()) k.if(k.compare("eq", k.thread(), i), () => k.st("u32", k.pointer("y", "u32"), result, i));
+  };
+  const y = await runOn(new Float32Array(words.buffer), body, { words: 3 });
+  const want = [(a: number, b: number) => a & b, (a: number, b: number) => a | b, (a: number, b: number) => a ^ b].map(
+    (of) => words.reduce(of) >>> 0,
+  );
+  expect([...new Uint32Array(y.buffer)]).toEqual(want);
+});
+
+test("a reduction that some lanes skip is a fault", async () => {
+  const body = (k: PtxEmitter): void => k.if(k.compare("lt", k.thread(), 7), () => void k.reduceLanes("xor", k.thread()));
+  await expect(runOn(Float32Array.of(0), body)).rejects.toThrow("not all lanes");
+});
+
 test("products of signed bytes are summed", async () => {
   const [a, b] = [Int8Array.of(-128, 127, 5, -3), Int8Array.of(-128, -1, 7, 100)];
   const words = [a, b].map((bytes) => new Uint32Array(bytes.buffer)[0]!);
@@ -78,6 +97,7 @@ test.skipIf(assembler === undefined)("ptxas assembles every instruction of it (n
   const sum = k.dotBytes(lane, k.reduceLanes("max", lane), k.reduceLanes("min", k.convert("i32", lane)));
   const row = k.sharedAtBytes<"u32">(k.sharedMemory("u32", 128), k.mul(lane, 16));
   k.storeMatrices(row, [lane, k.block("y"), k.blocks("z"), k.convert("u32", sum)]);
+  k.storeMatrices(row, [k.reduceLanes("and", lane), k.reduceLanes("xor", k.reduceLanes("or", lane))]);
   k.addGlobal(k.pointer("y", "u32"), k.ld("u32", row));
   k.addGlobal(k.pointer("y", "f32"), k.constant("f32", 1));
   expect(await assemble({ ptx: k.text(), entry: k.entry, sharedBytes: 0 }, "sm_90")).toMatchObject({ said: undefined });

@@ -3,9 +3,12 @@ import { PtxEmitter } from "../src/ptx/emitter.ts";
 import type { Target } from "../src/ptx/text.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
 
-const noMaps: Readonly<Record<string, Omit<TensorMap, "memory">>> = {};
+/** A tensor map over the memory of a parameter (x). */
+export type RunMap = Omit<TensorMap, "memory"> & { readonly of?: "x" | "y" };
 
-/** Runs a kernel with parameters x and y, by default on one block; gives y. Tensor maps are over x. Blocks and warps run in an order that `seed` gives. */
+const noMaps: Readonly<Record<string, RunMap>> = {};
+
+/** Runs a kernel with parameters x and y, by default on one block; gives y, whose words are not written at first. Blocks and warps run in an order that `seed` gives. */
 export async function runOn(
   x: Float32Array,
   body: (k: PtxEmitter) => void,
@@ -37,7 +40,7 @@ export async function runOn(
     isDependent: false,
     args: [from, to],
     spans,
-    maps: Object.values(maps).map((map) => ({ ...map, memory: from })),
+    maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, memory: of === "y" ? to : from })),
   });
   driver.copyFromDevice(pinned, to, words * 4);
   await driver.finished();

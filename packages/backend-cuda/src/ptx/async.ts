@@ -81,6 +81,15 @@ export class AsyncWriter extends CopyWriter {
     this.emit(`cp.async.bulk.global.shared::cta.bulk_group [${to}], [${from}], ${this.operand("u32", bytes)}`);
   }
 
+  /**
+   * Starts a copy of a box from shared memory to the matrix of a tensor map, laid out as {@link copyBox} lays it out. `from` is a multiple of 128 bytes.
+   * What is beyond the last row or column is not written. Source and group are as for {@link storeBulk}. Source: PTX ISA, "cp.async.bulk.tensor".
+   */
+  storeBox(map: TensorMapAddress, column: U32, row: U32, from: Shared<Elem>): void {
+    this.require("tensorMap");
+    this.emit(`cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [${map},{${column},${row}}], [${from}]`);
+  }
+
   /** Ends a group of this thread's copies from shared memory. */
   commitBulk(): void {
     this.require("bulkCopy");
@@ -91,6 +100,12 @@ export class AsyncWriter extends CopyWriter {
   waitBulkReads(pending: number): void {
     this.require("bulkCopy");
     this.emit(`cp.async.bulk.wait_group.read ${pending}`);
+  }
+
+  /** Waits until all but the last `pending` groups of this thread's copies are over: this thread may read what they wrote. */
+  waitBulk(pending: number): void {
+    this.require("bulkCopy");
+    this.emit(`cp.async.bulk.wait_group ${pending}`);
   }
 
   /** Shows this thread's writes to shared memory to copies from there and to warpgroup products, once a barrier has ordered them. */

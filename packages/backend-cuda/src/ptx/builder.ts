@@ -3,6 +3,9 @@ import { type Axis, ptxNames, type Reg } from "./types.ts";
 import { WarpgroupWriter } from "./warpgroup.ts";
 import { typeOf } from "./writer.ts";
 
+/** Operations that combine the values of lanes. */
+export type LaneOperation<T extends "u32" | "i32"> = "add" | "min" | "max" | (T extends "u32" ? "and" | "or" | "xor" : never);
+
 /**
  * Writes a kernel: one instruction per method, and structured flow. Values are registers that are written once; {@link PtxWriter.variable} gives
  * one that changes. `text()` returns the module, the same bytes for the same calls. `emit` and `reg` write instructions that have no method.
@@ -154,11 +157,15 @@ export class PtxBuilder extends WarpgroupWriter {
     return to;
   }
 
-  /** Combines the values of a warp's lanes; each lane gets the result. Sums wrap at 32 bits. All lanes of the warp must take part. */
-  reduceLanes<T extends "u32" | "i32">(operation: "add" | "min" | "max", value: Reg<T>): Reg<T> {
+  /**
+   * Combines the values of a warp's lanes; each lane gets the result. Sums wrap at 32 bits. All lanes of the warp must take part. Source: PTX ISA,
+   * "redux.sync".
+   */
+  reduceLanes<T extends "u32" | "i32">(operation: LaneOperation<NoInfer<T>>, value: Reg<T>): Reg<T> {
     const type = typeOf(value) as T;
     const to = this.reg(type);
-    this.emit(`redux.sync.${operation}.${ptxNames[type]} ${to}, ${value}, 0xFFFFFFFF`);
+    const isOfBits = operation === "and" || operation === "or" || operation === "xor";
+    this.emit(`redux.sync.${operation}.${isOfBits ? "b32" : ptxNames[type]} ${to}, ${value}, 0xFFFFFFFF`);
     return to;
   }
 }

@@ -2,12 +2,25 @@ export type { Bool, F32, I32, U32, Value } from "@centella/gpu-kernels";
 export { type GeneratedKernel, generatePtx } from "../generatePtx.ts";
 export { ArithmeticWriter } from "./arithmetic.ts";
 export { AsyncWriter, type TensorMapAddress } from "./async.ts";
-export { AtomicWriter } from "./atomic.ts";
-export { PtxBuilder } from "./builder.ts";
+export { type AtomicElem, type AtomicOperations, type AtomicTraits, AtomicWriter, type Order, type Scope } from "./atomic.ts";
+export { type LaneOperation, PtxBuilder } from "./builder.ts";
 export { ClusterWriter, type RemoteShared } from "./cluster.ts";
 export { CopyWriter } from "./copies.ts";
-export { type HalfType, type LeftFragment, MatrixWriter, type RightFragment, type SumFragment } from "./matrix.ts";
-export { MemoryWriter } from "./memory.ts";
+export {
+  type HalfType,
+  type IntegerFragment,
+  type LeftByteFragment,
+  type LeftFragment,
+  type LeftTf32Fragment,
+  type MatrixCount,
+  type MatrixWords,
+  MatrixWriter,
+  type RightByteFragment,
+  type RightFragment,
+  type RightTf32Fragment,
+  type SumFragment,
+} from "./matrix.ts";
+export { MemoryWriter, type SwizzledRowBytes, type VectorElem } from "./memory.ts";
 export { type Logic3, PackedWriter } from "./packed.ts";
 export { warpReduce, warpSum } from "./reduce.ts";
 export type { Feature, Target } from "./text.ts";

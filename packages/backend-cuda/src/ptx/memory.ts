@@ -7,6 +7,11 @@ import { type SharedAlignment, typeOf } from "./writer.ts";
 /** Elements that vector accesses load and store. */
 export type VectorElem = "f32" | "b16" | "u32";
 
+/**
+ * Bytes of a row of a matrix in shared memory whose pieces of 16 bytes are swizzled: neighbouring rows have a piece in different banks.
+ */
+export type SwizzledRowBytes = 32 | 64 | 128;
+
 /** Parameters, tables, addresses, loads and stores. */
 export class MemoryWriter extends PackedWriter {
   readonly #pointers: ReadonlyMap<string, Reg<"u64">>;
@@ -85,6 +90,29 @@ export class MemoryWriter extends PackedWriter {
     const from: string = base;
     const to = typeof index === "number" ? this.add(from as U32, index * elemBytes[elem]) : this.mad(index, elemBytes[elem], from as U32);
     return shared(to);
+  }
+
+  /**
+   * The place in its row of piece `piece` of a matrix in shared memory, in pieces of 16 bytes. The matrix begins at a multiple of `8 * rowBytes` bytes. Boxes of
+   * tensor maps ({@link AsyncWriter.copyBox}) and operands of warpgroup products have rows of 128 bytes. Source: PTX ISA, "Swizzling modes".
+   */
+  swizzledPiece(row: U32, piece: U32 | number, rowBytes: SwizzledRowBytes = 128): U32 {
+    return this.#exclusiveOr(piece, this.#turn(row, rowBytes));
+  }
+
+  /** The place in its row of byte `byte`, where pieces of 16 bytes are swizzled as {@link swizzledPiece} says. */
+  swizzledByte(row: U32, byte: U32 | number, rowBytes: SwizzledRowBytes = 128): U32 {
+    return this.#exclusiveOr(byte, this.shiftLeft(this.#turn(row, rowBytes), 4));
+  }
+
+  #exclusiveOr(a: U32 | number, b: U32): U32 {
+    return typeof a === "number" ? this.xor(b, a) : this.xor(a, b);
+  }
+
+  /** What the numbers of a row's pieces are combined with: bits from 7 on of the row's address. */
+  #turn(row: U32, rowBytes: SwizzledRowBytes): U32 {
+    const rowsPerTurn = 128 / rowBytes;
+    return this.and(rowsPerTurn === 1 ? row : this.quotient(row, rowsPerTurn), rowBytes / 16 - 1);
   }
 
   /** The element `offset` places after the address. */
@@ -167,6 +195,7 @@ function shared<E extends Elem>(register: string): Shared<E> {
   return register as Shared<E>;
 }
 
-function spaceOf(address: string): string {
+/** The state space of an address, by the type of its register. */
+export function spaceOf(address: string): string {
   return typeOf(address) === "u64" ? "global" : "shared";
 }

@@ -1,12 +1,13 @@
 import { boxColumns, type TensorMap } from "../../src/device/driver.ts";
-import { BlockMemory, type BlockTraits } from "./blockMemory.ts";
+import { AtomicMemory } from "./atomics.ts";
+import type { BlockTraits } from "./blockMemory.ts";
 import { BlockProducts } from "./blockProducts.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Piece } from "./copyGroups.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
 
 /** Memory of a block, with copies, barriers in shared memory, and the memory of the cluster's other blocks. */
-export class Access extends BlockMemory {
+export class Access extends AtomicMemory {
   readonly products: BlockProducts;
   hasEnded = false;
   readonly #cluster: Cluster<Access>;
@@ -53,17 +54,30 @@ export class Access extends BlockMemory {
     const who = this.who;
     if (to % 16 !== 0 || from % 16 !== 0 || bytes % 16 !== 0 || bytes === 0)
       throw new Fault(`${who()}: a copy of ${bytes} bytes from ${from}: expected multiples of 16`);
-    this.checkAsyncRead(from, bytes, [this.thread]);
-    const { thread, self } = this;
-    this.asyncReads.begin(`a copy of thread ${thread}`, (each) => each === self, from, bytes);
-    for (let at = 0; at < bytes; at += 8) {
-      const offset = this.write("global", to + at, 8);
-      this.view.setBigUint64(offset, this.shared.view.getBigUint64(from + at));
+    this.#readFor(from, bytes);
+    this.#startStore(to, this.shared.bytes.slice(from, from + bytes));
+  }
+
+  /** Starts a copy from shared memory of the box at `column` and `row` of the matrix of tensor map number `map`. */
+  storeBox(map: number, column: number, row: number, from: number): void {
+    const { memory, columns, rows, boxRows } = this.#maps[map]!;
+    if (from % 128 !== 0) throw new Fault(`${this.who()}: a box from byte ${from}: expected a multiple of 128`);
+    this.#readFor(from, boxRows * 128);
+    const width = Math.max(0, Math.min(boxColumns, columns - column));
+    for (let down = 0; down < boxRows && row + down < rows && width > 0; down++) {
+      const data = Uint8Array.from({ length: 2 * width }, (_, i) => this.shared.bytes[from + boxPlace(from, down, i)]!);
+      this.#startStore(Number(memory) + 2 * ((row + down) * columns + column), data);
     }
   }
 
   commitBulk(): void {
     this.asyncReads.commit(`a copy of thread ${this.thread}`);
+    this.stores.commit(this.thread);
+  }
+
+  waitBulk(pending: number): void {
+    this.waitBulkReads(pending);
+    this.#land(this.stores.wait(pending, this.thread));
   }
 
   waitBulkReads(pending: number): void {
@@ -99,7 +113,7 @@ export class Access extends BlockMemory {
       const from = Number(memory) + 2 * ((row + down) * columns + column);
       this.checkReach(from, 2 * width, false);
       const source = this.source(from, 2 * width);
-      for (let i = 0; i < source.length; i++) data[128 * down + (i ^ (((to / 128 + down) % 8) * 16))] = source[i]!;
+      for (let i = 0; i < source.length; i++) data[boxPlace(to, down, i)] = source[i]!;
     }
     this.#startCopy({ to, data }, barrier, blocks);
   }
@@ -182,7 +196,7 @@ export class Access extends BlockMemory {
 
   /** Adds to a number in shared memory of the cluster. */
   addRemote(address: number, value: number, type: "Uint32" | "Float32"): void {
-    this.#at(address, (block, own) => block.countUp(own, value, type));
+    this.#at(address, (block, own) => block.atomic("shared", own, { operation: "add", type, order: "relaxed", scope: "cluster" }, value));
   }
 
   /** Arrives at a barrier of a block of the cluster. */
@@ -212,7 +226,28 @@ export class Access extends BlockMemory {
     this.products.finish();
     this.asyncReads.finish();
     this.groups.finish();
+    this.#land(this.stores.landAll());
     if (this.early.size > 0) throw new Fault(`${this.early.size} threads end without a wait for earlier launches`);
+  }
+
+  /** A copy of the thread begins to read shared memory. */
+  #readFor(from: number, bytes: number): void {
+    const { thread, self } = this;
+    this.checkAsyncRead(from, bytes, [thread]);
+    this.asyncReads.begin(`a copy of thread ${thread}`, (each) => each === self, from, bytes);
+  }
+
+  /** Starts to write to global memory. */
+  #startStore(to: number, data: Uint8Array): void {
+    for (let at = 0; at < data.length; at += 2) this.write("global", to + at, 2);
+    this.stores.start({ to, data }, this.thread);
+  }
+
+  #land(pieces: readonly Piece[]): void {
+    for (const { to, data } of pieces) {
+      const region = this.global.region(to, data.length, this.who);
+      region.bytes.set(data, to - region.base);
+    }
   }
 
   #startCopy(copy: Piece, barrier: number, blocks: number | undefined): void {
@@ -263,4 +298,9 @@ export class Access extends BlockMemory {
   #remoteKey(address: number): string {
     return `remote ${this.first} ${address}`;
   }
+}
+
+/** Place, in a box that begins at byte `start` of shared memory, of byte `i` of its row `down`. Source: PTX ISA, "Swizzling modes", 128 bytes. */
+function boxPlace(start: number, down: number, i: number): number {
+  return 128 * down + (i ^ (((start / 128 + down) % 8) * 16));
 }

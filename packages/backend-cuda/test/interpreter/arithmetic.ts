@@ -113,6 +113,8 @@ function conversion(name: string, a: string): string | undefined {
       return `$f16(${a})`;
     case "cvt.rn.f16.f32":
       return `$toF16(${a})`;
+    case "cvt.rna.tf32.f32":
+      return `$toTf32(${a})`;
     default:
       return undefined;
   }

@@ -16,8 +16,8 @@ export interface BlockTraits {
   readonly blockThreads: number;
   /** Number of its first threads that start before earlier launches are over. */
   readonly earlyThreads: number;
-  /** Whether the kernel counts in memory of its module. */
-  readonly counts: boolean;
+  /** Whether the kernel shows other blocks by atomic accesses what it has written. */
+  readonly releases: boolean;
   readonly maps: readonly TensorMap[];
   /** The cluster, whose next block it becomes. */
   readonly cluster: {
@@ -39,7 +39,8 @@ export class BlockMemory {
   /** Number of the block's first thread in its cluster. */
   readonly first: number;
   protected readonly barriers: CopyBarriers;
-  protected readonly groups: CopyGroups = new CopyGroups();
+  protected readonly groups: CopyGroups = new CopyGroups("shared memory");
+  protected readonly stores: CopyGroups = new CopyGroups("global memory");
   protected readonly asyncReads: AsyncReads;
   protected readonly fences: ProxyFences;
   protected readonly stamps: Stamps;
@@ -48,19 +49,17 @@ export class BlockMemory {
   readonly #isAlone: boolean;
   /** Threads that must not see what earlier launches of the graph did yet. */
   protected readonly early: Set<number>;
-  readonly #global: GlobalMemory;
+  protected readonly global: GlobalMemory;
   readonly #reach: readonly Reach[];
   readonly #threadsBefore: number;
-  /** Only for kernels that count. */
-  readonly #releases: BlockReleases | undefined;
-  /** By address in shared memory, the record of the counts there. */
-  readonly #counted = new Map<number, number>();
+  /** Only for kernels that release. */
+  protected readonly releases: BlockReleases | undefined;
   /** The block whose thread touches this block's memory, where it is another one. */
   #visitor: BlockMemory | undefined;
 
   constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, traits: BlockTraits) {
-    const { threadsBefore, blockThreads, earlyThreads, counts, cluster } = traits;
-    this.#global = global;
+    const { threadsBefore, blockThreads, earlyThreads, releases, cluster } = traits;
+    this.global = global;
     this.#reach = reach;
     this.#threadsBefore = threadsBefore;
     this.#blockThreads = blockThreads;
@@ -72,7 +71,7 @@ export class BlockMemory {
     this.barriers = new CopyBarriers(this.shared);
     this.asyncReads = new AsyncReads(sharedBytes, cluster.reads);
     this.fences = new ProxyFences(sharedBytes);
-    this.#releases = counts ? new BlockReleases(global.releases, this.stamps) : undefined;
+    this.releases = releases ? new BlockReleases(global.releases, this.stamps) : undefined;
     this.early = new Set(Array.from({ length: earlyThreads }, (_, thread) => thread));
   }
 
@@ -126,7 +125,7 @@ export class BlockMemory {
 
   /** Checks a read, and returns its place in {@link view}. */
   read(space: Space, address: number, bytes: number): number {
-    const region = this.#locate(space, address, bytes, false);
+    const region = this.locate(space, address, bytes, false);
     const offset = address - region.base;
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) this.#checkRead(space, region, i);
     this.view = region.view;
@@ -135,66 +134,25 @@ export class BlockMemory {
 
   /** Checks a write, and returns its place in {@link view}. */
   write(space: Space, address: number, bytes: number): number {
-    const region = this.#locate(space, address, bytes, true);
+    const region = this.locate(space, address, bytes, true);
     const offset = address - region.base;
     for (let i = offset >> 1; i < (offset + bytes + 1) >> 1; i++) {
-      this.#checkWrite(space, region, i);
+      this.checkWrite(space, region, i);
       this.wrote(space, region, i);
     }
     this.view = region.view;
     return offset;
   }
 
-  /** Checks an access to a word of a row of 16 bytes of a matrix, and returns its place in {@link view}. */
-  matrixRow(kind: "read" | "write", row: number, byte: number): number {
+  /** Checks an access to `bytes` bytes of a row of 16 bytes of a matrix, and returns its place in {@link view}. */
+  matrixRow(kind: "read" | "write", row: number, byte: number, bytes: number): number {
     if (row % 16 !== 0) throw new Fault(`${this.who()}: a row of a matrix at byte ${row} of shared memory: expected a multiple of 16`);
-    return this[kind]("shared", row + byte, 4);
+    return this[kind]("shared", row + byte, bytes);
   }
 
-  /** Adds to a number in global memory, and returns the number before. Releases and acquires at the scope of the device. */
-  atomicAdd(address: number, value: number): number {
-    const region = this.#locate("global", address, 4, true);
-    const offset = address - region.base;
-    this.#checkWrite("global", region, offset >> 1);
-    this.#releases!.count({ counter: address, epoch: this.#global.epoch }, this.#stamp("shared"));
-    const before = region.view.getUint32(offset, true);
-    region.view.setUint32(offset, before + value, true);
-    return before;
-  }
-
-  /** Adds to a number in global memory. Adds of several threads do not meet each other, but plain accesses of one launch do. */
-  add(address: number, value: number, type: "Uint32" | "Float32"): void {
-    const region = this.#locate("global", address, 4, true);
-    const offset = address - region.base;
-    if (region.written[offset >> 1] === 0) throw new Fault(`${this.who()}: an add to an unwritten number of global memory`);
-    this.#checkWrite("global", region, offset >> 1);
-    region.view[`set${type}`](offset, region.view[`get${type}`](offset, true) + value, true);
-  }
-
-  /** Adds to a number in shared memory, and returns the number before. */
-  countUp(address: number, value: number, type: "Uint32" | "Float32" = "Uint32"): number {
-    const region = this.#locate("shared", address, 4, true);
-    const first = address >> 1;
-    if (region.written[first] === 0) throw new Fault(`${this.who()}: a count from an unwritten number at byte ${address} of shared memory`);
-    // Counts of several threads do not meet each other. What is not a count meets all of them.
-    const record = region.writer[first]!;
-    const isCounted = this.#counted.get(address) === record;
-    const stamp = this.#stamp("shared");
-    for (const i of [first, first + 1]) {
-      if (isCounted) region.writer[i] = stamp;
-      this.#checkWrite("shared", region, i);
-      this.wrote("shared", region, i);
-      if (isCounted) region.writer[i] = this.stamps.readBy(record, stamp);
-    }
-    this.#counted.set(address, region.writer[first]!);
-    const before = region.view[`get${type}`](address, true);
-    region.view[`set${type}`](address, before + value, true);
-    return before;
-  }
-
-  #locate(space: Space, address: number, bytes: number, isWrite: boolean): Region {
+  protected locate(space: Space, address: number, bytes: number, isWrite: boolean): Region {
     if (space === "global") this.checkReach(address, bytes, isWrite);
-    const region = space === "shared" ? this.shared : this.#global.region(address, bytes, this.who);
+    const region = space === "shared" ? this.shared : this.global.region(address, bytes, this.who);
     region.check(address, bytes, this.who);
     return region;
   }
@@ -203,48 +161,59 @@ export class BlockMemory {
     if (space === "shared") {
       this.barriers.checkRead(i, this.self, this.who);
       this.groups.check(i, this.who);
-    } else this.#checkEarly(region, i);
-    const stamp = this.#stamp(space);
+    } else {
+      this.#checkEarly(region, i);
+      this.stores.check(region.base / 2 + i, this.who);
+    }
+    const stamp = this.stamp(space);
     if (region.written[i] === 0) throw new Fault(`${this.who()}: read of unwritten byte ${2 * i} of ${region.name}`);
     if (this.#meets(space, region.writer[i]!, stamp))
       throw new Fault(`${this.who()}: race: byte ${2 * i} of ${region.name} was written by another thread`);
     if (region.reader !== undefined) region.reader[i] = this.stamps.readBy(region.reader[i]!, stamp);
   }
 
-  #checkWrite(space: Space, region: Region, i: number): void {
+  protected checkWrite(space: Space, region: Region, i: number): void {
     if (space === "shared") {
       this.barriers.checkWrite(i, this.who);
       this.asyncReads.checkWrite(i, this.self, this.who);
       this.groups.check(i, this.who);
-    } else if (this.early.has(this.thread)) throw new Fault(`${this.who()}: write before the wait for earlier launches`);
-    const stamp = this.#stamp(space);
+    } else {
+      this.checkEarlyWrite();
+      this.stores.check(region.base / 2 + i, this.who);
+    }
+    const stamp = this.stamp(space);
     if (this.#meets(space, region.writer[i]!, stamp))
       throw new Fault(`${this.who()}: race: byte ${2 * i} of ${region.name} is written by two threads`);
     if (region.reader !== undefined && this.#meets(space, region.reader[i]!, stamp))
       throw new Fault(`${this.who()}: race: byte ${2 * i} of ${region.name} was read by another thread`);
   }
 
+  /** @throws {Fault} before the wait for earlier launches */
+  protected checkEarlyWrite(): void {
+    if (this.early.has(this.thread)) throw new Fault(`${this.who()}: write before the wait for earlier launches`);
+  }
+
   protected wrote(space: Space, region: Region, i: number): void {
     region.written[i] = 1;
-    region.writer[i] = this.#stamp(space);
+    region.writer[i] = this.stamp(space);
     if (space === "shared") this.fences.wrote(i);
-    else this.#releases?.wrote(region, i, this.#stamp("shared"));
+    else this.releases?.wrote(region, i, this.stamp("shared"));
   }
 
   /** @throws {Fault} before the wait for earlier launches, for what one of them writes */
   #checkEarly(region: Region, i: number): void {
     if (!this.early.has(this.thread)) return;
     const writer = region.writer[i]!;
-    const epoch = this.#global.releases.of(writer)?.epoch ?? Math.floor(writer / epochUnit);
-    if (epoch < this.#global.firstEpoch) return;
+    const epoch = this.global.releases.of(writer)?.epoch ?? Math.floor(writer / epochUnit);
+    if (epoch < this.global.firstEpoch) return;
     throw new Fault(`${this.who()}: read of byte ${2 * i} of ${region.name} before the wait for the launch that writes it`);
   }
 
   #meets(space: Space, record: number, stamp: number): boolean {
     if (space === "shared") return !this.stamps.areOrdered(record, stamp);
-    const release = this.#global.releases.of(record);
+    const release = this.global.releases.of(record);
     if (release === undefined) return isOther(record, stamp);
-    return release.epoch === this.#global.epoch && !(this.#releases?.hasAcquired(record, this.#stamp("shared")) ?? false);
+    return release.epoch === this.global.epoch && !(this.releases?.hasAcquired(record, this.stamp("shared")) ?? false);
   }
 
   /** @throws {Fault} if copies or products that `threads` start may not read here: what they wrote must be fenced, and what others wrote ordered */
@@ -277,19 +246,24 @@ export class BlockMemory {
     throw new Fault(`${this.who()}: ${isWrite ? "write" : "read"} of ${bytes} bytes outside of its tensors, ${where}`);
   }
 
-  #stamp(space: Space): number {
-    return space === "shared" ? this.stamps.of(this.self) : this.#global.epoch * epochUnit + this.#threadsBefore + this.thread;
+  protected stamp(space: Space): number {
+    return space === "shared" ? this.stamps.of(this.self) : this.stampOf(this.#threadsBefore + this.thread);
+  }
+
+  /** The record of global memory that thread `thread` of the launch has written. */
+  protected stampOf(thread: number): number {
+    return this.global.epoch * epochUnit + thread;
   }
 
   /** The content of a copy from global memory. */
   protected source(from: number, bytes: number): Uint8Array {
     const who = this.who;
-    const source = this.#global.region(from, bytes, who);
+    const source = this.global.region(from, bytes, who);
     const start = from - source.base;
     for (let i = start >> 1; i < (start + bytes) >> 1; i++) {
       this.#checkEarly(source, i);
       if (source.written[i] === 0) throw new Fault(`${who()}: copy of unwritten byte ${2 * i} of ${source.name}`);
-      if (this.#meets("global", source.writer[i]!, this.#stamp("global")))
+      if (this.#meets("global", source.writer[i]!, this.stamp("global")))
         throw new Fault(`${who()}: race: byte ${2 * i} was written by another thread`);
     }
     return source.bytes.slice(start, start + bytes);
@@ -298,7 +272,7 @@ export class BlockMemory {
   /** @throws {Fault} if a copy to shared memory may not start */
   protected checkTarget(to: number, bytes: number): void {
     for (let i = to >> 1; i < (to + bytes) >> 1; i++) {
-      this.#checkWrite("shared", this.shared, i);
+      this.checkWrite("shared", this.shared, i);
       this.fences.beginCopy(i);
     }
   }

@@ -1,17 +1,23 @@
 import { Fault, type Who } from "./memory.ts";
 
-/** A copy to shared memory. */
+/** A copy, and the address that it writes from. */
 export interface Piece {
   readonly to: number;
   readonly data: Uint8Array;
 }
 
-/** Copies of 16 bytes to shared memory in groups per thread, until their thread waits for them: they land as late as possible. */
+/** Copies to one memory in groups per thread, until their thread waits for them: they land as late as possible. */
 export class CopyGroups {
+  readonly #memory: string;
   /** Places of two bytes with a copy under way. */
   readonly #places = new Set<number>();
   /** Groups that have not landed, by thread; the last one is not committed yet. */
   readonly #groups = new Map<number, Piece[][]>();
+
+  /** `memory` is its name, for faults. */
+  constructor(memory: string) {
+    this.#memory = memory;
+  }
 
   start(piece: Piece, thread: number): void {
     for (const i of placesOf(piece)) this.#places.add(i);
@@ -32,7 +38,13 @@ export class CopyGroups {
 
   /** @throws {Fault} if a copy to place `i` of two bytes is under way */
   check(i: number, who: Who): void {
-    if (this.#places.has(i)) throw new Fault(`${who()}: access to byte ${2 * i} of shared memory, whose copy is under way`);
+    if (this.#places.has(i)) throw new Fault(`${who()}: access to byte ${2 * i} of ${this.#memory}, whose copy is under way`);
+  }
+
+  /** Returns all copies that have not landed: those that end with the kernel. */
+  landAll(): readonly Piece[] {
+    this.#places.clear();
+    return [...this.#groups.values()].flatMap((groups) => groups.splice(0).flat());
   }
 
   /** @throws {Fault} if copies are under way when the block ends */
@@ -49,5 +61,5 @@ export class CopyGroups {
 }
 
 function placesOf({ to, data }: Piece): readonly number[] {
-  return Array.from({ length: data.length / 2 }, (_, i) => (to >> 1) + i);
+  return Array.from({ length: data.length / 2 }, (_, i) => to / 2 + i);
 }

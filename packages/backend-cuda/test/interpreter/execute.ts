@@ -5,7 +5,7 @@ import { Access } from "./access.ts";
 import { Cluster } from "./cluster.ts";
 import { someBarrier } from "./meetings.ts";
 import { Fault, type GlobalMemory, type Reach } from "./memory.ts";
-import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes } from "./packed.ts";
+import { dotBytes, logic3, multiply, oddFma, ofPairs, pickBytes, toTf32 } from "./packed.ts";
 import { type ParsedKernel, parse } from "./parse.ts";
 import { shuffled } from "./random.ts";
 import { RunningBlock, type Thread } from "./runningBlock.ts";
@@ -46,6 +46,7 @@ const helpers = {
   $f16: halfToFloat,
   $toF16: floatToHalf,
   $toBf16: floatToBfloat,
+  $toTf32: toTf32,
   $logic3: logic3,
   $pickBytes: pickBytes,
   $ofPairs: ofPairs,
@@ -131,7 +132,7 @@ function startBlock(memory: GlobalMemory, kernel: ReadyKernel, launch: GridLaunc
     threadsBefore: number * block,
     blockThreads: block,
     earlyThreads: isDependent ? block : 0,
-    counts: parsed.tables.some(({ isWritten }) => isWritten === true),
+    releases: parsed.releases,
     maps,
     cluster,
   });

@@ -46,11 +46,23 @@ export class Region {
   }
 }
 
+/** The last atomic access to a number of global memory. */
+export interface AtomicRecord {
+  readonly epoch: number;
+  readonly block: object;
+  readonly cluster: object;
+  readonly scope: string;
+  /** The record of the number's writer since then. */
+  readonly record: number;
+}
+
 /** Device memory: regions with gaps between them, so that running out of one is noticed. */
 export class GlobalMemory {
   /** The region of the last access first. */
   readonly #regions: Region[] = [];
   readonly releases: Releases = new Releases();
+  /** By address. */
+  readonly atomics = new Map<number, AtomicRecord>();
   #next = 2 ** 33;
   live = 0;
   /** Counts launches: accesses of one launch by different threads must not meet. */

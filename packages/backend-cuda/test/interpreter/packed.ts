@@ -1,4 +1,7 @@
 import { bfloatToFloat, floatToHalf, halfToFloat } from "@centella/quant";
+import { Fault } from "./memory.ts";
+
+const scratch = new DataView(new ArrayBuffer(4));
 
 /** `lop3`: bit n of the table is the result for the bits of a, b, c that write n in binary. */
 export function logic3(a: number, b: number, c: number, table: number): number {
@@ -43,33 +46,77 @@ export function oddFma(a: number, b: number, c: number): number {
   const nearest = Math.fround(sum);
   const excess = nearest - sum - error;
   if (excess === 0 || !Number.isFinite(nearest)) return nearest;
-  odd.setFloat32(0, nearest);
-  const cut = odd.getInt32(0) - (excess > 0 === nearest > 0 ? 1 : 0);
-  odd.setInt32(0, cut | 1);
-  return odd.getFloat32(0);
+  scratch.setFloat32(0, nearest);
+  const cut = scratch.getInt32(0) - (excess > 0 === nearest > 0 ? 1 : 0);
+  scratch.setInt32(0, cut | 1);
+  return scratch.getFloat32(0);
 }
-
-const odd = new DataView(new ArrayBuffer(4));
 
 /** A lane's registers of a matrix product: four of the left matrix, two of the right one, four sums. */
 type Parts = readonly number[];
 
+/** How the words of lanes hold a matrix product's operands, `a [16, depth]` and `b [depth, 8]`. */
+interface ProductForm {
+  readonly depth: number;
+  /** Elements of a word, which follow each other along the depth. */
+  readonly perWord: number;
+  /** Element `index` of a word. */
+  readonly value: (word: number, index: number) => number;
+  readonly sum: (exact: number) => number;
+}
+
+const halves = (toFloat: (bits: number) => number): ProductForm => ({
+  depth: 16,
+  perWord: 2,
+  value: (word, index) => toFloat((word >>> (16 * index)) & 65535),
+  sum: Math.fround,
+});
+
+/** Sources: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "... for mma.m16n8k8" and "... for mma.m16n8k32". */
+const productForms: Readonly<Record<string, ProductForm>> = {
+  f16: halves(halfToFloat),
+  bf16: halves(bfloatToFloat),
+  tf32: { depth: 8, perWord: 1, value: tf32ToFloat, sum: Math.fround },
+  s8: { depth: 32, perWord: 4, value: (word, index) => (word << (24 - 8 * index)) >> 24, sum: (exact) => exact | 0 },
+};
+
 /**
- * A lane's four elements of `a [16, 16] * b [16, 8] + c`. Lane 4g + t holds, two halves a word: of `a` row g from column 2t, row g + 8 from
- * column 2t, row g from column 2t + 8, row g + 8 from column 2t + 8; of `b` column g from row 2t, column g from row 2t + 8; of `c` and the
- * result row g, columns 2t and 2t + 1, then row g + 8. Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type".
+ * A lane's four elements of `a * b + c`. With g = lane / 4 and t = lane % 4, lanes hold these words: of `a` row g from element t * perWord, row g + 8 from
+ * there, row g from half the depth further, row g + 8 from there; of `b` column g from element t * perWord, and from half the depth further; of `c` and the
+ * result row g, columns 2t and 2t + 1, then row g + 8.
  */
-export function multiply(type: "f16" | "bf16", held: readonly Parts[], thread: number): readonly number[] {
-  const value = type === "f16" ? halfToFloat : bfloatToFloat;
+export function multiply(type: string, held: readonly Parts[], thread: number): readonly number[] {
+  const { depth, perWord, value, sum } = productForms[type]!;
   const first = thread & ~31;
-  const half = (lane: number, register: number, index: number): number => value((held[first + lane]![register]! >>> (16 * index)) & 65535);
-  const left = (row: number, k: number): number => half((row & 7) * 4 + ((k & 7) >> 1), (row >> 3) + 2 * (k >> 3), k & 1);
-  const right = (k: number, column: number): number => half(column * 4 + ((k & 7) >> 1), 4 + (k >> 3), k & 1);
+  const element = (line: number, k: number, register: number): number => {
+    const inHalf = k % (depth / 2);
+    return value(held[first + line * 4 + Math.floor(inHalf / perWord)]![register]!, inHalf % perWord);
+  };
+  const isUpper = (k: number): number => (k < depth / 2 ? 0 : 1);
+  const left = (row: number, k: number): number => element(row & 7, k, (row >> 3) + 2 * isUpper(k));
+  const right = (k: number, column: number): number => element(column, k, 4 + isUpper(k));
   const [g, t] = [(thread & 31) >> 2, thread & 3];
   return [0, 1, 2, 3].map((i) => {
     const [row, column] = [g + 8 * (i >> 1), 2 * t + (i & 1)];
-    let sum = held[thread]![6 + i]!;
-    for (let k = 0; k < 16; k++) sum += left(row, k) * right(k, column);
-    return Math.fround(sum);
+    let exact = held[thread]![6 + i]!;
+    for (let k = 0; k < depth; k++) exact += left(row, k) * right(k, column);
+    return sum(exact);
   });
+}
+
+/** Bits of an f32 that tf32 lacks. */
+const tf32Rest = 0x1fff;
+
+/** @throws {Fault} for bits that tensor cores would drop: the number was not rounded */
+function tf32ToFloat(bits: number): number {
+  if ((bits & tf32Rest) !== 0) throw new Fault("an operand of a product of tf32 that is not rounded to it");
+  scratch.setUint32(0, bits);
+  return scratch.getFloat32(0);
+}
+
+/** `cvt.rna.tf32.f32`: to 11 significant bits, halves away from zero. */
+export function toTf32(value: number): number {
+  scratch.setFloat32(0, value);
+  const bits = scratch.getUint32(0);
+  return ((Number.isFinite(value) ? bits + (tf32Rest + 1) / 2 : bits) & ~tf32Rest) >>> 0;
 }

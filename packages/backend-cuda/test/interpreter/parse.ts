@@ -29,6 +29,8 @@ export interface ParsedKernel {
     readonly values: readonly number[];
     readonly isWritten?: true;
   }[];
+  /** Whether it has atomic accesses or fences that show other blocks what it has written. */
+  readonly releases: boolean;
   readonly blocks: readonly Block[];
   readonly registers: readonly string[];
 }
@@ -84,8 +86,12 @@ export function parse(ptx: string): ParsedKernel {
       if (instruction.name === "bra") blocks.push({ instructions: [], label: undefined });
     }
   }
-  return { entry, params, maps, maxThreads, cluster, sharedBytes, tables, blocks, registers };
+  const releases = blocks.some(({ instructions }) => instructions.some(({ name }) => releaseName.test(name)));
+  return { releases, entry, params, maps, maxThreads, cluster, sharedBytes, tables, blocks, registers };
 }
+
+/** Names of accesses and fences that release or acquire for the device. */
+const releaseName = /^((atom|red)\.(acquire|release|acq_rel)\.(gpu|sys)\.global|fence\.(acq_rel|sc)\.(gpu|sys)$)/;
 
 function parseInstruction(line: string): Instruction {
   const match = /^(?:@(!?)%(p\d+) )?([\w.:]+)(?: (.*))?;$/.exec(line);

@@ -66,6 +66,11 @@ export class Stamps {
     this.#learn(thread, this.#known.get(barrier));
   }
 
+  /** What is known at barrier `from` is known at barrier `to`. */
+  relay(from: string, to: string): void {
+    this.#learn(to, this.#known.get(from));
+  }
+
   /** What the thread does next comes after its last arrival. All lanes of a warp must come here. */
   advance(thread: number): void {
     this.#clocks[thread]!++;

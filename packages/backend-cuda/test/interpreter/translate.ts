@@ -5,6 +5,7 @@ import { waitsForCopies, warpgroupMeeting } from "./meetings.ts";
 import { Fault } from "./memory.ts";
 import { type Instruction, listOf, operand, type ParsedKernel, productName, registersOf, target } from "./parse.ts";
 import { shareRegisters } from "./registers.ts";
+import { warpInstruction, warpInstructionName } from "./warpInstructions.ts";
 
 /**
  * A parsed kernel as the source of a JavaScript generator: one thread, which yields 0 at the block's barrier, n > 0 at the n-th place where
@@ -34,8 +35,10 @@ export function translate(parsed: ParsedKernel): string {
         return `yield ${count === undefined ? 0 : `$someBarrier(${operand(number)}, ${count})`}; m.thread = tid;`;
       }
       if (/^(wgmma|setmaxnreg)\./.test(name)) return warpgroupInstruction(instruction, ++meetings, { lists, fragments });
-      if (/^(shfl|vote|redux|bar\.warp|ldmatrix|stmatrix|mma)\./.test(name)) return warpInstruction(instruction, ++meetings);
+      if (warpInstructionName.test(name)) return warpInstruction(instruction, ++meetings);
       if (name.startsWith("barrier.cluster.")) return clusterBarrier(instruction, ++meetings);
+      const fence = /^fence\.(?:acq_rel|sc)\.(cta|cluster|gpu|sys)$/.exec(name);
+      if (fence !== null) return `m.fence("${fence[1]}");`;
       if (/^(mbarrier|fence|cp)\./.test(name)) return asynchronous(instruction);
       if (name === "griddepcontrol.launch_dependents" || name === "prefetch.tensormap") return "";
       if (name === "griddepcontrol.wait") return "m.waitForEarlier();";
@@ -44,7 +47,7 @@ export function translate(parsed: ParsedKernel): string {
     return `case ${i}:\n${lines.join("\n")}`;
   });
   return `"use strict";
-const { $busy, $f16, $toF16, $toBf16, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $dotBytes, $ofPairs, $oddFma, $someBarrier } = helpers;
+const { $busy, $f16, $toF16, $toBf16, $toTf32, $even, $float, $uint, $clampS32, $clampU32, $logic3, $pickBytes, $multiply, $dotBytes, $ofPairs, $oddFma, $someBarrier } = helpers;
 return function* (m, params, tables, tid, ctaid, grid, lanes, held) {
   let ${kernel.registers.map((register) => `${register} = 0`).join(", ")};
   let b = 0;
@@ -99,16 +102,13 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
     const [low, high] = listOf(operands[0]!, 2, text);
     return `${low} = ${operand(operands[1]!)} & 65535; ${high} = ${operand(operands[1]!)} >>> 16;`;
   }
-  const added = /^red\.relaxed\.(gpu\.global|cluster\.shared::cluster)\.add\.([uf])32$/.exec(name);
-  if (added !== null) {
-    const method = added[1] === "gpu.global" ? "add" : "addRemote";
-    return `m.${method}(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added[2] === "f" ? "Float32" : "Uint32"}");`;
-  }
+  const added = /^red\.relaxed\.cluster\.shared::cluster\.add\.([uf])32$/.exec(name);
+  if (added !== null)
+    return `m.addRemote(${target(operands[0]!.slice(1, -1))}, ${operand(operands[1]!)}, "${added[1] === "f" ? "Float32" : "Uint32"}");`;
+  const atomic = atomicAccess(name, operands);
+  if (atomic !== undefined) return atomic;
   const to = target(operands[0]!);
   if (name === "mov.b64") return `${to} = [${parts64(operands[1]!, text).join(", ")}];`;
-  if (name === "atom.acq_rel.gpu.global.add.u32")
-    return `${to} = m.atomicAdd(${target(operands[1]!.slice(1, -1))}, ${operand(operands[2]!)});`;
-  if (name === "atom.shared.add.u32") return `${to} = m.countUp(${target(operands[1]!.slice(1, -1))}, ${operand(operands[2]!)});`;
   if (name === "ld.param.u64") {
     const index = kernel.params.indexOf(operands[1]!.slice(1, -1));
     if (index < 0) throw new Fault(`no such parameter: ${text}`);
@@ -136,84 +136,34 @@ function statement({ name, operands, text }: Instruction, kernel: ParsedKernel):
   return `${to} = ${value};`;
 }
 
+/** What the names of registers' types say about views of memory. */
+const viewTypes: Readonly<Record<string, string>> = { f: "Float32", s: "Int32", u: "Uint32" };
+
+/** Changes of numbers in memory in one step, with ("atom") and without ("red") the number before. */
+function atomicAccess(name: string, operands: readonly string[]): string | undefined {
+  const [, kind, order, scope, space, operation, type] =
+    /^(atom|red)\.(relaxed|acquire|release|acq_rel)\.(cta|cluster|gpu|sys)\.(global|shared)\.(?:(add)\.([usf]32)|(min|max)\.([us]32)|(and|or|xor|exch|cas)\.(b32))$/
+      .exec(name)
+      ?.filter((part) => part !== undefined) ?? [];
+  if (operation === undefined) return undefined;
+  const isResult = kind === "atom";
+  if (!isResult && (operation === "exch" || operation === "cas" || order!.startsWith("acq"))) return undefined;
+  const [address, ...values] = isResult ? operands.slice(1) : operands;
+  // The type of bits is that of the register that gets them.
+  const letter = type === "b32" ? (isResult ? operands[0]![1]! : "u") : type![0]!;
+  const access = JSON.stringify({ operation, type: viewTypes[letter], order, scope });
+  // "cas" has two values, of which the last one is written.
+  const call = `m.atomic("${space}", ${target(address!.slice(1, -1))}, ${access}, ${values
+    .toReversed()
+    .map((value) => operand(value))
+    .join(", ")});`;
+  return isResult ? `${target(operands[0]!)} = ${call}` : call;
+}
+
 /** A checked place in memory. */
 function checkedPlace(kind: string, space: string, address: string, bytes: number): string {
   const verb = kind === "ld" ? "read" : "write";
   return space === "shared::cluster" ? `m.remote("${verb}", ${address}, ${bytes})` : `m.${verb}("${space}", ${address}, ${bytes})`;
-}
-
-/** Instructions that the lanes of a warp reach together. */
-function warpInstruction(instruction: Instruction, meeting: number): string {
-  const { name, operands, text } = instruction;
-  const meet = `yield ${meeting}; m.thread = tid;`;
-  switch (name) {
-    case "shfl.sync.bfly.b32":
-    case "shfl.sync.idx.b32": {
-      const [to, value, lane, clamp, members] = operands;
-      if (clamp !== "31" || members !== "0xFFFFFFFF") throw new Fault(`unknown shuffle: ${text}`);
-      const from = name === "shfl.sync.idx.b32" ? `(tid & ~31) + ${lane}` : `tid ^ ${lane}`;
-      return `lanes[tid] = ${operand(value!)}; ${meet} ${target(to!)} = held[${from}];`;
-    }
-    case "vote.sync.any.pred": {
-      const [to, condition, members] = operands;
-      if (members !== "0xFFFFFFFF") throw new Fault(`a vote of a part of a warp: ${text}`);
-      const any = "held.slice(tid & ~31, (tid | 31) + 1).some(Boolean)";
-      return `lanes[tid] = ${operand(condition!)}; ${meet} ${target(to!)} = ${any};`;
-    }
-    case "redux.sync.add.u32":
-    case "redux.sync.add.s32":
-    case "redux.sync.min.u32":
-    case "redux.sync.min.s32":
-    case "redux.sync.max.u32":
-    case "redux.sync.max.s32": {
-      const [to, value, members] = operands;
-      if (members !== "0xFFFFFFFF") throw new Fault(`a reduction of a part of a warp: ${text}`);
-      const [, , operation, type] = name.split(".");
-      const values = "held.slice(tid & ~31, (tid | 31) + 1)";
-      const result = operation === "add" ? `${values}.reduce((a, b) => a + b)` : `Math.${operation}(...${values})`;
-      return `lanes[tid] = ${operand(value!)}; ${meet} ${target(to!)} = ${result} ${type === "u32" ? ">>>" : "|"} 0;`;
-    }
-    case "bar.warp.sync":
-      if (operands[0] !== "0xFFFFFFFF") throw new Fault(`a barrier of a part of a warp: ${text}`);
-      return `${meet} m.passWarpBarrier();`;
-    case "ldmatrix.sync.aligned.m8n8.x4.shared.b16":
-      return matrixLoad(instruction, meet);
-    case "stmatrix.sync.aligned.m8n8.x4.shared.b16":
-      return matrixStore(instruction, meet);
-    default:
-      return matrixProduct(instruction, meet);
-  }
-}
-
-/** Every lane hands in its parts of the matrices, and computes its part of the product when all have. */
-function matrixProduct({ name, operands, text }: Instruction, meet: string): string {
-  const type = /^mma\.sync\.aligned\.m16n8k16\.row\.col\.f32\.(f16|bf16)\.\1\.f32$/.exec(name)?.[1];
-  if (type === undefined) throw new Fault(`unknown instruction: ${text}`);
-  const [to, a, b, c] = operands.map((list, i) => listOf(list, [4, 4, 2, 4][i]!, text));
-  const parts = [...a!, ...b!, ...c!].join(", ");
-  return `lanes[tid] = [${parts}]; ${meet} [${to!.join(", ")}] = $multiply("${type}", held, tid);`;
-}
-
-/** Every lane hands in the address of a row, and reads its part of each matrix's rows. */
-function matrixLoad({ operands, text }: Instruction, meet: string): string {
-  const place = /^\[(%u\d+)\+(\d+)\]$/.exec(operands[1]!);
-  if (place === null) throw new Fault(`not an address: ${text}`);
-  const loads = listOf(operands[0]!, 4, text).map((register, i) => {
-    const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
-    return `at = m.matrixRow("read", ${row}, 4 * (tid & 3)); ${register} = m.view.getUint32(at, true);`;
-  });
-  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${loads.join(" ")}`;
-}
-
-/** Every lane hands in the address of a row, and writes its part of each matrix's rows. */
-function matrixStore({ operands, text }: Instruction, meet: string): string {
-  const place = /^\[(%u\d+)\+(\d+)\]$/.exec(operands[0]!);
-  if (place === null) throw new Fault(`not an address: ${text}`);
-  const stores = listOf(operands[1]!, 4, text).map((register, i) => {
-    const row = `held[(tid & ~31) + ${8 * i} + ((tid & 31) >> 2)]`;
-    return `at = m.matrixRow("write", ${row}, 4 * (tid & 3)); m.view.setUint32(at, ${register}, true);`;
-  });
-  return `lanes[tid] = ${target(place[1]!)} + ${place[2]}; ${meet} ${stores.join(" ")}`;
 }
 
 /** The words of `{low,high}`. */
@@ -312,6 +262,10 @@ function asynchronous({ name, operands, text }: Instruction): string {
     }
     case "cp.async.bulk.commit_group":
       return "m.commitBulk();";
+    case "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group":
+      return `m.storeBox(${boxOf(operands[0]!, text).join(", ")}, ${address(operands[1])});`;
+    case "cp.async.bulk.wait_group":
+      return `m.waitBulk(${Number(operands[0])});`;
     case "cp.async.bulk.wait_group.read":
       return `m.waitBulkReads(${Number(operands[0])});`;
     case "mbarrier.arrive.expect_tx.shared::cta.b64":
@@ -326,10 +280,7 @@ function asynchronous({ name, operands, text }: Instruction): string {
     case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes":
     case "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster": {
       const [to, source, barrier, ...blocks] = operands;
-      const place = /^\[(%l\d+),\{(%u\d+),(%u\d+)\}\]$/.exec(source!);
-      if (place === null) throw new Fault(`not a box: ${text}`);
-      const box = place.slice(1).map((each) => target(each));
-      return `m.copyBox(${[address(to), ...box, address(barrier), ...blocks.map(operand)].join(", ")});`;
+      return `m.copyBox(${[address(to), ...boxOf(source!, text), address(barrier), ...blocks.map(operand)].join(", ")});`;
     }
     case "mbarrier.try_wait.parity.shared::cta.b64":
     case "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64": {
@@ -340,6 +291,13 @@ function asynchronous({ name, operands, text }: Instruction): string {
     default:
       throw new Fault(`unknown instruction: ${text}`);
   }
+}
+
+/** The tensor map, column and row of a box. */
+function boxOf(operand: string, text: string): readonly string[] {
+  const place = /^\[(%l\d+),\{(%u\d+),(%u\d+)\}\]$/.exec(operand);
+  if (place === null) throw new Fault(`not a box: ${text}`);
+  return place.slice(1).map((each) => target(each));
 }
 
 function recast(to: string, from: string, value: string): string {

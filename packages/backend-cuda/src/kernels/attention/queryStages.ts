@@ -247,7 +247,7 @@ export class QueryStages {
   #placeInTile(row: U32, element: U32): U32 {
     const { k } = this.#scope;
     const inRow = k.mul(k.and(element, 63), 2);
-    const swizzled = k.xor(inRow, k.shiftLeft(k.and(row, 7), 4));
+    const swizzled = k.swizzledByte(row, inRow);
     return k.mad(k.shiftRight(element, 6), warpgroupRows * rowBytes, k.mad(row, rowBytes, swizzled));
   }
 

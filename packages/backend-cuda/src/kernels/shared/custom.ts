@@ -19,6 +19,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           .flatMap((dim) => (typeof dim === "number" ? [] : [[dim.name, bucket[dim.name] ?? dim.max]])),
       );
       const resolved = specs.map((spec) => resolveSpec(spec, dims));
+      const resolvedOutput = resolveSpec(y, dims);
       const {
         ptx,
         entry,
@@ -29,7 +30,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
       } = launch({
         inputs: resolved,
         params,
-        output: resolveSpec(y, dims),
+        output: resolvedOutput,
         symbolic: { inputs: specs, output: y },
         dimOffset: (name) => 4 * entryOf(slots, name),
       });
@@ -43,7 +44,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           sharedBytes,
           isDependent: false,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
-          maps: maps.map((map) => argumentMap(op, resolved, map)),
+          maps: maps.map((map) => argumentMap(op, [...resolved, resolvedOutput], map)),
         },
       ];
     },
@@ -57,12 +58,17 @@ function checkGrid(op: string, grid: readonly number[], cluster: readonly number
   throw new ArgumentError(op, `a grid of whole clusters of ${expected} blocks`, `${got} blocks`, "round the grid up");
 }
 
-/** @throws {ArgumentError} for a map that the driver would refuse, or that leaves its input */
+/**
+ * A map of an argument of an op, whose specs are those of its inputs and its output.
+ * @throws {ArgumentError} for a map that the driver would refuse, or that leaves its tensor
+ */
 function argumentMap({ name, inputs }: AnyOp, specs: readonly ConcreteSpec[], { input: of, columns, rows, boxRows }: PtxMap): ArgumentMap {
-  const argument = inputs.indexOf(of);
+  const argument = of === undefined ? inputs.length : inputs.indexOf(of);
   const spec = specs[argument];
-  if (spec === undefined || !["f16", "bf16"].includes(spec.dtype))
-    throw new ArgumentError(name, "a tensor map of an input of f16 or bf16", `${of}${spec === undefined ? "" : ` of ${spec.dtype}`}`);
+  if (spec === undefined || !["f16", "bf16"].includes(spec.dtype)) {
+    const got = `${of ?? "the output"}${spec === undefined ? "" : ` of ${spec.dtype}`}`;
+    throw new ArgumentError(name, "a tensor map of an input or output of f16 or bf16", got);
+  }
   const elements = spec.shape.reduce((product, extent) => product * extent, 1);
   const isWithin = [columns, rows, boxRows].every((extent) => Number.isInteger(extent) && extent > 0) && columns * rows <= elements;
   if (!isWithin || columns % 8 !== 0 || boxRows > mostBoxRows) {

@@ -29,7 +29,7 @@ export function panelsOf(depth: number): number {
 
 /** Byte of a row of a panel at which piece `piece`, 0 to 7, starts. */
 export function pieceOffset(k: PtxBuilder, row: U32, piece: U32): U32 {
-  return k.shiftLeft(k.xor(piece, k.and(row, 7)), 4);
+  return k.shiftLeft(k.swizzledPiece(row, piece), 4);
 }
 
 /**
