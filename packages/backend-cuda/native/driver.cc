@@ -30,8 +30,8 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
                            InstanceMethod<&DriverWrap::With<Free>>("free"),
                            InstanceMethod<&DriverWrap::With<AllocPinned>>("allocPinned"),
                            InstanceMethod<&DriverWrap::With<FreePinned>>("freePinned"),
-                           InstanceMethod<&DriverWrap::Plain<WritePinned>>("writePinned"),
-                           InstanceMethod<&DriverWrap::Plain<ReadPinned>>("readPinned"),
+                           InstanceMethod<&DriverWrap::OnHost<WritePinned>>("writePinned"),
+                           InstanceMethod<&DriverWrap::OnHost<ReadPinned>>("readPinned"),
                            InstanceMethod<&DriverWrap::Plain<ViewPinned>>("viewPinned"),
                            InstanceMethod<&DriverWrap::Plain<Detach>>("detach"),
                            InstanceMethod<&DriverWrap::With<CopyToDevice>>("copyToDevice"),
@@ -84,14 +84,17 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
     if (SessionPointer session = weak->lock()) session->Close();
   }
 
+  // False with an exception pending if the session is closed.
+  bool IsOpen(const Napi::CallbackInfo& info) {
+    if (session_ != nullptr && !session_->isClosed) return true;
+    Napi::Error::New(info.Env(), "Driver: used after close()").ThrowAsJavaScriptException();
+    return false;
+  }
+
   // Makes the session's context current on this thread. False with an exception pending if that fails.
   bool Enter(const Napi::CallbackInfo& info) {
     Napi::Env env = info.Env();
-    if (session_ == nullptr || session_->isClosed) {
-      Napi::Error::New(env, "Driver: used after close()").ThrowAsJavaScriptException();
-      return false;
-    }
-    return Check(env, *session_->api, session_->api->ctxSetCurrent(session_->context), "cuCtxSetCurrent");
+    return IsOpen(info) && Check(env, *session_->api, session_->api->ctxSetCurrent(session_->context), "cuCtxSetCurrent");
   }
 
   // A method that calls `Call` with the open session.
@@ -99,6 +102,12 @@ class DriverWrap : public Napi::ObjectWrap<DriverWrap> {
   std::invoke_result_t<decltype(Call), const SessionPointer&, const Napi::CallbackInfo&> With(const Napi::CallbackInfo& info) {
     if (!Enter(info)) return decltype(Call(session_, info))();
     return Call(session_, info);
+  }
+
+  // A method that needs the open session and not its context, which a failed kernel may have ended.
+  template <auto Call>
+  void OnHost(const Napi::CallbackInfo& info) {
+    if (IsOpen(info)) Call(session_, info);
   }
 
   // A method that needs no session.

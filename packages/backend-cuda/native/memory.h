@@ -1,11 +1,10 @@
 // Memory of a device, page-locked memory of the host, and copies between them. Each function is one of the addon's. The context of `s` is
-// current.
+// current, except for copies of the host.
 #pragma once
 
 #include <napi.h>
 
 #include "arguments.h"
-#include "copyBytes.h"
 #include "device.h"
 
 namespace {
@@ -47,17 +46,17 @@ void FreePinned(const SessionPointer& s, const Napi::CallbackInfo& info) {
 }
 
 // writePinned(block, offset, Uint8Array)
-void WritePinned(const Napi::CallbackInfo& info) {
+void WritePinned(const SessionPointer& s, const Napi::CallbackInfo& info) {
   if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
   Napi::Uint8Array data = info[2].As<Napi::Uint8Array>();
-  CopyBytes(Pointer<uint8_t*>(info[0]) + Count(info[1]), data.Data(), data.ByteLength());
+  s->copies.Copy(Pointer<uint8_t*>(info[0]) + Count(info[1]), data.Data(), data.ByteLength());
 }
 
 // readPinned(block, offset, into: Uint8Array)
-void ReadPinned(const Napi::CallbackInfo& info) {
+void ReadPinned(const SessionPointer& s, const Napi::CallbackInfo& info) {
   if (!AreBigInts(info, 0, 1) || !IsCount(info, 1) || !Require(info, info.Length() > 2 && info[2].IsTypedArray(), "a Uint8Array")) return;
   Napi::Uint8Array into = info[2].As<Napi::Uint8Array>();
-  CopyBytes(into.Data(), Pointer<const uint8_t*>(info[0]) + Count(info[1]), into.ByteLength());
+  s->copies.Copy(into.Data(), Pointer<const uint8_t*>(info[0]) + Count(info[1]), into.ByteLength());
 }
 
 // viewPinned(block, bytes): an ArrayBuffer over the block. It must be detached before the block is freed.

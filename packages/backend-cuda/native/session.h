@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "copyThreads.h"
 #include "cudaApi.h"
 #include "thread.h"
 
@@ -21,10 +22,12 @@ struct Session {
   Context context = nullptr;
   Stream stream = nullptr;
   bool isClosed = false;
+  CopyThreads copies;
 
   Status Close() {
     if (isClosed) return kSuccess;
     isClosed = true;
+    copies.Stop();
     Status status = api->ctxSetCurrent(context);
     if (status == kSuccess && stream != nullptr) status = api->streamDestroy(stream);
     const Status released = api->primaryCtxRelease(device);

@@ -30,9 +30,9 @@ import {
 import { deviceBytes, recodedTo } from "@centella/gpu-kernels";
 import type { CodeCache } from "./device/codeCache.ts";
 import { Device } from "./device/device.ts";
-import { backendName, bytesOf, DeviceStorage, onDevice, storageOn, writeThrough } from "./device/deviceTensor.ts";
+import { backendName, DeviceStorage, onDevice, storageOn, writeThrough } from "./device/deviceTensor.ts";
 import type { CudaDriver } from "./device/driver.ts";
-import { copyOf } from "./device/hostArrays.ts";
+import { bytesOf, copyOf } from "./device/hostArrays.ts";
 import { fusion, kernelTable } from "./kernels/index.ts";
 import type { CudaPersistentBuffer } from "./plan/persistentBuffer.ts";
 import { CudaPlan } from "./plan/plan.ts";
@@ -121,7 +121,7 @@ export class CudaBackend implements Backend, PlanOwner<CudaPersistentBuffer> {
     const memory = device.alloc(deviceBytes(spec), "tensors");
     const written = device.queue.enqueue(() => {
       device.counters.uploads++;
-      return writeThrough(device, memory, 0, bytesOf(resident));
+      return writeThrough(device, memory, bytesOf(resident));
     });
     const stored = isStored ? {} : { stored: copyOf(data) };
     return new Tensor(spec, new DeviceStorage(device, spec, memory, { queued: written, ready: written, ...stored }));

@@ -195,12 +195,12 @@ class NativeDriver implements CudaDriver {
     this.#do((s) => s.readPinned(memory, offset, into));
   }
 
-  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
-    this.#do((s) => s.copyToDevice(to, fromPinned, bytes));
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number, offset = 0): void {
+    this.#do((s) => s.copyToDevice(to, fromPinned + BigInt(offset), bytes));
   }
 
-  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void {
-    this.#do((s) => s.copyFromDevice(toPinned, from, bytes));
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number, offset = 0): void {
+    this.#do((s) => s.copyFromDevice(toPinned + BigInt(offset), from, bytes));
   }
 
   copyOnDevice(to: Handle, from: Handle, bytes: number): void {

@@ -98,6 +98,19 @@ if (!existsSync(addon) || compiler === undefined || process.platform !== "linux"
       });
     });
 
+    test("copies of the host are whole whatever their size", async () => {
+      expect(await scenario("hostCopies")).toEqual({ wrong: [], isMany: true, closed: "Error: Driver: used after close()" });
+    });
+
+    test("threads of copies end with a worker that does not close its device", async () => {
+      const copies = `const { Driver } = require(${JSON.stringify(addon)}); const driver = new Driver(0); const memory = driver.allocPinned(4000000);
+        for (let i = 0; i < 5; i++) driver.writePinned(memory, 0, new Uint8Array(4000000));`;
+      const workers = `const { Worker } = require("node:worker_threads"); let left = 3;
+        const next = () => left-- > 0 ? new Worker(${JSON.stringify(copies)}, { eval: true }).on("exit", next) : console.log("ended"); next();`;
+      const { stdout } = await run("node", ["-e", workers], { env: { ...process.env, NODE_OPTIONS: "", LD_LIBRARY_PATH: folder } });
+      expect(stdout).toBe("ended\n");
+    });
+
     const message = (call: string): string =>
       `DeviceLostError: Fake GPU: the device was lost: ${call}: CUDA_ERROR_ILLEGAL_ADDRESS (700) after a run of element; then a run of element; CUDA computes again in a new process`;
 

@@ -4,7 +4,7 @@ import { layoutOf } from "@centella/core/backend";
 import { type BlockType, ggmlTypes, isGgmlType } from "@centella/quant";
 import { describe, expect, test } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
-import { bytesOf } from "../src/device/deviceTensor.ts";
+import { bytesOf } from "../src/device/hostArrays.ts";
 import { placeOf, unitFormat, unitMatrix, unitRows } from "../src/weights/unitFormat.ts";
 import { IdleDriver } from "./idleDriver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";

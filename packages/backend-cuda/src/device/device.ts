@@ -1,5 +1,5 @@
 import { type DeviceLostError, DisposedError } from "@centella/core";
-import { type Counters, createCounters, type MemoryReport, WorkQueue } from "@centella/core/backend";
+import { type Counters, createCounters, type MemoryReport, ResultHolder, WorkQueue } from "@centella/core/backend";
 import type { CodeCache } from "./codeCache.ts";
 import type { CudaDriver, Handle, LaunchCommand, Mark } from "./driver.ts";
 import { describeFailure, describeModuleFailure, deviceLost, isSticky } from "./errors.ts";
@@ -19,6 +19,9 @@ export interface Allocation {
 /** Launches that the error of a lost device names. */
 const maxLastLaunches = 3;
 
+/** Bytes of page-locked memory with results of runs that are neither read nor freed. */
+const maxHeldResults = 64 * 2 ** 20;
+
 /** Short work is polled for, for at most so long, to learn at once that it is over. */
 export const maxPollMicroseconds = 180;
 
@@ -35,6 +38,8 @@ export class Device {
   readonly counters: Counters = createCounters();
   readonly queue: WorkQueue = new WorkQueue();
   readonly uploads: UploadRing = new UploadRing(this);
+  /** Results of runs in page-locked memory. */
+  readonly results: ResultHolder = new ResultHolder(maxHeldResults, () => new DisposedError(this.name));
   readonly #bytes: Record<Purpose, number> = { persistents: 0, arenas: 0, tensors: 0, other: 0 };
   readonly #modules: ModuleCache;
   readonly #completions = new Set<Promise<unknown>>();
@@ -234,6 +239,7 @@ export class Device {
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
+    this.results.settle();
     for (const free of [...this.#live]) free();
     this.#isClosed = true;
     if (this.#lost === undefined) await this.#modules.clear().catch((error: unknown) => this.#note(error));

@@ -1,11 +1,10 @@
 import { type ConcreteSpec, DisposedError, type Tensor, type TypedArray } from "@centella/core";
-import { formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
+import { byteLength, type Chunk, checkData, chunksOf, formatSpec, type TensorStorage, typedArrayOf } from "@centella/core/backend";
 import { recodedTo, toDevice } from "@centella/gpu-kernels";
-import { type Allocation, type Device, maxPollMicroseconds } from "./device.ts";
-import { copyOf, unfilled } from "./hostArrays.ts";
-
-/** Larger copies take longer than the caller's thread polls. */
-const maxPolledBytes = 2 ** 20;
+import type { Allocation, Device } from "./device.ts";
+import { bytesOf, unfilled } from "./hostArrays.ts";
+import { moveInPieces, ringBytes } from "./pieces.ts";
+import type { PinnedBlock } from "./pinnedPool.ts";
 
 /** Name of the backend, and the device of its tensors. */
 export const backendName = "cuda";
@@ -51,16 +50,26 @@ export class DeviceStorage implements TensorStorage {
   }
 
   async read(): Promise<TypedArray> {
+    const data = new (typedArrayOf(this.#spec.dtype))(unfilled(byteLength(this.#spec)).buffer);
+    await this.readInto(data);
+    return data;
+  }
+
+  async readInto(target: TypedArray): Promise<void> {
     this.retain();
     try {
       // The copy follows the work on the device, so one wait is enough for both.
       await this.queued;
       if (this.#stored !== undefined) {
         await this.#ready;
-        return copyOf(this.#stored);
+        bytesToFill(this.#spec, target).set(bytesOf(this.#stored));
+        return;
       }
-      const [bytes] = await Promise.all([readBack(this.owner, this.allocation), this.#ready]);
-      return new (typedArrayOf(this.#spec.dtype))(bytes.buffer);
+      const { filled } = await this.owner.queue.enqueue(() => ({
+        filled: fill(this.owner, this.allocation, () => bytesToFill(this.#spec, target)),
+      }));
+      await filled;
+      await this.#ready;
     } finally {
       this.release();
     }
@@ -98,82 +107,83 @@ export function storageOn(device: Device, tensor: Tensor): DeviceStorage | undef
   return storage instanceof DeviceStorage && storage.owner === device ? storage : undefined;
 }
 
-/** Copies device memory to a new array, after all work that was queued before. Waits for the copy outside of the queue. */
-async function readBack(device: Device, memory: Allocation): Promise<Uint8Array<ArrayBuffer>> {
-  const { data } = await device.queue.enqueue(() => ({ data: readAllocation(device, memory) }));
-  return data;
+/** The bytes of an array of the caller, which may have been transferred or resized since the call. @throws {ArgumentError | ShapeError} */
+function bytesToFill(spec: ConcreteSpec, target: TypedArray): Uint8Array {
+  checkData("readInto", spec, target);
+  return bytesOf(target);
 }
 
 /** Copies device memory to a new array. Runs inside the queue. */
-export function readAllocation(device: Device, { address, bytes }: Allocation): Promise<Uint8Array<ArrayBuffer>> {
-  const pinned = device.allocPinned(bytes);
-  const read = async (): Promise<Uint8Array<ArrayBuffer>> => {
-    try {
-      if (bytes > 0) device.call((driver) => driver.copyFromDevice(pinned.handle, address, bytes));
-      device.counters.readbacks++;
-      await device.finished(undefined, bytes <= maxPolledBytes ? maxPollMicroseconds : 0);
-      const data = unfilled(bytes);
-      if (bytes > 0) device.driver.readPinned(pinned.handle, 0, data);
-      return data;
-    } finally {
-      pinned.free();
-    }
-  };
-  return device.track(read());
+export async function readAllocation(device: Device, memory: Allocation): Promise<Uint8Array<ArrayBuffer>> {
+  const data = unfilled(memory.bytes);
+  await fill(device, memory, () => data);
+  return data;
+}
+
+/** Copies device memory to an array of its size, which `target` returns whenever a piece is written. Runs inside the queue. */
+function fill(device: Device, { address, bytes }: Allocation, target: () => Uint8Array): Promise<void> {
+  const ring = device.allocPinned(ringBytes(bytes));
+  device.counters.readbacks++;
+  const filled = moveInPieces(
+    device,
+    bytes,
+    ({ offset, length }, at) => device.call((driver) => driver.copyFromDevice(ring.handle, address + BigInt(offset), length, at)),
+    ({ offset, length }, at) => device.driver.readPinned(ring.handle, at, target().subarray(offset, offset + length)),
+  );
+  return device.track(filled.finally(() => ring.free()));
 }
 
 /** The same within the call; while nothing is under way. */
 export function readBackSync(device: Device, { address, bytes }: Pick<Allocation, "address" | "bytes">): Uint8Array<ArrayBuffer> {
   const data = unfilled(bytes);
   if (bytes === 0) return data;
-  const pinned = device.allocPinned(bytes);
+  const ring = device.allocPinned(ringBytes(bytes));
   try {
-    device.call((driver) => {
-      driver.copyFromDevice(pinned.handle, address, bytes);
-      driver.finishedSync();
-      driver.readPinned(pinned.handle, 0, data);
-    });
+    for (const { offset, length } of chunksOf(bytes, 1, ringBytes(bytes))) {
+      device.call((driver) => {
+        driver.copyFromDevice(ring.handle, address + BigInt(offset), length);
+        driver.finishedSync();
+        driver.readPinned(ring.handle, 0, data.subarray(offset, offset + length));
+      });
+    }
     device.counters.readbacks++;
     return data;
   } finally {
-    pinned.free();
+    ring.free();
   }
 }
 
 /** Copies host data to device memory through page-locked memory, and waits for it. Runs inside the queue. */
-export async function writeThrough(device: Device, to: Allocation, offset: number, data: Uint8Array): Promise<void> {
+export async function writeThrough(device: Device, to: Allocation, data: Uint8Array): Promise<void> {
   if (data.length === 0) return;
-  stage(device, to, offset, [data]);
-  // Before the next writer may overwrite the block.
-  await device.finished();
+  const ring = device.staging(ringBytes(data.length));
+  await moveInPieces(
+    device,
+    data.length,
+    (piece, at) => writePiece(device, to, data, piece, ring, at),
+    () => undefined,
+  );
 }
 
 /** The same within the call; while nothing is under way. */
-export function writeThroughSync(device: Device, to: Allocation, offset: number, data: Uint8Array): void {
+export function writeThroughSync(device: Device, to: Allocation, data: Uint8Array): void {
   if (data.length === 0) return;
-  stage(device, to, offset, [data]);
-  device.call((driver) => driver.finishedSync());
+  const ring = device.staging(ringBytes(data.length));
+  for (const piece of chunksOf(data.length, 1, ringBytes(data.length))) {
+    writePiece(device, to, data, piece, ring, 0);
+    device.call((driver) => driver.finishedSync());
+  }
 }
 
-/** Queues a copy of consecutive pieces of host data through page-locked memory. */
-export function stage(device: Device, to: Allocation, offset: number, pieces: readonly Uint8Array[]): void {
-  const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
-  const pinned = device.staging(bytes);
+/** Queues the copy of a piece of host data to the same place of device memory, through byte `at` of page-locked memory. */
+function writePiece(device: Device, to: Allocation, data: Uint8Array, { offset, length }: Chunk, pinned: PinnedBlock, at: number): void {
   device.call((driver) => {
-    let at = 0;
-    for (const piece of pieces) {
-      driver.writePinned(pinned.handle, at, piece);
-      at += piece.length;
-    }
-    driver.copyToDevice(to.address + BigInt(offset), pinned.handle, bytes);
+    driver.writePinned(pinned.handle, at, data.subarray(offset, offset + length));
+    driver.copyToDevice(to.address + BigInt(offset), pinned.handle, length, at);
   });
 }
 
 /** The form that the device holds of a tensor: its stored form unless blocks are recoded. */
 export function onDevice({ dtype }: ConcreteSpec, stored: TypedArray): TypedArray {
   return recodedTo(dtype) === undefined ? stored : (toDevice(dtype, bytesOf(stored)) as Uint8Array<ArrayBuffer>);
-}
-
-export function bytesOf(data: TypedArray): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -91,8 +91,10 @@ export interface CudaDriver {
   viewPinned(memory: Handle, bytes: number): Uint8Array<ArrayBuffer>;
 
   // The following are queued on the stream, or recorded between beginCapture and endCapture.
-  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void;
-  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void;
+  /** Copies from byte `offset` (0) of page-locked memory. */
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number, offset?: number): void;
+  /** Copies to byte `offset` (0) of page-locked memory. */
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number, offset?: number): void;
   copyOnDevice(to: Handle, from: Handle, bytes: number): void;
   zero(memory: Handle, bytes: number): void;
   launch(command: LaunchCommand): void;

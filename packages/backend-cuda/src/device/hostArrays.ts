@@ -8,9 +8,13 @@ export function unfilled(bytes: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer as ArrayBuffer);
 }
 
+export function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
 /** Like `array.slice()`, without zeros. */
 export function copyOf(array: TypedArray): TypedArray {
   const bytes = unfilled(array.byteLength);
-  bytes.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+  bytes.set(bytesOf(array));
   return new (array.constructor as new (buffer: ArrayBuffer) => TypedArray)(bytes.buffer);
 }

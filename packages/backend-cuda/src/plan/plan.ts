@@ -5,7 +5,7 @@ import {
   byteLength,
   elementAt,
   entryOf,
-  HostArrays,
+  type HostResults,
   type Lowered,
   LruCache,
   maxVariants,
@@ -22,7 +22,6 @@ import { recodedTo } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
 import { DeviceStorage, onDevice, readBackSync, writeThrough, writeThroughSync } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
-import { copyOf } from "../device/hostArrays.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { addPersistents } from "./persistents.ts";
@@ -103,7 +102,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const plan = new CudaPlan(owner, device, lowered, options);
     try {
       const { largest, constants } = plan.#allocate();
-      for (const { memory, data } of constants) await writeThrough(device, memory, 0, data);
+      for (const { memory, data } of constants) await writeThrough(device, memory, data);
       if (!options.background) await plan.#variant(largest, noneGiven);
       return plan;
     } catch (error) {
@@ -118,7 +117,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     const plan = new CudaPlan(owner, device, lowered, {});
     try {
       const { largest, constants } = plan.#allocate();
-      for (const { memory, data } of constants) writeThroughSync(device, memory, 0, data);
+      for (const { memory, data } of constants) writeThroughSync(device, memory, data);
       plan.#variantSync(largest);
       return plan;
     } catch (error) {
@@ -152,7 +151,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     this.countSteps();
     return Object.fromEntries(
       this.lowered.outputs.map(({ name, to }, i) => {
-        if (to === "host") return [name, elementAt(results, hostOutputs++)];
+        if (to === "host") return [name, results.peek(hostOutputs++)];
         const spec = elementAt(extents.outputs, i);
         const { buffer } = readBackSync(this.#device, { address: this.#outputAddress(variant.plan, name), bytes: byteLength(spec) });
         return [name, new (typedArrayOf(spec.dtype))(buffer)];
@@ -163,11 +162,11 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   protected override start({ dims, inputs: bound }: Binding, signal: AbortSignal | undefined): Record<string, Tensor> {
     const extents = this.#extentsOf(dims);
     const atOnce = this.#launchAtOnce(extents, bound);
-    if (atOnce !== undefined) return this.#tensors(extents, unlessAborted(atOnce, signal));
+    if (atOnce !== undefined) return this.#tensors(extents, unlessAborted(atOnce, signal, extents.hostOutputs.length));
     const memory = this.#allocateOutputs(dims);
     const queued = enqueueRun(this.#device, bound, signal, (host, device) => this.#launch(extents, host, device, memory));
     const completed = queued.then(({ completion }) => completion);
-    return this.#tensors(extents, unlessAborted(completed, signal), { memory, queued });
+    return this.#tensors(extents, unlessAborted(completed, signal, extents.hostOutputs.length), { memory, queued });
   }
 
   protected override timeSteps({ dims, inputs }: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
@@ -244,10 +243,10 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   /** The handles of a run's outputs. `onDevice`: memory of those that stay on the device, and what settles when the run is queued there. */
   #tensors(
     { outputs }: PlanExtents,
-    results: Promise<readonly TypedArray[]>,
+    results: Promise<HostResults>,
     onDevice?: { readonly memory: ReadonlyMap<string, Allocation>; readonly queued: Promise<unknown> },
   ): Record<string, Tensor> {
-    const host = new PendingOutputs(results.then((arrays) => new HostArrays(arrays, copyOf)));
+    const host = new PendingOutputs(results);
     const tensors: Record<string, Tensor> = {};
     let hostOutputs = 0;
     for (let i = 0; i < outputs.length; i++) {
@@ -311,7 +310,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   }
 
   /** Launches a run within the call if nothing has to be waited for: no queued work, no code to be compiled, no tensor, no earlier run. */
-  #launchAtOnce(extents: PlanExtents, inputs: Binding["inputs"]): Promise<readonly TypedArray[]> | undefined {
+  #launchAtOnce(extents: PlanExtents, inputs: Binding["inputs"]): Promise<HostResults> | undefined {
     if (!this.#isSimple || this.#device.queue.busy) return undefined;
     for (const { data } of inputs.values()) if (data instanceof Tensor) return undefined;
     try {
@@ -330,7 +329,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     host: StagedRun["host"],
     deviceInputs: RunInputs["device"],
     deviceOutputs: ReadonlyMap<string, Allocation>,
-  ): Promise<{ readonly completion: Promise<readonly TypedArray[]> }> {
+  ): Promise<{ readonly completion: Promise<HostResults> }> {
     const variant = await this.#prepared(extents, deviceInputs);
     const run = await variant.start({
       extents,
@@ -366,12 +365,13 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   }
 }
 
-/** The results of a run; rejects with the reason if it was aborted. */
-function unlessAborted<T>(results: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return results;
-  return results.then((arrays) => {
+/** The results of a run; frees them and rejects with the reason if it was aborted. */
+function unlessAborted(completed: Promise<HostResults>, signal: AbortSignal | undefined, count: number): Promise<HostResults> {
+  if (signal === undefined) return completed;
+  return completed.then((results) => {
+    if (signal.aborted) for (let i = 0; i < count; i++) results.free(i);
     signal.throwIfAborted();
-    return arrays;
+    return results;
   });
 }
 

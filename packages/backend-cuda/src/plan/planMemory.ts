@@ -1,8 +1,8 @@
 import { entryOf, type Lowered } from "@centella/core/backend";
 import { toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
-import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
+import { bytesOf } from "../device/hostArrays.ts";
 import type { Place } from "./variant.ts";
 
 /** A constant's memory, and the bytes to write there. */

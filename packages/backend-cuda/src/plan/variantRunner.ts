@@ -1,10 +1,20 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
-import { byteLength, elementAt, entryOf, type StepTime, typedArrayOf } from "@centella/core/backend";
+import {
+  byteLength,
+  chunksOf,
+  elementAt,
+  entryOf,
+  HostArrays,
+  type HostResults,
+  type StepTime,
+  typedArrayOf,
+} from "@centella/core/backend";
 import { type Device, maxPollMicroseconds } from "../device/device.ts";
-import { bytesOf } from "../device/deviceTensor.ts";
 import type { Handle } from "../device/driver.ts";
-import { unfilled } from "../device/hostArrays.ts";
+import { bytesOf, copyOf } from "../device/hostArrays.ts";
+import { pieceBytes } from "../device/pieces.ts";
 import type { PinnedBlock } from "../device/pinnedPool.ts";
+import { PinnedResults } from "../device/pinnedResults.ts";
 import { UploadStaging } from "./uploadStaging.ts";
 import type { Place, VariantPlan } from "./variant.ts";
 
@@ -14,16 +24,21 @@ export type AddressOf = (place: Place) => Handle;
 // As many runs of a variant can be queued on the device. The host prepares the next one meanwhile.
 const maxInstances = 4;
 
-/** Uploads and results up to this size go through blocks of the host's memory that all runs of a variant share: a call for each array costs more. */
+/**
+ * Uploads and results up to this size are copies of the graph. They go through blocks of the host's memory that all runs of a variant share: a
+ * call for each array costs more. Larger uploads are queued in pieces, so that the device copies one while the host copies the next. Larger
+ * results stay in page-locked memory until they are freed.
+ */
 const maxStagedBytes = 2 ** 16;
 
 /** Runs are polled for if the one before was over after at most so long, which includes the runs that were queued before it. */
 const shortRunMicroseconds = 400;
 
-/** A recorded graph with the page-locked blocks that its copies are bound to. Serves one run at a time. */
+/** A recorded graph with the page-locked blocks of its runs. Serves one run at a time. */
 interface Instance {
   readonly graph: Handle;
   readonly upload: PinnedBlock | undefined;
+  /** Of small results: the graph copies to it. */
   readonly readback: PinnedBlock | undefined;
   /** Settles when the run that uses it is over. */
   busy: Promise<unknown> | undefined;
@@ -34,6 +49,10 @@ interface Timing {
   readonly timers: readonly Handle[];
   stepOf(launch: { readonly step: number }): number;
 }
+
+/** Where a run's upload begins on the device, and its results. */
+const uploadBlock: Place = { region: { kind: "upload" }, offset: 0 };
+const readbackBlock: Place = { region: { kind: "readback" }, offset: 0 };
 
 const untimed: Timing = { timers: [], stepOf: () => 0 };
 
@@ -66,7 +85,7 @@ export class VariantRunner {
   readonly #staging: UploadStaging | undefined;
   /** Where small results are read to. */
   readonly #results: Uint8Array<ArrayBuffer> | undefined;
-  /** From the start of the last run to its end. */
+  /** From the submission of the last run to its end. */
   #lastMicroseconds = 0;
 
   private constructor(device: Device, plan: VariantPlan, addressOf: AddressOf, kernels: ReadonlyMap<string, Handle>) {
@@ -108,23 +127,28 @@ export class VariantRunner {
   }
 
   /** Starts a run. Resolves when it is queued on the device; the completion gives the host outputs. */
-  async start(run: StagedRun): Promise<{ readonly completion: Promise<readonly TypedArray[]> }> {
+  async start(run: StagedRun): Promise<{ readonly completion: Promise<HostResults> }> {
     const instance = this.#freeInstance() ?? (await this.#oldestInstance());
     return { completion: this.#run(instance, run) };
   }
 
   /** Starts a run within the call, unless all instances are in use. */
-  startAtOnce(run: StagedRun): Promise<readonly TypedArray[]> | undefined {
+  startAtOnce(run: StagedRun): Promise<HostResults> | undefined {
     const instance = this.#freeInstance();
     return instance && this.#run(instance, run);
   }
 
   /** A run from its start to the host outputs, on the caller's thread. Only while nothing is under way: every instance is free then. */
-  runSync(run: StagedRun): readonly TypedArray[] {
+  runSync(run: StagedRun): HostResults {
     const instance = this.#freeInstance()!;
-    this.#submit(instance, run);
-    this.#device.call((driver) => driver.finishedSync());
-    return this.#read(instance, run.extents);
+    const large = this.#submit(instance, run);
+    try {
+      this.#device.call((driver) => driver.finishedSync());
+      return this.#read(instance, large, run.extents);
+    } catch (error) {
+      large?.free();
+      throw error;
+    }
   }
 
   /**
@@ -136,9 +160,10 @@ export class VariantRunner {
     const stepOf = steps === undefined ? () => 0 : ({ step }: { readonly step: number }): number => step;
     const timers = Array.from({ length: (steps ?? 1) + 1 }, () => device.call((driver) => driver.createTimer()));
     let instance: Instance | undefined;
+    let large: PinnedBlock | undefined;
     try {
       instance = this.#record({ timers, stepOf });
-      this.#submit(instance, run);
+      large = this.#submit(instance, run);
       await device.track(device.finished());
       const launches = new Map<number, number>();
       for (const step of this.plan.launches.map(stepOf)) launches.set(step, (launches.get(step) ?? 0) + 1);
@@ -147,6 +172,7 @@ export class VariantRunner {
         return { microseconds: 1000 * milliseconds, launches: launches.get(step) ?? 0 };
       });
     } finally {
+      large?.free();
       if (instance !== undefined) this.#destroy(instance);
       for (const timer of timers) device.quietly(() => device.call((driver) => driver.freeTimer(timer)));
     }
@@ -169,64 +195,84 @@ export class VariantRunner {
   }
 
   /** Queues a run on the device and returns its host outputs. */
-  #run(instance: Instance, run: StagedRun): Promise<readonly TypedArray[]> {
+  #run(instance: Instance, run: StagedRun): Promise<HostResults> {
+    const large = this.#submit(instance, run);
     const start = performance.now();
-    this.#submit(instance, run);
     const results = this.#device.whenFinished(
       () => {
         this.#lastMicroseconds = 1000 * (performance.now() - start);
-        return this.#read(instance, run.extents);
+        return this.#read(instance, large, run.extents);
       },
       () => {
         instance.busy = undefined;
       },
       this.#lastMicroseconds > shortRunMicroseconds ? 0 : maxPollMicroseconds,
     );
+    if (large !== undefined) results.catch(() => large.free());
     instance.busy = results;
     return results;
   }
 
-  #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): void {
+  /** Queues a run on the device. Returns the block that large results are copied to, which the caller frees. */
+  #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): PinnedBlock | undefined {
     const device = this.#device;
-    if (instance.upload !== undefined) {
-      this.#upload(instance.upload.handle, extents.dims, host);
-      device.counters.uploads++;
+    const { readbackBytes } = this.plan;
+    const large = this.#results === undefined ? device.allocPinned(readbackBytes) : undefined;
+    try {
+      if (instance.upload !== undefined) {
+        this.#upload(instance.upload.handle, extents.dims, host);
+        device.counters.uploads++;
+      }
+      device.launched(() => describeRun(this.plan));
+      device.call((driver) => driver.launchGraph(instance.graph));
+      device.counters.submits++;
+      if (large !== undefined) device.call((driver) => driver.copyFromDevice(large.handle, this.#addressOf(readbackBlock), readbackBytes));
+      if (readbackBytes > 0) device.counters.readbacks++;
+      afterLaunch?.();
+      return large;
+    } catch (error) {
+      large?.free();
+      throw error;
     }
-    device.launched(() => describeRun(this.plan));
-    device.call((driver) => driver.launchGraph(instance.graph));
-    device.counters.submits++;
-    if (instance.readback !== undefined) device.counters.readbacks++;
-    afterLaunch?.();
   }
 
   #upload(pinned: Handle, dims: Uint32Array, host: StagedRun["host"]): void {
-    const device = this.#device;
     if (this.#staging !== undefined) {
       const image = this.#staging.fill(dims, host);
-      device.call((driver) => driver.writePinned(pinned, 0, image));
+      this.#device.call((driver) => driver.writePinned(pinned, 0, image));
       return;
     }
-    if (dims.length > 0) device.call((driver) => driver.writePinned(pinned, 0, bytesOf(dims)));
+    this.#uploadPieces(pinned, 0, bytesOf(dims));
     for (const [name, { data }] of host) {
       const place = this.plan.inputs.get(name);
-      if (place !== undefined && data.length > 0) device.call((driver) => driver.writePinned(pinned, place.offset, bytesOf(data)));
+      if (place !== undefined) this.#uploadPieces(pinned, place.offset, bytesOf(data));
     }
   }
 
-  /** Returns the host outputs of a run that is over, each as an array of its own. */
-  #read({ readback }: Instance, { hostOutputs }: RunExtents): readonly TypedArray[] {
-    const { driver } = this.#device;
-    const small = this.#results;
-    if (small !== undefined && readback !== undefined) driver.readPinned(readback.handle, 0, small);
-    return hostOutputs.map((spec, i) => {
+  /** Queues copies of an input to the same offset of page-locked memory and of the device's upload block. */
+  #uploadPieces(pinned: Handle, to: number, data: Uint8Array): void {
+    const address = this.#addressOf(uploadBlock);
+    for (const { offset, length } of chunksOf(data.length, 1, pieceBytes)) {
+      const at = to + offset;
+      this.#device.call((driver) => {
+        driver.writePinned(pinned, at, data.subarray(offset, offset + length));
+        driver.copyToDevice(address + BigInt(at), pinned, length, at);
+      });
+    }
+  }
+
+  /** Returns the host outputs of a run that is over. They own the block of large ones. */
+  #read({ readback }: Instance, large: PinnedBlock | undefined, { hostOutputs }: RunExtents): HostResults {
+    const { driver, results } = this.#device;
+    const places = hostOutputs.map((spec, i) => ({ spec, offset: elementAt(this.#hostOutputs, i).offset }));
+    if (large !== undefined) return results.hold(new PinnedResults(driver, large, places));
+    const small = this.#results!;
+    if (readback !== undefined) driver.readPinned(readback.handle, 0, small);
+    const arrays = places.map(({ spec, offset }) => {
       const type = typedArrayOf(spec.dtype);
-      const { offset } = elementAt(this.#hostOutputs, i);
-      const bytes = byteLength(spec);
-      if (small !== undefined) return new type(small.buffer, offset, bytes / type.BYTES_PER_ELEMENT).slice();
-      const large = unfilled(bytes);
-      if (readback !== undefined) driver.readPinned(readback.handle, offset, large);
-      return new type(large.buffer);
+      return new type(small.buffer, offset, byteLength(spec) / type.BYTES_PER_ELEMENT).slice();
     });
+    return new HostArrays(arrays, copyOf);
   }
 
   /** An instance that no run uses, a new one if there may be more. */
@@ -261,10 +307,10 @@ export class VariantRunner {
     const { uploadBytes, readbackBytes, launches, copies } = this.plan;
     const address = this.#addressOf;
     const upload = uploadBytes === 0 ? undefined : device.allocPinned(uploadBytes);
-    const readback = readbackBytes === 0 ? undefined : device.allocPinned(readbackBytes);
+    const readback = readbackBytes === 0 || this.#results === undefined ? undefined : device.allocPinned(readbackBytes);
     try {
       const graph = device.capture((launchKernel, driver) => {
-        if (upload !== undefined) driver.copyToDevice(address({ region: { kind: "upload" }, offset: 0 }), upload.handle, uploadBytes);
+        if (upload !== undefined && this.#staging !== undefined) driver.copyToDevice(address(uploadBlock), upload.handle, uploadBytes);
         let timed = 0;
         const recordTimers = (end: number): void => {
           for (const timer of timers.slice(timed, end)) driver.recordTimer(timer);
@@ -287,8 +333,7 @@ export class VariantRunner {
         }
         recordTimers(timers.length);
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
-        if (readback !== undefined)
-          driver.copyFromDevice(readback.handle, address({ region: { kind: "readback" }, offset: 0 }), readbackBytes);
+        if (readback !== undefined) driver.copyFromDevice(readback.handle, address(readbackBlock), readbackBytes);
       });
       return { graph, upload, readback, busy: undefined };
     } catch (error) {

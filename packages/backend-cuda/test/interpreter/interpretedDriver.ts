@@ -82,23 +82,23 @@ export class InterpretedDriver implements CudaDriver {
     return this.#pinned.get(memory)!.subarray(0, bytes);
   }
 
-  copyToDevice(to: Handle, fromPinned: Handle, bytes: number): void {
+  copyToDevice(to: Handle, fromPinned: Handle, bytes: number, from = 0): void {
     this.#submit(() => {
       this.submitted.toDevice++;
       const region = this.memory.region(Number(to), bytes, () => "copyToDevice");
       const offset = Number(to) - region.base;
-      region.bytes.set(this.#pinned.get(fromPinned)!.subarray(0, bytes), offset);
+      region.bytes.set(this.#pinned.get(fromPinned)!.subarray(from, from + bytes), offset);
       this.#touched(region, offset, bytes);
     });
   }
 
-  copyFromDevice(toPinned: Handle, from: Handle, bytes: number): void {
+  copyFromDevice(toPinned: Handle, from: Handle, bytes: number, to = 0): void {
     this.#submit(() => {
       this.submitted.fromDevice++;
       this.bytesFromDevice += bytes;
       const region = this.memory.region(Number(from), bytes, () => "copyFromDevice");
       const offset = Number(from) - region.base;
-      this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes));
+      this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes), to);
     });
   }
 

@@ -135,6 +135,33 @@ async function driverErrors(): Promise<object> {
   return seen;
 }
 
+/** Copies between page-locked and other memory of many sizes, by one thread and by several. */
+async function hostCopies(): Promise<object> {
+  const driver = await openNativeDriver(0);
+  const most = 3 * 2 ** 20;
+  const pinned = driver.allocPinned(most + 7);
+  const data = Uint8Array.from({ length: most }, (_, i) => (i * 31 + (i >> 9)) & 255);
+  const wrong: number[] = [];
+  let copies = 0;
+  for (let size = 1; size <= most; size = Math.ceil(1.3 * size)) {
+    const from = data.subarray(most - size);
+    driver.writePinned(pinned, 7, from);
+    const into = new Uint8Array(new SharedArrayBuffer(size + 2));
+    driver.readPinned(pinned, 7, into.subarray(1, -1));
+    copies += 2;
+    if (into[0] !== 0 || into.at(-1) !== 0 || Buffer.compare(into.subarray(1, -1), from) !== 0) wrong.push(size);
+  }
+  driver.freePinned(pinned);
+  driver.close();
+  let closed = "no error";
+  try {
+    driver.readPinned(pinned, 0, data);
+  } catch (error) {
+    closed = textOf(error);
+  }
+  return { wrong, isMany: copies > 80, closed };
+}
+
 async function open(): Promise<object> {
   try {
     await cuda({ kernelCache: false }).open();
@@ -237,6 +264,7 @@ const scenarios: Readonly<Record<string, () => Promise<object>>> = {
   profile,
   withinTheCall,
   driverErrors,
+  hostCopies,
   open,
   load,
   lost,

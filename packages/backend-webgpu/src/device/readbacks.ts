@@ -1,5 +1,5 @@
 import type { ConcreteSpec, TypedArray } from "@centella/core";
-import { byteLength, elementAt, HostArrays, type HostResults, typedArrayOf } from "@centella/core/backend";
+import { byteLength, elementAt, HostArrays, type HostResults, ResultHolder, type ResultMemory, typedArrayOf } from "@centella/core/backend";
 import { BufferPool, type Region, readbackUsage } from "./buffers.ts";
 import { blockStride, copyFromDevice, deviceBytes, roundUp } from "./layout.ts";
 import { mapRead } from "./usage.ts";
@@ -25,14 +25,12 @@ const mostMapped = 2 ** 26;
 /** Buffers through which the host reads results. Results stay in the mapped memory, so that a reader makes the only copy. */
 export class Readbacks {
   readonly #buffers: BufferPool;
-  readonly #failure: () => Error;
-  /** Results in mapped memory, the oldest first. */
-  readonly #mapped = new Set<MappedResults>();
+  readonly #results: ResultHolder;
 
   /** @param failure the error of reading what ended with the device */
   constructor(device: GPUDevice, onRefusal: (bytes: number) => void, failure: () => Error) {
     this.#buffers = new BufferPool(device, readbackUsage, onRefusal);
-    this.#failure = failure;
+    this.#results = new ResultHolder(mostMapped, failure);
   }
 
   /** Bytes of all buffers: written, mapped, or free. */
@@ -52,7 +50,7 @@ export class Readbacks {
       return { spec, offset };
     });
     if (total === 0) return async () => new HostArrays(wanted.map(({ spec }) => new (typedArrayOf(spec.dtype))(0)));
-    this.#makeRoom(total);
+    this.#results.makeRoom(total);
     const staging = this.#buffers.acquire(total);
     wanted.forEach(({ spec, from }, i) => {
       const bytes = roundUp(deviceBytes(spec), 4);
@@ -63,7 +61,7 @@ export class Readbacks {
 
   /** Copies all results to arrays, before the device ends and mapped memory with it. */
   settle(): void {
-    for (const results of this.#mapped) results.settle();
+    this.#results.settle();
   }
 
   async #map(staging: GPUBuffer, total: number, places: readonly Place[]): Promise<HostResults> {
@@ -74,99 +72,50 @@ export class Readbacks {
       this.#buffers.discard(staging);
       throw error;
     }
-    const results = new MappedResults(staging.getMappedRange(0, total), places, this.#failure, () => {
+    const memory = new MappedResults(staging.getMappedRange(0, total), places, () => {
       staging.unmap();
-      this.#mapped.delete(results);
       this.#buffers.release(staging);
     });
-    this.#makeRoom(total);
-    this.#mapped.add(results);
+    const results = this.#results.hold(memory);
     if (total < leastMapped) results.settle();
     return results;
   }
-
-  #makeRoom(bytes: number): void {
-    let mapped = bytes;
-    for (const { bytes } of this.#mapped) mapped += bytes;
-    for (const oldest of this.#mapped) {
-      if (mapped <= mostMapped) break;
-      mapped -= oldest.bytes;
-      oldest.settle();
-    }
-  }
 }
 
-/** Results in mapped memory, which is given back once all of them are freed or copied to arrays. */
-class MappedResults implements HostResults {
+/** Results in a mapped buffer. The device's end unmaps it. */
+class MappedResults implements ResultMemory {
   readonly bytes: number;
+  readonly release: () => void;
   readonly #memory: ArrayBuffer;
-  readonly #failure: () => Error;
-  readonly #unmap: () => void;
-  /** Results in mapped memory, by index. */
-  readonly #places: Map<number, Place>;
-  /** Results that were copied, by index. */
-  readonly #arrays = new Map<number, TypedArray>();
+  readonly #places: readonly Place[];
 
-  constructor(memory: ArrayBuffer, places: readonly Place[], failure: () => Error, unmap: () => void) {
+  constructor(memory: ArrayBuffer, places: readonly Place[], release: () => void) {
     this.bytes = memory.byteLength;
+    this.release = release;
     this.#memory = memory;
-    this.#failure = failure;
-    this.#unmap = unmap;
-    this.#places = new Map(places.entries());
+    this.#places = places;
   }
 
-  read(index: number): TypedArray {
-    const place = this.#places.get(index);
-    return place === undefined ? this.#array(index).slice() : this.#copy(place);
+  get count(): number {
+    return this.#places.length;
   }
 
-  readInto(index: number, target: TypedArray): void {
-    const place = this.#places.get(index);
-    if (place === undefined) target.set(this.#array(index));
-    else this.#copyTo(place, target);
+  get isLost(): boolean {
+    return this.#memory.byteLength === 0;
   }
 
-  peek(index: number): TypedArray {
-    this.settle();
-    return this.#array(index);
-  }
-
-  free(index: number): void {
-    this.#arrays.delete(index);
-    if (this.#places.delete(index) && this.#places.size === 0) this.#unmap();
-  }
-
-  /** Copies what is mapped to arrays, and gives the memory back. */
-  settle(): void {
-    if (this.#places.size === 0) return;
-    if (this.#memory.byteLength > 0) for (const [index, place] of this.#places) this.#arrays.set(index, this.#copy(place));
-    this.#places.clear();
-    this.#unmap();
-  }
-
-  #array(index: number): TypedArray {
-    const array = this.#arrays.get(index);
-    if (array === undefined) throw this.#failure();
-    return array;
-  }
-
-  #copy(place: Place): TypedArray {
-    const { spec, offset } = place;
+  copy(index: number): TypedArray {
+    const { spec, offset } = elementAt(this.#places, index);
     const type = typedArrayOf(spec.dtype);
     // A slice is not filled with zeros first. Types that the device recodes are converted below.
-    if (blockStride(spec.dtype) === undefined) return new type(this.#mapped().slice(offset, offset + deviceBytes(spec)));
+    if (blockStride(spec.dtype) === undefined) return new type(this.#memory.slice(offset, offset + deviceBytes(spec)));
     const array = new type(byteLength(spec));
-    this.#copyTo(place, array);
+    this.copyTo(index, array);
     return array;
   }
 
-  #copyTo({ spec, offset }: Place, { buffer, byteOffset, byteLength }: TypedArray): void {
-    copyFromDevice(spec.dtype, new Uint8Array(this.#mapped(), offset, deviceBytes(spec)), new Uint8Array(buffer, byteOffset, byteLength));
-  }
-
-  /** @throws the device's failure if the memory ended with the device */
-  #mapped(): ArrayBuffer {
-    if (this.#memory.byteLength === 0) throw this.#failure();
-    return this.#memory;
+  copyTo(index: number, { buffer, byteOffset, byteLength }: TypedArray): void {
+    const { spec, offset } = elementAt(this.#places, index);
+    copyFromDevice(spec.dtype, new Uint8Array(this.#memory, offset, deviceBytes(spec)), new Uint8Array(buffer, byteOffset, byteLength));
   }
 }

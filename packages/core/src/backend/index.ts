@@ -4,6 +4,7 @@ export type { Binding } from "../backend/bind.ts";
 export { bucketOf, bucketsOf } from "../backend/buckets.ts";
 export { countStep, createCounters } from "../backend/counters.ts";
 export { decode, encode } from "../backend/decode.ts";
+export { ResultHolder, type ResultMemory } from "../backend/heldResults.ts";
 export { hostMemory } from "../backend/hostMemory.ts";
 export { LruCache } from "../backend/lruCache.ts";
 export { HostArrays, type HostResults, PendingOutputs } from "../backend/pendingOutputs.ts";

@@ -1,7 +1,7 @@
 import { elementAt } from "@centella/quant/checks";
 import type { TypedArray } from "../dtype.ts";
 import type { ConcreteSpec } from "../spec.ts";
-import { Tensor, type TensorStorage } from "../tensor.ts";
+import { checkData, Tensor, type TensorStorage } from "../tensor.ts";
 
 /** What differs from a tensor in host memory. */
 interface PendingTensorOptions {
@@ -67,19 +67,21 @@ export class PendingOutputs {
 
   /** A tensor of one of the results. */
   tensor(spec: ConcreteSpec, index: number, options: PendingTensorOptions = {}): Tensor {
-    return new Tensor(spec, new PendingStorage(this, index, options));
+    return new Tensor(spec, new PendingStorage(this, spec, index, options));
   }
 }
 
 class PendingStorage implements TensorStorage {
   readonly device: string;
   readonly #outputs: PendingOutputs;
+  readonly #spec: ConcreteSpec;
   readonly #index: number;
   readonly #onFree: (() => void) | undefined;
 
-  constructor(outputs: PendingOutputs, index: number, { device = "host", onFree }: PendingTensorOptions) {
+  constructor(outputs: PendingOutputs, spec: ConcreteSpec, index: number, { device = "host", onFree }: PendingTensorOptions) {
     this.device = device;
     this.#outputs = outputs;
+    this.#spec = spec;
     this.#index = index;
     this.#onFree = onFree;
   }
@@ -93,7 +95,11 @@ class PendingStorage implements TensorStorage {
   }
 
   readInto(target: TypedArray): Promise<void> {
-    return this.#outputs.promise.then((results) => results.readInto(this.#index, target));
+    return this.#outputs.promise.then((results) => {
+      // It may have been transferred or resized meanwhile.
+      checkData("readInto", this.#spec, target);
+      results.readInto(this.#index, target);
+    });
   }
 
   peek(): TypedArray | undefined {
