@@ -22,7 +22,7 @@ import type { MappedMemory } from "../device/uploads.ts";
 import { type Tuning, untimed } from "../tuning/tuning.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
 import type { encodeTimed } from "./timeSteps.ts";
-import { encodeDispatch, type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
+import { encodeDispatches, type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
 
 /** Result of compiling a program. */
 export interface PlanParts {
@@ -287,7 +287,7 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
   /** One upload, one encoder, one submission, one readback. */
   #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<HostResults> {
     return this.#submit(variant, run, content, (encoder) => {
-      encodeDispatches(encoder, run, targets);
+      encodePass(encoder, run, targets);
       copyDeviceOutputs(encoder, run, targets);
       const host = run.outputs.filter(({ to }) => to === "host");
       return this.#queue.readBack(
@@ -346,11 +346,11 @@ function untimedWarnings({ capabilities, name }: DeviceQueue, tuning: Tuning, di
   return [`webgpu: ${count} products are not tuned: ${name} has no feature "timestamp-query"; use another browser or driver`];
 }
 
-function encodeDispatches(encoder: GPUCommandEncoder, { dispatches, direct }: VariantRun, targets: RunTensors["targets"]): void {
+function encodePass(encoder: GPUCommandEncoder, { dispatches, direct }: VariantRun, targets: RunTensors["targets"]): void {
   if (dispatches.length === 0) return;
   const pass = encoder.beginComputePass();
   const memoryOf = (storage: number): GPUBuffer => entryOf(targets, entryOf(direct, storage)).allocate();
-  for (const dispatch of dispatches) encodeDispatch(pass, dispatch, memoryOf);
+  encodeDispatches(pass, dispatches, memoryOf);
   pass.end();
 }
 

@@ -3,7 +3,7 @@ import { elementAt, type StepTime } from "@centella/core/backend";
 import { createBuffer } from "../device/buffers.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { mapRead, usage } from "../device/usage.ts";
-import { encodeDispatch, type ReadyDispatch } from "./variant.ts";
+import { encodeDispatches, type ReadyDispatch } from "./variant.ts";
 
 /** Most timestamps of a query set, by the specification. */
 const maxQueries = 4096;
@@ -37,7 +37,7 @@ export function encodeTimed(
   const timestamps = new Timestamps(queue.device, 2 * timed.length);
   for (const [i, group] of timed.entries()) {
     const pass = encoder.beginComputePass({ timestampWrites: timestamps.pair(2 * i) });
-    for (const dispatch of group) encodeDispatch(pass, dispatch);
+    encodeDispatches(pass, group);
     pass.end();
   }
   timestamps.resolve(encoder);

@@ -258,15 +258,18 @@ export function regionOf({ spec, storage }: Operand, bufferOf: VariantSource["bu
   return { buffer: bufferOf(storage), offset: deviceBytes({ dtype: spec.dtype, shape: [from] }) };
 }
 
-/** Once the plan's pipelines are compiled. */
-export function encodeDispatch(
-  pass: GPUComputePassEncoder,
-  { pipeline, bindGroup, bindTo, x, y }: ReadyDispatch,
-  memoryOf?: TargetMemory,
-): void {
-  pass.setPipeline(pipeline.value!);
-  pass.setBindGroup(0, bindTo === undefined || memoryOf === undefined ? bindGroup : bindTo(memoryOf));
-  pass.dispatchWorkgroups(x, y);
+/** Records dispatches in an empty pass, once the plan's pipelines are compiled. Sets what the dispatch before had not set: each call takes about 1 µs. */
+export function encodeDispatches(pass: GPUComputePassEncoder, dispatches: Iterable<ReadyDispatch>, memoryOf?: TargetMemory): void {
+  let setPipeline: GPUComputePipeline | undefined;
+  let setGroup: GPUBindGroup | undefined;
+  for (const { pipeline, bindGroup, bindTo, x, y } of dispatches) {
+    const group = bindTo === undefined || memoryOf === undefined ? bindGroup : bindTo(memoryOf);
+    if (pipeline.value !== setPipeline) pass.setPipeline(pipeline.value!);
+    if (group !== setGroup) pass.setBindGroup(0, group);
+    pass.dispatchWorkgroups(x, y);
+    setPipeline = pipeline.value;
+    setGroup = group;
+  }
 }
 
 /** Splits a number of workgroups over two axes; kernels skip the excess. @throws {OutOfMemoryError} beyond both axes' limit */

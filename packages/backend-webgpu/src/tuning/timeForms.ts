@@ -7,7 +7,7 @@ import { usage } from "../device/usage.ts";
 import type { Dispatch } from "../kernels/shared/kernel.ts";
 import { encodeTimed } from "../plan/timeSteps.ts";
 import {
-  encodeDispatch,
+  encodeDispatches,
   grid,
   type Piece,
   type PlannedDispatch,
@@ -236,7 +236,7 @@ class FormTimer {
       const encoder = this.#queue.device.createCommandEncoder();
       for (const { buffer } of written) encoder.clearBuffer(buffer);
       const pass = encoder.beginComputePass();
-      encodeDispatch(pass, elementAt(form, 0));
+      encodeDispatches(pass, [elementAt(form, 0)]);
       pass.end();
       this.#queue.submit(encoder);
       const read = written.map(async ({ piece, i, buffer }) => {
