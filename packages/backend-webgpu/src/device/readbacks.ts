@@ -72,13 +72,14 @@ export class Readbacks {
       this.#buffers.discard(staging);
       throw error;
     }
-    const memory = new MappedResults(staging.getMappedRange(0, total), places, () => {
+    const results = new MappedResults(staging.getMappedRange(0, total), places, () => {
       staging.unmap();
       this.#buffers.release(staging);
     });
-    const results = this.#results.hold(memory);
-    if (total < leastMapped) results.settle();
-    return results;
+    if (total >= leastMapped) return this.#results.hold(results);
+    const arrays = places.map((_, index) => results.copy(index));
+    results.release();
+    return new HostArrays(arrays);
   }
 }
 

@@ -31,7 +31,7 @@ export class ResultHolder {
     this.#failure = failure;
   }
 
-  hold(memory: ResultMemory): HeldResults {
+  hold(memory: ResultMemory): HostResults {
     this.makeRoom(memory.bytes);
     const results = new HeldResults(memory, this.#failure, () => this.#held.delete(results));
     this.#held.add(results);
@@ -56,7 +56,7 @@ export class ResultHolder {
 }
 
 /** Results in memory that is given back once all of them are freed or copied to arrays. */
-export class HeldResults implements HostResults {
+class HeldResults implements HostResults {
   readonly memory: ResultMemory;
   readonly #failure: () => Error;
   readonly #onRelease: () => void;
