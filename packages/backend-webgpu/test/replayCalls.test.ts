@@ -49,7 +49,7 @@ await describeOpened("calls of a run", openBackend(), ({ backend, device }) => {
       counts.clear();
       using y = plan.run({ x: Float32Array.of(1, 1) }).y!;
       const data = await y.data();
-      data.forEach((value, at) => expect(value).toBeCloseTo(want[at]!, 5));
+      for (const [at, value] of data.entries()) expect(value).toBeCloseTo(want[at]!, 5);
     }
     plan.dispose();
     return Object.fromEntries(counts);
