@@ -9,9 +9,10 @@ import { oursModel } from "./models/ours.ts";
 import { peers as knownPeers } from "./peers/index.ts";
 import type { Peer, PeerAdapter } from "./peers/peer.ts";
 import { deriveRow, digits } from "./receipts/derive.ts";
-import { type Receipt, type ReceiptRow, type ReceiptSubject, receiptVersion } from "./receipts/receipt.ts";
+import { type Receipt, type ReceiptRow, receiptVersion } from "./receipts/receipt.ts";
+import { receiptRow } from "./receipts/receiptRow.ts";
 import { repositoryFolder } from "./receipts/store.ts";
-import { type MeasuredRow, measureRows, normalSettings, type Progress, quickSettings } from "./runner/measure.ts";
+import { measureRows, normalSettings, type Progress, quickSettings } from "./runner/measure.ts";
 import type { Suite, SuiteContext } from "./suites/suite.ts";
 import { ours } from "./tasks/ours.ts";
 
@@ -177,16 +178,4 @@ function contextOf(
     quick,
     memoryBytes: memoryBytesOf(machine),
   };
-}
-
-/** A measured row in the form of receipts, without derived figures. */
-export function receiptRow({ row, outcomes }: MeasuredRow, kind: "cpu" | "gpu"): ReceiptRow {
-  const { id, metric, bound, work, data, note } = row;
-  const subjects = outcomes.map(({ contestant: { name, side, threads }, outcome }): ReceiptSubject => {
-    const who = { name, side, ...(threads === undefined ? {} : { threads }) };
-    if (outcome.status === "skipped") return { ...who, skipped: outcome.reason };
-    if (outcome.status === "failed") return { ...who, failed: outcome.reason };
-    return { ...who, calls: outcome.calls, samples: outcome.passes.map((pass) => pass.map(digits)) };
-  });
-  return { id: kind === "gpu" ? `${id} [gpu]` : id, metric, bound, work, data, ...(note === undefined ? {} : { note }), subjects };
 }

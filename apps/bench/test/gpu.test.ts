@@ -1,6 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -104,6 +106,17 @@ test(
 test("a wrong command line is refused", async () => {
   await expect(gpuCommand(["--part", "kernel"])).rejects.toThrow("--part: expected one of ceiling, kernels, products");
   await expect(gpuCommand(["--backend", "wasm"])).rejects.toThrow("--backend: expected one of webgpu, cuda, got wasm");
+});
+
+test("the command starts where the packages of browsers and bundlers are not installed", () => {
+  const missing = `import { registerHooks } from "node:module";
+    registerHooks({ resolve(name, context, next) {
+      if (/^(playwright-core|esbuild)/.test(name)) throw new Error(name + " is missing");
+      return next(name, context);
+    } });`;
+  const args = ["--conditions=@centella/source", "--no-warnings", "--import", `data:text/javascript,${encodeURIComponent(missing)}`];
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  expect(execFileSync(process.execPath, [...args, main, "gpu", "--help"], { encoding: "utf8" })).toContain("Usage: pnpm bench gpu");
 });
 
 describe("kernels", () => {

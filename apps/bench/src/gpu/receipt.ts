@@ -1,7 +1,7 @@
 import type { BenchRow } from "@centella/llm/bench";
 import { deriveRow, digits } from "../receipts/derive.ts";
 import type { ReceiptRow, ReceiptSubject } from "../receipts/receipt.ts";
-import { receiptRow } from "../run.ts";
+import { receiptRow } from "../receipts/receiptRow.ts";
 import type { GpuResult, KernelResult } from "./run.ts";
 
 /** Name of the suite in receipts. */

@@ -1,5 +1,5 @@
 import { deriveRow } from "../receipts/derive.ts";
-import { receiptRow } from "../run.ts";
+import { receiptRow } from "../receipts/receiptRow.ts";
 import { median } from "../stats/bootstrap.ts";
 import { formatTable } from "../table.ts";
 import { receiptTable } from "../tables.ts";
