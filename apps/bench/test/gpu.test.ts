@@ -15,8 +15,11 @@ import { withTables } from "../src/docs/update.ts";
 import { convolutionKernels } from "../src/gpu/convolutions.ts";
 import { ceilingOf, floorOf, measureCopies } from "../src/gpu/floor.ts";
 import { hostRows } from "../src/gpu/host.ts";
+import type { Scale } from "../src/gpu/kernel.ts";
+import { judge, measureLayers } from "../src/gpu/layer.ts";
 import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
 import { ModelSource } from "../src/gpu/modelSource.ts";
+import { modelNames, testedModels } from "../src/gpu/models.ts";
 import { expertKernels, productKernels } from "../src/gpu/products.ts";
 import { gpuReceiptRows } from "../src/gpu/receipt.ts";
 import { memoryKernels, samplingKernels } from "../src/gpu/rows.ts";
@@ -50,8 +53,9 @@ const quiet = {
   peer: undefined,
   copies: new Map([["interpreter", copies]]),
   samples: 2,
+  hasLayer: false,
   hasHost: false,
-  hasModels: false,
+  models: undefined,
 };
 
 /** The PTX of the kernels, on an interpreter. */
@@ -93,18 +97,29 @@ test(
   async () => {
     useSwiftShader();
     const json = join(folder, "models.json");
-    expect(await gpuCommand(["--backend", "webgpu", "--part", "models", "--samples", "2", "--json", json])).toBe(0);
+    const options = ["--type", "Q8_0", "--streams", "2"];
+    expect(await gpuCommand(["--backend", "webgpu", "--part", "models", ...options, "--samples", "2", "--json", json])).toBe(0);
     const [receipt] = readReceipts(json);
     if (receipt!.devices.webgpu === undefined) return;
-    expect(printed.join("\n")).toContain("| model");
+    expect(printed.join("\n")).toMatch(/tiny Q8_0: ready after \d+\.\d\d s, first token after \d+\.\d\d s\n\n\| model/);
     const tests = ["pp8", "tg2", "tg2 @ d16", "tg3 × 2"].map((name) => `tiny Q8_0 ${name}`);
     expect(receipt!.rows.map(({ id, subjects: [ours] }) => [id, ours!.samples!.flat().length])).toEqual(tests.map((id) => [id, 2]));
   },
   2 * softwareMs,
 );
 
+test("each model is measured with each type of weights", () => {
+  const choice = { names: modelNames, types: ["Q8_0", "F16"], streams: [2, 64] } as const;
+  const namesOf = (scale: Scale): readonly string[] => testedModels(scale, choice).map(({ name, type }) => `${name} ${type}`);
+  expect(namesOf("full")).toEqual(["llama-3.2-1b Q8_0", "llama-3.2-1b F16", "llama-3.1-8b Q8_0", "llama-3.1-8b F16"]);
+  expect(namesOf("tiny")).toEqual(["tiny Q8_0", "tiny F16"]);
+});
+
 test("a wrong command line is refused", async () => {
   await expect(gpuCommand(["--part", "kernel"])).rejects.toThrow("--part: expected one of ceiling, kernels, products");
+  await expect(gpuCommand(["--model", "70b"])).rejects.toThrow("--model: expected one of 1b, 8b, got 70b");
+  await expect(gpuCommand(["--type", "Q4_0"])).rejects.toThrow("--type: expected one of Q4_K_M, Q8_0, F16, got Q4_0");
+  await expect(gpuCommand(["--streams", "2,0"])).rejects.toThrow("--streams: expected a whole number from 1 to 256, got 0");
   await expect(gpuCommand(["--backend", "wasm"])).rejects.toThrow("--backend: expected one of webgpu, cuda, got wasm");
 });
 
@@ -117,6 +132,43 @@ test("the command starts where the packages of browsers and bundlers are not ins
   const args = ["--conditions=@centella/source", "--no-warnings", "--import", `data:text/javascript,${encodeURIComponent(missing)}`];
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
   expect(execFileSync(process.execPath, [...args, main, "gpu", "--help"], { encoding: "utf8" })).toContain("Usage: pnpm bench gpu");
+});
+
+describe("a layer", () => {
+  test(
+    "of a model is as near to the reference on the generated PTX as rounded inputs are",
+    async () => {
+      const result = await runGpu({ ...quiet, factory: interpreted, groups: [], hasLayer: true });
+      expect(result.layers.map(({ name, activations }) => [name, activations])).toEqual([
+        ["tiny Q4_K_M, 1 at 41", "half"],
+        ["tiny Q4_K_M, 17 at 57", "half"],
+      ]);
+      for (const { failed, ratio } of result.layers) expect([failed, ratio! > 0]).toEqual([undefined, true]);
+      expect(gpuTables(result)).toContain("| tiny Q4_K_M, 17 at 57 | half ");
+      expect(gpuReceiptRows([result])).toEqual([]);
+    },
+    softwareMs,
+  );
+
+  test("has no error on the reference; an error beyond rounding is a failure", async () => {
+    const backend = await reference().open();
+    const exact = await measureLayers(
+      backend,
+      "tiny",
+      () => "f32",
+      () => false,
+    );
+    expect(exact.map(({ error, sensitivity }) => [error, sensitivity! > 0])).toEqual([
+      [0, true],
+      [0, true],
+    ]);
+    await backend.dispose();
+    expect(judge(8.1e-4, 2e-4).failed).toBe("wrong result: relative error 8.1e-4, at most 4 times the sensitivity of 2.0e-4 is right");
+    expect(judge(Number.NaN, 2e-4).failed).toContain("wrong result: relative error NaN");
+    const layers = [{ name: "tiny", activations: "half", ...judge(1, 0.1) }] as const;
+    const [row] = gpuReceiptRows([{ backend: "cuda", device: "GPU", kernels: [], layers, host: [], models: [] }]);
+    expect(row).toMatchObject({ id: "layer: tiny", subjects: [{ name: "cuda", failed: expect.stringContaining("wrong result") }] });
+  });
 });
 
 describe("kernels", () => {
@@ -202,7 +254,7 @@ test("a receipt has a row per kernel with the samples of each backend and of the
     calls: 2,
   } as const;
   const ceiling = { copyRate: 1e12 };
-  const result = { device: "GPU", ceiling, host: [], models: [] };
+  const result = { device: "GPU", ceiling, layers: [], host: [], models: [] };
   const bound = { ...kernel, name: "matmul", floor: 1 };
   const rows = gpuReceiptRows([
     {

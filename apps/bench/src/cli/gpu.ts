@@ -1,6 +1,7 @@
 import type { BackendFactory } from "@centella/core";
 import { backendsWith } from "../backends.ts";
 import { type DeviceCopies, measureCopies } from "../gpu/floor.ts";
+import { type ModelChoice, modelNames, modelTypes } from "../gpu/models.ts";
 import { gpuReceiptRows, gpuSuite } from "../gpu/receipt.ts";
 import { type GpuResult, kernelGroups, runGpu } from "../gpu/run.ts";
 import { gpuTables } from "../gpu/tables.ts";
@@ -14,17 +15,20 @@ import { noPositionals, parse, pick, wholeNumber } from "./options.ts";
 
 const experimentalNames = ["subgroup-matrix"] as const;
 const backendNames = factoriesWith([]).map(({ name }) => name);
-const partNames = ["ceiling", "kernels", ...kernelGroups, "host", "models"];
+const partNames = ["ceiling", "kernels", ...kernelGroups, "layer", "host", "models"];
 
 const help = `Usage: pnpm bench gpu [OPTIONS]
 
 Measures GPUs: the driver's copies (the ceiling), then kernels, calls from the host, and models. Each kernel is compared with the
 CPU's result first, and then timed on the device alone: many calls in one graph or pass, each on random data of its own beyond the
-caches. PyTorch takes turns where python3 has it. Software GPUs get tiny sizes.
+caches. A whole layer of a model is compared with the CPU's, too. PyTorch takes turns where python3 has it. Software GPUs get tiny sizes.
 
   --backend NAME  one of ${backendNames.join(", ")} (default: all that open); may be repeated
   --part NAME     one of ${partNames.join(", ")} (default: all); may be repeated; kernels are
                   products, memory, convolution, attention and sampling
+  --model NAME    of the models, ${modelNames.join(" or ")} (default: both); may be repeated
+  --type NAME     of their weights, one of ${modelTypes.join(", ")} (default: Q4_K_M); may be repeated
+  --streams N     texts that a model generates at once (default: 8); may be repeated: 2,8,16,64
   --experimental NAME
                   use a feature of WebGPU that is no standard yet: ${experimentalNames.join(", ")}
   --minutes N     what has not started then is skipped (default: 8, so that the command ends within 9)
@@ -39,6 +43,9 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parse(args, {
     backend: { type: "string", multiple: true },
     part: { type: "string", multiple: true },
+    model: { type: "string", multiple: true },
+    type: { type: "string", multiple: true },
+    streams: { type: "string", multiple: true },
     experimental: { type: "string", multiple: true },
     minutes: { type: "string" },
     samples: { type: "string" },
@@ -52,11 +59,16 @@ export async function gpuCommand(args: readonly string[]): Promise<number> {
   noPositionals(positionals);
   const backends = values.backend === undefined ? backendNames : pick("--backend", values.backend, backendNames);
   const parts = values.part === undefined ? partNames : pick("--part", values.part, partNames);
+  const models = {
+    names: values.model === undefined ? modelNames : pick("--model", values.model, modelNames),
+    types: pick("--type", values.type ?? ["Q4_K_M"], modelTypes),
+    streams: (values.streams ?? ["8"]).flatMap((text) => text.split(",")).map((text) => wholeNumber("--streams", text, 1, 256)),
+  };
   const head = values.json === undefined ? undefined : receiptHead(gpuSuite, ["pnpm bench gpu", ...args].join(" "));
   const samples = wholeNumber("--samples", values.samples ?? "10", 2, 1000);
   const end = performance.now() + 60_000 * wholeNumber("--minutes", values.minutes ?? "8", 1, 60);
   const factories = factoriesWith(pick("--experimental", values.experimental ?? [], experimentalNames));
-  const { results, ...measured } = await measure(factories, { backends, parts, samples }, () => performance.now() > end);
+  const { results, ...measured } = await measure(factories, { backends, parts, models, samples }, () => performance.now() > end);
   console.log(results.map(gpuTables).join("\n\n"));
   const rows = gpuReceiptRows(results);
   if (values.json !== undefined && head !== undefined) {
@@ -97,12 +109,13 @@ interface Measured {
 interface Choice {
   readonly backends: readonly string[];
   readonly parts: readonly string[];
+  readonly models: ModelChoice;
   readonly samples: number;
 }
 
 async function measure(
   factories: readonly BackendFactory[],
-  { backends, parts, samples }: Choice,
+  { backends, parts, models, samples }: Choice,
   isOver: () => boolean,
 ): Promise<Measured> {
   const groups = kernelGroups.filter((group) => parts.includes("kernels") || parts.includes(group));
@@ -110,10 +123,15 @@ async function measure(
   const peer = groups.length === 0 ? undefined : await openPeer(log);
   try {
     const copies = await measureCopies(factories);
-    const [hasHost, hasModels] = [parts.includes("host"), parts.includes("models")];
     const results: GpuResult[] = [];
+    const chosen = {
+      groups,
+      hasLayer: parts.includes("layer"),
+      hasHost: parts.includes("host"),
+      models: parts.includes("models") ? models : undefined,
+    };
     for (const factory of factories.filter(({ name }) => backends.includes(name)))
-      results.push(await runGpu({ factory, groups, hasHost, hasModels, samples, copies, peer, isOver, log }));
+      results.push(await runGpu({ ...chosen, factory, samples, copies, peer, isOver, log }));
     return { results, copies, peer: peer?.name };
   } finally {
     await peer?.dispose();

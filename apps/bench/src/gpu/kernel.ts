@@ -78,3 +78,8 @@ export function spread(length: number, count: number): readonly number[] {
   if (length <= count) return Array.from({ length }, (_, i) => i);
   return Array.from({ length: count }, (_, i) => Math.round((i * (length - 1)) / (count - 1)));
 }
+
+/** The bytes of a tensor in its stored form. */
+export function bytesOf(data: TypedArray): Uint8Array {
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}

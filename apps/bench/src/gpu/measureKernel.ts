@@ -1,7 +1,8 @@
 import { type Backend, createProgram, type Plan, type Program, reference, type TypedArray } from "@centella/core";
 import { decode } from "@centella/core/backend";
 import { sourceOf } from "../tasks/ours.ts";
-import type { GpuKernel, Operand } from "./kernel.ts";
+import { bytesOf, type GpuKernel, type Operand } from "./kernel.ts";
+import { relativeError } from "./relativeError.ts";
 
 /** Bytes that the calls of one run move together, so that none finds its data in a cache. */
 const rotatedBytes = { gpu: 2 ** 28, software: 2 ** 12 };
@@ -111,12 +112,10 @@ async function firstResult(plan: Plan, inputs: Inputs): Promise<TypedArray> {
 async function checkResult(kernel: GpuKernel, operands: readonly Operand[], got: TypedArray): Promise<void> {
   const { operands: taken, at } = kernel.sample(operands);
   const want = await referenceResult(kernel, taken);
-  let [errors, norm] = [0, 0];
-  for (let i = 0; i < want.length; i++) {
-    errors += (got[at(i)]! - want[i]!) ** 2;
-    norm += want[i]! ** 2;
-  }
-  const error = Math.sqrt(errors / norm);
+  const error = relativeError(
+    Float64Array.from(want, (_, i) => got[at(i)]!),
+    want,
+  );
   // NaN is wrong too.
   if (!(error <= kernel.limit)) throw new WrongResult(`relative error ${error.toPrecision(2)}, at most ${kernel.limit} is right`);
 }
@@ -134,8 +133,4 @@ async function referenceResult(kernel: GpuKernel, operands: readonly Operand[]):
     plan.dispose();
     await backend.dispose();
   }
-}
-
-function bytesOf(data: TypedArray): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -1,26 +1,49 @@
 import { type BackendFactory, createRuntime } from "@centella/core";
 import { loadModel, type Model } from "@centella/llm";
 import { type BenchRow, benchModel, llamaBenchTable } from "@centella/llm/bench";
+import { named } from "@centella/quant/checks";
 import { type ModelShape, shapes } from "../model/shapes.ts";
 import type { FileType } from "../model/tensors.ts";
 import type { Scale } from "./kernel.ts";
 import { ModelSource } from "./modelSource.ts";
 
-/** A model of random weights, and the tests of llama-bench that it runs. */
-interface ModelTest {
-  readonly name: string;
-  readonly shape: ModelShape;
-  readonly type: FileType;
+/** Names of the models on the command line, and their shapes. */
+const modelShapes = { "1b": "llama-3.2-1b", "8b": "llama-3.1-8b" } as const;
+
+export type ModelName = keyof typeof modelShapes;
+
+export const modelNames: readonly ModelName[] = ["1b", "8b"];
+
+/** Types of weights that models can have here. */
+export const modelTypes = ["Q4_K_M", "Q8_0", "F16"] as const satisfies readonly FileType[];
+
+/** Models to measure: each name with each type. */
+export interface ModelChoice {
+  readonly names: readonly ModelName[];
+  readonly types: readonly FileType[];
+  /** Numbers of texts that are generated at once, each in a test of its own. */
+  readonly streams: readonly number[];
+}
+
+/** The tests of llama-bench that a model runs. */
+interface ModelTests {
   readonly promptTokens: readonly number[];
   readonly generatedTokens: readonly number[];
   /** Tokens before those that are generated in a further test. */
   readonly depth: number;
-  /** Texts that are generated at once, and the tokens of each. */
-  readonly streams: { readonly count: number; readonly tokens: number };
+  /** Tokens of each of several texts that are generated at once. */
+  readonly streamTokens: number;
+}
+
+/** A model of random weights. */
+interface TestedModel {
+  readonly name: string;
+  readonly shape: ModelShape;
+  readonly type: FileType;
 }
 
 /** How models are measured. */
-interface ModelSettings {
+interface ModelSettings extends ModelChoice {
   readonly scale: Scale;
   /** Runs of each test. */
   readonly repetitions: number;
@@ -40,22 +63,24 @@ const tinyShape: ModelShape = {
   vocabulary: 1000,
 };
 
-const tests: Readonly<Record<Scale, readonly ModelTest[]>> = {
-  full: [modelTest("llama-3.2-1b"), modelTest("llama-3.1-8b")],
-  tiny: [
-    { name: "tiny", shape: tinyShape, type: "Q8_0", promptTokens: [8], generatedTokens: [2], depth: 16, streams: { count: 2, tokens: 3 } },
-  ],
+const tests: Readonly<Record<Scale, ModelTests>> = {
+  full: { promptTokens: [512, 4096], generatedTokens: [128], depth: 8192, streamTokens: 256 },
+  tiny: { promptTokens: [8], generatedTokens: [2], depth: 16, streamTokens: 3 },
 };
 
-function modelTest(name: string): ModelTest {
-  const streams = { count: 8, tokens: 96 };
-  return { name, shape: shapes[name]!, type: "Q4_K_M", promptTokens: [512, 4096], generatedTokens: [128], depth: 8192, streams };
+/** Every model of a choice. Software GPUs have a tiny one in place of all names. */
+export function testedModels(scale: Scale, { names, types }: ModelChoice): readonly TestedModel[] {
+  const known = names.map((name) => ({ name: modelShapes[name], shape: named(shapes, modelShapes[name]) }));
+  const models = scale === "full" ? known : [{ name: "tiny", shape: tinyShape }];
+  return models.flatMap((model) => types.map((type) => ({ ...model, type })));
 }
 
 /** Results of a model, or the reason why there are none. */
 export interface ModelResult {
   readonly model: string;
   readonly backend: string;
+  /** From the call of `loadModel` until it resolves. */
+  readonly readySeconds?: number;
   /** From the call of `loadModel` to the first token. */
   readonly firstTokenSeconds?: number;
   readonly rows?: readonly BenchRow[];
@@ -67,27 +92,30 @@ export interface ModelResult {
 
 /** Loads and measures each model on a backend of its own, until the time is over. */
 export async function* measureModels(factory: BackendFactory, settings: ModelSettings): AsyncGenerator<ModelResult> {
-  for (const test of tests[settings.scale]) {
-    const about = { model: `${test.name} ${test.type}`, backend: factory.name };
+  for (const tested of testedModels(settings.scale, settings)) {
+    const about = { model: `${tested.name} ${tested.type}`, backend: factory.name };
     if (settings.isOver()) yield { ...about, skipped: "the time was over" };
-    else yield { ...about, ...(await measureModel(factory, test, settings)) };
+    else yield { ...about, ...(await measureModel(factory, tested, settings)) };
   }
 }
 
 async function measureModel(
   factory: BackendFactory,
-  { name, shape, type, depth, streams, ...test }: ModelTest,
-  { repetitions, isOver }: ModelSettings,
+  { name, shape, type }: TestedModel,
+  { scale, streams, repetitions, isOver }: ModelSettings,
 ): Promise<Omit<ModelResult, "model" | "backend">> {
+  const { depth, streamTokens, ...test } = tests[scale];
   const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   const source = new ModelSource(name, shape, type);
   try {
     const start = performance.now();
+    const secondsSoFar = (): number => (performance.now() - start) / 1e3;
     const longest = Math.max(...test.generatedTokens);
     const contextLength = Math.max(depth, ...test.promptTokens) + longest + 2;
     await using model = await loadModel(source, { runtime, contextLength });
+    const readySeconds = secondsSoFar();
     await model.createSession().complete({ ids: [100] }, { maxTokens: 1, temperature: 0, reasoning: false });
-    const firstTokenSeconds = (performance.now() - start) / 1e3;
+    const firstTokenSeconds = secondsSoFar();
     const rows: BenchRow[] = [];
     for (const tested of [test, { ...test, promptTokens: [], depths: [depth] }]) {
       for await (const row of benchModel(model, { ...tested, repetitions })) {
@@ -97,11 +125,12 @@ async function measureModel(
       if (isOver()) break;
     }
     await model.dispose();
-    if (!isOver()) {
-      await using several = await loadModel(source, { runtime, contextLength: streams.tokens + 8, sequences: streams.count });
-      rows.push(await streamsRow(several, streams, repetitions));
+    for (const count of streams) {
+      if (isOver()) break;
+      await using several = await loadModel(source, { runtime, contextLength: streamTokens + 8, sequences: count });
+      rows.push(await streamsRow(several, count, streamTokens, repetitions));
     }
-    return { firstTokenSeconds, rows, table: llamaBenchTable(model.info, rows) };
+    return { readySeconds, firstTokenSeconds, rows, table: llamaBenchTable(model.info, rows) };
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) };
   } finally {
@@ -110,7 +139,7 @@ async function measureModel(
 }
 
 /** The rate of several texts together, prompts of 3 tokens included. */
-async function streamsRow(model: Model, { count, tokens }: ModelTest["streams"], repetitions: number): Promise<BenchRow> {
+async function streamsRow(model: Model, count: number, tokens: number, repetitions: number): Promise<BenchRow> {
   const options = { maxTokens: tokens, temperature: 0, repeatPenalty: 1, ignoreEos: true, reasoning: false } as const;
   const tokensPerSecond: number[] = [];
   // A first repetition is not counted.

@@ -7,7 +7,10 @@ import type { GpuResult, KernelResult } from "./run.ts";
 /** Name of the suite in receipts. */
 export const gpuSuite = "gpu";
 
-/** Rows of all backends in the form of receipts: one per kernel, call and test of a model, with a subject for each backend. */
+/**
+ * Rows of all backends in the form of receipts: one per kernel, call and test of a model, with a subject for each backend. Layers have no
+ * times: one has a row only if it is wrong or was skipped.
+ */
 export function gpuReceiptRows(results: readonly GpuResult[]): readonly ReceiptRow[] {
   const rows = new Map<string, ReceiptRow>();
   const add = (row: ReceiptRow): void => {
@@ -21,7 +24,8 @@ export function gpuReceiptRows(results: readonly GpuResult[]): readonly ReceiptR
     for (const kernel of result.kernels) add(kernelRow(kernel, result));
     for (const measured of result.host) add(receiptRow(measured, "cpu"));
     for (const model of result.models) for (const row of model.rows ?? []) add(modelRow(model.model, row, result.backend));
-    for (const { model, failed, skipped } of result.models)
+    const checked = [...result.layers.map(({ name, ...layer }) => ({ ...layer, model: `layer: ${name}` })), ...result.models];
+    for (const { model, failed, skipped } of checked)
       if (failed !== undefined || skipped !== undefined) add(missingModel(model, result.backend, { failed, skipped }));
   }
   return [...rows.values()].map((row) => deriveRow(gpuSuite, row));

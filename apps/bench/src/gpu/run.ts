@@ -8,8 +8,9 @@ import { convolutionKernels } from "./convolutions.ts";
 import { ceilingOf, type DeviceCeiling, type DeviceCopies, floorOf } from "./floor.ts";
 import { hostRows } from "./host.ts";
 import type { GpuKernel, KernelGroup, ModeOf, Scale } from "./kernel.ts";
+import { type LayerResult, measureLayers } from "./layer.ts";
 import { type PreparedKernel, prepareKernel, WrongResult } from "./measureKernel.ts";
-import { type ModelResult, measureModels } from "./models.ts";
+import { type ModelChoice, type ModelResult, measureModels } from "./models.ts";
 import { expertKernels, productKernels } from "./products.ts";
 import { memoryKernels, samplingKernels } from "./rows.ts";
 import type { TorchPeer } from "./torch.ts";
@@ -24,9 +25,12 @@ const turns = 2;
 export interface GpuRun {
   readonly factory: BackendFactory;
   readonly groups: readonly KernelGroup[];
+  /** Whether a whole layer is compared with the reference. */
+  readonly hasLayer: boolean;
   /** Whether calls from the host, with their transfers, are measured. */
   readonly hasHost: boolean;
-  readonly hasModels: boolean;
+  /** Undefined if no model is measured. */
+  readonly models: ModelChoice | undefined;
   /** Samples of each kernel and of each test of a model. */
   readonly samples: number;
   readonly copies: DeviceCopies;
@@ -62,14 +66,15 @@ export interface GpuResult {
   readonly skipped?: string;
   readonly ceiling?: DeviceCeiling;
   readonly kernels: readonly KernelResult[];
+  readonly layers: readonly LayerResult[];
   readonly host: readonly MeasuredRow[];
   readonly models: readonly ModelResult[];
 }
 
-/** Measures a backend: kernels, then calls from the host, then models. */
+/** Measures a backend: kernels, a layer, then calls from the host, then models. */
 export async function runGpu(run: GpuRun): Promise<GpuResult> {
-  const { factory, groups, hasHost, hasModels, samples, isOver, log } = run;
-  const none = { backend: factory.name, kernels: [], host: [], models: [] };
+  const { factory, groups, hasLayer, hasHost, samples, isOver, log } = run;
+  const none = { backend: factory.name, kernels: [], layers: [], host: [], models: [] };
   let backend: Backend;
   try {
     backend = await factory.open();
@@ -84,24 +89,29 @@ export async function runGpu(run: GpuRun): Promise<GpuResult> {
     const ceiling = ceilingOf(device, run.copies);
     const kernels: KernelResult[] = [];
     for (const kernel of kernelsOf(backend, scale, groups)) kernels.push(await measureKernel(backend, kernel, ceiling, run));
+    const layers = hasLayer ? await measureLayers(backend, scale, modesOf(backend), isOver) : [];
     const settings = scale === "full" ? normalSettings : quickSettings;
     const host = hasHost && !isOver() ? await measureRows(hostRows(backend, scale), settings, (_done, _total, { id }) => log(id)) : [];
     await backend.dispose();
     const models: ModelResult[] = [];
-    if (hasModels) {
-      for await (const result of measureModels(factory, { scale, repetitions: samples, isOver })) {
+    if (run.models !== undefined) {
+      for await (const result of measureModels(factory, { ...run.models, scale, repetitions: samples, isOver })) {
         log(`${result.model}: ${result.failed ?? result.skipped ?? "done"}`);
         models.push(result);
       }
     }
-    return { backend: factory.name, device, ceiling, kernels, host, models };
+    return { backend: factory.name, device, ceiling, kernels, layers, host, models };
   } finally {
     await backend.dispose();
   }
 }
 
+function modesOf(backend: Backend): ModeOf {
+  return (weights) => backend.preferredActivations?.(weights) ?? "f32";
+}
+
 function kernelsOf(backend: Backend, scale: Scale, groups: readonly KernelGroup[]): readonly GpuKernel[] {
-  const modeOf: ModeOf = (weights) => backend.preferredActivations?.(weights) ?? "f32";
+  const modeOf = modesOf(backend);
   const byGroup: Readonly<Record<KernelGroup, readonly GpuKernel[]>> = {
     products: [...productKernels(scale, modeOf), ...expertKernels(scale, modeOf)],
     memory: memoryKernels(scale),

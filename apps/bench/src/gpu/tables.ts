@@ -3,20 +3,23 @@ import { receiptRow } from "../receipts/receiptRow.ts";
 import { median } from "../stats/bootstrap.ts";
 import { formatTable } from "../table.ts";
 import { receiptTable } from "../tables.ts";
+import type { LayerResult } from "./layer.ts";
 import type { GpuResult, KernelResult } from "./run.ts";
 
 /** What was measured on a backend, as Markdown. */
-export function gpuTables({ backend, device, skipped, ceiling, kernels, host, models }: GpuResult): string {
+export function gpuTables({ backend, device, skipped, ceiling, kernels, layers, host, models }: GpuResult): string {
   if (ceiling === undefined) return `${backend}: skipped: ${skipped}`;
   const parts = [`${backend}, ${device}: the driver copies ${gigabytes(ceiling.copyRate)} GB/s (read + written)`];
   if (kernels.length > 0) parts.push(kernelTable(kernels));
+  if (layers.length > 0) parts.push(layerTable(layers));
   if (host.length > 0) {
     const rows = host.map((row) => deriveRow("host", receiptRow(row, "cpu")));
     parts.push(receiptTable({ suite: "host", rows, ceilings: [] }));
   }
-  for (const { model, failed, skipped: why, table, firstTokenSeconds } of models) {
+  for (const { model, failed, skipped: why, table, readySeconds, firstTokenSeconds } of models) {
     if (table === undefined) parts.push(`${model}: ${failed === undefined ? `skipped: ${why}` : `FAILED: ${failed}`}`);
-    else parts.push(`${model}: ${firstTokenSeconds!.toFixed(2)} s from loadModel to the first token\n\n${table}`);
+    else
+      parts.push(`${model}: ready after ${readySeconds!.toFixed(2)} s, first token after ${firstTokenSeconds!.toFixed(2)} s\n\n${table}`);
   }
   return parts.join("\n\n");
 }
@@ -41,6 +44,20 @@ function kernelTable(kernels: readonly KernelResult[]): string {
     ];
   });
   return formatTable(head, lines, ["left", "right", "right", "right", "right", "right", "left"]);
+}
+
+/** A line per layer: its error, and the change that noise of the mode's rounding makes to it. */
+function layerTable(layers: readonly LayerResult[]): string {
+  const lines = layers.map(({ name, activations, error, sensitivity, ratio, failed, skipped }) => [
+    name,
+    activations,
+    error?.toExponential(2) ?? "–",
+    sensitivity?.toExponential(2) ?? "–",
+    ratio?.toFixed(2) ?? "–",
+    failed === undefined ? (skipped === undefined ? "right" : `skipped: ${skipped}`) : `FAILED: ${failed}`,
+  ]);
+  const head = ["layer", "mode", "relative error", "sensitivity", "ratio", ""];
+  return formatTable(head, lines, ["left", "left", "right", "right", "right", "left"]);
 }
 
 function micros(seconds: number): string {
