@@ -1,8 +1,10 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isRequired, launchChromium } from "@centella/test-devices";
+import { preview } from "vite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -130,6 +132,59 @@ test("an app of Vite is built without a warning", () => {
   expect(built).toEqual(
     expect.arrayContaining(["index.html", expect.stringMatching(/engine-.*\.js$/), expect.stringMatching(/fable-.*\.gguf$/)]),
   );
+});
+
+test("a page that Vite builds without configuration computes on WebGPU what Node computes", async ({ skip }) => {
+  const browser = await launchChromium();
+  if (typeof browser === "string") {
+    if (isRequired("webgpu")) throw new Error(browser);
+    return skip(browser);
+  }
+  const app = join(project, "gpuApp");
+  mkdirSync(join(app, "public"), { recursive: true });
+  copyFileSync(join(root, "packages/model-fable/models/fable-tiny-q8_0.gguf"), join(app, "public/tiny.gguf"));
+  const files = {
+    "index.html": '<!doctype html><title>app</title><script type="module" src="./main.js"></script>',
+    "main.js": `
+      import { webgpu } from "@centella/backend-webgpu";
+      import { compute } from "./compute.js";
+      globalThis.result = compute(webgpu(), new URL("./tiny.gguf", location.href));`,
+    "node.mjs": `
+      import { wasm } from "@centella/backend-wasm";
+      import { compute } from "./compute.js";
+      console.log(JSON.stringify(await compute(wasm(), new URL("./public/tiny.gguf", import.meta.url))));`,
+    "compute.js": `
+      import { createProgram, createRuntime } from "@centella/core";
+      import { loadModel } from "@centella/llm";
+      export async function compute(backend, file) {
+        const runtime = await createRuntime({ backends: [backend], policy: { force: backend.name } });
+        const program = createProgram();
+        program.output("y", program.matmul(program.input("x", "f32", [2, 3]), program.input("w", "f32", [3, 2])));
+        const plan = await runtime.compile(program);
+        const { y } = plan.run({ x: Float32Array.of(1, 2, 3, 4, 5, 6), w: Float32Array.of(1, 0, 0, 1, 1, 1) });
+        const product = [...(await y.data())];
+        const exact = { cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 };
+        const model = await loadModel(file, { runtime, ...exact });
+        const { ids } = await model.createSession().complete({ ids: [0, 2817, 632, 263, 534] }, { temperature: 0, maxTokens: 3 });
+        const { backend: name } = model.info;
+        await model.dispose();
+        await runtime.dispose();
+        return { name, product, ids: [...ids] };
+      }`,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(app, name), text);
+  node("node_modules/vite/bin/vite.js", "build", "gpuApp", "--logLevel", "error");
+  const inNode = JSON.parse(node("gpuApp/node.mjs")) as object;
+  expect(inNode).toMatchObject({ name: "wasm", product: [4, 5, 10, 11], ids: { length: 3 } });
+  const server = await preview({ root: app, configFile: false, preview: { port: 0 } });
+  try {
+    const page = await browser.newPage();
+    await page.goto(server.resolvedUrls!.local[0]!);
+    expect(await page.evaluate("result")).toEqual({ ...inNode, name: "webgpu" });
+  } finally {
+    await server.close();
+    await browser.close();
+  }
 });
 
 // Without a C++ compiler no addon was built, and only some platforms have a package for it.
