@@ -15,7 +15,7 @@ export type ModelName = keyof typeof modelShapes;
 export const modelNames: readonly ModelName[] = ["1b", "8b"];
 
 /** Types of weights that models can have here. */
-export const modelTypes = ["Q4_K_M", "Q8_0", "F16"] as const satisfies readonly FileType[];
+export const modelTypes: readonly FileType[] = ["Q4_K_M", "Q8_0", "F16"];
 
 /** Models to measure: each name with each type. */
 export interface ModelChoice {
