@@ -37,6 +37,8 @@ def operands(task):
         q = random(1, heads, task["tokens"], size, dtype=torch.bfloat16)
         return [q] + [random(1, kv, task["keys"], size, dtype=torch.bfloat16) for _ in range(2)]
     rows, columns = task["shape"]
+    if op == "gather":
+        return [random(rows, columns), torch.randperm(rows, device="cuda")]
     vectors = {"rmsNorm": 1, "layerNorm": 2}.get(op, 0)
     return [random(rows, columns) for _ in range(2 if op in ("add", "concat") else 1)] + [random(columns) for _ in range(vectors)]
 
@@ -58,6 +60,14 @@ def compute(task, x, *more):
         return x + more[0]
     if op == "concat":
         return torch.cat([x, more[0]])
+    if op == "copy":
+        return x.clone()
+    if op == "transpose":
+        return x.t().contiguous()
+    if op == "slice":
+        return x[:, 32:-32].contiguous()
+    if op == "gather":
+        return torch.index_select(x, 0, more[0])
     if op == "sum":
         return x.sum()
     if op == "softmax":

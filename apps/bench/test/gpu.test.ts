@@ -13,6 +13,7 @@ import type { Ceiling } from "../src/ceilings/measure.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
 import { withTables } from "../src/docs/update.ts";
 import { convolutionKernels } from "../src/gpu/convolutions.ts";
+import { copyKernels } from "../src/gpu/copies.ts";
 import { ceilingOf, floorOf, measureCopies } from "../src/gpu/floor.ts";
 import { hostRows } from "../src/gpu/host.ts";
 import type { Scale } from "../src/gpu/kernel.ts";
@@ -204,9 +205,13 @@ describe("kernels", () => {
 
   test("cover the shapes that a GPU is held to", () => {
     const products = [...productKernels("full", () => "half"), ...expertKernels("full", () => "half")];
-    const names = [...products, ...memoryKernels("full"), ...convolutionKernels("full"), ...samplingKernels("full")].map(
-      ({ name }) => name,
-    );
+    const names = [
+      ...products,
+      ...memoryKernels("full"),
+      ...copyKernels("full"),
+      ...convolutionKernels("full"),
+      ...samplingKernels("full"),
+    ].map(({ name }) => name);
     for (const name of ["q4_K 28672×4096, 1 row", "q6_K 128256×4096, 1 row", "q8_0 8192×8192, 64 rows", "f16 8192×8192, 4096 rows"])
       expect(names).toContain(name);
     for (const name of [
@@ -216,10 +221,16 @@ describe("kernels", () => {
       "f32 4096×4096, 4096 rows",
     ])
       expect(names).toContain(name);
-    for (const name of ["q4_K 8 of 128 experts 768×2048, 1 row", "conv2d 3×3, 32 channels of 1024²", "sum 1×1000000", "concat 8192×8192"])
+    for (const name of [
+      "q4_K 8 of 128 experts 768×2048, 1 row",
+      "conv2d 3×3, 32 channels of 1024²",
+      "sum 1×1000000",
+      "concat 8192×8192",
+      "transpose 8192×8192",
+    ])
       expect(names).toContain(name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { bytes, name } of memoryKernels("full").filter(({ name }) => !name.startsWith("sum 1×")))
+    for (const { bytes, name } of [...memoryKernels("full"), ...copyKernels("full")].filter(({ name }) => !name.startsWith("sum 1×")))
       expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
   });
 });

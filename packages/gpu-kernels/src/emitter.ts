@@ -151,6 +151,11 @@ export interface Emitter {
   /** Writes an element of an argument with 32-bit elements. Two lanes never write the same element. */
   store(name: string, index: U32 | number, value: Value<NumberType>): void;
 
+  /** The four words of piece `index` of 16 bytes of an argument of a plain dtype, read at once. */
+  loadPiece(name: string, index: U32 | number): readonly U32[];
+  /** Writes piece `index` of an argument at once. */
+  storePiece(name: string, index: U32 | number, words: readonly U32[]): void;
+
   /** Writes 16 bits of an argument; another lane may write the other half of the word. All stores to the argument must use this method. */
   storeHalf(name: string, index: U32 | number, bits: U32): void;
 

@@ -49,6 +49,7 @@ export {
   type GpuStep,
   type InputSpecs,
   mostElements,
+  type Piece,
   type Prologue,
 } from "./kernel.ts";
 export { conv2d } from "./kernels/conv2d.ts";

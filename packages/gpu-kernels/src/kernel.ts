@@ -59,6 +59,15 @@ export type GpuStep =
       readonly body: (scope: GpuScope, index: U32) => void;
     }
   | {
+      /** Runs a lane per index of `shape`, which returns 16 bytes of the argument `to`. A lane may do so for several indices. */
+      readonly kind: "pieces";
+      readonly name: string;
+      readonly args: GpuArguments;
+      readonly shape: Shape;
+      readonly to: string;
+      readonly body: (scope: GpuScope, index: U32) => Piece;
+    }
+  | {
       /** Runs a group of lanes per index of `shape`. */
       readonly kind: "groups";
       readonly name: string;
@@ -70,6 +79,12 @@ export type GpuStep =
       readonly hasManyValues?: true;
       readonly body: (scope: GpuScope, group: U32) => void;
     };
+
+/** Four words of a result, and the number of 16-byte pieces before them. */
+export interface Piece {
+  readonly at: Extent;
+  readonly words: readonly U32[];
+}
 
 /** Elementwise calls after an op, which its kernels apply to each result before they store it. */
 export interface Epilogue {

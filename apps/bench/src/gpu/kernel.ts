@@ -49,7 +49,19 @@ export type PeerTask =
       readonly size: number;
     }
   | {
-      readonly op: "relu" | "add" | "concat" | "sum" | "softmax" | "rmsNorm" | "layerNorm" | "argmax";
+      readonly op:
+        | "relu"
+        | "add"
+        | "concat"
+        | "sum"
+        | "softmax"
+        | "rmsNorm"
+        | "layerNorm"
+        | "argmax"
+        | "copy"
+        | "transpose"
+        | "slice"
+        | "gather";
       readonly shape: readonly [number, number];
     };
 

@@ -5,6 +5,7 @@ import { Skip } from "../runner/subject.ts";
 import { median, type Passes } from "../stats/bootstrap.ts";
 import { attentionKernels } from "./attention.ts";
 import { convolutionKernels } from "./convolutions.ts";
+import { copyKernels } from "./copies.ts";
 import { ceilingOf, type DeviceCeiling, type DeviceCopies, floorOf } from "./floor.ts";
 import { hostRows } from "./host.ts";
 import type { GpuKernel, KernelGroup, ModeOf, Scale } from "./kernel.ts";
@@ -114,7 +115,7 @@ function kernelsOf(backend: Backend, scale: Scale, groups: readonly KernelGroup[
   const modeOf = modesOf(backend);
   const byGroup: Readonly<Record<KernelGroup, readonly GpuKernel[]>> = {
     products: [...productKernels(scale, modeOf), ...expertKernels(scale, modeOf)],
-    memory: memoryKernels(scale),
+    memory: [...memoryKernels(scale), ...copyKernels(scale)],
     convolution: convolutionKernels(scale),
     attention: attentionKernels(scale, modeOf),
     sampling: samplingKernels(scale),

@@ -21,7 +21,7 @@ import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { Target } from "./text.ts";
-import type { F64, Reg, Shared } from "./types.ts";
+import type { F64, Global, Reg, Shared } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 // ln 2 in two parts: n * high is exact for |n| < 2^15.
@@ -183,6 +183,19 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     const to = this.at("u32", this.pointer(name, "u32"), index);
     if (words.length === 1) this.st("u32", to, elementAt(words, 0));
     else this.stVector("u32", to, words);
+  }
+
+  loadPiece(name: string, index: U32 | number): readonly U32[] {
+    return this.ldVector("u32", this.#pieceAt(name, index));
+  }
+
+  storePiece(name: string, index: U32 | number, words: readonly U32[]): void {
+    this.stVector("u32", this.#pieceAt(name, index), words);
+  }
+
+  #pieceAt(name: string, index: U32 | number): Global<"u32"> {
+    const base = this.pointer(name, "u32");
+    return typeof index === "number" ? this.at("u32", base, 4 * index) : this.atBytes(base, index, 16);
   }
 
   storeHalf(name: string, index: U32 | number, bits: U32): void {

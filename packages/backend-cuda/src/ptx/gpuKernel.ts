@@ -60,13 +60,20 @@ export function launchOf(call: KernelCall, op: string, step: GpuStep, own?: Text
       k.ifUniform(isBelow(k, block, product(k, scope.extents(step.shape))), () => step.body(scope, block));
     });
   }
-  if (step.kind === "each") {
+  if (step.kind === "each" || step.kind === "pieces") {
     // Few lanes are spread over the multiprocessors.
     const threads = elements < call.gpu.multiprocessors * defaultThreads ? fewThreads : defaultThreads;
     return launch(call, entry, { threads, blocks: Math.ceil(elements / threads), args, ...(own && { form: own }) }, (scope) => {
       const { k } = scope;
       const index = k.mad(k.block(), threads, k.thread());
-      k.if(isBelow(k, index, product(k, scope.extents(step.shape))), () => step.body(scope, index));
+      k.if(isBelow(k, index, product(k, scope.extents(step.shape))), () => {
+        if (step.kind === "each") {
+          step.body(scope, index);
+          return;
+        }
+        const { at, words } = step.body(scope, index);
+        k.storePiece(step.to, at, words);
+      });
     });
   }
   const perWord = 4 / layoutOf(named(step.args, step.to).dtype).bytes;

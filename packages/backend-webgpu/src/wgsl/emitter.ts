@@ -176,6 +176,25 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     if (!this.#storesVector(name, at, stored)) this.lines.push(`${this.#place(name, at)} = ${stored};`);
   }
 
+  loadPiece(name: string, index: U32 | number): readonly U32[] {
+    this.wide.add(name);
+    const at = this.operand("u32", index);
+    const words = [0, 1, 2, 3].map((i) => `${name}[${at} * 4u + ${i}u]`);
+    const piece = this.name("piece_");
+    this.lines.push(`let ${piece} = bitcast<vec4u>(${this.#vectors.has(name) ? `${name}[${at}]` : `vec4(${words.join(", ")})`});`);
+    return ["x", "y", "z", "w"].map((part) => this.define("u32", `${piece}.${part}`));
+  }
+
+  storePiece(name: string, index: U32 | number, words: readonly U32[]): void {
+    this.written.add(name);
+    this.wide.add(name);
+    const at = this.operand("u32", index);
+    const dtype = this.#dtypeOf(name);
+    const vector = dtype === "f32" ? "vec4f" : dtype === "i32" ? "vec4i" : "vec4u";
+    if (this.#vectors.has(name)) this.lines.push(`${name}[${at}] = bitcast<${vector}>(vec4u(${words.join(", ")}));`);
+    else words.forEach((word, i) => void this.store(name, this.define("u32", `${at} * 4u + ${i}u`), word));
+  }
+
   storeHalf(name: string, index: U32 | number, bits: U32): void {
     this.written.add(name);
     this.halved.add(name);

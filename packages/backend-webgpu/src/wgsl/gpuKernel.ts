@@ -1,6 +1,7 @@
 import type { Dim, DimValues, DType } from "@centella/core";
 import { elementAt, layoutOf, mapTuple, resolveDim } from "@centella/core/backend";
 import {
+  asValue,
   type Extent,
   type F32,
   type GpuArgument,
@@ -95,7 +96,7 @@ export class Uniforms implements GpuScope {
 export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: DimValues) => void): Dispatch {
   const { scope, body, vectors } = textOf(step, subgroup);
   const { k } = scope;
-  const perLane = step.kind === "map" ? (storesVectors(step) ? vectorsPerLane * neighbourCount : perWordOf(step)) : 1;
+  const perLane = indicesPerLane(step);
   return defineDispatch({
     bindings: bindingsOf(step.args, k, vectors),
     uniforms: { count: "u32", ...scope.types },
@@ -111,6 +112,13 @@ export function dispatchOf(step: GpuStep, subgroup: number, checkRun?: (dims: Di
       };
     },
   });
+}
+
+/** Indices of a step's shape that a lane computes. */
+function indicesPerLane(step: GpuStep): number {
+  if (step.kind === "pieces") return piecesPerLane(step);
+  if (step.kind !== "map") return 1;
+  return storesVectors(step) ? vectorsPerLane * neighbourCount : perWordOf(step);
 }
 
 /** The text of a step. It is written again if it reads vectors: their arguments are arrays of these. */
@@ -139,10 +147,16 @@ function bodyOf(step: GpuStep, scope: Uniforms): string {
     return k.lines.join("\n");
   }
   if (step.kind === "map" && storesVectors(step)) return vectorText(step, scope);
+  if (step.kind === "pieces" && piecesPerLane(step) > 1) return piecesText(step, scope);
   const start = `let i = group * ${lanes}u + lane;`;
   const index = k.define("u32", "i");
   if (step.kind === "each") {
     step.body(scope, index);
+    return [start, "if (i >= p.count) { return; }", ...k.lines].join("\n");
+  }
+  if (step.kind === "pieces") {
+    const { at, words } = step.body(scope, index);
+    k.storePiece(step.to, asValue(k, at), words);
     return [start, "if (i >= p.count) { return; }", ...k.lines].join("\n");
   }
   const perWord = perWordOf(step);
@@ -192,14 +206,34 @@ function storesVectors(step: MapStep): boolean {
 function vectorText({ to, body }: MapStep, scope: Uniforms): string {
   const { k } = scope;
   const last = k.define("u32", `(p.count - 1u) / ${neighbourCount}u`);
-  const firsts = Array.from({ length: vectorsPerLane }, (_, i) => {
-    return k.mul(k.min(k.define("u32", `group * ${vectorsPerLane * lanes}u + lane + ${i * lanes}u`), last), neighbourCount);
-  });
+  const firsts = laneIndices(k, vectorsPerLane, last).map((index) => k.mul(index, neighbourCount));
   k.neighbours(firsts, (indices) => {
     const values = indices.map((at) => body(scope, at));
     values.forEach((value, i) => void k.store(to, elementAt(indices, i), value));
   });
   return k.lines.join("\n");
+}
+
+type PiecesStep = Extract<GpuStep, { readonly kind: "pieces" }>;
+
+/** Pieces that each lane of a large step moves. */
+const manyPieces = 2;
+
+function piecesPerLane({ shape }: PiecesStep): number {
+  return mostElements(shape) * neighbourCount >= manyElements ? manyPieces : 1;
+}
+
+/** A step whose lanes move several pieces: all are loaded before the first one is stored. Lanes after the last piece move that again. */
+function piecesText({ to, body }: PiecesStep, scope: Uniforms): string {
+  const { k } = scope;
+  const pieces = laneIndices(k, manyPieces, k.define("u32", "p.count - 1u")).map((index) => body(scope, index));
+  for (const { at, words } of pieces) k.storePiece(to, asValue(k, at), words);
+  return k.lines.join("\n");
+}
+
+/** The `count` indices up to `last` of a lane: neighbouring lanes have neighbouring ones. */
+function laneIndices(k: WgslEmitter, count: number, last: U32): readonly U32[] {
+  return Array.from({ length: count }, (_, i) => k.min(k.define("u32", `group * ${count * lanes}u + lane + ${i * lanes}u`), last));
 }
 
 /** Dtypes of arguments, by name. */

@@ -12,6 +12,7 @@ export const assign: OpCases<"assign"> = {
     { name: "rows", inputs: [f32(9, 13), f32(4, 13)], optional: { indices: i32([4], [8, 0, -1, 3]) } },
     { name: "single values", inputs: [tensor("i32", 67), tensor("i32", 3)], optional: { indices: i32([3], [66, -1, 0]) } },
     { name: "rows of planes", inputs: [f32(3, 4, 5), f32(2, 4, 5)], optional: { indices: i32([2], [2, 0]) } },
+    { name: "aligned rows", inputs: [f32(9, 12), f32(4, 12)], optional: { indices: i32([4], [8, 0, -1, 3]) } },
     { name: "no rows", inputs: [f32(3, 2), f32(0, 2)], optional: { indices: i32([0], []) } },
     { name: "empty", inputs: [f32(0), f32(0)] },
   ],

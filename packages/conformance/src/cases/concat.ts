@@ -18,6 +18,15 @@ export const concat: OpCases<"concat"> = {
     { name: "sixteen u8", inputs: Array.from({ length: 16 }, (_, i) => tensor("u8", 3, 1 + (i % 3))), params: { axis: 1 } },
     { name: "i32", inputs: [tensor("i32", 3), tensor("i32", 5)], params: { axis: 0 } },
     { name: "bool", inputs: [tensor("bool", 3), tensor("bool", 5)], params: { axis: 0 } },
+    { name: "aligned rows", inputs: [f32(3, 8), f32(5, 8)], params: { axis: 0 } },
+    { name: "aligned columns", inputs: [f32(7, 4), f32(7, 0), f32(7, 12)], params: { axis: 1 } },
+    { name: "some columns aligned", inputs: [f32(7, 8), f32(7, 3), f32(7, 5)], params: { axis: 1 } },
+    { name: "aligned with an odd end", inputs: [f32(4), f32(8), f32(3)], params: { axis: 0 } },
+    { name: "aligned halves", inputs: [tensor("f16", 3, 8), tensor("f16", 3, 16)], params: { axis: 1 } },
+    { name: "halves of which one is aligned", inputs: [tensor("bf16", 3, 8), tensor("bf16", 3, 4)], params: { axis: 1 } },
+    { name: "aligned bytes", inputs: [tensor("i8", 2, 16), tensor("i8", 2, 48)], params: { axis: 1 } },
+    { name: "aligned i32", inputs: [tensor("i32", 2, 4), tensor("i32", 2, 8)], params: { axis: -1 } },
+    { name: "a large one and a small one", inputs: [f32(257, 260), f32(2, 260)], params: { axis: 0 } },
   ],
   wrong: [
     {

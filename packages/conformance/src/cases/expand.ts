@@ -13,6 +13,9 @@ export const expand: OpCases<"expand"> = {
     { name: "to nothing", inputs: [f32(1, 4)], params: { shape: [0, 4] } },
     { name: "bool", inputs: [tensor("bool", 3, 1)], params: { shape: [3, 5] } },
     { name: "f16", inputs: [tensor("f16", 5)], params: { shape: [3, 5] } },
+    { name: "aligned rows", inputs: [f32(2, 1, 8)], params: { shape: [3, 2, 5, 8] } },
+    { name: "aligned halves", inputs: [tensor("f16", 16)], params: { shape: [3, 16] } },
+    { name: "aligned bytes of one", inputs: [tensor("i8", 1, 1, 16)], params: { shape: [3, 2, 16] } },
   ],
   wrong: [
     {

@@ -13,6 +13,10 @@ export const gather: OpCases<"gather"> = {
     { name: "empty rows", inputs: [f32(4, 0), i32([2], [1, 3])] },
     { name: "f16", inputs: [tensor("f16", 5, 3), i32([2], [4, 1])] },
     { name: "bool", inputs: [tensor("bool", 5), i32([2], [4, 1])] },
+    { name: "aligned rows", inputs: [f32(9, 12), i32([4], [8, 0, 0, 3])] },
+    { name: "aligned rows of a middle axis", inputs: [f32(2, 5, 4, 3), i32([2, 2], [4, 4, 0, 1])], params: { axis: 1 } },
+    { name: "aligned halves", inputs: [tensor("f16", 5, 24), i32([3], [4, 1, 1])] },
+    { name: "aligned bytes", inputs: [tensor("u8", 5, 16), i32([3], [4, 1, 0])] },
     { name: "a fallback for indices outside", inputs: [f32(9, 13), i32([5], [8, -1, 9, 0, 3])], optional: { fallback: f32(5, 13) } },
     {
       name: "a fallback along the last axis",
@@ -20,6 +24,7 @@ export const gather: OpCases<"gather"> = {
       params: { axis: 1 },
       optional: { fallback: f32(9, 2, 2) },
     },
+    { name: "an aligned fallback", inputs: [f32(9, 16), i32([4], [8, -1, 9, 3])], optional: { fallback: f32(4, 16) } },
     { name: "a fallback of f16", inputs: [tensor("f16", 5, 3), i32([3], [4, -1, 1])], optional: { fallback: tensor("f16", 3, 3) } },
     {
       name: "single values with a fallback",

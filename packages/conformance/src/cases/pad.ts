@@ -43,6 +43,31 @@ export const pad: OpCases<"pad"> = {
     { name: "scalar", inputs: [f32()], params: { pads: [] } },
     { name: "i8", inputs: [tensor("i8", 3)], params: { pads: [[1, 1]], value: -128 } },
     { name: "bool", inputs: [tensor("bool", 3)], params: { pads: [[1, 1]], value: 1 } },
+    {
+      name: "aligned rows",
+      inputs: [f32(3, 8)],
+      params: {
+        pads: [
+          [1, 2],
+          [0, 0],
+        ],
+        value: 2.5,
+      },
+    },
+    {
+      name: "aligned columns",
+      inputs: [f32(2, 3, 8)],
+      params: {
+        pads: [
+          [0, 0],
+          [1, 0],
+          [4, 8],
+        ],
+        value: -1,
+      },
+    },
+    { name: "aligned halves", inputs: [tensor("f16", 16)], params: { pads: [[8, 16]], value: 1.5 } },
+    { name: "aligned bytes", inputs: [tensor("i8", 32)], params: { pads: [[16, 0]], value: -3 } },
   ],
   wrong: [
     {

@@ -14,6 +14,13 @@ export const slice: OpCases<"slice"> = {
     { name: "of nothing", inputs: [f32(0, 2)], params: { axis: 0 } },
     { name: "i8", inputs: [tensor("i8", 9)], params: { axis: 0, end: 4 } },
     { name: "bf16", inputs: [tensor("bf16", 9)], params: { axis: 0, end: 4 } },
+    { name: "aligned columns", inputs: [f32(5, 24)], params: { axis: 1, start: 8, end: 20 } },
+    { name: "aligned columns from an odd start", inputs: [f32(5, 24)], params: { axis: 1, start: 6, end: 18 } },
+    { name: "steps of aligned rows", inputs: [f32(3, 10, 8)], params: { axis: 1, start: 1, step: 3 } },
+    { name: "aligned halves", inputs: [tensor("f16", 3, 32)], params: { axis: 1, start: 8, end: 24 } },
+    { name: "halves from a start that is none of 8", inputs: [tensor("f16", 3, 32)], params: { axis: 1, start: 4, end: 20 } },
+    { name: "aligned bytes", inputs: [tensor("u8", 3, 48)], params: { axis: 1, start: 16 } },
+    { name: "many columns", inputs: [f32(260, 512)], params: { axis: 1, start: 100, end: 356 } },
   ],
   wrong: [
     {

@@ -5,6 +5,8 @@ export const stack: OpCases<"stack"> = {
   tolerance: { f32: exact, f16: exact, bf16: exact, i32: exact, u32: exact, i8: exact, u8: exact, bool: exact },
   cases: [
     ...stackGoldens,
+    { name: "aligned rows", inputs: [f32(3, 8), f32(3, 8)], params: { axis: 1 } },
+    { name: "aligned halves", inputs: [tensor("f16", 3, 8), tensor("f16", 3, 8), tensor("f16", 3, 8)], params: { axis: 1 } },
     { name: "rows", inputs: [f32(67), f32(67)] },
     { name: "pairs", inputs: [f32(9, 13), f32(9, 13)], params: { axis: -1 } },
     { name: "middle", inputs: [f32(3, 4), f32(3, 4)], params: { axis: 1 } },

@@ -15,6 +15,18 @@ export const transpose: OpCases<"transpose"> = {
     { name: "weight", inputs: [{ ...f32(3, 5), as: "persistent" }] },
     { name: "scalar", inputs: [f32()] },
     { name: "empty", inputs: [f32(3, 0, 2)] },
+    { name: "whole tiles", inputs: [f32(128, 64)] },
+    { name: "whole and partial tiles", inputs: [f32(67, 45)] },
+    { name: "tiles of several matrices", inputs: [f32(2, 3, 20, 70)], params: { axes: [1, 0, 3, 2] } },
+    { name: "tiles with an axis between", inputs: [f32(17, 3, 40)], params: { axes: [2, 1, 0] } },
+    { name: "tiles of joined axes", inputs: [f32(4, 5, 1, 6, 7)], params: { axes: [3, 4, 0, 2, 1] } },
+    { name: "tiles of halves", inputs: [tensor("f16", 66, 37)] },
+    { name: "whole tiles of halves", inputs: [tensor("bf16", 64, 64)] },
+    { name: "odd halves", inputs: [tensor("f16", 67, 37)] },
+    { name: "tiles of bytes", inputs: [tensor("i8", 68, 40)] },
+    { name: "tiles of i32", inputs: [tensor("i32", 33, 34)] },
+    { name: "rows of halves", inputs: [tensor("f16", 3, 4, 8)], params: { axes: [1, 0, 2] } },
+    { name: "joined aligned rows", inputs: [f32(3, 5, 2, 2)], params: { axes: [1, 0, 2, 3] } },
   ],
   wrong: [
     {

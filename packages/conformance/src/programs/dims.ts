@@ -2,6 +2,7 @@ import { ArgumentError, type Backend, createProgram, type Program } from "@cente
 import { expectRejection } from "../compare.ts";
 import { type ConformanceTest, programTest } from "../conformanceTest.ts";
 import { uniform } from "../data.ts";
+import { exact } from "../opCases.ts";
 import { expectLikeReference, type Run, runOnce, type Weights, withPlan } from "./scenario.ts";
 
 const max = 40;
@@ -122,4 +123,48 @@ export const dims: readonly ConformanceTest[] = [
   programTest("a dim above its maximum is refused", tooLarge),
   programTest("two symbolic axes with explicit dims", explicitDims),
   programTest("two dims at the borders of buckets", borders),
+  programTest("ops that move elements at several extents", async (backend) => {
+    await expectLikeReference("moves", backend, moves(), {}, [0, 1, 5, max].map(movesOf), exact);
+  }),
 ];
+
+/** Ops that only move elements, by 16 bytes where extents allow it, with symbolic axes. */
+function moves(): Program {
+  const program = createProgram();
+  const T = program.dim("T", max);
+  const x = program.input("x", "f32", [T, 3, 8]);
+  const y = program.input("y", "f32", [T, 3, 5]);
+  program.output("columns", program.concat([x, y, x], { axis: 2 }));
+  program.output("aligned", program.concat([x, x], { axis: -1 }));
+  program.output("stacked", program.stack([x, x], { axis: 1 }));
+  program.output("heads", program.transpose(x, { axes: [1, 0, 2] }));
+  program.output("turned", program.transpose(x, { axes: [2, 1, 0] }));
+  program.output("matrices", program.transpose(program.input("m", "f32", [T, 18, 20]), { axes: [0, 2, 1] }));
+  program.output("part", program.slice(x, { axis: 2, start: 4 }));
+  program.output(
+    "padded",
+    program.pad(x, {
+      pads: [
+        [0, 0],
+        [1, 0],
+        [0, 0],
+      ],
+      value: 2,
+    }),
+  );
+  program.output("gathered", program.gather(x, program.input("at", "i32", [T])));
+  program.output("expanded", program.expand(program.reshape(x, { shape: [T, 1, 24] }), { shape: [T, 2, 24] }));
+  return program;
+}
+
+/** Inputs of {@link moves} with `count` places along the symbolic axis. */
+function movesOf(count: number): Run {
+  return {
+    inputs: {
+      x: uniform(count, count * 24),
+      y: uniform(count + 1, count * 15),
+      m: uniform(count + 2, count * 360),
+      at: Int32Array.from({ length: count }, (_, i) => count - 1 - i),
+    },
+  };
+}

@@ -8,7 +8,7 @@ export const concat: GpuKernelOf<"concat"> = {
     const axis = normalAxis(given, shape.length);
     return join(
       call,
-      shape.slice(axis + 1),
+      { outer: shape.slice(0, axis), inner: shape.slice(axis + 1) },
       call.inputs.map((spec) => spec.shape[axis] as number),
     );
   },

@@ -1,5 +1,6 @@
-import { asValue, product, timesPlus, unflatten } from "../extent.ts";
+import { asValue, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { countOf, movedIf, moveStep, rowAndPlace, unitsOf, zeroUnit } from "../shared/moving.ts";
 import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
@@ -8,28 +9,31 @@ export const gather: GpuKernelOf<"gather"> = {
   steps: (call, { axis: given }) => {
     const [x, indices, fallback] = call.inputs;
     const axis = normalAxis(given, x.shape.length);
+    const before = x.shape.slice(0, axis);
+    const outer = [...before, ...indices.shape];
+    const { arePieces, counts } = unitsOf(x.dtype, { inner: x.shape.slice(axis + 1) });
     return [
-      {
-        kind: "map",
+      moveStep({
         name: fallback === undefined ? x.dtype : `${x.dtype}_fallback`,
         args: { x: input(call, 0), indices: input(call, 1), ...(fallback && { fallback: input(call, 2) }), y: output(call) },
-        shape: call.output.shape,
-        to: "y",
-        body: (scope, at) => {
+        shape: [...outer, ...counts.inner],
+        arePieces,
+        from: (scope, at, load) => {
           const { k } = scope;
           const n = scope.extent(dimAt(x, axis));
-          const inner = product(k, scope.extents(x.shape.slice(axis + 1)));
-          const count = product(k, scope.extents(indices.shape));
-          const [outer, i, within] = unflatten(k, at, [1, count, inner]);
+          const inner = countOf(scope, counts.inner);
+          const [place, within] = rowAndPlace(k, at, outer, inner);
+          const [row, i] = before.length === 0 ? [0, place] : unflatten(k, place, [1, countOf(scope, indices.shape)]);
           const index = k.bitcast("u32", k.loadInteger("indices", asValue(k, i)));
-          const bits = k.variable("u32", fallback === undefined ? 0 : k.loadBits("fallback", at));
           // As unsigned, a negative index is beyond the axis too.
-          k.if(k.compare("lt", index, n), () =>
-            bits.set(k.loadBits("x", asValue(k, timesPlus(k, timesPlus(k, outer, n, index), inner, within)))),
+          return movedIf(
+            k,
+            k.compare("lt", index, n),
+            () => load("x", asValue(k, timesPlus(k, timesPlus(k, row, n, index), inner, within))),
+            fallback === undefined ? zeroUnit(k, arePieces) : load("fallback", at),
           );
-          return bits.get();
         },
-      },
+      }),
     ];
   },
 };

@@ -5,9 +5,10 @@ import { normalAxis } from "../shared/strided.ts";
 export const stack: GpuKernelOf<"stack"> = {
   steps: (call, { axis: given }) => {
     const { shape } = call.output;
+    const axis = normalAxis(given, shape.length);
     return join(
       call,
-      shape.slice(normalAxis(given, shape.length) + 1),
+      { outer: shape.slice(0, axis), inner: shape.slice(axis + 1) },
       call.inputs.map(() => 1),
     );
   },
