@@ -72,6 +72,57 @@ describe("several elements per thread", () => {
   });
 });
 
+describe("16 bytes per thread", () => {
+  type Move = (program: Program, x: Value) => Value;
+  const moves: readonly (readonly [name: string, shape: readonly number[], move: Move, areAligned: boolean])[] = [
+    ["concat of aligned rows", [3, 8], (p, x) => p.concat([x, x], { axis: 0 }), true],
+    ["concat of odd columns", [3, 7], (p, x) => p.concat([x, x], { axis: 1 }), false],
+    ["slice from an aligned start", [3, 24], (p, x) => p.slice(x, { axis: 1, start: 8, end: 20 }), true],
+    ["slice from an odd start", [3, 24], (p, x) => p.slice(x, { axis: 1, start: 6, end: 18 }), false],
+    ["rows in steps", [7, 8], (p, x) => p.slice(x, { axis: 0, step: 2 }), true],
+    ["columns in steps", [3, 16], (p, x) => p.slice(x, { axis: 1, step: 2 }), false],
+    ["transpose that keeps rows", [3, 5, 4], (p, x) => p.transpose(x, { axes: [1, 0, 2] }), true],
+    [
+      "padded rows",
+      [3, 8],
+      (p, x) =>
+        p.pad(x, {
+          pads: [
+            [1, 1],
+            [0, 0],
+          ],
+        }),
+      true,
+    ],
+    [
+      "padded columns",
+      [3, 8],
+      (p, x) =>
+        p.pad(x, {
+          pads: [
+            [0, 0],
+            [1, 3],
+          ],
+        }),
+      false,
+    ],
+  ];
+  test.each(moves)("%s", async (_name, shape, move, areAligned) => {
+    const record = (): Program => {
+      const program = createProgram();
+      program.output("y", move(program, program.input("x", "f32", shape)));
+      return program;
+    };
+    await expectSame(record, {
+      x: uniform(
+        7,
+        shape.reduce((a, b) => a * b),
+      ),
+    });
+    for (const text of texts) expect(/ld.global.v4.u32[\s\S]*st.global.v4.u32/.test(text)).toBe(areAligned);
+  });
+});
+
 describe("several elements of a row per thread", () => {
   const rowOps: Readonly<Record<string, (program: Program, columns: number) => Value>> = {
     softmax: (program, columns) => program.softmax(program.input("x", "f32", [3, columns])),

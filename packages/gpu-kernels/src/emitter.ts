@@ -78,6 +78,8 @@ export interface Emitter {
   div(a: F32, b: F32 | number): F32;
   /** `a / b`, correctly rounded where operands and result are normal numbers. */
   divRounded(a: F32, b: F32 | number): F32;
+  /** `a * b`, rounded to f32 also where it is added to something: compilers may otherwise compute {@link fma} of a product and a sum. */
+  mulRounded(a: F32, b: F32 | number): F32;
   /** `a * b + c`; the product may be rounded. */
   fma(a: F32, b: F32 | number, c: F32 | number): F32;
   /** `floor(a / b)`; undefined for a zero divisor, without a trap. */

@@ -85,6 +85,7 @@ import { pad } from "./kernels/pad.ts";
 import { pow } from "./kernels/pow.ts";
 import { power } from "./kernels/power.ts";
 import { prod } from "./kernels/prod.ts";
+import { quantize } from "./kernels/quantize.ts";
 import { random } from "./kernels/random.ts";
 import { reciprocal } from "./kernels/reciprocal.ts";
 import { relu } from "./kernels/relu.ts";
@@ -214,6 +215,7 @@ export const gpuKernels: GpuKernels = {
   pow,
   power,
   prod,
+  quantize,
   random,
   reciprocal,
   relu,

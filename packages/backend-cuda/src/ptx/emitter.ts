@@ -81,6 +81,10 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     return this.div(a, b);
   }
 
+  mulRounded(a: F32, b: F32 | number): F32 {
+    return this.mul(a, b);
+  }
+
   /** In f64, whose 53 bits suffice. */
   divideFixed([whole, high, low]: readonly [U32, U32, U32], by: F32): readonly [U32, U32] {
     const float = (word: U32): F64 => this.convert("f64", word);

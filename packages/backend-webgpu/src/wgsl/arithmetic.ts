@@ -58,11 +58,11 @@ export class WgslArithmetic {
 
   /**
    * `a - (a - x)` rounds x. WGSL permits compilers to make x of it, and NVIDIA's does; not if the difference passes through bits, some of which
-   * it does not know. No dispatch has 2^31 groups.
+   * it does not know.
    */
   sub<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
     const isAgain = typeOf(a) === "f32" && this.#minuends.get(b) === a;
-    const known = isAgain ? this.define("f32", `bitcast<f32>(bitcast<u32>(${b}) | (p.groups >> 31u))`) : b;
+    const known = isAgain ? this.#opaque(b as string as F32) : b;
     const difference = this.infix(a, "-", known as typeof b);
     this.#minuends.set(difference, a);
     return difference;
@@ -70,6 +70,16 @@ export class WgslArithmetic {
 
   mul<T extends NumberType>(a: Value<T>, b: Value<NoInfer<T>> | number): Value<T> {
     return this.infix(a, "*", b);
+  }
+
+  /** Sums of products may be contracted, but not where the product passes through bits of which compilers do not know some: see {@link sub}. */
+  mulRounded(a: F32, b: F32 | number): F32 {
+    return this.#opaque(this.mul(a, b));
+  }
+
+  /** The same value, of which compilers know nothing. No dispatch has 2^31 groups. */
+  #opaque(value: F32): F32 {
+    return this.define("f32", `bitcast<f32>(bitcast<u32>(${value}) | (p.groups >> 31u))`);
   }
 
   div(a: F32, b: F32 | number): F32 {

@@ -8,6 +8,7 @@ import { kvCache } from "./kvCache.ts";
 import { lifetime } from "./lifetime.ts";
 import { persistents } from "./persistents.ts";
 import { profiles } from "./profile.ts";
+import { quantisedPrograms } from "./quantised.ts";
 import { randomPrograms } from "./random.ts";
 import { mixedPrograms } from "./randomMixed.ts";
 import { scalars } from "./scalars.ts";
@@ -16,6 +17,7 @@ import { scalars } from "./scalars.ts";
 export const programTests: readonly ConformanceTest[] = [
   ...basics,
   ...dims,
+  ...quantisedPrograms,
   ...scalars,
   ...persistents,
   ...kvCache,

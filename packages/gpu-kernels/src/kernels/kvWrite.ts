@@ -4,7 +4,7 @@ import { blockLayout } from "@centella/quant";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
-import { isSmaller, withSignOf } from "../shared/math.ts";
+import { roundHalfAway, signedByte } from "../shared/encoders.ts";
 import { dimAt } from "../shared/rows.ts";
 
 const { blockElements, blockBytes } = blockLayout("q8_0");
@@ -122,14 +122,7 @@ function writeBlock({ k }: GpuScope, { valueAt, unit, at }: Place): void {
   const factor = k.select(k.compare("eq", k.bitcast("u32", d), 0), k.constant("f32", 0), k.divRounded(k.constant("f32", 1), d));
   const to = k.mul(at, blockBytes / 2);
   k.storeHalf("cache", to, k.toHalf(d));
-  const quant = (j: U32): U32 => {
-    const x = k.mul(valueAt(k.add(first, j)), factor);
-    const whole = k.trunc(x);
-    // Halves round away from zero.
-    const away = k.add(whole, withSignOf(k, k.constant("f32", 1), x));
-    const q = k.select(isSmaller(k, k.sub(x, whole), 0.5), whole, away);
-    return k.and(k.bitcast("u32", k.convert("i32", q)), 0xff);
-  };
+  const quant = (j: U32): U32 => signedByte(k, roundHalfAway(k, k.mulRounded(valueAt(k.add(first, j)), factor)));
   k.for(0, blockElements / 2, 1, (pair) => {
     const j = k.mul(pair, 2);
     k.storeHalf("cache", k.add(k.add(to, pair), 1), k.or(quant(j), k.shiftLeft(quant(k.add(j, 1)), 8)));
