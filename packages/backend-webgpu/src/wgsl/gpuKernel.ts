@@ -185,7 +185,7 @@ function bodyOf(step: GpuStep, scope: Uniforms): string {
 
 type MapStep = Extract<GpuStep, { readonly kind: "map" }>;
 
-/** Elements from which on each lane of an elementwise step computes several vectors. */
+/** Elements from which on each lane of an elementwise step, or of one that moves pieces, has several vectors. */
 const manyElements = 2 ** 16;
 const vectorsPerLane = 4;
 
@@ -216,17 +216,14 @@ function vectorText({ to, body }: MapStep, scope: Uniforms): string {
 
 type PiecesStep = Extract<GpuStep, { readonly kind: "pieces" }>;
 
-/** Pieces that each lane of a large step moves. */
-const manyPieces = 2;
-
 function piecesPerLane({ shape }: PiecesStep): number {
-  return mostElements(shape) * neighbourCount >= manyElements ? manyPieces : 1;
+  return mostElements(shape) * neighbourCount >= manyElements ? vectorsPerLane : 1;
 }
 
 /** A step whose lanes move several pieces: all are loaded before the first one is stored. Lanes after the last piece move that again. */
 function piecesText({ to, body }: PiecesStep, scope: Uniforms): string {
   const { k } = scope;
-  const pieces = laneIndices(k, manyPieces, k.define("u32", "p.count - 1u")).map((index) => body(scope, index));
+  const pieces = laneIndices(k, vectorsPerLane, k.define("u32", "p.count - 1u")).map((index) => body(scope, index));
   for (const { at, words } of pieces) k.storePiece(to, asValue(k, at), words);
   return k.lines.join("\n");
 }
