@@ -70,6 +70,12 @@ def compute(task, x, *more):
         return torch.index_select(x, 0, more[0])
     if op == "sum":
         return x.sum()
+    if op == "sumColumns":
+        return x.sum(0)
+    if op == "cumsum":
+        return torch.cumsum(x, -1)
+    if op == "topK":
+        return torch.topk(x, 32, -1)
     if op == "softmax":
         return torch.softmax(x, -1)
     if op == "rmsNorm":

@@ -230,7 +230,7 @@ describe("kernels", () => {
     ])
       expect(names).toContain(name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { bytes, name } of [...memoryKernels("full"), ...copyKernels("full")].filter(({ name }) => !name.startsWith("sum 1×")))
+    for (const { bytes, name } of [...memoryKernels("full"), ...copyKernels("full")].filter(({ name }) => !name.includes(" 1×")))
       expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
   });
 });

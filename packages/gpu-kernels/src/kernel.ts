@@ -178,6 +178,18 @@ export function resultArgs(call: GpuCall): GpuArguments {
   return { y: output(call), ...call.epilogue?.args };
 }
 
+/** The arguments that `first` of {@link firstInput} takes besides those of {@link firstArgs}, in a step without the result. */
+export function keptArgs(call: GpuCall): GpuArguments {
+  return call.prologue === undefined || "kept" in call.prologue.args ? {} : { y: output(call) };
+}
+
+/** The arguments that `again` of {@link firstInput} takes besides the result, in a step that does not call `first`. */
+export function againArgs(call: GpuCall): GpuArguments {
+  if (call.prologue === undefined) return { x: input(call, 0) };
+  const { kept } = call.prologue.args;
+  return kept === undefined ? {} : { kept };
+}
+
 /** The name of a step with the call's prologue or epilogue. */
 export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue | undefined)[]): string {
   const parts = [name, fused.every((each) => each === undefined) ? "" : "fused"];
@@ -185,7 +197,7 @@ export function fusedName(name: string, ...fused: readonly (Epilogue | Prologue 
 }
 
 /**
- * An op's first input: `first` reads an element, `again` one that the same lane has read before. For that, a prologue's elements are kept
+ * An op's first input: `first` reads an element, `again` one that the same lane or an earlier step has read. For that, a prologue's elements are kept
  * in the extra output if they are also a result, otherwise in the op's own output until its result is stored.
  */
 export function firstInput(

@@ -4,6 +4,11 @@ import { uniform } from "../stats/random.ts";
 import { type GpuKernel, limits, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
 
 const rowShapes: Readonly<Record<Scale, readonly [number, number]>> = { full: [8192, 8192], tiny: [16, 128] };
+/** Elements of single rows: of softmax, of `rmsNorm` and running sums, and of the choice of the largest. */
+const longRows: Readonly<Record<Scale, { readonly softmax: number; readonly norm: number; readonly top: number }>> = {
+  full: { softmax: 3.2e7, norm: 1e7, top: 1e6 },
+  tiny: { softmax: 40_000, norm: 40_000, top: 9000 },
+};
 /** Elements of the sums that the predecessor published. */
 const sumCounts: Readonly<Record<Scale, readonly number[]>> = { full: [1e6, 1e7, 3.2e7], tiny: [2000] };
 const logitCounts: Readonly<Record<Scale, number>> = { full: 128256, tiny: 500 };
@@ -25,21 +30,78 @@ const layerNorm: RowOp["call"] = (program, operands) => {
 
 const sumOp: RowOp = { op: "sum", call: (program, operands) => program.sum(...tupleOf(operands, 1)) };
 
+const softmaxOp: RowOp = { op: "softmax", call: (program, operands) => program.softmax(...tupleOf(operands, 1)) };
+const rmsNormOp: RowOp = {
+  op: "rmsNorm",
+  vectors: 1,
+  call: (program, operands) => program.rmsNorm(...tupleOf(operands, 2), { eps: 1e-5 }),
+};
+
 const rowOps: readonly RowOp[] = [
   { op: "relu", call: (program, operands) => program.relu(...tupleOf(operands, 1)) },
   { op: "add", matrices: 2, call: (program, operands) => program.add(...tupleOf(operands, 2)) },
   // The copy of a kernel of ours.
   { op: "concat", matrices: 2, call: (program, operands) => program.concat(operands, { axis: 0 }) },
   sumOp,
-  { op: "softmax", call: (program, operands) => program.softmax(...tupleOf(operands, 1)) },
-  { op: "rmsNorm", vectors: 1, call: (program, operands) => program.rmsNorm(...tupleOf(operands, 2), { eps: 1e-5 }) },
+  softmaxOp,
+  rmsNormOp,
   { op: "layerNorm", vectors: 2, call: layerNorm },
 ];
 
-/** Ops that are bounded by memory, on tensors of 256 MiB; sums of fewer elements, too. */
+/** Ops that are bounded by memory, on tensors of 256 MiB; then single long rows. */
 export function memoryKernels(scale: Scale): readonly GpuKernel[] {
   const [rows, columns] = rowShapes[scale];
-  return [...rowOps.map((op) => rowKernel(op, rows, columns)), ...sumCounts[scale].map((count) => rowKernel(sumOp, 1, count))];
+  const { softmax, norm, top } = longRows[scale];
+  return [
+    ...rowOps.map((op) => rowKernel(op, rows, columns)),
+    ...sumCounts[scale].map((count) => rowKernel(sumOp, 1, count)),
+    rowKernel(softmaxOp, 1, softmax),
+    rowKernel(rmsNormOp, 1, norm),
+    sumColumnsKernel(rows, columns),
+    longRowKernel("cumsum", norm, norm, (program, [x]) => program.cumsum(x!, { axis: 1 })),
+    longRowKernel("topK", top, topCount, (program, [x]) => program.topK(x!, { k: topCount })),
+  ];
+}
+
+/** Number of elements that `topK` chooses. */
+const topCount = 32;
+
+function sumColumnsKernel(rows: number, columns: number): GpuKernel {
+  return {
+    group: "memory",
+    name: `sum over axis 0 of ${rows}×${columns}`,
+    bytes: 4 * (rows * columns + columns),
+    flops: rows * columns,
+    unit: "f32",
+    operands: () => [matrix(rows, columns, 3)],
+    call: (program, operands) => program.sum(...tupleOf(operands, 1), { axis: 0 }),
+    sample([x]) {
+      const taken = spread(columns, 5);
+      const data = Float32Array.from(
+        { length: rows * taken.length },
+        (_, i) => x!.data[Math.floor(i / taken.length) * columns + taken[i % taken.length]!]!,
+      );
+      return { operands: [{ spec: { dtype: "f32", shape: [rows, taken.length] }, data }], at: (index) => taken[index]! };
+    },
+    limit: limits.f32,
+    peer: { op: "sumColumns", shape: [rows, columns] },
+  };
+}
+
+/** An op on one row of `count` elements that has `results` results. */
+function longRowKernel(op: "cumsum" | "topK", count: number, results: number, call: GpuKernel["call"]): GpuKernel {
+  return {
+    group: "memory",
+    name: `${op} 1×${count}`,
+    bytes: 4 * (count + results),
+    flops: count,
+    unit: "f32",
+    operands: () => [matrix(1, count, 3)],
+    call,
+    sample: (operands) => ({ operands, at: (index) => index }),
+    limit: limits.f32,
+    peer: { op, shape: [1, count] },
+  };
 }
 
 function rowKernel({ op, matrices = 1, vectors = 0, call }: RowOp, rows: number, columns: number): GpuKernel {

@@ -10,6 +10,10 @@ export const cumsum: OpCases<"cumsum"> = {
     { name: "long", inputs: [{ dtype: "f32", shape: [1037], fill: { low: -1, high: 1 } }] },
     { name: "first axis", inputs: [{ dtype: "f32", shape: [67, 5], fill: { low: -1, high: 1 } }], params: { axis: 0 } },
     { name: "middle axis", inputs: [{ dtype: "f32", shape: [3, 9, 4], fill: { low: -1, high: 1 } }], params: { axis: -2 } },
+    // Up to 40,000 values of size 1, in any order.
+    { name: "a row that groups share", inputs: [f32(40_000)], tolerance: { rtol: 1e-5, atol: 5e-4 } },
+    { name: "odd rows that groups share", inputs: [f32(2, 33_001)], tolerance: { rtol: 1e-5, atol: 5e-4 } },
+    { name: "a first axis that groups share", inputs: [f32(33_000, 2)], params: { axis: 0 }, tolerance: { rtol: 1e-5, atol: 5e-4 } },
     { name: "axis of 1", inputs: [f32(4, 1)], params: { axis: 1 } },
     { name: "empty axis", inputs: [f32(3, 0)] },
     { name: "no rows", inputs: [f32(0, 4)] },

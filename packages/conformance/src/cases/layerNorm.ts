@@ -21,6 +21,23 @@ export const layerNorm: OpCases<"layerNorm"> = {
       // The mean of 2^12 is itself rounded to 2^-12, with a deviation of 0.3.
       tolerance: { rtol: 1e-3, atol: 1e-3 },
     },
+    { name: "a row that groups share", inputs: [f32(1, 40_000), f32(40_000)], params: { eps: 1e-6 } },
+    {
+      name: "odd rows that groups share",
+      inputs: [f32(2, 33_001), f32(33_001)],
+      optional: { bias: f32(33_001) },
+      params: { eps: 1e-6 },
+    },
+    {
+      name: "a row of large mean that groups share",
+      inputs: [
+        { dtype: "f32", shape: [1, 40_000], values: Array.from({ length: 40_000 }, (_, i) => 4096 + ((7 * i) % 16) / 16) },
+        f32(40_000),
+      ],
+      params: { eps: 1e-6 },
+      // The mean is rounded each time that parts are combined.
+      tolerance: { rtol: 4e-3, atol: 4e-3 },
+    },
     { name: "no rows", inputs: [f32(0, 8), f32(8)], params: { eps: 1e-5 } },
     { name: "empty rows", inputs: [f32(3, 0), f32(0)], params: { eps: 1e-5 } },
   ],

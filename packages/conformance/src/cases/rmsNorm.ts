@@ -8,6 +8,8 @@ export const rmsNorm: OpCases<"rmsNorm"> = {
     ...rmsNormGoldens,
     { name: "rows", inputs: [f32(7, 67), { ...f32(67), as: "persistent" }], params: { eps: 1e-5 } },
     { name: "one row", inputs: [f32(1, 1037), f32(1037)], params: { eps: 1e-6 } },
+    { name: "a row that groups share", inputs: [f32(1, 40_000), f32(40_000)], params: { eps: 1e-6 } },
+    { name: "odd rows that groups share", inputs: [f32(2, 33_001), f32(33_001)], params: { eps: 1e-6 } },
     { name: "per head", inputs: [f32(3, 5, 16), f32(16)], params: { eps: 1e-6 } },
     { name: "vector", inputs: [f32(33), f32(33)], params: { eps: 1e-5 } },
     { name: "zeros", inputs: [{ dtype: "f32", shape: [2, 5], values: new Array<number>(10).fill(0) }, f32(5)], params: { eps: 1e-5 } },

@@ -9,6 +9,13 @@ export const variance: OpCases<"variance"> = {
     ...varianceGoldens,
     ...reductionCases,
     { name: "sample", inputs: [f32(5, 67)], params: { axis: 1, correction: 1 } },
+    { name: "a row that groups share", inputs: [f32(20_011)] },
+    { name: "rows that groups share", inputs: [f32(2, 20_000)], params: { axis: 1, correction: 1 } },
+    { name: "columns that groups share", inputs: [f32(20_000, 2)], params: { axis: 0 } },
+    {
+      name: "a row of large mean that groups share",
+      inputs: [{ dtype: "f32", shape: [20_000], values: Array.from({ length: 20_000 }, (_, i) => 4096 + (i % 8) / 64) }],
+    },
     // In one pass, E[x^2] - mean^2 has no correct digit here: the values are 2^12 + k / 64, whose squares need 37 bits.
     {
       name: "large mean",

@@ -1,17 +1,32 @@
 import type { Emitter, F32 } from "../emitter.ts";
 import type { Extent } from "../extent.ts";
-import { firstArgs, firstInput, fusedName, type GpuKernelOf, type GpuScope, input, resultArgs, storeResult } from "../kernel.ts";
+import {
+  againArgs,
+  firstArgs,
+  firstInput,
+  fusedName,
+  type GpuKernelOf,
+  type GpuScope,
+  type GpuStep,
+  input,
+  keptArgs,
+  resultArgs,
+  storeResult,
+} from "../kernel.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { dimAt, perRow, type RowVisit, visitLanes, visitsOf } from "../shared/rows.ts";
+import { dimAt, forEachBetween, perRow, type RowVisit, visitLanes, visitsOf } from "../shared/rows.ts";
+import { forShares, longVisitedRow, partsOf, type SharedRows, type Summary, sharedRows, storePart, summaryOf } from "../shared/shares.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
   prologue: "again",
   steps: (call, { eps }) => {
-    const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
     const [x] = call.inputs;
+    const shared = sharedRows(call, -1, longVisitedRow);
+    if (shared !== undefined) return sharedSteps(call, eps, shared);
+    const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
     const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, row) => {
       const { k } = scope;
       const visit = visitsOf(scope, row, firstInput(scope, call, "again"));
@@ -20,6 +35,42 @@ export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
     });
     return [{ ...step, ...visitLanes(dimAt(x, -1)) }];
   },
+};
+
+/** Groups add up the squares of their shares of a row; then each adds up those of all shares and norms its own. */
+function sharedSteps(call: Parameters<typeof rmsNorm.steps>[0], eps: number, shared: SharedRows): readonly GpuStep[] {
+  const parts = partsOf(shared, squares);
+  const sums = { name: fusedName("share", call.prologue), args: { ...firstArgs(call), ...keptArgs(call), parts } };
+  const results = {
+    name: fusedName("result", call.epilogue),
+    args: { ...againArgs(call), w: input(call, 1), parts, ...resultArgs(call) },
+  };
+  return [
+    forShares(shared, sums, (scope, { row, start, end }, group) => {
+      const { k } = scope;
+      const { first } = firstInput(scope, call, "again");
+      const own = k.variable("f32", 0);
+      forEachBetween(scope, row, start, end, (at) => {
+        const value = first(at);
+        own.set(k.fma(value, value, own.get()));
+      });
+      storePart(scope, group, [groupSum(k)(own.get())]);
+    }),
+    forShares(shared, results, (scope, { row, start, end }) => {
+      const { k } = scope;
+      const { again } = firstInput(scope, call, "again");
+      const [sum] = summaryOf(scope, shared, squares, row.row);
+      const factor = factorOf(scope, sum, { count: row.length, eps });
+      forEachBetween(scope, row, start, end, (at, i) => storeResult(scope, call, at, normedElement(k, again(at), factor, k.load("w", i))));
+    }),
+  ];
+}
+
+/** Sums of squares. */
+const squares: Summary<readonly ["f32"]> = {
+  types: ["f32"],
+  empty: [0],
+  combine: (k, [a], [b]) => [k.add(a, b)],
 };
 
 /** A row whose squares the lanes of a group add up. */

@@ -1,10 +1,9 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import type { Emitter, F32, U32, Value } from "../emitter.ts";
-import { asValue, divide, plus, times } from "../extent.ts";
-import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
+import type { Emitter, F32, U32 } from "../emitter.ts";
+import { type GpuCall, type GpuKernel, type GpuStep, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
-import { shareLanes, shareOf, sharersFor } from "./reduction.ts";
-import { forEachBetween, forEachIn, forEachOf, perRow, rowAt, rowsOf } from "./rows.ts";
+import { forEachBetween, forEachIn, perRow } from "./rows.ts";
+import { forShares, partsOf, type SharedRows, type Summary, sharedRows, shareLanes, storePart, summaryOf } from "./shares.ts";
 
 /** A key and the index that it belongs to. */
 type Entry = readonly [key: U32, index: U32];
@@ -15,56 +14,42 @@ type Entry = readonly [key: U32, index: U32];
  */
 export function argExtreme(keyOf: (k: Emitter, x: F32) => U32): GpuKernel<ParamsOf<"argmax">, readonly [TensorSpec]> {
   return {
-    steps: (call, { axis: given }) => {
-      const x = call.inputs[0];
-      const { outer, inner, axis } = rowsOf(x, given);
-      const rows = [...outer, ...inner];
-      const sharers = sharersFor(x, given, call.bucket);
-      if (sharers === 1) {
-        return [
-          perRow("", { x, axis, args: { x: input(call, 0), y: output(call) } }, (scope, each) => {
-            const { k } = scope;
-            const [, best] = largestOf(k, (take) => forEachIn(scope, each, (at, i) => take(keyOf(k, k.load("x", at)), i)));
-            k.if(k.compare("eq", k.lane(), 0), () => k.store("y", each.row, best));
-          }),
-        ];
-      }
-      const parts: GpuArgument = { kind: "scratch", dtype: "u32", elements: [...rows, sharers, 2] };
+    steps: (call, { axis }) => {
+      const [x] = call.inputs;
+      const shared = sharedRows(call, axis);
+      if (shared !== undefined) return sharedSteps(call, keyOf, shared);
       return [
-        {
-          kind: "groups",
-          name: "share",
-          args: { x: input(call, 0), parts },
-          shape: [...rows, sharers],
-          lanes: shareLanes,
-          body: (scope, group) => {
-            const { k } = scope;
-            const [row, share] = divide(k, group, sharers);
-            const each = rowAt(scope, x, axis, asValue(k, row));
-            const [start, end] = shareOf(scope, each, asValue(k, share), sharers);
-            const [key, best] = largestOf(k, (take) =>
-              forEachBetween(scope, each, start, end, (at, i) => take(keyOf(k, k.load("x", at)), i)),
-            );
-            k.if(k.compare("eq", k.lane(), 0), () => {
-              k.store("parts", k.mul(group, 2), key);
-              k.store("parts", k.add(k.mul(group, 2), 1), best);
-            });
-          },
-        },
-        {
-          ...perRow("join", { x, axis, args: { parts, y: output(call) } }, (scope, { row }) => {
-            const { k } = scope;
-            const start = times(k, row, 2 * sharers);
-            const part = (i: U32 | number): Value<"u32"> => k.loadBits("parts", asValue(k, plus(k, start, i)));
-            const [, best] = largestOf(k, (take) => forEachOf(scope, sharers, (i) => take(part(k.mul(i, 2)), part(k.add(k.mul(i, 2), 1)))));
-            k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, best));
-          }),
-          lanes: shareLanes,
-        },
+        perRow("", { x, axis, args: { x: input(call, 0), y: output(call) } }, (scope, each) => {
+          const { k } = scope;
+          const [, best] = largestOf(k, (take) => forEachIn(scope, each, (at, i) => take(keyOf(k, k.load("x", at)), i)));
+          k.if(k.compare("eq", k.lane(), 0), () => k.store("y", each.row, best));
+        }),
       ];
     },
   };
 }
+
+/** Groups find the largest of their shares of a row, a second step that of all. */
+function sharedSteps(call: GpuCall<readonly [TensorSpec]>, keyOf: (k: Emitter, x: F32) => U32, shared: SharedRows): readonly GpuStep[] {
+  const { x, axis } = shared;
+  const parts = partsOf(shared, entries);
+  const join = perRow("join", { x, axis, args: { parts, y: output(call) }, lanes: shareLanes }, (scope, { row }) => {
+    const { k } = scope;
+    const [, best] = summaryOf(scope, shared, entries, row);
+    k.if(k.compare("eq", k.lane(), 0), () => k.store("y", row, best));
+  });
+  return [
+    forShares(shared, { name: "share", args: { x: input(call, 0), parts } }, (scope, { row, start, end }, group) => {
+      const { k } = scope;
+      const own = largestOf(k, (take) => forEachBetween(scope, row, start, end, (at, i) => take(keyOf(k, k.load("x", at)), i)));
+      storePart(scope, group, own);
+    }),
+    join,
+  ];
+}
+
+/** The largest key and the smallest index that has it. */
+const entries: Summary<readonly ["u32", "u32"]> = { types: ["u32", "u32"], empty: [0, 0], combine: larger };
 
 /** The largest key that `each` passes on over all lanes, and the smallest index that has it. Each lane passes on indices in ascending order. */
 function largestOf(k: Emitter, each: (take: (key: U32, index: U32) => void) => void): Entry {

@@ -1,48 +1,21 @@
-import type { DimValues, ParamsOf, TensorSpec } from "@centella/core";
-import { type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
-import { asValue, divide, type Extent, plus, times } from "../extent.ts";
+import type { ParamsOf, TensorSpec } from "@centella/core";
+import type { Emitter, F32, U32 } from "../emitter.ts";
+import { asValue, type Extent } from "../extent.ts";
 import {
   firstArgs,
   firstInput,
   fusedName,
   type GpuArgument,
+  type GpuCall,
   type GpuKernel,
   type GpuScope,
-  mostElements,
+  type GpuStep,
   resultArgs,
   storeResult,
 } from "../kernel.ts";
-import { dimAt, forEachBetween, forEachIn, forEachOf, perRow, type Row, rowAt, rowsOf, visitLanes } from "./rows.ts";
-
-/** Minimum elements of a row that several groups share, and of each group's share. */
-const longRow = 2 ** 14;
-const leastShare = 2 ** 12;
-
-/** Groups that suffice to keep a device busy. */
-const enoughGroups = 512;
-
-/** Lanes of a group that shares a row, and of one that combines the shares of a row. */
-export const shareLanes = 256;
-
-/** Number of groups that share each row of a reduction. */
-export function sharersOf(rows: number, length: number): number {
-  if (length < longRow) return 1;
-  return Math.max(1, Math.min(Math.ceil(length / leastShare), Math.floor(enoughGroups / Math.max(1, rows))));
-}
-
-/** {@link sharersOf} of the rows of `x` along an axis, or of all of `x` for null, in the largest run of a bucket. */
-export function sharersFor(x: TensorSpec, given: number | null, bucket: DimValues | undefined): number {
-  const { outer, inner, axis } = rowsOf(x, given);
-  return sharersOf(mostElements([...outer, ...inner], bucket), mostElements(axis === null ? x.shape : [dimAt(x, axis)], bucket));
-}
-
-/** First place of share `share` of a row, and the place after its last: shares of whole neighbours. */
-export function shareOf({ k }: GpuScope, { length }: Row, share: U32, sharers: number): readonly [start: U32, end: U32] {
-  const unit = sharers * neighbourCount;
-  const size = k.mul(k.quotient(k.add(asValue(k, length), unit - 1), unit), neighbourCount);
-  const start = k.mul(share, size);
-  return [start, k.min(k.add(start, size), length)];
-}
+import { type Columns, columnsOf, foldColumns, rowSharersOf } from "./columns.ts";
+import { dimAt, forEachBetween, forEachIn, perRow, visitLanes } from "./rows.ts";
+import { forShares, partsOf, type SharedRows, type Summary, sharedRows, shareLanes, storePart, summarize, summaryOf } from "./shares.ts";
 
 /** A fold of f32 elements: `combine` over `map(x)` from `initial`, its neutral element. */
 interface Fold {
@@ -53,65 +26,105 @@ interface Fold {
   readonly finish?: (k: Emitter, value: F32, length: Extent) => F32;
 }
 
-/** f32 reduction over one axis or all. Several groups share each row if rows are long and few; a second step combines their results. */
+/**
+ * f32 reduction over one axis or all. Several groups share each row, or each tile of columns, if these are long and few; a second step
+ * combines their results.
+ */
 export function reduction<P extends Pick<ParamsOf<"sum">, "axis">>(fold: Fold): GpuKernel<P, readonly [TensorSpec]> {
-  const { initial, map = (_k, x) => x, combine, finish = (_k, value) => value } = fold;
-  /** Combines the elements that `each` passes on, over all lanes. */
-  const folded = (k: Emitter, each: (take: (value: F32) => void) => void): F32 => {
-    const value = k.variable("f32", initial);
-    each((x) => value.set(combine(k, value.get(), x)));
-    const [all] = k.reducer(["f32"])([value.get()], ([a], [b]) => [combine(k, a, b)]);
-    return all;
-  };
+  const { map, finish, summary } = completed(fold);
   return {
     epilogue: true,
     prologue: "once",
-    steps: (call, { axis: given }) => {
+    steps: (call, { axis }) => {
       const x = call.inputs[0];
-      const { outer, inner, axis } = rowsOf(x, given);
-      const rows = [...outer, ...inner];
-      const sharers = sharersFor(x, given, call.bucket);
-      if (sharers === 1) {
-        const args = { ...firstArgs(call), ...resultArgs(call) };
-        const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, each) => {
-          const { k } = scope;
-          const { row, length } = each;
-          const from = firstInput(scope, call, "once");
-          const all = folded(k, (take) => forEachIn(scope, each, (at) => take(map(k, from.first(at)))));
-          k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
-        });
-        return [{ ...step, ...(axis !== null && visitLanes(dimAt(x, axis))) }];
-      }
-      const parts: GpuArgument = { kind: "scratch", dtype: "f32", elements: [...rows, sharers] };
-      return [
-        {
-          kind: "groups",
-          name: fusedName("share", call.prologue),
-          args: { ...firstArgs(call), parts },
-          shape: [...rows, sharers],
-          lanes: shareLanes,
-          body: (scope, group) => {
-            const { k } = scope;
-            const [row, share] = divide(k, group, sharers);
-            const each = rowAt(scope, x, axis, asValue(k, row));
-            const [start, end] = shareOf(scope, each, asValue(k, share), sharers);
-            const from = firstInput(scope, call, "once");
-            const all = folded(k, (take) => forEachBetween(scope, each, start, end, (at) => take(map(k, from.first(at)))));
-            k.if(k.compare("eq", k.lane(), 0), () => k.store("parts", group, all));
-          },
-        },
-        {
-          ...perRow(fusedName("join", call.epilogue), { x, axis, args: { parts, ...resultArgs(call) } }, (scope, { row, length }) => {
-            const { k } = scope;
-            const start = times(k, row, sharers);
-            const all = folded(k, (take) => forEachOf(scope, sharers, (i) => take(k.load("parts", plus(k, start, i)))));
-            k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
-          }),
-          lanes: shareLanes,
-        },
-      ];
+      const columns = columnsOf(x, axis);
+      if (columns !== undefined) return columnSteps(call, fold, columns);
+      const shared = sharedRows(call, axis);
+      if (shared !== undefined) return sharedSteps(call, fold, shared);
+      const args = { ...firstArgs(call), ...resultArgs(call) };
+      const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, each) => {
+        const { k } = scope;
+        const { row, length } = each;
+        const from = firstInput(scope, call, "once");
+        const [all] = summarize(k, summary, (take) => forEachIn(scope, each, (at) => take([map(k, from.first(at))])));
+        k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+      });
+      return [{ ...step, ...(x.shape.length > 0 && axis !== null && visitLanes(dimAt(x, axis))) }];
     },
   };
+}
+
+type Call = GpuCall<readonly [TensorSpec]>;
+
+/** A fold's parts, with those that it leaves out. */
+function completed({ initial, map = (_k, x) => x, combine, finish = (_k, value) => value }: Fold) {
+  const summary: Summary<readonly ["f32"]> = { types: ["f32"], empty: [initial], combine: (k, [a], [b]) => [combine(k, a, b)] };
+  return { initial, map, combine, finish, summary };
+}
+
+/** Groups fold their shares of a row, a second step combines the results. */
+function sharedSteps(call: Call, fold: Fold, shared: SharedRows): readonly GpuStep[] {
+  const { map, finish, summary } = completed(fold);
+  const { x, axis } = shared;
+  const parts = partsOf(shared, summary);
+  const share = { name: fusedName("share", call.prologue), args: { ...firstArgs(call), parts } };
+  const join = perRow(
+    fusedName("join", call.epilogue),
+    { x, axis, args: { parts, ...resultArgs(call) }, lanes: shareLanes },
+    (scope, { row, length }) => {
+      const { k } = scope;
+      const [all] = summaryOf(scope, shared, summary, row);
+      k.if(k.compare("eq", k.lane(), 0), () => storeResult(scope, call, row, finish(k, all, length)));
+    },
+  );
+  return [
+    forShares(shared, share, (scope, { row, start, end }, group) => {
+      const { k } = scope;
+      const from = firstInput(scope, call, "once");
+      const own = summarize(k, summary, (take) => forEachBetween(scope, row, start, end, (at) => take([map(k, from.first(at))])));
+      storePart(scope, group, own);
+    }),
+    join,
+  ];
+}
+
+/** Groups fold tiles of columns. Where several share the rows of a tile, a second step folds their results. */
+function columnSteps(call: Call, fold: Fold, columns: Columns): readonly GpuStep[] {
+  const { initial, map, combine, finish } = completed(fold);
+  const sharers = rowSharersOf(columns, call.bucket);
+  const readInput = (scope: GpuScope) => {
+    const from = firstInput(scope, call, "once");
+    return (at: U32): F32 => map(scope.k, from.first(at));
+  };
+  const storeAll = (scope: GpuScope, at: U32, value: F32): void =>
+    storeResult(scope, call, at, finish(scope.k, value, scope.extent(columns.length)));
+  const first = { initial, combine, sharers, read: readInput };
+  if (sharers === 1) {
+    const args = { ...firstArgs(call), ...resultArgs(call) };
+    const name = fusedName("columns", call.prologue, call.epilogue);
+    return [foldColumns(columns, call.bucket, { ...first, name, args, store: storeAll })];
+  }
+  const parts: GpuArgument = { kind: "scratch", dtype: "f32", elements: [...columns.outer, sharers, columns.columns] };
+  return [
+    foldColumns(columns, call.bucket, {
+      ...first,
+      name: fusedName("columns_share", call.prologue),
+      args: { ...firstArgs(call), parts },
+      store: ({ k }, at, value) => k.store("parts", at, value),
+    }),
+    foldColumns({ ...columns, length: sharers }, call.bucket, {
+      name: fusedName("columns_join", call.epilogue),
+      args: { parts, ...resultArgs(call) },
+      initial,
+      combine,
+      sharers: 1,
+      read:
+        ({ k }) =>
+        (at) =>
+          k.load("parts", at),
+      store: storeAll,
+    }),
+  ];
 }
 
 /** The length of a row as a float. */

@@ -49,14 +49,26 @@ export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: 
   };
 }
 
+/** A step over the rows of `x` along `axis`, or over all of `x` for null. */
+interface RowStep {
+  readonly x: TensorSpec;
+  readonly axis: number | null;
+  readonly args: GpuArguments;
+  /** Lanes of a group. */
+  readonly lanes?: number;
+}
+
 /** One group per row of `x` along `axis`. */
-export function perRow(
-  name: string,
-  { x, axis: given, args }: { readonly x: TensorSpec; readonly axis: number | null; readonly args: GpuArguments },
-  body: (scope: GpuScope, row: Row) => void,
-): GpuStep {
+export function perRow(name: string, { x, axis: given, args, lanes }: RowStep, body: (scope: GpuScope, row: Row) => void): GpuStep {
   const { outer, inner, axis } = rowsOf(x, given);
-  return { kind: "groups", name, args, shape: [...outer, ...inner], body: (scope, row) => body(scope, rowAt(scope, x, axis, row)) };
+  return {
+    kind: "groups",
+    name,
+    args,
+    shape: [...outer, ...inner],
+    ...(lanes !== undefined && { lanes }),
+    body: (scope, row) => body(scope, rowAt(scope, x, axis, row)),
+  };
 }
 
 /** Runs `body` for every element of a row, spread over the group's lanes. */
@@ -86,7 +98,39 @@ export function forEachBetween({ k }: GpuScope, row: Row, from: Extent, to: Exte
     k.for(asValue(k, plus(k, k.lane(), from)), to, k.lanes, (i) => body(row.at(i), i));
     return;
   }
-  const vector = (i: U32): void => k.neighbours([row.at(i), i], (indices) => body(elementAt(indices, 0), elementAt(indices, 1)));
+  forVectorsBetween(k, from, to, (places) => {
+    for (const i of places) {
+      const first = i();
+      k.neighbours([row.at(first), first], (indices) => body(elementAt(indices, 0), elementAt(indices, 1)));
+    }
+  });
+}
+
+/**
+ * Reads the elements from place `from` to `to` of a row, spread over the group's lanes, and runs `body` for a few of them at a time. The ends are
+ * those of {@link forEachBetween}.
+ */
+export function forChunksBetween(
+  { k }: GpuScope,
+  row: Row,
+  from: Extent,
+  to: Extent,
+  read: (at: U32) => F32,
+  body: (values: readonly F32[]) => void,
+): void {
+  if (!isWide(k, row)) {
+    k.for(asValue(k, plus(k, k.lane(), from)), to, k.lanes, (i) => body([read(row.at(i))]));
+    return;
+  }
+  forVectorsBetween(k, from, to, (places) => {
+    const values: F32[] = [];
+    for (const i of places) k.neighbours([row.at(i())], ([at]) => values.push(read(at as U32)));
+    body(values);
+  });
+}
+
+/** Runs `body` for the first places of vectors, of several vectors whose loads overlap or of one, spread over the group's lanes. */
+function forVectorsBetween(k: Emitter, from: Extent, to: Extent, body: (places: readonly (() => U32)[]) => void): void {
   const step = k.lanes * neighbourCount;
   const first = asValue(k, timesPlus(k, k.lane(), neighbourCount, from));
   const count = typeof from === "number" && typeof to === "number" ? to - from : k.sub(asValue(k, to), from);
@@ -94,9 +138,29 @@ export function forEachBetween({ k }: GpuScope, row: Row, from: Extent, to: Exte
   const end = plus(k, times(k, turns, step * inFlight), from);
   if (end !== from)
     k.for(first, end, step * inFlight, (i) => {
-      for (let u = 0; u < inFlight; u++) vector(u === 0 ? i : k.add(i, u * step));
+      body(Array.from({ length: inFlight }, (_, u) => () => (u === 0 ? i : k.add(i, u * step))));
     });
-  if (end !== to) lastTurns(k, asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, vector);
+  if (end !== to) lastTurns(k, asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, (i) => body([() => i]));
+}
+
+/** A lane's places in a range from `from` to `to`: from `first` on, each `step` after the one before. */
+interface Places {
+  readonly first: U32;
+  readonly from: Extent;
+  readonly to: Extent;
+  readonly step: number;
+}
+
+/** Runs `body` for a lane's places, several in each turn of its loop, so that their loads overlap. */
+export function forTurns(k: Emitter, { first, from, to, step }: Places, body: (i: U32) => void): void {
+  const count = typeof from === "number" && typeof to === "number" ? to - from : k.sub(asValue(k, to), asValue(k, from));
+  const [turns] = divide(k, count, step * inFlight);
+  const whole = times(k, turns, step * inFlight);
+  if (whole !== 0)
+    k.for(first, asValue(k, plus(k, whole, from)), step * inFlight, (i) => {
+      for (let u = 0; u < inFlight; u++) body(u === 0 ? i : k.add(i, u * step));
+    });
+  if (whole !== count) lastTurns(k, asValue(k, plus(k, first, whole)), to, step, body);
 }
 
 /** Fewer than {@link inFlight} turns of a lane's loop. They have no loop, in which each would wait for the load of the one before. */

@@ -2,76 +2,22 @@ import type { TensorSpec } from "@centella/core";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
-import { larger } from "./groups.ts";
-import { orderKey } from "./math.ts";
-import { dimAt, forEachOf, perRow, rowsOf } from "./rows.ts";
-
-/** The output of a sort: values or indices. */
-export type Give = "values" | "indices";
-
-interface Order {
-  readonly axis: number;
-  readonly descending: boolean;
-  readonly give: Give;
-}
+import { type Order, rank } from "./order.ts";
+import { dimAt, rowsOf } from "./rows.ts";
+import { selection } from "./selection.ts";
 
 /** Elements that one group sorts in shared memory, by lanes of two elements each. */
 const tile = 512;
 
-/** Maximum number of elements that are selected one by one; longer selections sort the whole line. */
+/** Maximum number of elements that are selected one after the other; longer selections sort the whole line. */
 const mostRounds = 32;
 
 /** First elements of a stable sort along an axis, as many as the output holds. NaN counts as the largest. */
 export function orderSteps(call: GpuCall<readonly [TensorSpec]>, order: Order): readonly GpuStep[] {
   const kept = dimAt(call.output, order.axis);
   const n = dimAt(call.inputs[0], order.axis);
-  if (typeof kept === "number" && kept <= mostRounds && kept !== n) return [selection(call, order)];
+  if (typeof kept === "number" && kept <= mostRounds && kept !== n) return selection(call, order);
   return sorting(call, order);
-}
-
-/** A group per line, and a round for each output: the best element after the previous one. */
-function selection(call: GpuCall<readonly [TensorSpec]>, { axis, descending, give }: Order): GpuStep {
-  const x = call.inputs[0];
-  const kept = call.output.shape.at(axis) as number;
-  const args = { x: input(call, 0), y: output(call) };
-  return perRow(`${descending ? "down" : "up"}_${give}_rounds`, { x, axis, args }, (scope, { row, length, at }) => {
-    const { k } = scope;
-    const { inner } = rowsOf(x, axis);
-    const between = product(k, scope.extents(inner));
-    const [before, after] = unflatten(k, row, [1, between]);
-    const reduce = k.reducer(["u32", "u32"]);
-    // Pairs in order: a larger key comes first, of equal ones the smaller index.
-    const [lastKey, lastIndex] = [k.variable("u32", 0xffffffff), k.variable("u32", 0)];
-    const isFirst = k.variable("u32", 1);
-    k.forUniform(0, scope.whole(kept), 1, (place) => {
-      const [key, index] = [k.variable("u32", 0), k.variable("u32", 0xffffffff)];
-      forEachOf(scope, length, (i) => {
-        const candidate = rank(k, k.bitcast("u32", k.load("x", at(i))), descending);
-        const isSame = k.compare("eq", candidate, lastKey.get());
-        const isAfter = k.either(k.compare("lt", candidate, lastKey.get()), k.both(isSame, k.compare("gt", i, lastIndex.get())));
-        const isOpen = k.either(isAfter, k.compare("eq", isFirst.get(), 1));
-        const isBetter = k.either(k.compare("gt", candidate, key.get()), k.compare("eq", index.get(), 0xffffffff));
-        k.if(k.both(isOpen, isBetter), () => {
-          key.set(candidate);
-          index.set(i);
-        });
-      });
-      const [bestKey, best] = reduce([key.get(), index.get()], (a, b) => larger(k, a, b));
-      lastKey.set(bestKey);
-      lastIndex.set(best);
-      isFirst.set(0);
-      k.if(k.compare("eq", k.lane(), 0), () => {
-        const to = timesPlus(k, timesPlus(k, before, scope.whole(kept), place), between, after);
-        k.store("y", to, give === "indices" ? best : k.load("x", at(best)));
-      });
-    });
-  });
-}
-
-/** Sort key: larger for elements that come first. */
-function rank(k: Emitter, bits: U32, descending: boolean): U32 {
-  const key = orderKey(k, k.bitcast("f32", bits));
-  return descending ? key : k.xor(key, 0xffffffff);
 }
 
 /** Bitonic network (Batcher, 1968) over ranks and indices in the call's temporary memory. Groups sort distances within a tile. */

@@ -7,6 +7,8 @@ export const reductionCases: readonly SharedCase<{ readonly axis?: number; reado
   { name: "last axis", inputs: [f32(5, 67)], params: { axis: -1 } },
   { name: "first axis", inputs: [f32(67, 5)], params: { axis: 0 } },
   { name: "middle axis, kept", inputs: [f32(3, 9, 4)], params: { axis: -2, keepDims: true } },
+  { name: "columns in two tiles", inputs: [f32(67, 132)], params: { axis: 0 } },
+  { name: "an odd number of columns", inputs: [f32(2, 35, 131)], params: { axis: 1 } },
   { name: "axis of 1", inputs: [f32(4, 1)], params: { axis: 1 } },
   { name: "scalar", inputs: [f32()] },
   { name: "empty beside the axis", inputs: [f32(0, 4)], params: { axis: 1 } },

@@ -1,9 +1,24 @@
 import { f32, i32, type SharedCase, type WrongCase } from "../../opCases.ts";
 
+const maskedLength = 33_000;
+
+const maskedRows: readonly number[] = [
+  (i: number) => (i < 20_000 ? Number.NEGATIVE_INFINITY : (i % 77) / 7),
+  () => Number.NEGATIVE_INFINITY,
+  (i: number) => (i === 30_001 ? -3e38 : Number.NEGATIVE_INFINITY),
+  (i: number) => (i === 32_999 ? Number.NaN : i % 5),
+  (i: number) => (i === 17 ? Number.POSITIVE_INFINITY : i % 5),
+].flatMap((value) => Array.from({ length: maskedLength }, (_, i) => value(i)));
+
 /** Cases of softmax and its logarithm. */
 export const softmaxCases: readonly SharedCase<{ readonly axis?: number }>[] = [
   { name: "rows", inputs: [f32(7, 67)] },
   { name: "vocabulary", inputs: [{ dtype: "f32", shape: [2, 1037], fill: { low: -20, high: 20 } }] },
+  { name: "a row that groups share", inputs: [{ dtype: "f32", shape: [40_000], fill: { low: -20, high: 20 } }], params: { axis: 0 } },
+  { name: "odd rows that groups share", inputs: [{ dtype: "f32", shape: [2, 33_001], fill: { low: -20, high: 20 } }] },
+  { name: "a first axis that groups share", inputs: [f32(33_000, 2)], params: { axis: 0 } },
+  // Whole shares are masked, all of the second row, and nearly all of the third; the fourth has NaN in its last share.
+  { name: "masked rows that groups share", inputs: [{ dtype: "f32", shape: [5, maskedLength], values: maskedRows }] },
   { name: "middle axis", inputs: [f32(3, 9, 4)], params: { axis: 1 } },
   { name: "rows of 1", inputs: [f32(5, 1)] },
   { name: "vector", inputs: [f32(33)], params: { axis: 0 } },

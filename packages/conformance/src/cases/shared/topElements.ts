@@ -1,8 +1,20 @@
-import { f32, type SharedCase, tensor, type WrongCase } from "../../opCases.ts";
+import { type CaseTensor, f32, type SharedCase, tensor, type WrongCase } from "../../opCases.ts";
+
+const tied: CaseTensor = {
+  dtype: "f32",
+  shape: [9000],
+  values: Array.from({ length: 9000 }, (_, i) => [0, -0, Number.NaN, 1, Number.NEGATIVE_INFINITY][i % 1750] ?? 0.5),
+};
 
 /** Cases of the ops that choose the greatest elements. */
 export const topElementsCases: readonly SharedCase<{ readonly k: number; readonly axis?: number; readonly largest?: boolean }>[] = [
   { name: "vocabulary", inputs: [f32(3, 1037)], params: { k: 40 } },
+  { name: "rows that groups share", inputs: [f32(2, 9001)], params: { k: 7 } },
+  { name: "smallest of a first axis that groups share", inputs: [f32(9001, 2)], params: { k: 5, axis: 0, largest: false } },
+  // Of 70 tiles, whose winners are more than a tile has.
+  { name: "many of many tiles", inputs: [f32(280_000)], params: { k: 32 } },
+  { name: "ties in several tiles", inputs: [tied], params: { k: 9 } },
+  { name: "the smallest ties in several tiles", inputs: [tied], params: { k: 9, largest: false } },
   { name: "first axis", inputs: [f32(67, 5)], params: { k: 3, axis: 0 } },
   { name: "smallest", inputs: [f32(3, 9, 4)], params: { k: 2, axis: 1, largest: false } },
   { name: "ties", inputs: [{ dtype: "f32", shape: [6], values: [2, 1, 2, 1, 2, 1] }], params: { k: 4 } },
