@@ -9,6 +9,9 @@ import { sharersOf } from "./shares.ts";
 /** Most lanes of a group that reads a tile of columns. */
 const tileLanes = 256;
 
+/** The number of lanes of a group is a multiple of it. */
+const warpLanes = 32;
+
 /** Most lanes next to each other in a tile: 512 bytes where each reads four columns, else 256. */
 const mostAcross = { 1: 64, 4: 32 } as const;
 
@@ -27,6 +30,8 @@ interface Tile {
   readonly width: 1 | 4;
   readonly across: number;
   readonly down: number;
+  /** Lanes of a group: whole warps, so that some may have nothing to do. */
+  readonly lanes: number;
   /** Number of tiles that cover all columns. */
   readonly tiles: number;
 }
@@ -53,7 +58,8 @@ function tileOf(columns: number, mostRows: number): Tile {
   const tiles = Math.ceil(places / mostAcross[width]);
   const across = Math.ceil(places / tiles);
   const down = 2 ** Math.floor(Math.log2(Math.max(1, Math.min(tileLanes / across, 2 * mostRows - 1))));
-  return { width, across, down, tiles };
+  const lanes = Math.ceil((across * down) / warpLanes) * warpLanes;
+  return { width, across, down, lanes, tiles };
 }
 
 /** A combination of the rows of {@link Columns}. */
@@ -76,23 +82,27 @@ export interface ColumnFold {
  */
 export function foldColumns({ outer, length, columns }: Columns, bucket: DimValues | undefined, fold: ColumnFold): GpuStep {
   const tile = tileOf(columns, mostElements([length], bucket));
-  const { width, across, down, tiles } = tile;
+  const { width, across, down, lanes, tiles } = tile;
   const { name, args, sharers, initial, combine } = fold;
   return {
     kind: "groups",
     name,
     args,
     shape: [...outer, tiles, sharers],
-    lanes: across * down,
+    lanes,
     body: (scope, group) => {
       const { k } = scope;
       const [before, tileNumber, share] = unflatten(k, group, [1, scope.whole(tiles), sharers]);
       const [y, x] = [k.quotient(k.lane(), across), k.remainder(k.lane(), across)];
       const column = asValue(k, timesPlus(k, asValue(k, plus(k, times(k, tileNumber, across), x)), width, 0));
-      const isInside = across * width * tiles === columns ? undefined : k.compare("lt", column, columns);
+      const inner = scope.whole(columns);
+      const conditions = [
+        ...(across * width * tiles === columns ? [] : [isBelow(k, column, inner)]),
+        ...(across * down === lanes ? [] : [isBelow(k, y, down)]),
+      ];
+      const isInside = conditions.length === 0 ? undefined : conditions.reduce((a, b) => k.both(a, b));
       const rows = scope.extent(length);
       const [start, end] = shareOfRows(k, rows, share, sharers);
-      const inner = scope.whole(columns);
       const first = plus(k, times(k, times(k, before, rows), inner), column);
       const own = Array.from({ length: width }, () => k.variable("f32", initial));
       const read = fold.read(scope);
@@ -145,9 +155,8 @@ interface LaneValues extends Pick<ColumnFold, "combine"> {
 }
 
 /** Combines the values of the lanes of the same columns; the first one of them has the results. */
-function acrossLanes(k: Emitter, { across, down, width }: Tile, { lane, values, combine }: LaneValues): readonly F32[] {
+function acrossLanes(k: Emitter, { across, down, lanes, width }: Tile, { lane, values, combine }: LaneValues): readonly F32[] {
   if (down === 1) return values;
-  const lanes = across * down;
   const cells = k.shared("f32", lanes * width);
   const places = values.map((_, i) => k.add(k.lane(), i * lanes));
   places.forEach((place, i) => void cells.set(place, elementAt(values, i)));
