@@ -7,7 +7,7 @@ const rowShapes: Readonly<Record<Scale, readonly [number, number]>> = { full: [8
 /** Elements of single rows: of softmax, of `rmsNorm` and running sums, and of the choice of the largest. */
 const longRows: Readonly<Record<Scale, { readonly softmax: number; readonly norm: number; readonly top: number }>> = {
   full: { softmax: 3.2e7, norm: 1e7, top: 1e6 },
-  tiny: { softmax: 40_000, norm: 40_000, top: 9000 },
+  tiny: { softmax: 2000, norm: 2000, top: 2000 },
 };
 /** Elements of the sums that the predecessor published. */
 const sumCounts: Readonly<Record<Scale, readonly number[]>> = { full: [1e6, 1e7, 3.2e7], tiny: [2000] };

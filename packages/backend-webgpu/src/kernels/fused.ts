@@ -1,5 +1,6 @@
+import type { OpName } from "@centella/core";
 import type { FusedParams } from "@centella/core/backend";
-import { type AnchoredCall, type Group, groupOf, groupUnsupported } from "@centella/gpu-kernels";
+import { type AnchoredCall, type GpuKernel, type Group, gpuKernels, groupOf, groupUnsupported } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
@@ -63,7 +64,13 @@ function bindingsOf(group: Group): number {
       return siblingBindings(group.siblings, group.norm);
     case "anchored": {
       const own = group.prologue === undefined ? group.inputs.length : group.inputs.length - 1;
-      return own + Object.keys({ ...group.prologue?.args, ...group.epilogue?.args }).length + 1;
+      return Math.max(own + Object.keys({ ...group.prologue?.args, ...group.epilogue?.args }).length + 1, sharedBindings(group));
     }
   }
+}
+
+/** Returns the largest number of storage buffers of the steps of the shared kernel of a call, temporary memory among them; 0 if there is none. */
+function sharedBindings({ op, params, ...call }: AnchoredCall): number {
+  const kernel: GpuKernel | undefined = gpuKernels[op.name as OpName];
+  return Math.max(0, ...(kernel?.steps(call, params) ?? []).map(({ args }) => Object.keys(args).length));
 }

@@ -111,6 +111,31 @@ async function rows(backend: Backend): Promise<void> {
   await expectLikeReference("rows with epilogues", backend, program, {}, runs);
 }
 
+/** Elementwise calls before and after norms, softmax and reductions whose long rows or columns several groups share. */
+async function sharedRows(backend: Backend): Promise<void> {
+  const program = createProgram();
+  const n = 33_000;
+  const [x, w, s] = [program.input("x", "f32", [2, n]), program.input("w", "f32", [n]), program.input("s", "f32", [])];
+  const columns = program.input("columns", "f32", [3000, 12]);
+  const kept = program.mul(x, w);
+  program.output("kept", kept);
+  program.output("softmaxOfKept", program.softmax(kept));
+  program.output("softmaxOfSum", program.softmax(program.add(x, s)));
+  program.output("softmaxThenScale", program.scale(program.softmax(x), { by: 1000 }));
+  program.output("logSoftmax", program.mul(program.logSoftmax(program.sub(x, w)), w));
+  program.output("rmsNormOfSum", program.rmsNorm(program.add(x, w), w, { eps: 1e-5 }));
+  program.output("rmsNormThenSum", program.add(program.rmsNorm(x, w, { eps: 1e-5 }), x));
+  program.output("layerNormOfProduct", program.layerNorm(program.scale(x, { by: 2 }), w, { eps: 1e-5, bias: w }));
+  program.output("layerNormThenRelu", program.relu(program.layerNorm(x, w, { eps: 1e-5 })));
+  const shifted = program.sub(columns, s);
+  program.output("shifted", shifted);
+  program.output("largestOfShifted", program.max(shifted, { axis: 0 }));
+  program.output("meanOfSquares", program.mean(program.mul(columns, columns), { axis: 0 }));
+  program.output("sumThenTanh", program.tanh(program.scale(program.sum(columns, { axis: 0, keepDims: true }), { by: 0.01 })));
+  const inputs = { x: uniform(1, 2 * n), w: uniform(2, n), s: Float32Array.of(0.25), columns: uniform(3, 3000 * 12) };
+  await expectLikeReference("rows that groups share, in fused groups", backend, program, {}, [{ inputs }]);
+}
+
 /** Elementwise results that a norm, a softmax or a reduction reads and later ops read again: as temporaries and outputs, in short and long rows. */
 async function residuals(backend: Backend): Promise<void> {
   const program = createProgram();
@@ -311,6 +336,7 @@ export const fusion: readonly ConformanceTest[] = [
   programTest("a group that broadcasts in every way", broadcasts),
   ...fusedProducts,
   programTest("groups that finish norms, softmax and reductions", rows),
+  programTest("groups around rows and columns that several groups of lanes share", sharedRows),
   programTest("what norms, softmax and reductions read and others besides", residuals),
   programTest("groups around a call that names a symbolic dim", symbolicShapes),
   programTest("a group of integers wraps", integers),
