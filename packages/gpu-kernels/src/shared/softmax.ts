@@ -115,7 +115,7 @@ const lowest = -(2 - 2 ** -23) * 2 ** 127;
 
 /**
  * The largest value `m` of some elements, the sum of `exp(x - m)`, and the largest order key. `m` is never -Infinity, so no difference to
- * it is NaN unless an element is Infinity or NaN, which the key tells.
+ * it is NaN unless an element is Infinity or NaN, which the key shows.
  */
 const exponentials: Summary<readonly ["f32", "f32", "u32"]> = {
   types: ["f32", "f32", "u32"],
