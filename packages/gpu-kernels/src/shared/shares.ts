@@ -10,7 +10,7 @@ const longRow = 2 ** 14;
 const leastShare = 2 ** 12;
 
 /** Minimum elements of a row that several groups share where a group alone visits them several times, which takes one step less. */
-export const longVisitedRow = 2 ** 15;
+export const longVisitedRow: number = 2 ** 15;
 
 /** Groups that suffice to keep a device busy. */
 const enoughGroups = 512;
