@@ -51,5 +51,5 @@ export function expectClose(got: readonly Float32Array[], expected: readonly Flo
 export function otherFormsOf(program: Program, capabilities: Capabilities, adapter: string): ReadonlyMap<string, readonly string[]> {
   const tuning = new Tuning(new Map(), adapter);
   const formed = new Dispatches(capabilities).ofProgram(program).map(({ dispatch }) => dispatch);
-  return new Map(formed.filter(hasForms).map((dispatch) => [tuning.keyOf(dispatch), [...dispatch.forms().others.keys()]]));
+  return new Map(formed.filter(hasForms).map((dispatch) => [tuning.keyOf(dispatch), dispatch.forms().others]));
 }

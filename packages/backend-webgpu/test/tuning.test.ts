@@ -101,8 +101,8 @@ test("forms have the bindings and uniform fields of their dispatch, and run for 
   // One row, up to four, up to eight, up to 32, and more, for each layer.
   expect(formed.length).toBe(10);
   for (const dispatch of formed) {
-    for (const [name, generate] of dispatch.forms().others) {
-      const { bindings, uniforms } = generate() as typeof dispatch;
+    for (const name of dispatch.forms().others) {
+      const { bindings, uniforms } = dispatch.forms().form(name) as typeof dispatch;
       expect(bindings).toEqual(dispatch.bindings);
       expect(uniforms).toEqual(dispatch.uniforms);
       expect(inForm(dispatch, name).code).not.toBe(dispatch.code);

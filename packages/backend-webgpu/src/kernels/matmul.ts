@@ -1,5 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import { elementCount, tupleOf } from "@centella/core/backend";
+import { elementCount, isQuantized, tupleOf } from "@centella/core/backend";
 import { type Epilogue, roundingOf, type Siblings } from "@centella/gpu-kernels";
 import type { Capabilities } from "../device/capabilities.ts";
 import { storeText } from "../wgsl/epilogue.ts";
@@ -19,7 +19,10 @@ export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
       const [a, b] = tupleOf(call.inputs, 2);
       const type = roundingOf(b, params);
       const depth = a.shape.at(-1);
+      // One row of floats is copied to the memory of workgroups.
+      const isStaged = type === undefined && isQuantized(b.dtype);
       const isFast =
+        isStaged ||
         readsUnits(b.dtype, type, capabilities) || (typeof depth === "number" && readsHalves(b.dtype, depth, params, capabilities));
       if (isMatrix(a, b, params) && isFast) return siblingDispatches(singleProduct(call, params, type), capabilities);
       if (type === undefined) return products(call, params, { binding: input("a", 0), isPacked: false }, storeText(call.epilogue), options);

@@ -93,10 +93,7 @@ interface TimedForm {
 /** A dispatch's own form and those that the device compiles. */
 async function formsOf(queue: DeviceQueue, { op, dispatch }: FormedPlanned): Promise<readonly TimedForm[]> {
   const { own, others } = dispatch.forms();
-  const all = [
-    { name: own, dispatch: dispatch as Dispatch },
-    ...[...others.keys()].map((name) => ({ name, dispatch: inForm(dispatch, name) })),
-  ];
+  const all = [{ name: own, dispatch: dispatch as Dispatch }, ...others.map((name) => ({ name, dispatch: inForm(dispatch, name) }))];
   const compiled = all.map(async (form): Promise<TimedForm | undefined> => {
     try {
       return { ...form, pipeline: await queue.guard(queue.pipelines.get(op, form.dispatch)) };

@@ -6,13 +6,13 @@ import type { TuningStore } from "./store.ts";
 export type FormedDispatch = Dispatch & { readonly forms: () => DispatchForms };
 
 export function hasForms(dispatch: Dispatch): dispatch is FormedDispatch {
-  return dispatch.forms !== undefined && dispatch.forms().others.size > 0;
+  return dispatch.forms !== undefined && dispatch.forms().others.length > 0;
 }
 
 /** Returns a dispatch in another of its forms. */
 export function inForm({ forms, ...dispatch }: FormedDispatch, name: string): Dispatch {
-  const { work, others } = forms();
-  const other = others.get(name)?.();
+  const { work, form } = forms();
+  const other = form(name);
   if (other === undefined) throw new RangeError(`expected a form of ${work}, got ${name}; this is a bug`);
   return {
     ...dispatch,
@@ -43,13 +43,12 @@ export class Tuning {
     return ["centella webgpu", this.#adapter, forms().work, hashOf(code)].join(" | ");
   }
 
-  /** Reads the chosen forms of dispatches from the store. */
+  /** Reads the chosen forms of dispatches from the store, which may have changed. */
   async read(dispatches: readonly Dispatch[]): Promise<void> {
     const byKey = new Map(dispatches.filter(hasForms).map((dispatch) => [this.keyOf(dispatch), dispatch.forms()]));
-    const reading = [...byKey].map(async ([key, { own, others }]) => {
-      if (this.#chosen.has(key)) return;
+    const reading = [...byKey].map(async ([key, { form }]) => {
       const name = await attempt(() => this.#store.get(key));
-      if (typeof name === "string" && (name === own || others.has(name))) this.#chosen.set(key, name);
+      if (typeof name === "string" && form(name) !== undefined) this.#chosen.set(key, name);
     });
     await Promise.all(reading);
   }

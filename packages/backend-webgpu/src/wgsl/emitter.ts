@@ -136,11 +136,11 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
     return {
       byte: (at) => {
         const from = place(at);
-        return this.define("u32", `(${word(from)} >> ((${from} & 3u) * 8u)) & 0xffu`);
+        return this.define("u32", `(${this.define("u32", word(from))} >> ((${from} & 3u) * 8u)) & 0xffu`);
       },
       half: (at) => {
         const from = place(at);
-        return this.define("f32", `unpack2x16float(${word(from)} >> ((${from} & 2u) * 8u)).x`);
+        return this.define("f32", `unpack2x16float(${this.define("u32", word(from))} >> ((${from} & 2u) * 8u)).x`);
       },
       words: (at, count) => {
         const from = place(at);

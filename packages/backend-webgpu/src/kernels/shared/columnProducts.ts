@@ -95,10 +95,19 @@ function formsOf(parts: TileParts, form: ColumnForm, takes: (m: number) => boole
   ];
   const isSound = (other: ColumnForm): boolean =>
     other.columnsPerLane >= 1 && other.columnsPerLane * rows <= mostSums && other.lanes <= Math.min(largeGroup, maxLanes);
-  const others = all.filter(isSound).map((other) => [nameOfForm(other), () => columnDispatch(parts, other, takes)] as const);
+  const forms = new Map([form, ...all.filter(isSound)].map((other) => [nameOfForm(other), other]));
   const { isPacked, dtype, depth, columns } = parts;
   const work = `groups of ${rows} rows of ${depth} by ${dtype} of ${columns}: ${isPacked ? "codes" : "floats"}`;
-  return { work, own: nameOfForm(form), others: new Map(others) };
+  const [own, ...others] = forms.keys();
+  return {
+    work,
+    own: own as string,
+    others,
+    form: (name) => {
+      const found = forms.get(name);
+      return found && columnDispatch(parts, found, takes);
+    },
+  };
 }
 
 function nameOfForm({ lanes, across, columnsPerLane }: ColumnForm): string {

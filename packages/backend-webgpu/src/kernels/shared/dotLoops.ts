@@ -3,10 +3,11 @@ import { elementAt, isQuantized } from "@centella/core/backend";
 import { loadUnits, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
 import { type ActivationType, activationType, type BlockType } from "@centella/quant";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
+import { earlyReads } from "./earlyReads.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
-import { type WeightVectors, weightsAtOnce, weightVectors } from "./weights.ts";
+import { rowElement, stepVectors, type WeightVectors, weightsAtOnce } from "./weights.ts";
 
 /** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
 export interface RowProduct {
@@ -36,20 +37,58 @@ export function storedReader(depth: number): RowReader {
   };
 }
 
+/** What loops take of a {@link RowForm}. */
+type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "ahead" | "depth" | "rows">;
+
 /**
  * Adds the lane's part of the products' sums over the depth: to `sum<product>_<i>`, where `i` counts the columns of the lane by rows. Reads
  * `sub`, the lane's number in its column, `column<c>` and `row<t>`.
  */
 export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: LoopForm, reader: RowReader): void {
-  for (const loop of loopsOf(products)) {
-    k.lines.push("{");
-    (loop.isPacked ? packedLoop : exactLoop)(k, loop, form, reader);
-    k.lines.push("}");
+  for (const loop of loopsOf(products, form)) {
+    const { steps, stride } = extentOf(loop, form);
+    const { loads, products: multiplied } = stepTexts(k, loop, form, reader);
+    k.lines.push(`for (var u = sub; u < ${steps}u; u += ${stride}u) {`, ...loads, ...multiplied, "}");
   }
 }
 
-/** What loops take of a {@link RowForm}. */
-type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "ahead" | "depth" | "rows">;
+/** The loop of {@link dotLoops} whose lanes read the weights of their next steps before they multiply. */
+export interface EarlyLoop {
+  /** Declarations of what the lane reads ahead, to be in scope of everything else. */
+  readonly declarations: readonly string[];
+  /** Statements that read the weights of the first steps. They read `sub` and `column<c>`. */
+  readonly first: readonly string[];
+  /** The loop. `turns` is the number of times that it is run, and `next` are statements that declare the columns of the next time. */
+  lines(turns: number, next: readonly string[]): readonly string[];
+}
+
+/** Returns undefined for products that take several loops. */
+export function earlyLoop(k: WgslEmitter, products: readonly RowProduct[], form: LoopForm, reader: RowReader): EarlyLoop | undefined {
+  const [loop, ...others] = loopsOf(products, form);
+  if (loop === undefined || others.length > 0) return undefined;
+  const { steps, stride } = extentOf(loop, form);
+  const { loads, products: multiplied } = stepTexts(k, loop, form, reader);
+  const { declarations, reads, taken, rest } = earlyReads(loads, new Map(products.map(({ b, dtype }) => [b, rowElement(dtype)])));
+  const first = ["let u = sub;", ...reads];
+  const guarded = steps < form.lanesPerColumn ? [`if (sub < ${steps}u) {`, ...first, "}"] : first;
+  return {
+    declarations,
+    first: guarded,
+    lines: (turns, next) => [
+      `for (var u = sub; u < ${steps}u; u += ${stride}u) {`,
+      ...taken,
+      `if (u + ${stride}u < ${steps}u) {`,
+      `let next = u + ${stride}u;`,
+      "let u = next;",
+      ...reads,
+      ...(turns > 1 ? [`} else if (turn + 1u < ${turns}u) {`, ...next, ...first] : []),
+      "}",
+      ...rest,
+      ...multiplied,
+      "}",
+    ],
+  };
+}
 
 /** Products that read the same rows in the same steps. */
 interface Loop {
@@ -61,13 +100,15 @@ interface Loop {
   readonly products: (RowProduct & { readonly j: number })[];
 }
 
-function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
+function loopsOf(products: readonly RowProduct[], { rows }: LoopForm): readonly Loop[] {
   const loops = new Map<string, Loop>();
   products.forEach((product, j) => {
     const { a, dtype, isPacked } = product;
-    const weights = isPacked && isQuantized(dtype) ? unitWeights * unitsAtOnce(dtype) : (weightsAtOnce(dtype) ?? 0);
+    // Floats of two units take the registers of several rows.
+    const units = isQuantized(dtype) && (isPacked || rows === 1) ? unitsAtOnce(dtype) : 1;
+    const weights = isQuantized(dtype) ? unitWeights * units : (weightsAtOnce(dtype) ?? 0);
     // Types differ in the units that a lane reads at once.
-    const key = isPacked ? `${a} ${dtype}` : `${a} ${weights}`;
+    const key = isPacked || units > 1 ? `${a} ${dtype}` : `${a} ${weights}`;
     const loop = loops.get(key) ?? { a, isPacked, weights, products: [] };
     loop.products.push({ ...product, j });
     loops.set(key, loop);
@@ -75,34 +116,62 @@ function loopsOf(products: readonly RowProduct[]): readonly Loop[] {
   return [...loops.values()];
 }
 
-/** Multiplies codes with codes, by packed dot products, and scales their sums. */
-function packedLoop(
+/** The steps of a loop, and how many of them the lanes of a column take at once. */
+function extentOf({ weights }: Loop, { depth, lanesPerColumn, ahead }: LoopForm): { readonly steps: number; readonly stride: number } {
+  const steps = depth / weights;
+  return { steps, stride: (steps % (ahead * lanesPerColumn) === 0 ? ahead : 1) * lanesPerColumn };
+}
+
+/** Statements of the steps from `u` on that a lane takes at once. */
+interface StepTexts {
+  /** They read and decode weights. */
+  readonly loads: readonly string[];
+  readonly products: readonly string[];
+}
+
+function stepTexts(k: WgslEmitter, loop: Loop, form: LoopForm, reader: RowReader): StepTexts {
+  const { stride } = extentOf(loop, form);
+  const places = range(stride / form.lanesPerColumn).map((i) => (i === 0 ? "u" : `(u + ${i * form.lanesPerColumn}u)`));
+  const start = k.lines.length;
+  const products = loop.isPacked ? packedSteps(k, loop, form, reader, places) : exactSteps(k, loop, form, reader, places);
+  return { loads: k.lines.splice(start), products };
+}
+
+/** Reads the weights of steps, and returns statements that multiply codes with codes, by packed dot products, and scale their sums. */
+function packedSteps(
   k: WgslEmitter,
   { a, weights, products }: Loop,
-  { lanesPerColumn, columnsPerLane, depth, rows }: LoopForm,
+  { columnsPerLane, depth, rows }: LoopForm,
   reader: RowReader,
-): void {
-  const steps = depth / weights;
+  places: readonly string[],
+): readonly string[] {
   const type = codesOf(elementAt(products, 0).dtype);
-  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${lanesPerColumn}u) {`);
-  const loaded = products.flatMap(({ j, b, dtype: own }) =>
-    range(columnsPerLane).map((c) => {
-      const dtype = codesOf(own);
-      const first = k.define("u32", `column${c} * ${steps}u`);
-      return { j, c, units: loadUnits(k, dtype, (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", "u") }) };
-    }),
-  );
-  for (const [i, { index }] of (loaded[0]?.units ?? []).entries()) {
-    for (const t of range(rows)) {
-      k.lines.push("{", ...unitText((i) => reader.unitQuadAt(activationType[type], a, `row${t}`, index, i)));
-      for (const { j, c, units } of loaded) {
-        const { words, scales, offsets = [] } = units[i]!;
-        k.lines.push(...unitDots(`sum${j}_${c * rows + t}`, words, scales, offsets));
-      }
-      k.lines.push("}");
-    }
-  }
-  k.lines.push("}");
+  return places
+    .map((place) =>
+      products.flatMap(({ j, b, dtype }) =>
+        range(columnsPerLane).map((c) => {
+          const first = k.define("u32", `column${c} * ${depth / weights}u`);
+          return {
+            j,
+            c,
+            units: loadUnits(k, codesOf(dtype), (block, bytes) => k.blockAt(b, block, bytes), { first, step: k.define("u32", place) }),
+          };
+        }),
+      ),
+    )
+    .flatMap((loaded) =>
+      elementAt(loaded, 0).units.flatMap(({ index }, i) =>
+        range(rows).flatMap((t) => [
+          "{",
+          ...unitText((quad) => reader.unitQuadAt(activationType[type], a, `row${t}`, index, quad)),
+          ...loaded.flatMap(({ j, c, units }) => {
+            const { words, scales, offsets = [] } = elementAt(units, i);
+            return unitDots(`sum${j}_${c * rows + t}`, words, scales, offsets);
+          }),
+          "}",
+        ]),
+      ),
+    );
 }
 
 function codesOf(dtype: DType): BlockType {
@@ -130,33 +199,38 @@ export function unitDots(sum: string, words: readonly string[], scales: readonly
   return [`${sum} += x.x * (${dots.join(" + ")})${shifted.join("")};`];
 }
 
-/** Multiplies weights as floats. */
-function exactLoop(k: WgslEmitter, { a, weights, products }: Loop, form: LoopForm, { quadAt }: RowReader): void {
-  const { lanesPerColumn, columnsPerLane, depth, rows } = form;
-  const steps = depth / weights;
-  const ahead = steps % (form.ahead * lanesPerColumn) === 0 ? form.ahead : 1;
-  k.lines.push(`for (var u = sub; u < ${steps}u; u += ${ahead * lanesPerColumn}u) {`);
-  const places = range(ahead).map((i) => (i === 0 ? "u" : `(u + ${i * lanesPerColumn}u)`));
-  const loaded = places.map((place): readonly LoadedWeights[] =>
+/** Reads the weights of steps, and returns statements that multiply them as floats. */
+function exactSteps(
+  k: WgslEmitter,
+  { a, weights, products }: Loop,
+  { columnsPerLane, depth, rows }: LoopForm,
+  { quadAt }: RowReader,
+  places: readonly string[],
+): readonly string[] {
+  const loaded = places.map((place) =>
     products.flatMap(({ j, b, dtype }) =>
-      range(columnsPerLane).map((c) => ({ j, c, ...weightVectors(k, b, dtype, `column${c} * ${steps}u + ${place}`) })),
+      range(columnsPerLane).map((c) => {
+        const step = { row: `column${c}`, steps: depth / weights, step: place };
+        return { j, c, parts: stepVectors(k, b, dtype, weights, step) };
+      }),
     ),
   );
-  for (const [i, place] of places.entries()) {
-    const quadOf = (t: number, quad: number): string => quadAt(a, `row${t} * ${depth / 4}u + ${place} * ${weights / 4}u + ${quad}u`);
-    k.lines.push(...exactStep(elementAt(loaded, i), rows, quadOf, weights / 4));
-  }
-  k.lines.push("}");
+  return loaded.flatMap((columns) =>
+    elementAt(columns, 0).parts.flatMap(({ first, vectors }, i) => {
+      const own = columns.map(({ j, c, parts }) => ({ j, c, ...elementAt(parts, i) }));
+      return exactPart(own, rows, (t, quad) => quadAt(a, `row${t} * ${depth / 4}u + ${first} + ${quad}u`), vectors.length);
+    }),
+  );
 }
 
-/** Weights of a step, of product `j` and column `c` of the lane. */
+/** Weights of product `j` and column `c` of the lane. */
 interface LoadedWeights extends WeightVectors {
   readonly j: number;
   readonly c: number;
 }
 
-/** Multiplies the weights of a step with its quads of each row, of which there are `quads`. */
-function exactStep(
+/** Multiplies a part of the weights of a step with its quads of each row, of which there are `quads`. */
+function exactPart(
   loaded: readonly LoadedWeights[],
   rows: number,
   quadAt: (row: number, quad: number) => string,

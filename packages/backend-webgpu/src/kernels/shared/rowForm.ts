@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import { elementsAtOnce } from "./roundedUnits.ts";
 import { range } from "./shape.ts";
 
@@ -13,6 +14,11 @@ export interface RowForm {
   readonly turns: number;
   /** Steps of its loop for which a lane reads weights before it multiplies any; 1 where the loop's steps are no multiple of them. */
   readonly ahead: number;
+  /**
+   * Whether a lane reads the weights of its next steps before it multiplies those that it has, and its first ones before the workgroup
+   * prepares the row. Products that read weights in several loops do not.
+   */
+  readonly isEarly: boolean;
   readonly depth: number;
   /** Rows that each weight is multiplied with. */
   readonly rows: number;
@@ -97,19 +103,22 @@ const stepWeights = 8;
 /** Lanes of a workgroup that reads its rows from memory. */
 const groupLanes: Readonly<Record<WeightReads, number>> = { codes: 128, blocks: 64, floats: 64 };
 
-function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead"> {
+/** What {@link sharesOf} chooses of a form. */
+type Shares = Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead" | "isEarly">;
+
+function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Shares {
   const isLatent = reads === "floats" && rows === 1 && stageLanes === undefined && depth >= latentDepth;
   if (isLatent) return latentShares(depth);
-  return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1 };
+  return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1, isEarly: false };
 }
 
-function latentShares(depth: number): Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead"> {
+function latentShares(depth: number): Shares {
   const aheadOf = (lanesPerColumn: number): number | undefined => {
     const steps = range(mostAhead - leastAhead + 1).map((i) => mostAhead - i);
     return steps.find((ahead) => depth % (stepWeights * lanesPerColumn * ahead) === 0);
   };
   const lanesPerColumn = latentLanes.find((lanes) => aheadOf(lanes) !== undefined) ?? 2 * leastLanes;
-  return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1 };
+  return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1, isEarly: false };
 }
 
 function columnsPerLaneOf({ columns, rows, reads, subgroup }: RowWork, lanesPerColumn: number): number {
@@ -126,8 +135,22 @@ function turnsOf({ reads, stageLanes }: RowWork, groups: number): number {
 }
 
 /** A form in a few words. Forms of the same work differ in it. */
-export function nameOfForm({ lanes, lanesPerColumn, columnsPerLane, turns, subgroup }: RowForm): string {
-  return `${lanes} lanes, ${lanesPerColumn} per column, ${columnsPerLane} columns, ${turns} turns, subgroups of ${subgroup}`;
+export function nameOfForm({ lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly }: RowForm): string {
+  const shares = `${lanes} lanes, ${lanesPerColumn} per column, ${columnsPerLane} columns, ${turns} turns, subgroups of ${subgroup}`;
+  return `${shares}, ${ahead} steps${isEarly ? " early" : ""}`;
+}
+
+const formNames = /^(\d+) lanes, (\d+) per column, (\d+) columns, (\d+) turns, subgroups of (\d+), (\d+) steps( early)?$/;
+
+/** The form of the same work as `form` that {@link nameOfForm} gives a name; undefined for other texts. */
+export function formNamed(name: string, form: RowForm): RowForm | undefined {
+  const found = formNames.exec(name);
+  if (found === null) return undefined;
+  const [lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead] = tupleOf(found.slice(1, 7).map(Number), 6);
+  const all = [lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead];
+  if (all.some((count) => count < 1) || [lanes, lanesPerColumn, subgroup].some((count) => !Number.isInteger(Math.log2(count))))
+    return undefined;
+  return { ...form, lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly: found[7] !== undefined };
 }
 
 /** Most sums that a lane of another form has, and least lanes of its columns. */
@@ -136,10 +159,10 @@ const leastLanesOfForm = 8;
 
 /**
  * Forms that may be faster than `form` on some devices. Each differs from it in one choice: lanes of a column or of a workgroup, columns of
- * a lane, turns, or where lanes add up. `isStaged` is whether workgroups prepare their row.
+ * a lane, turns, where lanes add up, or what they read ahead. `isStaged` is whether workgroups prepare their row.
  */
-export function otherForms(form: RowForm, isStaged: boolean, maxLanes: number): readonly RowForm[] {
-  const { lanes, lanesPerColumn, columnsPerLane, turns, rows, subgroup } = form;
+export function otherForms(form: RowForm, isStaged: boolean): readonly RowForm[] {
+  const { lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly } = form;
   const all: readonly Partial<RowForm>[] = [
     { lanesPerColumn: lanesPerColumn / 2 },
     { lanesPerColumn: 2 * lanesPerColumn },
@@ -149,18 +172,25 @@ export function otherForms(form: RowForm, isStaged: boolean, maxLanes: number): 
     { lanes: 2 * lanes },
     ...(isStaged ? [{ turns: turns / 2 }, { turns: 2 * turns }] : []),
     ...(subgroup > 1 ? [{ subgroup: 1 }] : []),
+    { ahead: ahead / 2 },
+    { ahead: 2 * ahead },
+    { isEarly: !isEarly },
   ];
-  const isSound = (other: RowForm): boolean => {
-    const sums = other.columnsPerLane * rows;
-    return (
-      [other.columnsPerLane, other.turns].every(Number.isInteger) &&
-      other.lanesPerColumn >= Math.max(leastLanesOfForm, sums) &&
-      (sums <= mostSums || other.columnsPerLane <= columnsPerLane) &&
-      other.lanes >= other.lanesPerColumn &&
-      other.lanes <= maxLanes
-    );
-  };
-  return all.map((change) => ({ ...form, ...change })).filter(isSound);
+  return all.map((change) => ({ ...form, ...change }));
+}
+
+/** Whether a device with workgroups of up to `maxLanes` lanes can compute the work of `own` in another form. */
+export function isSoundForm(form: RowForm, own: RowForm, maxLanes: number): boolean {
+  const { lanes, lanesPerColumn, columnsPerLane, turns, rows, subgroup, ahead } = form;
+  const sums = columnsPerLane * rows;
+  return (
+    [columnsPerLane, turns, ahead].every(Number.isInteger) &&
+    subgroup <= own.subgroup &&
+    lanesPerColumn >= Math.max(leastLanesOfForm, sums) &&
+    (sums <= mostSums || columnsPerLane <= own.columnsPerLane) &&
+    lanes >= lanesPerColumn &&
+    lanes <= maxLanes
+  );
 }
 
 /** Columns that a workgroup computes at once. */

@@ -3,10 +3,21 @@ import { isQuantized } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
-import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
+import { dotLoops, type EarlyLoop, earlyLoop, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
 import { lazily } from "./lazily.ts";
-import { columnsAtOnce, nameOfForm, otherForms, type RowForm, type RowWork, rowForm, sumBytes, type WeightReads } from "./rowForm.ts";
+import {
+  columnsAtOnce,
+  formNamed,
+  isSoundForm,
+  nameOfForm,
+  otherForms,
+  type RowForm,
+  type RowWork,
+  rowForm,
+  sumBytes,
+  type WeightReads,
+} from "./rowForm.ts";
 import { range } from "./shape.ts";
 import { denseRows, type TileRows } from "./tileRows.ts";
 import { rowElement } from "./weights.ts";
@@ -143,17 +154,29 @@ function formsOf(
   takes: (m: number) => boolean,
   { maxLanes, workgroupBytes }: Capabilities,
 ): DispatchForms {
-  const others = otherForms(form, parts.stage !== undefined, maxLanes).flatMap((other) => {
-    const own = other.lanes === form.lanes ? parts : parts.stage === undefined ? parts : parts.stagedBy?.(other.lanes);
-    if (own === undefined) return [];
-    const bytes = (own.stage?.bytes ?? 0) + sumBytes(mostProducts(results), other) + waitingBytes(results, other);
+  /** The parts of a form that the device can run. */
+  const partsIn = (other: RowForm): RowParts | undefined => {
+    if (!isSoundForm(other, form, maxLanes)) return undefined;
+    const own = other.lanes === form.lanes || parts.stage === undefined ? parts : parts.stagedBy?.(other.lanes);
+    const bytes = (own?.stage?.bytes ?? 0) + sumBytes(mostProducts(results), other) + waitingBytes(results, other);
     const isHalved = results.some(({ storePair }) => storePair) && columnsAtOnce(other) % 2 === 1;
-    return bytes > workgroupBytes || isHalved ? [] : [[nameOfForm(other), () => rowDispatch(results, own, other, takes)] as const];
-  });
+    return bytes > workgroupBytes || isHalved ? undefined : own;
+  };
+  const own = nameOfForm(form);
+  const others = otherForms(form, parts.stage !== undefined).filter((other) => partsIn(other) !== undefined);
   const weights = results.map(({ products, columns }) => `${products.map(({ dtype }) => dtype).join(" and ")} of ${columns}`);
   const rows = form.rows === 1 ? "1 row" : `${form.rows} rows`;
   const kind = `${readsOf(productsOf(results)) === "codes" ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
-  return { work: `${rows} of ${parts.depth} by ${weights.join(", ")}: ${kind}`, own: nameOfForm(form), others: new Map(others) };
+  return {
+    work: `${rows} of ${parts.depth} by ${weights.join(", ")}: ${kind}`,
+    own,
+    others: [...new Set(others.map(nameOfForm))].filter((name) => name !== own),
+    form: (name) => {
+      const other = formNamed(name, form);
+      const found = other && partsIn(other);
+      return other && found && rowDispatch(results, found, other, takes);
+    },
+  };
 }
 
 /** Bytes of a workgroup's memory in which elements wait to be stored in pairs. */
@@ -168,6 +191,7 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
   const reader = parts.stage === undefined ? storedReader(parts.depth) : stagedReader(parts.stage);
   const texts = results.map((result, r) => resultText(result, r, form, reader, order));
+  const early = texts.flatMap((text) => text.early ?? []);
   const bytes = sumBytes(mostProducts(results), form);
   const waiting = waitingBytes(results, form);
   return defineDispatch({
@@ -181,11 +205,13 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
       ...(waiting === 0 ? [] : [`var<workgroup> waiting: array<f32, ${waiting / 4}>;`]),
     ],
     body: [
-      ...(parts.stage?.lines ?? []),
       `let sub = lane % ${form.lanesPerColumn}u;`,
       `let chunks = ${order.tiles(rows)};`,
       ...results.map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${perGroup - 1}u) / ${perGroup}u * chunks;`),
-      texts.map(({ body }, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${body}\n}`).join(" else "),
+      ...new Set(early.flatMap(({ declarations }) => declarations)),
+      ...(early.length === 0 ? [] : [byGroup(texts.map((text) => text.early?.first ?? []))]),
+      ...(parts.stage?.lines ?? []),
+      byGroup(texts.map(({ body }) => body)),
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
@@ -199,41 +225,59 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   });
 }
 
+/** Statements of each result, for the workgroups that compute it. */
+function byGroup(texts: readonly (readonly string[])[]): string {
+  return texts.map((text, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${text.join("\n")}\n}`).join(" else ");
+}
+
 function stagedReader({ quadAt, unitQuadAt }: RowStage): RowReader {
   return { quadAt: (_name, index) => quadAt(index), unitQuadAt: (_type, _name, _row, unit, quad) => unitQuadAt(unit, quad) };
 }
 
-function resultText(
-  result: RowResult,
-  r: number,
-  form: RowForm,
-  reader: RowReader,
-  order: TileRows,
-): { readonly declarations: readonly string[]; readonly body: string } {
+interface ResultText {
+  readonly declarations: readonly string[];
+  /** What comes before the workgroup prepares its row, if lanes read weights early. */
+  readonly early?: Pick<EarlyLoop, "declarations" | "first">;
+  readonly body: readonly string[];
+}
+
+function resultText(result: RowResult, r: number, form: RowForm, reader: RowReader, order: TileRows): ResultText {
   const { products } = result;
   const { lanes, turns, rows, columnsPerLane } = form;
   const quads = new Set(products.filter(({ dtype }) => rowElement(dtype) === "vec4u").map(({ b }) => b));
   const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, { quads });
-  const cells = range(columnsPerLane * rows);
   const isRepeated = turns > 1;
   const atOnce = columnsAtOnce(form);
-  k.lines.push(
-    `let place = group${r === 0 ? "" : ` - end${r - 1}`};`,
-    ...(isRepeated ? [`for (var turn = 0u; turn < ${turns}u; turn++) {`] : []),
-    `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${atOnce}u;`,
+  /** Declares the first column of the workgroup and of the lane. */
+  const placeText = (turn: string): readonly string[] => [
+    `let first = ${isRepeated ? `(place / chunks * ${turns}u + ${turn})` : "place / chunks"} * ${atOnce}u;`,
     `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
+  ];
+  // Columns and rows beyond the last one are computed again and not stored.
+  const columnText = range(columnsPerLane).map((c) => `let column${c} = ${order.column(`min(column + ${c}u, p.n${r} - 1u)`, `p.n${r}`)};`);
+  const place = `let place = group${r === 0 ? "" : ` - end${r - 1}`};`;
+  // Matrices of other orders are found by all lanes of a workgroup together.
+  const early = form.isEarly && order === denseRows ? earlyLoop(k, products, form, reader) : undefined;
+  k.lines.push(
+    place,
+    ...(isRepeated ? [`for (var turn = 0u; turn < ${turns}u; turn++) {`] : []),
+    ...placeText("turn"),
     `let row = place % chunks * ${rows}u;`,
     ...order.start({ tile: "place % chunks", row: "row", column: "first", rows, columns: atOnce, lanes }, `p.n${r}`),
-    // Columns and rows beyond the last one are computed again and not stored.
-    ...range(columnsPerLane).map((c) => `let column${c} = ${order.column(`min(column + ${c}u, p.n${r} - 1u)`, `p.n${r}`)};`),
+    ...columnText,
     ...range(rows).map((t) => `let row${t} = ${order.source(`row + ${t}u`)};`),
-    ...products.flatMap((_, j) => cells.map((i) => `var sum${j}_${i} = 0.0;`)),
+    ...products.flatMap((_, j) => range(columnsPerLane * rows).map((i) => `var sum${j}_${i} = 0.0;`)),
   );
-  dotLoops(k, products, form, reader);
+  if (early === undefined) dotLoops(k, products, form, reader);
+  else k.lines.push(...early.lines(turns, [...placeText("turn + 1u"), ...columnText]));
   const isInLanes = form.lanesPerColumn <= form.subgroup;
   k.lines.push(...(isInLanes ? storeFromLanes : storeFromMemory)(products.length, form, r, storeOf(result)), ...pairText(result, form, r));
   if (isRepeated) k.lines.push(...(isInLanes && result.storePair === undefined ? [] : ["workgroupBarrier();"]), "}");
-  return { declarations: k.declarations, body: k.lines.join("\n") };
+  const before = early && {
+    declarations: early.declarations,
+    first: [place, ...placeText("0u"), ...columnText, ...early.first],
+  };
+  return { declarations: k.declarations, body: k.lines, ...(before && { early: before }) };
 }
 
 /** Statement that stores an element, given those of the products. */

@@ -199,7 +199,7 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     uniforms: scope.types,
     declarations: [
       `var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`,
-      `fn quadOf(i: u32) -> u32 { return i + i / ${quadsPerGap}u; }`,
+      quadPlace,
       ...k.declarations,
     ],
     stage: { lines: k.lines, lanes, bytes, quadAt: quad, unitQuadAt: noQuads },
@@ -207,6 +207,33 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     values: (dims) => scope.values(dims),
   };
 }
+
+/** One row of floats that each workgroup copies to its own memory, where lanes that read units read different banks. */
+export function copiedRow(a: TensorSpec, source: Binding, lanes: number): RowSource {
+  const bytes = 16 * quadsOf(a);
+  return {
+    bytes,
+    bindings: [{ ...source, element: "vec4f" }],
+    uniforms: {},
+    declarations: [`var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`, quadPlace],
+    stagedBy: (others) => copiedRow(a, source, others),
+    stage: {
+      lines: [
+        `for (var i = lane; i < p.k / 4u; i += ${lanes}u) { staged[quadOf(i)] = ${source.name}[i]; }`,
+        "workgroupBarrier();",
+      ],
+      lanes,
+      bytes,
+      quadAt: (index) => `staged[quadOf(${index})]`,
+      unitQuadAt: noQuads,
+    },
+    leftOf: () => ({ a: "staged", isPacked: false }),
+    values: () => ({}),
+  };
+}
+
+/** Where a quad of a row of floats is. */
+const quadPlace = `fn quadOf(i: u32) -> u32 { return i + i / ${quadsPerGap}u; }`;
 
 function depthOf({ shape }: TensorSpec): number {
   return maximum(shape.at(-1) ?? 0);

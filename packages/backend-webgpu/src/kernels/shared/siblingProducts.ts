@@ -1,5 +1,5 @@
 import type { DimValues, Shape, TensorSpec } from "@centella/core";
-import { elementAt, elementCount } from "@centella/core/backend";
+import { elementAt, elementCount, isQuantized } from "@centella/core/backend";
 import {
   type AnchoredCall,
   type RoundedType,
@@ -19,7 +19,7 @@ import { type Left, type ProductOptions, products as productDispatches, rounding
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";
 import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "./rowProducts.ts";
-import { type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
+import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
 import { count, maximum } from "./shape.ts";
 import { hasRowProduct, rowElement } from "./weights.ts";
 
@@ -92,10 +92,21 @@ function oneRow(siblings: Siblings, capabilities: Capabilities, source: Resource
   const subgroup = subgroupLanes(capabilities);
   const [form, ...others] = formsOf(siblings, capabilities);
   if (others.length > 0) return undefined;
-  if (form?.isPacked !== true || !isUnitRounding(form.rounding)) return norm && normedRow(siblings, norm.call, subgroup);
-  if (unitRowBytesOf(siblings, capabilities) > capabilities.workgroupBytes) return undefined;
   const row: Binding = { name: "a0", resource: source, access: "read", element: "f32" };
+  if (form?.isPacked !== true || !isUnitRounding(form.rounding)) {
+    return norm === undefined ? copiedUnits(siblings, capabilities, row) : normedRow(siblings, norm.call, subgroup);
+  }
+  if (unitRowBytesOf(siblings, capabilities) > capabilities.workgroupBytes) return undefined;
   return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: roundingLanesOf(siblings, capabilities), subgroup });
+}
+
+/** A row of floats in the memory of each workgroup, for products with units of weights; undefined where it is read from memory. */
+function copiedUnits(siblings: Siblings, capabilities: Capabilities, row: Binding): RowSource | undefined {
+  const weights = siblings.results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
+  if (siblings.lefts.some((rounding) => rounding !== undefined) || !weights.every(isQuantized)) return undefined;
+  const lanes = roundingLanesOf(siblings, capabilities);
+  const copied = copiedRow(siblings.a, row, lanes);
+  return copied.bytes + sumsOf(siblings, capabilities, lanes) > capabilities.workgroupBytes ? undefined : copied;
 }
 
 /** Bytes of a workgroup's memory where it rounds the row of packed products. */

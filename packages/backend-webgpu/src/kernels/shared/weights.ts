@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
-import { deviceBlock, loadUnit, unitWeights } from "@centella/gpu-kernels";
+import { deviceBlock, loadUnit, loadUnits, unitWeights } from "@centella/gpu-kernels";
 import { blockStride } from "../../device/layout.ts";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
 import type { ElementType } from "./kernel.ts";
@@ -37,15 +37,51 @@ export function weightVectors(k: WgslEmitter, name: string, dtype: DType, index:
   if (isQuantized(dtype)) {
     const at = k.define("u32", index);
     const { words, scales, offsets } = loadUnit(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), at);
-    return { vectors: words.map((word) => `vec4f(unpack4xI8(${word}))`), scales, offsets: offsets ?? [] };
+    return { vectors: floatsOf(words), scales, offsets: offsets ?? [] };
   }
   return { vectors: plainVectors(k, name, dtype, index), scales: [], offsets: [] };
 }
 
+/** Weights of a step that neighbour in the row. */
+export interface StepVectors extends WeightVectors {
+  /** Expression: number of the first quad of the row that they are multiplied with. */
+  readonly first: string;
+}
+
+/** A step of a row, which has `steps` of them: expressions of the row's number and of the step's. */
+export interface RowStep {
+  readonly row: string;
+  readonly steps: number;
+  readonly step: string;
+}
+
+/** Reads the weights of a step: `weights` of them, which are one or two units of quantized weights. */
+export function stepVectors(
+  k: WgslEmitter,
+  name: string,
+  dtype: DType,
+  weights: number,
+  { row, steps, step }: RowStep,
+): readonly StepVectors[] {
+  if (!isQuantized(dtype) || weights === unitWeights) {
+    return [{ ...weightVectors(k, name, dtype, `${row} * ${steps}u + ${step}`), first: `${step} * ${weights / 4}u` }];
+  }
+  const place = { first: k.define("u32", `${row} * ${steps}u`), step: k.define("u32", step) };
+  const units = loadUnits(k, dtype, (block, bytes) => k.blockAt(name, block, bytes), place);
+  return units.map(({ index, words, scales, offsets }) => {
+    return { vectors: floatsOf(words), scales, offsets: offsets ?? [], first: `${index} * ${unitWeights / 4}u` };
+  });
+}
+
+/** Signed codes as floats. */
+function floatsOf(words: readonly string[]): readonly string[] {
+  return words.map((word) => `vec4f(unpack4xI8(${word}))`);
+}
+
 /** Vectors of element `index` of an argument with a float dtype, which is an array of vec4u or vec4f. */
 function plainVectors(k: WgslEmitter, name: string, dtype: DType, index: string): readonly string[] {
-  if (dtype === "f32") return [`${name}[${index}]`];
   const quad = k.quad(name, index);
+  if (dtype === "f32") return [quad];
   return [fourHalves(dtype, `${quad}.x`, `${quad}.y`), fourHalves(dtype, `${quad}.z`, `${quad}.w`)];
 }
 

@@ -1,0 +1,168 @@
+// Times products of one row on a GPU in many of the forms that WebGPU's kernels have, each after its results were compared with the reference.
+//
+//   node apps/bench/scripts/rowForms.mjs [--shapes 8192x8192,...] [--types q4_K,...] [--seconds 95] [--all]
+//
+// Needs a build. Prints the form that the kernels have by themselves and the fastest others, with the microseconds of a call on the device alone
+// and the share of 4.3 TB/s; --all prints every form. The weights of neighbouring calls are different memory, more than caches hold.
+import { parseArgs } from "node:util";
+import { webgpu } from "@centella/backend-webgpu";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance/headless";
+import { createProgram } from "@centella/core";
+
+const { values: options } = parseArgs({
+  options: {
+    shapes: { type: "string", default: "8192x8192,28672x4096,4096x14336,6144x4096,4096x4096,128256x4096" },
+    types: { type: "string", default: "q4_K,f32:q4_K,q8_0,f16,q6_K" },
+    seconds: { type: "string", default: "95" },
+    all: { type: "boolean", default: false },
+  },
+});
+const started = performance.now();
+const isOver = () => performance.now() - started > 1000 * Number(options.seconds);
+
+/** Rows of a weight after which it is repeated, and bytes of the weights of a run. */
+const period = 128;
+const rotatedBytes = 2.2e8;
+const bytesPerSecond = 4.3e12;
+
+/** The form that dispatches have, and what the backend asked for. */
+let wanted;
+const asked = { key: undefined, refused: false };
+const store = {
+  get(key) {
+    asked.key = key;
+    return wanted;
+  },
+  set() {
+    asked.refused = true;
+  },
+};
+const backend = await webgpu({ tuning: store }).open();
+const isSmall = backend.device.kind !== "gpu";
+console.log(`${backend.device.name}; forms are lanes/of a column/columns of a lane/turns/steps, * for early reads`);
+
+for (const shape of options.shapes.split(",")) for (const type of options.types.split(",")) if (!isOver()) await timeForms(shape, type);
+console.log(`${((performance.now() - started) / 1000).toFixed(0)} s`);
+await backend.dispose();
+process.exit(0);
+
+async function timeForms(shape, type) {
+  const [n, k] = shape.split("x").map(Number);
+  const [dtype, mode] = type.startsWith("f32:") ? [type.slice(4), "f32"] : [type, backend.preferredActivations(type)];
+  const weight = contentsOf({ dtype, shape: [period, k] }, 5);
+  const part = new Uint8Array(weight.stored.buffer, weight.stored.byteOffset, weight.stored.byteLength);
+  const stored = new Uint8Array((part.length / period) * n);
+  for (let at = 0; at < stored.length; at += part.length) stored.set(part.subarray(0, Math.min(part.length, stored.length - at)), at);
+  const calls = isSmall ? 2 : Math.max(2, Math.ceil(rotatedBytes / stored.length));
+  const program = createProgram();
+  const x = program.persistent("x", { dtype: "f32", shape: [1, k] });
+  for (let call = 0; call < calls; call++) {
+    const w = program.persistent(`w${call}`, { dtype, shape: [n, k] });
+    program.output(`y${call}`, program.matmul(x, w, { transposeB: true, activations: mode }), { to: "device" });
+  }
+  const row = uniform(3, k);
+  const expected = Float64Array.from({ length: period }, (_, c) => row.reduce((sum, value, i) => sum + value * weight.decoded[c * k + i], 0));
+  // A name that is the form of no kernel is refused once the weights are loaded.
+  const plans = [];
+  const compile = async (form, base) => {
+    wanted = form;
+    asked.refused = false;
+    const plan = await backend.compile(program, base && { shareWith: base });
+    plans.push(plan);
+    return plan;
+  };
+  wanted = own(dtype, mode, n, k);
+  const base = await compile(wanted);
+  await base.load("x", sourceOf(new Uint8Array(row.buffer)));
+  for (let call = 0; call < calls; call++) await base.load(`w${call}`, sourceOf(stored));
+  const limit = mode === "ggml" ? 3e-2 : mode === "half" ? 5e-3 : 1e-4;
+  const results = [];
+  const time = async (form) => {
+    const plan = await compile(form, base);
+    try {
+      const error = await errorOf(plan, expected, n);
+      if (!(error <= limit)) return { form, text: `WRONG, relative error ${error.toExponential(1)}` };
+      return { form, plan };
+    } catch (failure) {
+      return { form, text: String(failure).slice(0, 120) };
+    }
+  };
+  const forms = [...new Set([wanted, ...formsOf(dtype, mode, n, k)])];
+  for (const form of forms) {
+    if (isOver()) break;
+    const { plan, text } = await time(form);
+    if (asked.refused) results.push({ form, text: "refused" });
+    else if (plan === undefined) results.push({ form, text });
+    else {
+      let best = Number.POSITIVE_INFINITY;
+      for (let i = 0; i < (isSmall ? 1 : 6); i++) best = Math.min(best, (await plan.profile({}, { perStep: false })).total / calls);
+      results.push({ form, best });
+    }
+  }
+  for (const plan of plans.reverse()) plan.dispose();
+  report(`${type} ${shape} (${mode})`, results, stored.length);
+}
+
+function report(title, [first, ...others], bytes) {
+  const line = ({ form, best, text }) => `${shortName(form)} ${best === undefined ? text : `${best.toFixed(1)} µs ${((100 * bytes) / bytesPerSecond / best / 1e-6).toFixed(0)} %`}`;
+  const timed = others.filter(({ best }) => best !== undefined).toSorted((a, b) => a.best - b.best);
+  console.log(`${title}: own ${line(first)}; best ${timed.slice(0, options.all ? undefined : 5).map(line).join("; ")}`);
+  const failed = others.filter(({ best }) => best === undefined);
+  if (failed.length > 0) console.log(`  not timed: ${failed.map(line).join("; ")}`);
+}
+
+function shortName(name) {
+  const counts = name.match(/\d+/g);
+  return `${[0, 1, 2, 3, 5].map((i) => counts[i]).join("/")}${counts[4] === "32" ? "" : ` of ${counts[4]}`}${name.endsWith("early") ? "*" : ""}`;
+}
+
+/** The backend's own name of a form. */
+function nameOf([lanes, perColumn, columns, turns, steps, early]) {
+  return `${lanes} lanes, ${perColumn} per column, ${columns} columns, ${turns} turns, subgroups of ${isSmall ? 4 : 32}, ${steps} steps${early ? " early" : ""}`;
+}
+
+/** The form of today's table: what a device as large as an H200 takes. */
+function own(dtype, mode, n, k) {
+  if (dtype === "f16") return nameOf([128, k % 1024 === 0 && k !== 14336 ? 128 : 128, 2, 1, k === 14336 ? 7 : 4, false]);
+  const lanes = k >= 8192 ? 1024 : 512;
+  if (mode === "f32") return nameOf([lanes, 32, 2, 1, 1, false]);
+  const groups = n / (lanes / 32);
+  return nameOf([lanes, 32, 1, Math.max(1, Math.ceil((groups * lanes) / (132 * 1024))), 1, false]);
+}
+
+/** Forms that may be fast. Turns are such that workgroups fill a number of places on each of 132 processors. */
+function formsOf(dtype, mode, n, k) {
+  if (dtype === "f16") {
+    const steps = k / 8;
+    const works = [[128, 128, 2], [128, 64, 2], [64, 64, 2], [64, 64, 1], [128, 128, 1], [128, 32, 2], [128, 32, 4], [256, 64, 2], [256, 128, 2], [128, 128, 4], [256, 256, 2]];
+    return works.flatMap(([lanes, perColumn, columns]) =>
+      [1, 2, 4, 7, 8].filter((ahead) => steps % (perColumn * ahead) === 0 && ahead * columns <= 16).slice(-3).map((ahead) => nameOf([lanes, perColumn, columns, 1, ahead, false])),
+    );
+  }
+  const steps = k / (dtype === "q8_0" ? 32 : 64);
+  const exact = mode === "f32";
+  const works = exact
+    ? [[1024, 32, 2], [512, 32, 2], [256, 32, 2], [512, 32, 1], [1024, 32, 1], [512, 64, 2], [512, 32, 4]]
+    : [[1024, 32, 1], [512, 32, 1], [256, 32, 1], [1024, 64, 1], [512, 64, 1], [512, 32, 2], [1024, 16, 1]];
+  return works.flatMap(([lanes, perColumn, columns]) => {
+    const atOnce = (lanes / perColumn) * columns;
+    const places = lanes === 1024 ? [1, 2] : lanes === 512 ? [2, 3, 4] : [4, 8];
+    const turns = [...new Set(places.map((each) => Math.max(1, Math.ceil(n / atOnce / (132 * each)))))];
+    const reads = [[1, false], [1, true], [2, false], [2, true]].filter(([ahead]) => ahead === 1 || steps % (ahead * perColumn) === 0);
+    return turns.flatMap((turn) => reads.map(([ahead, early]) => nameOf([lanes, perColumn, columns, turn, ahead, early])));
+  });
+}
+
+async function errorOf(plan, expected, n) {
+  const outputs = plan.run({});
+  const { y0, ...others } = outputs;
+  for (const tensor of Object.values(others)) tensor.dispose();
+  const got = await y0.data();
+  y0.dispose();
+  let [errors, norm] = [0, 0];
+  for (let i = 0; i < n; i++) {
+    errors += (got[i] - expected[i % expected.length]) ** 2;
+    norm += expected[i % expected.length] ** 2;
+  }
+  return Math.sqrt(errors / norm);
+}
