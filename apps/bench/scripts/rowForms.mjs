@@ -61,7 +61,9 @@ async function timeForms(shape, type) {
     program.output(`y${call}`, program.matmul(x, w, { transposeB: true, activations: mode }), { to: "device" });
   }
   const row = uniform(3, k);
-  const expected = Float64Array.from({ length: period }, (_, c) => row.reduce((sum, value, i) => sum + value * weight.decoded[c * k + i], 0));
+  const expected = Float64Array.from({ length: period }, (_, c) =>
+    row.reduce((sum, value, i) => sum + value * weight.decoded[c * k + i], 0),
+  );
   // A name that is the form of no kernel is refused once the weights are loaded.
   const plans = [];
   const compile = async (form, base) => {
@@ -104,9 +106,15 @@ async function timeForms(shape, type) {
 }
 
 function report(title, [first, ...others], bytes) {
-  const line = ({ form, best, text }) => `${shortName(form)} ${best === undefined ? text : `${best.toFixed(1)} µs ${((100 * bytes) / bytesPerSecond / best / 1e-6).toFixed(0)} %`}`;
+  const line = ({ form, best, text }) =>
+    `${shortName(form)} ${best === undefined ? text : `${best.toFixed(1)} µs ${((100 * bytes) / bytesPerSecond / best / 1e-6).toFixed(0)} %`}`;
   const timed = others.filter(({ best }) => best !== undefined).toSorted((a, b) => a.best - b.best);
-  console.log(`${title}: own ${line(first)}; best ${timed.slice(0, options.all ? undefined : 5).map(line).join("; ")}`);
+  console.log(
+    `${title}: own ${line(first)}; best ${timed
+      .slice(0, options.all ? undefined : 5)
+      .map(line)
+      .join("; ")}`,
+  );
   const failed = others.filter(({ best }) => best === undefined);
   if (failed.length > 0) console.log(`  not timed: ${failed.map(line).join("; ")}`);
 }
@@ -134,21 +142,57 @@ function own(dtype, mode, n, k) {
 function formsOf(dtype, mode, n, k) {
   if (dtype === "f16") {
     const steps = k / 8;
-    const works = [[128, 128, 2], [128, 64, 2], [64, 64, 2], [64, 64, 1], [128, 128, 1], [128, 32, 2], [128, 32, 4], [256, 64, 2], [256, 128, 2], [128, 128, 4], [256, 256, 2]];
+    const works = [
+      [128, 128, 2],
+      [128, 64, 2],
+      [64, 64, 2],
+      [64, 64, 1],
+      [128, 128, 1],
+      [128, 32, 2],
+      [128, 32, 4],
+      [256, 64, 2],
+      [256, 128, 2],
+      [128, 128, 4],
+      [256, 256, 2],
+    ];
     return works.flatMap(([lanes, perColumn, columns]) =>
-      [1, 2, 4, 7, 8].filter((ahead) => steps % (perColumn * ahead) === 0 && ahead * columns <= 16).slice(-3).map((ahead) => nameOf([lanes, perColumn, columns, 1, ahead, false])),
+      [1, 2, 4, 7, 8]
+        .filter((ahead) => steps % (perColumn * ahead) === 0 && ahead * columns <= 16)
+        .slice(-3)
+        .map((ahead) => nameOf([lanes, perColumn, columns, 1, ahead, false])),
     );
   }
   const steps = k / (dtype === "q8_0" ? 32 : 64);
   const exact = mode === "f32";
   const works = exact
-    ? [[1024, 32, 2], [512, 32, 2], [256, 32, 2], [512, 32, 1], [1024, 32, 1], [512, 64, 2], [512, 32, 4]]
-    : [[1024, 32, 1], [512, 32, 1], [256, 32, 1], [1024, 64, 1], [512, 64, 1], [512, 32, 2], [1024, 16, 1]];
+    ? [
+        [1024, 32, 2],
+        [512, 32, 2],
+        [256, 32, 2],
+        [512, 32, 1],
+        [1024, 32, 1],
+        [512, 64, 2],
+        [512, 32, 4],
+      ]
+    : [
+        [1024, 32, 1],
+        [512, 32, 1],
+        [256, 32, 1],
+        [1024, 64, 1],
+        [512, 64, 1],
+        [512, 32, 2],
+        [1024, 16, 1],
+      ];
   return works.flatMap(([lanes, perColumn, columns]) => {
     const atOnce = (lanes / perColumn) * columns;
     const places = lanes === 1024 ? [1, 2] : lanes === 512 ? [2, 3, 4] : [4, 8];
     const turns = [...new Set(places.map((each) => Math.max(1, Math.ceil(n / atOnce / (132 * each)))))];
-    const reads = [[1, false], [1, true], [2, false], [2, true]].filter(([ahead]) => ahead === 1 || steps % (ahead * perColumn) === 0);
+    const reads = [
+      [1, false],
+      [1, true],
+      [2, false],
+      [2, true],
+    ].filter(([ahead]) => ahead === 1 || steps % (ahead * perColumn) === 0);
     return turns.flatMap((turn) => reads.map(([ahead, early]) => nameOf([lanes, perColumn, columns, turn, ahead, early])));
   });
 }

@@ -106,7 +106,7 @@ function formsIn(sets: readonly Capabilities[]): readonly NamedDispatch[] {
     [...programs, projections(llamaProjections, false)].flatMap((program) => table.ofProgram(program)),
   );
   const formed = named.flatMap(({ op, dispatch }) =>
-    hasForms(dispatch) ? [...dispatch.forms().others.keys()].map((name) => ({ op, dispatch: inForm(dispatch, name) })) : [],
+    hasForms(dispatch) ? dispatch.forms().others.map((name) => ({ op, dispatch: inForm(dispatch, name) })) : [],
   );
   return [...new Map(formed.map((each) => [each.dispatch.code, each])).values()];
 }

@@ -23,7 +23,8 @@ export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
       const isStaged = type === undefined && isQuantized(b.dtype);
       const isFast =
         isStaged ||
-        readsUnits(b.dtype, type, capabilities) || (typeof depth === "number" && readsHalves(b.dtype, depth, params, capabilities));
+        readsUnits(b.dtype, type, capabilities) ||
+        (typeof depth === "number" && readsHalves(b.dtype, depth, params, capabilities));
       if (isMatrix(a, b, params) && isFast) return siblingDispatches(singleProduct(call, params, type), capabilities);
       if (type === undefined) return products(call, params, { binding: input("a", 0), isPacked: false }, storeText(call.epilogue), options);
       const rounding = roundingDispatch(a, type, params.transposeA);

@@ -197,11 +197,7 @@ export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall
     bytes,
     bindings: bindingsOf(args, k),
     uniforms: scope.types,
-    declarations: [
-      `var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`,
-      quadPlace,
-      ...k.declarations,
-    ],
+    declarations: [`var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`, quadPlace, ...k.declarations],
     stage: { lines: k.lines, lanes, bytes, quadAt: quad, unitQuadAt: noQuads },
     leftOf: () => ({ a: "staged", isPacked: false }),
     values: (dims) => scope.values(dims),
@@ -218,10 +214,7 @@ export function copiedRow(a: TensorSpec, source: Binding, lanes: number): RowSou
     declarations: [`var<workgroup> staged: array<vec4f, ${quadsOf(a)}>;`, quadPlace],
     stagedBy: (others) => copiedRow(a, source, others),
     stage: {
-      lines: [
-        `for (var i = lane; i < p.k / 4u; i += ${lanes}u) { staged[quadOf(i)] = ${source.name}[i]; }`,
-        "workgroupBarrier();",
-      ],
+      lines: [`for (var i = lane; i < p.k / 4u; i += ${lanes}u) { staged[quadOf(i)] = ${source.name}[i]; }`, "workgroupBarrier();"],
       lanes,
       bytes,
       quadAt: (index) => `staged[quadOf(${index})]`,
