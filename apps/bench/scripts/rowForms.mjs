@@ -25,16 +25,13 @@ const period = 128;
 const rotatedBytes = 2.2e8;
 const bytesPerSecond = 4.3e12;
 
-/** The form that dispatches have, and what the backend asked for. */
+/** The form that dispatches have, and whether the backend chose another one. */
 let wanted;
-const asked = { key: undefined, refused: false };
+let isRefused = false;
 const store = {
-  get(key) {
-    asked.key = key;
-    return wanted;
-  },
+  get: () => wanted,
   set() {
-    asked.refused = true;
+    isRefused = true;
   },
 };
 const backend = await webgpu({ tuning: store }).open();
@@ -64,45 +61,42 @@ async function timeForms(shape, type) {
   const expected = Float64Array.from({ length: period }, (_, c) =>
     row.reduce((sum, value, i) => sum + value * weight.decoded[c * k + i], 0),
   );
-  // A name that is the form of no kernel is refused once the weights are loaded.
   const plans = [];
-  const compile = async (form, base) => {
+  const compile = async (form, shareWith) => {
     wanted = form;
-    asked.refused = false;
-    const plan = await backend.compile(program, base && { shareWith: base });
+    isRefused = false;
+    const plan = await backend.compile(program, shareWith && { shareWith, background: true });
     plans.push(plan);
-    return plan;
+    return { plan, isRefused };
   };
   wanted = own(dtype, mode, n, k);
-  const base = await compile(wanted);
+  const { plan: base } = await compile(wanted);
   await base.load("x", sourceOf(new Uint8Array(row.buffer)));
   for (let call = 0; call < calls; call++) await base.load(`w${call}`, sourceOf(stored));
   const limit = mode === "ggml" ? 3e-2 : mode === "half" ? 5e-3 : 1e-4;
   const results = [];
-  const time = async (form) => {
-    const plan = await compile(form, base);
-    try {
-      const error = await errorOf(plan, expected, n);
-      if (!(error <= limit)) return { form, text: `WRONG, relative error ${error.toExponential(1)}` };
-      return { form, plan };
-    } catch (failure) {
-      return { form, text: String(failure).slice(0, 120) };
-    }
-  };
-  const forms = [...new Set([wanted, ...formsOf(dtype, mode, n, k)])];
-  for (const form of forms) {
+  // Dawn compiles kernels at the same time, so all are asked for before any runs.
+  const asked = [];
+  for (const form of [...new Set([wanted, ...formsOf(dtype, mode, n, k)])]) asked.push({ form, ...(await compile(form, base)) });
+  for (const { form, plan, isRefused } of asked) {
     if (isOver()) break;
-    const { plan, text } = await time(form);
-    if (asked.refused) results.push({ form, text: "refused" });
-    else if (plan === undefined) results.push({ form, text });
-    else {
-      let best = Number.POSITIVE_INFINITY;
-      for (let i = 0; i < (isSmall ? 1 : 6); i++) best = Math.min(best, (await plan.profile({}, { perStep: false })).total / calls);
-      results.push({ form, best });
-    }
+    results.push({ form, ...(isRefused ? { text: "no such form" } : await timed(plan, { expected, n, calls, limit })) });
   }
   for (const plan of plans.reverse()) plan.dispose();
   report(`${type} ${shape} (${mode})`, results, stored.length);
+}
+
+/** Microseconds of a call, or what is wrong. */
+async function timed(plan, { expected, n, calls, limit }) {
+  try {
+    const error = await errorOf(plan, expected, n);
+    if (!(error <= limit)) return { text: `WRONG, relative error ${error.toExponential(1)}` };
+    let best = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < (isSmall ? 1 : 6); i++) best = Math.min(best, (await plan.profile({}, { perStep: false })).total / calls);
+    return { best };
+  } catch (error) {
+    return { text: String(error).slice(0, 120) };
+  }
 }
 
 function report(title, [first, ...others], bytes) {
@@ -164,28 +158,25 @@ function formsOf(dtype, mode, n, k) {
   }
   const steps = k / (dtype === "q8_0" ? 32 : 64);
   const exact = mode === "f32";
+  // Lanes, lanes of a column, columns of a lane, and numbers of places on a processor.
   const works = exact
     ? [
-        [1024, 32, 2],
-        [512, 32, 2],
-        [256, 32, 2],
-        [512, 32, 1],
-        [1024, 32, 1],
-        [512, 64, 2],
-        [512, 32, 4],
+        [1024, 32, 2, [1]],
+        [512, 32, 2, [2, 3]],
+        [256, 32, 2, [4]],
+        [512, 32, 1, [2]],
+        [512, 64, 2, [2]],
+        [512, 32, 4, [2]],
       ]
     : [
-        [1024, 32, 1],
-        [512, 32, 1],
-        [256, 32, 1],
-        [1024, 64, 1],
-        [512, 64, 1],
-        [512, 32, 2],
-        [1024, 16, 1],
+        [1024, 32, 1, [1, 2]],
+        [512, 32, 1, [2, 3, 4]],
+        [256, 32, 1, [6]],
+        [512, 64, 1, [2]],
+        [512, 32, 2, [2]],
       ];
-  return works.flatMap(([lanes, perColumn, columns]) => {
+  return works.flatMap(([lanes, perColumn, columns, places]) => {
     const atOnce = (lanes / perColumn) * columns;
-    const places = lanes === 1024 ? [1, 2] : lanes === 512 ? [2, 3, 4] : [4, 8];
     const turns = [...new Set(places.map((each) => Math.max(1, Math.ceil(n / atOnce / (132 * each)))))];
     const reads = [
       [1, false],
