@@ -97,8 +97,8 @@ const latentLanes = [4 * leastLanes, 2 * leastLanes];
 const mostAhead = 7;
 const leastAhead = 3;
 
-/** Weights of a step where they have 16 bits. Those of 32 bits take twice as many steps, which the same numbers divide. */
-const stepWeights = 8;
+/** Weights of a step, at most. Where there are fewer, there are as many times more steps, which the same numbers divide. */
+const stepWeights: Readonly<Record<WeightReads, number>> = { codes: 64, blocks: 64, floats: 8 };
 
 /** Lanes of a workgroup that reads its rows from memory. */
 const groupLanes: Readonly<Record<WeightReads, number>> = { codes: 128, blocks: 64, floats: 64 };
@@ -112,10 +112,15 @@ function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Shares
   return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1, isEarly: false };
 }
 
+/** Whether the lanes of a column can read so many steps ahead. */
+function isDivided({ depth, lanesPerColumn, ahead }: Pick<RowForm, "depth" | "lanesPerColumn" | "ahead">, reads: WeightReads): boolean {
+  return depth % (stepWeights[reads] * lanesPerColumn * ahead) === 0;
+}
+
 function latentShares(depth: number): Shares {
   const aheadOf = (lanesPerColumn: number): number | undefined => {
     const steps = range(mostAhead - leastAhead + 1).map((i) => mostAhead - i);
-    return steps.find((ahead) => depth % (stepWeights * lanesPerColumn * ahead) === 0);
+    return steps.find((ahead) => isDivided({ depth, lanesPerColumn, ahead }, "floats"));
   };
   const lanesPerColumn = latentLanes.find((lanes) => aheadOf(lanes) !== undefined) ?? 2 * leastLanes;
   return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1, isEarly: false };
@@ -161,7 +166,7 @@ const leastLanesOfForm = 8;
  * Forms that may be faster than `form` on some devices. Each differs from it in one choice: lanes of a column or of a workgroup, columns of
  * a lane, turns, where lanes add up, or what they read ahead. `isStaged` is whether workgroups prepare their row.
  */
-export function otherForms(form: RowForm, isStaged: boolean): readonly RowForm[] {
+export function otherForms(form: RowForm, reads: WeightReads, isStaged: boolean): readonly RowForm[] {
   const { lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly } = form;
   const all: readonly Partial<RowForm>[] = [
     { lanesPerColumn: lanesPerColumn / 2 },
@@ -172,8 +177,7 @@ export function otherForms(form: RowForm, isStaged: boolean): readonly RowForm[]
     { lanes: 2 * lanes },
     ...(isStaged ? [{ turns: turns / 2 }, { turns: 2 * turns }] : []),
     ...(subgroup > 1 ? [{ subgroup: 1 }] : []),
-    { ahead: ahead / 2 },
-    { ahead: 2 * ahead },
+    ...[ahead / 2, 2 * ahead].filter((other) => isDivided({ ...form, ahead: other }, reads)).map((other) => ({ ahead: other })),
     { isEarly: !isEarly },
   ];
   return all.map((change) => ({ ...form, ...change }));

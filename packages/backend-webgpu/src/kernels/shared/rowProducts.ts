@@ -163,10 +163,11 @@ function formsOf(
     return bytes > workgroupBytes || isHalved ? undefined : own;
   };
   const own = nameOfForm(form);
-  const others = otherForms(form, parts.stage !== undefined).filter((other) => partsIn(other) !== undefined);
+  const reads = readsOf(productsOf(results));
+  const others = otherForms(form, reads, parts.stage !== undefined).filter((other) => partsIn(other) !== undefined);
   const weights = results.map(({ products, columns }) => `${products.map(({ dtype }) => dtype).join(" and ")} of ${columns}`);
   const rows = form.rows === 1 ? "1 row" : `${form.rows} rows`;
-  const kind = `${readsOf(productsOf(results)) === "codes" ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
+  const kind = `${reads === "codes" ? "codes" : "floats"}${parts.stage === undefined ? "" : ", prepared"}`;
   return {
     work: `${rows} of ${parts.depth} by ${weights.join(", ")}: ${kind}`,
     own,
