@@ -100,11 +100,14 @@ function oneRow(siblings: Siblings, capabilities: Capabilities, source: Resource
   return unitRow({ a, type: form.rounding, source: norm ?? row, lanes: roundingLanesOf(siblings, capabilities), subgroup });
 }
 
+/** Most lanes of a workgroup that copies its row: the floats of two units of weights take many registers. */
+const mostCopyingLanes = 512;
+
 /** A row of floats in the memory of each workgroup, for products with units of weights; undefined where it is read from memory. */
 function copiedUnits(siblings: Siblings, capabilities: Capabilities, row: Binding): RowSource | undefined {
   const weights = siblings.results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
   if (siblings.lefts.some((rounding) => rounding !== undefined) || !weights.every(isQuantized)) return undefined;
-  const lanes = roundingLanesOf(siblings, capabilities);
+  const lanes = Math.min(mostCopyingLanes, roundingLanesOf(siblings, capabilities));
   const copied = copiedRow(siblings.a, row, lanes);
   return copied.bytes + sumsOf(siblings, capabilities, lanes) > capabilities.workgroupBytes ? undefined : copied;
 }
