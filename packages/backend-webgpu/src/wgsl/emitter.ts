@@ -144,7 +144,7 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
       },
       words: (at, count) => {
         const from = place(at);
-        if (this.#quads.has(name)) return stride % 16 === 0 ? this.#quadWords(name, from, count) : this.#shiftedQuads(name, from, count);
+        if (this.#quads.has(name)) return this.#quadWords(name, from, count);
         return stride % 4 === 0 ? this.#wholeWords(name, from, count) : this.#shiftedWords(name, from, count);
       },
     };
@@ -341,29 +341,10 @@ export class WgslEmitter extends WgslArithmetic implements Emitter {
 
   /** Words from byte `from` on, a multiple of 16, of an array of vec4u. */
   #quadWords(name: string, from: U32, count: number): readonly U32[] {
-    return Array.from({ length: count / 4 }, (_, i) => this.#parts(name, `(${from} >> 4u) + ${i}u`)).flat();
-  }
-
-  #parts(name: string, index: string): readonly U32[] {
-    const quad = this.quad(name, index);
-    return ["x", "y", "z", "w"].map((part) => this.define("u32", `${quad}.${part}`));
-  }
-
-  /** Words from any even byte on of an array of vec4u, four at a time. Only vectors with bytes of the words are read. */
-  #shiftedQuads(name: string, from: U32, count: number): readonly U32[] {
-    const all = [...this.#quadWords(name, from, count), ...this.#parts(name, `(${from} + ${4 * count - 1}u) >> 4u`)];
-    const shifted = [2, 1].reduce((words, by) => {
-      const isShifted = this.compare("ne", this.and(from, 4 * by), 0);
-      return words.slice(0, count + by).map((word, i) => {
-        const other = words[i + by];
-        return other === undefined ? word : this.select(isShifted, other, word);
-      });
-    }, all);
-    const isOdd = this.compare("ne", this.and(from, 2), 0);
-    return shifted.slice(0, count).map((low, i) => {
-      const high = elementAt(shifted, i + 1);
-      return this.select(isOdd, this.or(this.shiftRight(low, 16), this.shiftLeft(high, 16)), low);
-    });
+    return Array.from({ length: count / 4 }, (_, i) => {
+      const quad = this.quad(name, `(${from} >> 4u) + ${i}u`);
+      return ["x", "y", "z", "w"].map((part) => this.define("u32", `${quad}.${part}`));
+    }).flat();
   }
 
   /** Words from byte `from` on, a multiple of 4. */

@@ -19,11 +19,7 @@ export function hasRowProduct(dtype: DType, depth: number): boolean {
 
 /** Element type of a weight's binding in {@link rowProducts}. */
 export function rowElement(dtype: DType): ElementType {
-  if (isQuantized(dtype)) {
-    const bytes = blockStride(dtype) ?? deviceBlock(dtype).blockBytes;
-    // Three vectors have all codes of a block of q8_0, wherever it begins: fewer reads than of its words.
-    return bytes % 16 === 0 || dtype === "q8_0" ? "vec4u" : "u32";
-  }
+  if (isQuantized(dtype)) return (blockStride(dtype) ?? deviceBlock(dtype).blockBytes) % 16 === 0 ? "vec4u" : "u32";
   return dtype === "f32" ? "vec4f" : "vec4u";
 }
 
