@@ -236,7 +236,7 @@ function facetNames(rows: readonly string[], width: number): Plot.Markish {
     dy: -12,
     fontWeight: 600,
     // In ems of normal text: bold is wider.
-    lineWidth: width / 14,
+    lineWidth: width / 16,
     textOverflow: "ellipsis-middle",
     ...halo,
   });
