@@ -12,7 +12,7 @@ const oneRow = {
   q6_K: 3.2,
   q8_0: 1.5,
   q4_0: 1.4,
-  f16: 1,
+  f16: 1.1,
   q1_0: 1.7,
   q2_0: 1.6,
   q2_K: 2.5,
@@ -23,8 +23,8 @@ const oneRow = {
   mxfp4: 2.75,
   nvfp4: 3.3,
 } as const;
-const sixteenRows = { q4_K: 4.5, q5_K: 5.3, q6_K: 5, q8_0: 3.4, q4_0: 3.5, f16: 1.6, iq4_xs: 5.3, iq2_xs: 5.5 } as const;
-const manyRows = { q4_K: 6.6, q5_K: 7.4, q6_K: 6.4, q8_0: 4.7, q4_0: 4.8, f16: 2.4, iq4_xs: 6.2, iq2_xs: 6.8 } as const;
+const sixteenRows = { q4_K: 4.5, q5_K: 5.3, q6_K: 5, q8_0: 3.4, q4_0: 3.5, f16: 1.7, iq4_xs: 5.3, iq2_xs: 5.5 } as const;
+const manyRows = { q4_K: 6.6, q5_K: 7.4, q6_K: 6.4, q8_0: 4.7, q4_0: 4.8, iq4_xs: 6.2, iq2_xs: 6.8 } as const;
 
 const families = [
   { name: "one row", rows: 1, entry: "matmulFew", budgets: oneRow },

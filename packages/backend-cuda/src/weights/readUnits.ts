@@ -1,9 +1,9 @@
-import { elementAt } from "@centella/core/backend";
 import { asValue, divide, type Extent, type F32, type U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../ptx/builder.ts";
 import type { Global, Reg } from "../ptx/types.ts";
+import { quadOffset } from "./halfRows.ts";
 import { scaleOfByte, times } from "./scales.ts";
-import { type CodePlane, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
+import { type CodePlane, isPlain, type UnitFormat, type UnitMatrix, unitRows } from "./unitFormat.ts";
 
 /** A place in a unit: the row, and a weight of it. */
 interface Place {
@@ -23,9 +23,10 @@ export function loadUnitWeights(k: PtxBuilder, matrix: UnitMatrix, from: Global<
   const unit = k.atBytes(from, number, format.bytes);
   const place = { row: k.and(row, unitRows - 1), weight: k.and(column, format.width - 1) };
   const elements = Array.from({ length: count }, (_, i) => (count === 1 ? k.and(place.weight, 3) : k.constant("u32", i)));
-  if (format.dtype === "f16" || format.dtype === "bf16") {
-    return elements.map((element) => {
-      const bits = k.narrow(codeIn(k, unit, elementAt(format.planes, 0), place, element));
+  if (isPlain(format)) {
+    const halves = k.atBytes(unit, quadOffset(k, place.row, k.shiftRight(place.weight, 2)), 1) as string as Global<"b16">;
+    return elements.map((element, i) => {
+      const bits = count === 1 ? k.ld("b16", k.at("b16", halves, element)) : k.ld("b16", halves, i);
       return format.dtype === "f16" ? k.halfToFloat(bits) : k.bfloatToFloat(bits);
     });
   }
@@ -57,7 +58,7 @@ function codeIn(
   const [own, bit] = ((): readonly [own: U32, bit: U32] => {
     switch (bits) {
       case 16:
-        return [k.add(k.mad(chunk, 4, high), k.shiftLeft(upper, 1)), half];
+        throw new RangeError("expected codes of weights with scales; this is a bug, please report it");
       case 8:
         return [k.mad(chunk, 2, high), k.shiftLeft(element, 3)];
       case 4:

@@ -1,6 +1,7 @@
 import type { DType } from "@centella/core";
 import { entryOf, isQuantized } from "@centella/core/backend";
 import { type BlockType, type NumberLayout, type PlaneLayout, planeLayout, recodedForm } from "@centella/quant";
+import { halfPlace } from "./halfRows.ts";
 
 /** Rows of a unit: those of the left matrix of `mma.m16n8k16`. */
 export const unitRows = 16;
@@ -40,7 +41,8 @@ export interface ByteScales {
 
 /**
  * The form of a weight matrix on the device: units of 16 rows x `width` weights, [row tile][unit of the row]. The codes are in the order in
- * which the lanes of a warp hand them to `mma.m16n8k16`. A unit is a multiple of 128 bytes, which one bulk copy moves at full speed.
+ * which the lanes of a warp hand them to `mma.m16n8k16`. A unit is a multiple of 128 bytes, which one bulk copy moves at full speed. A unit of f16 or
+ * bf16 is what products of warpgroups read as 16 rows of their right matrix, too: see {@link halfPlace}.
  *
  * Codes come in planes. Lane `4 g + t` owns weights `16 c + 4 t` to `16 c + 4 t + 3` of rows g and g + 8, for each chunk c of 16 weights;
  * {@link placeOf} says where in the lane's words they are.
@@ -137,6 +139,11 @@ function bitsOf({ pieces }: NumberLayout): number {
   return pieces(0).reduce((sum, { bits }) => sum + bits, 0);
 }
 
+/** Whether weights are stored as they are, as f16 or bf16. */
+export function isPlain({ scales }: UnitFormat): boolean {
+  return scales.kind === "none";
+}
+
 /** A weight matrix in units. */
 export interface UnitMatrix {
   readonly format: UnitFormat;
@@ -152,8 +159,8 @@ export interface UnitMatrix {
 }
 
 /** Bytes of a row tile's power of two and of its inverse. Formats without scales have none. */
-export function tilePowerBytes({ scales }: UnitFormat): number {
-  return scales.kind === "none" ? 0 : 8;
+export function tilePowerBytes(format: UnitFormat): number {
+  return isPlain(format) ? 0 : 8;
 }
 
 /** The form in units of a tensor whose last axis has whole blocks; undefined where its type or its extents have none. */
@@ -189,7 +196,7 @@ export function placeOf({ bits, isInOrder = false }: Pick<CodePlane, "bits" | "i
   const word = (own: number): number => (own >> 2) * 128 + lane * 4 + (own & 3);
   switch (bits) {
     case 16:
-      return { word: word(4 * chunk + 2 * (element >> 1) + high), bit: apart };
+      return { word: halfPlace(row, k) >> 1, bit: apart };
     case 8:
       return { word: word(2 * chunk + high), bit: 8 * element };
     case 4:

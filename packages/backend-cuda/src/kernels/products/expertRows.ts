@@ -47,7 +47,7 @@ function expertRows(call: KernelCall, shape: Shape, rows: number): Launch {
     const row = k.quotient(k.block(), work.blocks);
     const items = itemsOf(k, work, k.remainder(k.block(), work.blocks));
     const multiply = (expert: U32): void => {
-      const { place, warp } = placeOfThread(k);
+      const { place, warp } = placeOfThread(k, work);
       const firstCopy = k.mul(expert, work.items * work.copies);
       const cursor = new UnitCursor(k, work, { items, warp, warps, firstCopy });
       const ring = new UnitRing(k, cursor, { depth, early: earlySlots(shape), slotBytes, warp, warps });

@@ -29,7 +29,7 @@ import { partialBytes, Rounds, warps } from "./rounds.ts";
 import { earlyWeights, normedPieces, stageRow, storedPieces } from "./rowStaging.ts";
 import { formatsOf, itemsOf, kindsOf, UnitCursor, type UnitResult, type Work, weightName, workOf } from "./segments.ts";
 import { halfType, sumsOf } from "./tile.ts";
-import type { Lane } from "./unitDecoder.ts";
+import { type Lane, laneOf } from "./unitDecoder.ts";
 
 export const threads: number = warps * lanes;
 
@@ -168,7 +168,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
     const firstRow = isAlone ? k.constant("u32", 0) : k.mul(k.quotient(k.block(), work.blocks), staging.columns);
     const wait = (): void => waitForEarlier(scope, call);
     const multiply = (): void => {
-      const { place, warp } = placeOfThread(k);
+      const { place, warp } = placeOfThread(k, work);
       // Loads wait behind copies that began before them.
       const readsEarly = norm !== undefined && staging.columns === 1 && call.isGiven(normWeightInput(norm));
       const weights = readsEarly ? earlyWeights(scope, staging) : [];
@@ -204,8 +204,7 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
 }
 
 /** A thread's place in its warp, and the number of the warp. */
-export function placeOfThread(k: PtxEmitter): { readonly place: Lane; readonly warp: U32 } {
+export function placeOfThread(k: PtxEmitter, work: Work): { readonly place: Lane; readonly warp: U32 } {
   const thread = k.thread();
-  const lane = k.and(thread, lanes - 1);
-  return { place: { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) }, warp: k.shiftRight(thread, 5) };
+  return { place: laneOf(k, thread, formatsOf(work)), warp: k.shiftRight(thread, 5) };
 }

@@ -3,7 +3,7 @@ import { isBelow, type SiblingProduct, type SiblingResult, type U32 } from "@cen
 import type { PtxEmitter } from "../../ptx/emitter.ts";
 import type { Global, Reg } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
+import { isPlain, type UnitFormat, type UnitMatrix, unitRows } from "../../weights/unitFormat.ts";
 import type { KernelCall } from "../shared/kernel.ts";
 import type { ResultWriter } from "./resultWriter.ts";
 import { halfType } from "./tile.ts";
@@ -98,8 +98,9 @@ export function workOf(
 }
 
 /** Numbers of units that a warp may multiply together, from the most: as many as its registers hold well. */
-function most({ scales, planes }: UnitFormat): readonly number[] {
-  if (scales.kind === "none") return [4, 2];
+function most(format: UnitFormat): readonly number[] {
+  const { planes } = format;
+  if (isPlain(format)) return [4, 2];
   return planes[0]?.bits === 4 && planes[1]?.bits !== 2 ? [2] : [];
 }
 

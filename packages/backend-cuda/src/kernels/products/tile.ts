@@ -3,10 +3,10 @@ import type { F32, U32 } from "@centella/gpu-kernels";
 import type { HalfType, SumFragment } from "../../ptx/matrix.ts";
 import type { Shared } from "../../ptx/types.ts";
 import type { Var } from "../../ptx/writer.ts";
-import { type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
+import { isPlain, type UnitFormat, unitRows } from "../../weights/unitFormat.ts";
 import type { Scope } from "../shared/kernel.ts";
 import { rowBytes, type StagedActivations, type StagingPlan, type SumKind } from "./activations.ts";
-import { codeOffsets, type Lane, type LoadedUnit, loadUnit } from "./unitDecoder.ts";
+import { codeOffsets, type Lane, type LoadedUnit, loadUnit, missing } from "./unitDecoder.ts";
 
 /** Rows of activations that one matrix product takes. */
 export const tileColumns = 8;
@@ -19,7 +19,7 @@ export function halfType({ dtype }: UnitFormat): HalfType {
 /** The sums of activations that make up for a format's offsets, and those that its minima are multiplied with. */
 export function sumKindsOf(format: UnitFormat): { readonly offset: SumKind | undefined; readonly total: SumKind | undefined } {
   const { scales, groupSize } = format;
-  if (scales.kind === "none") return { offset: undefined, total: undefined };
+  if (isPlain(format)) return { offset: undefined, total: undefined };
   const { low, high } = codeOffsets(format);
   const hasMinima = scales.kind === "nibbles" || scales.kind === "sixBits" || (scales.kind === "halves" && scales.m !== undefined);
   return { offset: { groupSize, low: -low, high: -high }, total: hasMinima ? { groupSize, low: 1, high: 1 } : undefined };
@@ -116,7 +116,7 @@ export class Tile implements ColumnTile {
     for (let pair = 0; pair < width / 32; pair++) {
       const [b0, b1, b2, b3] = k.ldVector("u32", row, 16 * pair) as [U32, U32, U32, U32];
       const [first, second] = [loaded.fragment(2 * pair), loaded.fragment(2 * pair + 1)];
-      if (format.scales.kind === "none") {
+      if (isPlain(format)) {
         plain ??= this.#fragment(sums);
         plain = k.multiplyMatrices(type, first, [b0, b1], plain);
         plain = k.multiplyMatrices(type, second, [b2, b3], plain);
@@ -177,8 +177,4 @@ export class Tile implements ColumnTile {
 
 export function accumulate(k: Scope["k"], sum: F32 | undefined, a: F32, b: F32): F32 {
   return sum === undefined ? k.mul(a, b) : k.fma(a, b, sum);
-}
-
-function missing(what: string): never {
-  throw new RangeError(`expected ${what}, got none; this is a bug, please report it`);
 }

@@ -1,10 +1,12 @@
-import { elementAt, mapTuple } from "@centella/core/backend";
+import { elementAt } from "@centella/core/backend";
 import type { F32, U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../ptx/builder.ts";
 import type { LeftFragment } from "../../ptx/matrix.ts";
 import type { Shared } from "../../ptx/types.ts";
+import { loadLaneHalves, quadOffset } from "../../weights/halfRows.ts";
 import { scalesOfWord, shifted, times } from "../../weights/scales.ts";
-import { type CodePlane, placeOf, type UnitFormat } from "../../weights/unitFormat.ts";
+import { type CodePlane, isPlain, placeOf, type UnitFormat } from "../../weights/unitFormat.ts";
+import { lanes } from "../shared/product.ts";
 import { levelBias, levelReader } from "./levels.ts";
 
 /** A lane's place in its warp: `lane = 4 * row + part`. */
@@ -12,6 +14,15 @@ export interface Lane {
   readonly lane: U32;
   readonly row: U32;
   readonly part: U32;
+  /** Where its weights are in units of f16 and bf16, for kernels that read such units. See {@link loadLaneHalves}. */
+  readonly halves?: U32 | undefined;
+}
+
+/** The place of a thread that reads units of `formats`. */
+export function laneOf(k: PtxBuilder, thread: U32, formats: readonly UnitFormat[]): Lane {
+  const lane = k.and(thread, lanes - 1);
+  const [row, part] = [k.shiftRight(lane, 2), k.and(lane, 3)];
+  return { lane, row, part, halves: formats.some(isPlain) ? quadOffset(k, row, part) : undefined };
 }
 
 /**
@@ -60,6 +71,10 @@ export function loadUnit(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">,
 
 /** Reads a lane's codes of the unit at `unit`. */
 export function loadCodes(k: PtxBuilder, format: UnitFormat, unit: Shared<"u32">, lane: Lane): Pick<LoadedUnit, "fragment"> {
+  if (isPlain(format)) {
+    const wordsOf = loadLaneHalves(k, unit, lane.halves ?? missing("the place of halves"));
+    return { fragment: (chunk) => fragmentOf((high) => wordsOf(chunk, high) as Pairs) };
+  }
   const own: Shared<"u32"> = k.sharedAtBytes(unit, k.shiftLeft(lane.lane, 4));
   const words = format.planes.map(({ bits, offset }) => {
     const vectors = (bits * format.width) / 256;
@@ -78,8 +93,6 @@ function fragmentReader(k: PtxBuilder, { planes, levels }: UnitFormat, words: re
     return (chunk) => fragmentOf((high) => pairsOfBytes(k, bytesOf(2 * (chunk >> 1) + high)[(chunk & 1) as 0 | 1]));
   }
   switch (planes[0]?.bits) {
-    case 16:
-      return (chunk) => mapTuple([0, 1, 2, 3] as const, (i) => elementAt(first, 4 * chunk + i));
     case 8:
       return (chunk) => fragmentOf((high) => pairsOfBytes(k, elementAt(first, 2 * chunk + high)));
     default:
@@ -201,4 +214,9 @@ export function both<T>(read: (which: 0 | 1) => T): readonly [T, T] {
 export function stepPairs(k: PtxBuilder, from: Shared<"u32">): LoadedUnit["steps"] {
   const steps = both((which) => k.halfPair(k.ld("u32", from, 8 * which)));
   return { scale: both((which) => steps[which][0]), minimum: both((which) => k.neg(steps[which][1])) };
+}
+
+/** @throws always: something that the kernel's sizes promise is not there */
+export function missing(what: string): never {
+  throw new RangeError(`expected ${what}, got none; this is a bug, please report it`);
 }

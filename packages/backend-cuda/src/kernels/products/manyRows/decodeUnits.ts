@@ -3,15 +3,16 @@ import { type F32, isBelow, type U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Global, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
-import { tilePowerBytes, type UnitFormat, type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
+import { pieceOffset, rowPlace } from "../../../weights/halfRows.ts";
+import { isPlain, tilePowerBytes, type UnitFormat, type UnitMatrix, unitRows } from "../../../weights/unitFormat.ts";
 import { type Argument, type KernelCall, type Launch, launch, type Parameter, waitForEarlier } from "../../shared/kernel.ts";
 import { lanes } from "../../shared/product.ts";
 import { UnitRing } from "../ring.ts";
 import { weightName } from "../segments.ts";
-import { both, codeOffsets, type Lane, type LoadedUnit, loadUnit, type PerRow } from "../unitDecoder.ts";
+import { both, codeOffsets, type Lane, type LoadedUnit, laneOf, loadUnit, type PerRow } from "../unitDecoder.ts";
 import { type Columns, inResultOfTile, panelRows, weightArgs } from "./columns.ts";
 import { CopiedUnits } from "./copiedUnits.ts";
-import { columnPlace, panelDepth, panelRowBytes, panelsOf, pieceOffset } from "./panels.ts";
+import { panelDepth, panelRowBytes, panelsOf } from "./panels.ts";
 import { tilePower } from "./tilePowers.ts";
 
 const warps = 8;
@@ -39,8 +40,7 @@ export function decodeUnits(call: KernelCall, columns: Columns, panels: Paramete
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const thread = k.thread();
-    const lane = k.and(thread, lanes - 1);
-    const place: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
+    const place = laneOf(k, thread, formats);
     const warp = k.shiftRight(thread, 5);
     const first = k.mad(k.block(), warps, warp);
     const slotBytes = Math.max(...formats.map(({ bytes }) => bytes));
@@ -183,7 +183,7 @@ class PanelStages {
     this.#isFirstLane = k.compare("eq", lane, 0);
     const stages = k.sharedMemory("u32", (warps * bytes) / 4, 128);
     this.#stages = k.sharedAtBytes(stages, k.mul(warp, bytes));
-    const first = columnPlace(k, row);
+    const first = rowPlace(k, row);
     const rows = [first, k.add(first, 4)] as const;
     const half = k.shiftLeft(k.and(part, 1), 3);
     this.#places = [0, 1, 2, 3].map((chunk) => {
@@ -253,7 +253,7 @@ function decoderOf(k: PtxEmitter, format: UnitFormat, loaded: LoadedUnit, power:
       [b, d],
     ];
   };
-  if (format.scales.kind === "none") return words;
+  if (isPlain(format)) return words;
   const { low, high } = codeOffsets(format);
   const { steps } = loaded;
   const stepScale = both((row) => (steps === undefined ? power : k.mul(steps.scale[row], power)));

@@ -1,14 +1,13 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import { tupleOf } from "@centella/core/backend";
+import { elementAt, tupleOf } from "@centella/core/backend";
 import { bucketElements, fixed, input, type KernelCall, type Launch } from "../../shared/kernel.ts";
 import { Scratch } from "../../shared/scratch.ts";
 import { expertResult } from "../expertRows.ts";
 import type { UnitResult } from "../segments.ts";
 import { halfType } from "../tile.ts";
-import { columnsOf, panelRows } from "./columns.ts";
-import { decodeUnits } from "./decodeUnits.ts";
+import { columnsOf } from "./columns.ts";
 import { expertSlots, placeRows } from "./expertSlots.ts";
-import { maxPanelBytes, multiplierOf } from "./manyRows.ts";
+import { decodedBytes, decoding, maxColumns, multiplierOf, orderOf } from "./manyRows.ts";
 import { panelBytes, panelsOf } from "./panels.ts";
 import { roundRows } from "./roundRows.ts";
 
@@ -36,19 +35,30 @@ export function manyExpertsLaunches(call: KernelCall, { activations }: ParamsOf<
   if (one === undefined || stack === undefined || perTile === undefined || slots === undefined) return undefined;
   const result: UnitResult = { ...one, products: one.products.map((product) => ({ ...product, units: stack })) };
   const [type, panels] = [halfType(stack.format), panelsOf(stack.units * stack.format.width)];
-  const parts = columnsOf([result], perTile, maxPanelBytes / panelBytes(1, panels), n);
+  const parts = columnsOf([result], perTile, maxColumns(stack.format, panels), n);
+  const columnBytes = parts.flatMap((part) => decodedBytes(part, panels));
   const places = {
     a: scratch.takeBytes(panelBytes(slots.most, panels)),
-    b: scratch.takeBytes(Math.max(...parts.map((part) => panelBytes(panelRows(part), panels)))),
+    ...(columnBytes.length > 0 && { b: scratch.takeBytes(Math.max(...columnBytes)) }),
     factors: scratch.takeBytes(4 * slots.most),
   };
   const lead = ids.shape;
-  const rounding = { from: input(0), lead, depth, norm: undefined, isFirst: true, type, panels, slots };
+  const rounding = {
+    from: input(0),
+    lead,
+    depth,
+    norm: undefined,
+    isFirst: true,
+    type,
+    panels,
+    order: orderOf(elementAt(parts, 0)),
+    slots,
+  };
   return [
     placeRows(call, slots),
     roundRows(call, rounding, { panels: places.a, factors: places.factors }),
     ...parts.flatMap((part) => [
-      decodeUnits(call, part, places.b),
+      ...decoding(call, part, places.b),
       multiplierOf(call.gpu)(call, part, { type, panels, places, slots }, lead),
     ]),
   ];

@@ -1,8 +1,8 @@
 import { elementAt } from "@centella/core/backend";
 import type { HalfType } from "../../../ptx/matrix.ts";
-import { unitRows } from "../../../weights/unitFormat.ts";
+import { isPlain, type UnitFormat, unitRows } from "../../../weights/unitFormat.ts";
 import type { Gpu } from "../../shared/gpu.ts";
-import { bucketElements, input, type KernelCall, type Launch } from "../../shared/kernel.ts";
+import { bucketElements, input, type KernelCall, type Launch, type Parameter } from "../../shared/kernel.ts";
 import type { Scratch } from "../../shared/scratch.ts";
 import type { UnitProducts } from "../fewRows.ts";
 import { kindsOf, type UnitResult } from "../segments.ts";
@@ -12,7 +12,8 @@ import { decodeUnits } from "./decodeUnits.ts";
 import { multiplyByWarps, warpsAcross } from "./multiplyByWarps.ts";
 import { multiplyPanels } from "./multiplyPanels.ts";
 import { panelBytes, panelsOf, tileRows } from "./panels.ts";
-import { roundRows } from "./roundRows.ts";
+import { type PanelOrder, roundRows } from "./roundRows.ts";
+import { readsUnits } from "./tileUnits.ts";
 
 /**
  * Fewer rows that `mixedInputLaunches` does not take are multiplied by {@link fewRowsLaunches}, whose blocks read the weights again for each
@@ -35,7 +36,12 @@ const wideTile = 256;
 const narrowTile = 128;
 
 /** Most bytes of decoded weights at a time. */
-export const maxPanelBytes: number = 2 ** 28;
+const maxPanelBytes = 2 ** 28;
+
+/** Most columns of weights that are multiplied together. */
+export function maxColumns(format: UnitFormat, panels: number): number {
+  return isPlain(format) ? Number.MAX_SAFE_INTEGER : maxPanelBytes / panelBytes(1, panels);
+}
 
 /**
  * Launches of products with weights in units, fast for many rows of activations; undefined for few rows, or if one of the products is of another
@@ -54,19 +60,34 @@ export function manyRowsLaunches(
   const allRows = tileRows * rowTiles;
   const multiply = multiplierOf(call.gpu);
   const shapes = kinds.map((kind) => shapeOf(kind, (width) => rowTiles * width >= call.gpu.multiprocessors));
-  const columnBytes = shapes.flatMap(({ parts, panels }) => parts.map((part) => panelBytes(part.products * panelRows(part), panels)));
+  const columnBytes = shapes.flatMap(({ parts, panels }) => parts.flatMap((part) => decodedBytes(part, panels)));
   const places = {
     a: scratch.takeBytes(Math.max(...shapes.map(({ panels }) => panelBytes(allRows, panels)))),
-    b: scratch.takeBytes(Math.max(...columnBytes)),
+    ...(columnBytes.length > 0 && { b: scratch.takeBytes(Math.max(...columnBytes)) }),
     factors: scratch.takeBytes(4 * allRows),
   };
   return shapes.flatMap(({ type, parts, panels }, i) => {
-    const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels };
+    const rounding = { from, lead, depth, norm, isFirst: i === 0, type, panels, order: orderOf(elementAt(parts, 0)) };
     return [
       roundRows(call, rounding, { panels: places.a, factors: places.factors }),
-      ...parts.flatMap((part) => [decodeUnits(call, part, places.b), multiply(call, part, { type, panels, places }, lead)]),
+      ...parts.flatMap((part) => [...decoding(call, part, places.b), multiply(call, part, { type, panels, places }, lead)]),
     ];
   });
+}
+
+/** The launch that decodes the weights of columns to panels, if they need it. */
+export function decoding(call: KernelCall, columns: Columns, panels: Parameter | undefined): readonly Launch[] {
+  return panels === undefined || readsUnits(columns) ? [] : [decodeUnits(call, columns, panels)];
+}
+
+/** Bytes of the panels of decoded weights, if columns have some. */
+export function decodedBytes(columns: Columns, panels: number): readonly number[] {
+  return readsUnits(columns) ? [] : [panelBytes(columns.products * panelRows(columns), panels)];
+}
+
+/** The order of activations that are multiplied with weights of columns. */
+export function orderOf(columns: Columns): PanelOrder {
+  return readsUnits(columns) ? "units" : "depth";
 }
 
 /** The launch that multiplies panels. */
@@ -87,8 +108,7 @@ function shapeOf(results: readonly UnitResult[], fills: (columnTiles: number) =>
   const { products } = elementAt(results, 0);
   const { format, units } = elementAt(products, 0).units;
   const panels = panelsOf(units * format.width);
-  const maxColumns = maxPanelBytes / panelBytes(1, panels);
-  const partsOf = (width: number): readonly Columns[] => columnsOf(results, width / products.length, maxColumns);
+  const partsOf = (width: number): readonly Columns[] => columnsOf(results, width / products.length, maxColumns(format, panels));
   const wide = partsOf(wideTile);
   // Warps share out whole row tiles of each product.
   const isNarrowEnough = narrowTile / products.length >= warpsAcross * unitRows;

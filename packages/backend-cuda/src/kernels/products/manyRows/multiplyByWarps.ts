@@ -11,11 +11,14 @@ import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
 import { TileResults } from "./tileResults.ts";
 import { type PanelOperands, panelArgs, tilesOf } from "./tiles.ts";
+import { readsUnits, rowUnitBytes, TileUnits } from "./tileUnits.ts";
 
 /** Warps of a block, two by four, each with a part of the tile. */
 const warpsDown = 2;
 export const warpsAcross = 4;
 const threads: number = warpsDown * warpsAcross * lanes;
+/** Bytes that all threads copy at a time. */
+const threadsBytes: number = 16 * threads;
 const warpRows: number = tileRows / warpsDown;
 
 const maxStages = 4;
@@ -23,7 +26,7 @@ const maxStages = 4;
 const reservedBytes = 1024;
 
 /**
- * Multiplies activations in panels with columns' weights in panels, on devices without products of warpgroups. Each block computes every
+ * Multiplies activations in panels with columns' weights, in panels or in units that are rows of panels, on devices without products of warpgroups. Each block computes every
  * n-th tile of the results. Its threads copy panels to a ring of stages, ahead of the stage that they multiply.
  */
 export function multiplyByWarps(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
@@ -60,6 +63,8 @@ class CopiedStages {
   readonly #bytes: number;
   readonly #count: number;
   readonly #memory: Shared<"u32">;
+  /** The units that are rows of weights' panels, if the weights are read from there. */
+  readonly #units: TileUnits | undefined;
 
   constructor(
     { k }: Scope,
@@ -74,6 +79,7 @@ class CopiedStages {
     this.#bytes = (tileRows + tileWidth(columns)) * panelRowBytes;
     this.#count = Math.min(maxStages, Math.floor((sharedBytes - reservedBytes) / this.#bytes));
     this.#memory = k.sharedMemory("u32", (this.#count * this.#bytes) / 4, 128);
+    this.#units = readsUnits(columns) ? new TileUnits(k, columns) : undefined;
   }
 
   /** Runs `multiply` for each panel of a tile, in order. */
@@ -86,6 +92,7 @@ class CopiedStages {
       k.commitCopies();
       this.#advance(filled);
     };
+    this.#units?.enter(tile);
     // All warps have read the stages of the tile before.
     k.sync();
     for (let panel = 0; panel < ahead; panel++) fill(k.constant("u32", panel));
@@ -106,15 +113,23 @@ class CopiedStages {
     const rows = panelRows(this.#columns);
     const column = k.mul(k.sub(tile, first), perTile);
     const own = k.shiftLeft(k.thread(), 4);
+    const to = k.sharedAtBytes<"u32">(stage, own);
     const copy = (name: string, from: U32, count: number, at: number): void => {
       const source = k.atBytes(k.atBytes(k.pointer(name, "u32"), from, panelRowBytes), own, 1);
-      const to = k.sharedAtBytes<"u32">(stage, own);
-      for (let done = 0; done < count * panelRowBytes; done += 16 * threads)
+      for (let done = 0; done < count * panelRowBytes; done += threadsBytes)
         k.copyPiece(k.sharedAtBytes(to, at + done), k.at("u32", source, done / 4));
     };
     copy("a", k.mad(panel, this.#allRows, row), tileRows, 0);
-    for (let j = 0; j < products; j++)
-      copy("b", k.mad(k.add(panel, j * this.#panels), rows, column), perTile, (tileRows + j * perTile) * panelRowBytes);
+    for (let j = 0; j < products; j++) {
+      const at = (tileRows + j * perTile) * panelRowBytes;
+      if (this.#units === undefined) copy("b", k.mad(k.add(panel, j * this.#panels), rows, column), perTile, at);
+      else
+        for (let done = 0; done < perTile * panelRowBytes; done += threadsBytes) {
+          const number = k.add(k.shiftRight(own, Math.log2(rowUnitBytes)), done / rowUnitBytes);
+          const piece = k.atBytes(this.#units.at(j, number, panel), k.and(own, rowUnitBytes - 1), 1);
+          k.copyPiece(k.sharedAtBytes(to, at + done), piece);
+        }
+    }
   }
 
   #at(stage: U32): Shared<"u32"> {

@@ -1,12 +1,15 @@
 import { type Extent, product as productOf, type U32 } from "@centella/gpu-kernels";
+import type { Global, Reg, Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import { type KernelCall, type Launch, launch, type Scope, waitForEarlier } from "../../shared/kernel.ts";
+import { lanes } from "../../shared/product.ts";
 import type { UnitResult } from "../segments.ts";
 import { type Columns, panelRows, tileWidth } from "./columns.ts";
 import { panelDepth, panelRowBytes, tileRows } from "./panels.ts";
-import { type RingPlace, StageRing } from "./stageRing.ts";
+import { type RingPlace, StageRing, type StartCopy } from "./stageRing.ts";
 import { TileResults } from "./tileResults.ts";
 import { type PanelOperands, panelArgs, type Tiles, tilesOf } from "./tiles.ts";
+import { readsUnits, rowUnitBytes, TileUnits } from "./tileUnits.ts";
 
 const warpgroup = 128;
 /** Warpgroups that multiply, half of a tile's rows each. */
@@ -25,7 +28,7 @@ const copyRegisters = 40;
 const multiplyRegisters = 232;
 
 /**
- * Multiplies activations in panels with columns' weights in panels. Each block takes every n-th tile of all results. One warpgroup fills a ring of
+ * Multiplies activations in panels with columns' weights, in panels or in units that are rows of panels. Each block takes every n-th tile of all results. One warpgroup fills a ring of
  * stages with bulk copies, 64 places of the depth each, also while the others, which multiply, store the results of a tile.
  */
 export function multiplyPanels(call: KernelCall, columns: Columns, operands: PanelOperands, lead: UnitResult["result"]["shape"]): Launch {
@@ -76,30 +79,72 @@ class PanelKernel {
     k.sync();
   }
 
-  /** Fills the ring. One thread starts the copies. */
+  /** Fills the ring. */
   copy(): void {
+    const { k } = this.#scope;
+    k.setRegisters("decrease", copyRegisters);
+    if (readsUnits(this.#columns)) k.if(k.compare("lt", k.thread(), lanes), () => this.#copyUnits());
+    else k.if(k.compare("eq", k.thread(), 0), () => this.#copyPanels());
+  }
+
+  /** Fills the ring from panels, in one thread. */
+  #copyPanels(): void {
     const { k } = this.#scope;
     const { panels } = this.#operands;
     const { products, perTile } = this.#columns;
     const rows = panelRows(this.#columns);
-    const { allRows } = this.#tiles;
-    k.setRegisters("decrease", copyRegisters);
-    k.if(k.compare("eq", k.thread(), 0), () => {
-      const place = this.#ring.place();
-      this.#tiles.forEach(({ row, tile }) => {
-        const column = k.mul(k.sub(tile, this.#columns.first), perTile);
-        k.for(0, panels, 1, (panel) => {
-          this.#ring.fill(place, (stage, copy) => {
-            copy(stage, k.atBytes(k.pointer("a", "u32"), k.mad(panel, allRows, row), panelRowBytes), tileRows * panelRowBytes);
-            for (let j = 0; j < products; j++) {
-              const from = k.mad(k.add(panel, j * panels), rows, column);
-              const to = k.sharedAtBytes<"u32">(stage, (tileRows + j * perTile) * panelRowBytes);
-              copy(to, k.atBytes(k.pointer("b", "u32"), from, panelRowBytes), perTile * panelRowBytes);
-            }
-          });
+    const place = this.#ring.place();
+    this.#tiles.forEach(({ row, tile }) => {
+      const column = k.mul(k.sub(tile, this.#columns.first), perTile);
+      k.for(0, panels, 1, (panel) => {
+        this.#ring.fill(place, (stage, copy) => {
+          copy(stage, this.#leftRows(panel, row), tileRows * panelRowBytes);
+          for (let j = 0; j < products; j++) {
+            const from = k.mad(k.add(panel, j * panels), rows, column);
+            const to = k.sharedAtBytes<"u32">(stage, (tileRows + j * perTile) * panelRowBytes);
+            copy(to, k.atBytes(k.pointer("b", "u32"), from, panelRowBytes), perTile * panelRowBytes);
+          }
         });
       });
     });
+  }
+
+  /** Fills the ring from units, in one warp: each lane copies the units of a row tile. */
+  #copyUnits(): void {
+    const { k } = this.#scope;
+    const { panels } = this.#operands;
+    const { products } = this.#columns;
+    const place = this.#ring.place();
+    const units = new TileUnits(k, this.#columns);
+    const lane = k.thread();
+    const isFirst = k.compare("eq", lane, 0);
+    const [product, number] = [k.quotient(lane, units.perProduct), k.remainder(lane, units.perProduct)];
+    const hasUnits = k.compare("lt", lane, products * units.perProduct);
+    const own = k.variable("u64", 0);
+    this.#tiles.forEach(({ row, tile }) => {
+      units.enter(tile);
+      for (let j = 0; j < products; j++) {
+        const enter = (): void => own.set(units.at(j, number, 0) as string as Reg<"u64">);
+        if (products === 1) enter();
+        else k.if(k.compare("eq", product, j), enter);
+      }
+      k.for(0, panels, 1, (panel) => {
+        const fill = (stage: Shared<"u32">, copy: StartCopy): void => {
+          k.if(isFirst, () => copy(stage, this.#leftRows(panel, row), tileRows * panelRowBytes));
+          k.if(hasUnits, () => {
+            const to = k.sharedAtBytes<"u32">(stage, k.mad(lane, rowUnitBytes, k.constant("u32", tileRows * panelRowBytes)));
+            copy(to, k.atBytes(own.get() as string as Global<"u32">, panel, rowUnitBytes), rowUnitBytes);
+          });
+        };
+        this.#ring.fill(place, fill, isFirst);
+      });
+    });
+  }
+
+  /** Rows of activations' panel from row `row` on. */
+  #leftRows(panel: U32, row: U32): Global<"u32"> {
+    const { k } = this.#scope;
+    return k.atBytes(k.pointer("a", "u32"), k.mad(panel, this.#tiles.allRows, row), panelRowBytes);
   }
 
   /** Multiplies what the ring brings with the warpgroup's rows of each tile of the block, and stores the results. */

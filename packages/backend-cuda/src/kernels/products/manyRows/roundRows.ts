@@ -2,6 +2,7 @@ import { elementAt } from "@centella/core/backend";
 import { type AnchoredCall, asValue, type F32, isBelow, product as productOf, stagedNormArgs, type U32 } from "@centella/gpu-kernels";
 import type { HalfType } from "../../../ptx/matrix.ts";
 import type { Global } from "../../../ptx/types.ts";
+import { pieceOffset } from "../../../weights/halfRows.ts";
 import {
   type Argument,
   argumentsOf,
@@ -15,7 +16,7 @@ import {
 import { piece, scaleOf } from "../activations.ts";
 import { normedPieces, type RowSource, reducePieces, storedPieces } from "../rowStaging.ts";
 import { type ExpertSlots, rowOfSlot, slotArgs, slotCount } from "./expertSlots.ts";
-import { panelDepth, panelRowBytes, pieceOffset, tileRows, wholeTiles } from "./panels.ts";
+import { panelDepth, panelRowBytes, tileRows, wholeTiles } from "./panels.ts";
 
 /** Rows of activations, and how they are rounded. */
 export interface RowsToRound {
@@ -31,14 +32,17 @@ export interface RowsToRound {
   readonly panels: number;
   /** Rows of a tile, a power of two. Default: those of `multiplyPanels`. */
   readonly perTile?: number;
-  /** Order of each 16 numbers. Default: that of the depth. */
+  /** Order of each 64 numbers. Default: that of the depth. */
   readonly order?: PanelOrder;
   /** Slots that rows go to. Default: in the order of the rows. */
   readonly slots?: ExpertSlots;
 }
 
-/** In "fragments" order, number `4 t + 2 h + e` of 16 is at place `8 h + 2 t + e`: where lanes have weights of units, see `LeftFragment`. */
-export type PanelOrder = "depth" | "fragments";
+/**
+ * In "fragments" order, number `4 t + 2 h + e` of 16 is at place `8 h + 2 t + e`: where lanes have weights of units, see `LeftFragment`. In "units"
+ * order, number `16 c + 4 t + e` of 64 is at place `16 t + 4 c + e`: where units of f16 and bf16 have it, see `halfPlace`.
+ */
+export type PanelOrder = "depth" | "fragments" | "units";
 
 /** Where rounded rows go. */
 interface RoundedRows {
@@ -69,12 +73,23 @@ export function roundRows(call: KernelCall, rounding: RowsToRound, to: RoundedRo
     const store = (place: U32, words: readonly U32[]): void => {
       const start = k.atBytes(panels, k.mad(k.shiftRight(place, 3), allRows, row), panelRowBytes);
       const pieceAt = (number: U32): Global<"u32"> => k.atBytes(start, pieceOffset(k, row, number), 1);
-      if (order === "depth") k.stVector("u32", pieceAt(k.and(place, 7)), words);
-      else
-        for (const high of [0, 1]) {
-          const half = k.atBytes(pieceAt(k.add(k.and(place, 6), high)), k.and(place, 1), 8);
-          k.stVector("u32", half, [elementAt(words, high), elementAt(words, 2 + high)]);
-        }
+      const number = k.and(place, 7);
+      if (order === "depth") {
+        k.stVector("u32", pieceAt(number), words);
+        return;
+      }
+      for (const high of [0, 1]) {
+        const [to, half, first, second] =
+          order === "fragments"
+            ? [k.add(k.and(number, 6), high), k.and(number, 1), high, 2 + high]
+            : [
+                k.mad(k.and(number, 1), 4, k.add(k.shiftRight(number, 2), 2 * high)),
+                k.and(k.shiftRight(number, 1), 1),
+                2 * high,
+                2 * high + 1,
+              ];
+        k.stVector("u32", k.atBytes(pieceAt(to), half, 8), [elementAt(words, first), elementAt(words, second)]);
+      }
     };
     const forEachPlace = (body: (place: U32, i: number) => void): void =>
       places.forEach((place, i) => void k.if(k.compare("lt", place, pieces), () => body(place, i)));

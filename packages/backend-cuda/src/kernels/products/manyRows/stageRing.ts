@@ -1,4 +1,4 @@
-import type { U32 } from "@centella/gpu-kernels";
+import type { Bool, U32 } from "@centella/gpu-kernels";
 import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Elem, Shared } from "../../../ptx/types.ts";
 import type { Var } from "../../../ptx/writer.ts";
@@ -17,9 +17,9 @@ export interface RingPlace {
 }
 
 /** Starts a copy to a stage. */
-type StartCopy = (to: Shared<Elem>, from: Parameters<PtxEmitter["copyBulk"]>[1], bytes: number) => void;
+export type StartCopy = (to: Shared<Elem>, from: Parameters<PtxEmitter["copyBulk"]>[1], bytes: number) => void;
 
-/** Stages in shared memory that one thread fills and warpgroups use. */
+/** Stages in shared memory that a thread or a warp fills and warpgroups use. */
 export class StageRing {
   readonly #k: PtxEmitter;
   readonly #sizes: StageSizes;
@@ -50,13 +50,17 @@ export class StageRing {
     return { stage: this.#k.variable("u32", 0), parity: this.#k.variable("u32", 0) };
   }
 
-  /** Waits for a free stage and starts the copies of `copies` to it. */
-  fill(place: RingPlace, copies: (stage: Shared<"u32">, copy: StartCopy) => void): void {
+  /** Waits for a free stage and starts the copies of `copies` to it, in one thread; in a warp if `isFirst` says which of its lanes is the first. */
+  fill(place: RingPlace, copies: (stage: Shared<"u32">, copy: StartCopy) => void, isFirst?: Bool): void {
     const k = this.#k;
     const number = place.stage.get();
     k.waitBarrier(k.sharedAt("u64", this.#empty, number), k.xor(place.parity.get(), 1));
     const barrier = k.sharedAt("u64", this.#full, number);
-    k.expectBytes(barrier, this.#sizes.bytes);
+    if (isFirst === undefined) k.expectBytes(barrier, this.#sizes.bytes);
+    else {
+      k.if(isFirst, () => k.expectBytes(barrier, this.#sizes.bytes));
+      k.syncWarp();
+    }
     copies(this.#at(number), (to, from, bytes) => k.copyBulk(to, from, bytes, barrier));
     this.#advance(place);
   }

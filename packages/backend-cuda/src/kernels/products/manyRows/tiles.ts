@@ -5,6 +5,7 @@ import { epilogueArgs, type KernelCall, type NamedArguments, type Parameter } fr
 import { type Columns, hasPowers, weightArgs } from "./columns.ts";
 import { type ExpertSlots, slotArgs, slotCount } from "./expertSlots.ts";
 import { tileRows, wholeTiles } from "./panels.ts";
+import { readsUnits } from "./tileUnits.ts";
 
 /** Row tiles that share columns: blocks that run at the same time read the same panels. */
 const rowsPerGroup = 16;
@@ -12,7 +13,8 @@ const rowsPerGroup = 16;
 export interface PanelOperands {
   readonly type: HalfType;
   readonly panels: number;
-  readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b: Parameter };
+  /** `b` is where decoded weights are; weights that are multiplied as they are in memory have none. */
+  readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b?: Parameter };
   /** The slots that are the rows of the activations' panels, where the weights are those of experts. */
   readonly slots?: ExpertSlots;
 }
@@ -24,7 +26,7 @@ export function panelArgs(call: KernelCall, columns: Columns, { places, slots }:
     ...Object.entries(places),
     ...(slots === undefined ? [] : Object.entries(slotArgs(slots))),
     ...results.flatMap(({ result }, i) => [[`y${i}`, result.y] as const, ...Object.entries(epilogueArgs(call, result.epilogue))]),
-    ...(hasPowers(columns) ? weightArgs(results) : []),
+    ...(hasPowers(columns) || readsUnits(columns) ? weightArgs(results) : []),
   ]);
 }
 

@@ -2,7 +2,7 @@ import { mapTuple } from "@centella/core/backend";
 import type { F32, U32 } from "@centella/gpu-kernels";
 import type { PtxBuilder } from "../../../ptx/builder.ts";
 import type { LeftFragment } from "../../../ptx/matrix.ts";
-import type { UnitFormat } from "../../../weights/unitFormat.ts";
+import { isPlain, type UnitFormat } from "../../../weights/unitFormat.ts";
 import { both, codeOffsets, type LoadedUnit, type PairPerRow, type PerRow } from "../unitDecoder.ts";
 
 /** Largest finite f16. */
@@ -16,7 +16,7 @@ type CodesOfRow = (code: U32, row: 0 | 1, high: 0 | 1) => U32;
  * whole scales are exact up to 2,048. A weight is rounded once after that, and a minimum that is a product once before.
  */
 export function halfDecoder(k: PtxBuilder, format: UnitFormat, loaded: LoadedUnit, power: F32): (chunk: number) => LeftFragment {
-  if (format.scales.kind === "none") return (chunk) => loaded.fragment(chunk);
+  if (isPlain(format)) return (chunk) => loaded.fragment(chunk);
   const weightsOf = groupDecoder(k, format, loaded, power);
   const groups = new Map<number, CodesOfRow>();
   return (chunk) => {

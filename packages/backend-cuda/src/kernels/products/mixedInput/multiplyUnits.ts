@@ -4,7 +4,7 @@ import type { LeftFragment } from "../../../ptx/matrix.ts";
 import type { Shared } from "../../../ptx/types.ts";
 import type { MatrixDescriptor, WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import type { Var } from "../../../ptx/writer.ts";
-import { tilePowerBytes, type UnitFormat } from "../../../weights/unitFormat.ts";
+import { isPlain, tilePowerBytes, type UnitFormat } from "../../../weights/unitFormat.ts";
 import {
   type Argument,
   epilogueArgs,
@@ -22,7 +22,7 @@ import { type RingPlace, StageRing } from "../manyRows/stageRing.ts";
 import { tilePower } from "../manyRows/tilePowers.ts";
 import { UnitRing } from "../ring.ts";
 import type { UnitResult } from "../segments.ts";
-import { type Lane, loadUnit } from "../unitDecoder.ts";
+import { type Lane, laneOf, loadUnit } from "../unitDecoder.ts";
 import { isShared } from "./chooseSplit.ts";
 import { TileFinisher } from "./finishTile.ts";
 import { halfDecoder } from "./halfDecoder.ts";
@@ -94,6 +94,12 @@ export function multiplyUnits(call: KernelCall, sizes: MixedSizes, places: Mixed
   });
 }
 
+/** A warp's units, and the lane's place that reads them. */
+interface WarpUnits {
+  readonly ring: UnitRing;
+  readonly lane: Lane;
+}
+
 class MixedKernel {
   readonly #scope: Scope;
   readonly #sizes: MixedSizes;
@@ -150,7 +156,8 @@ class MixedKernel {
     const warp = k.shiftRight(k.thread(), 5);
     const place = warpPlace(k, this.#sizes, warp);
     const source = new UnitSource(k, this.#sizes, this.#split, place, this.#range);
-    const units = new UnitRing(k, source, { depth, slotBytes, warp, warps: warpgroups * warpgroupTiles });
+    const ring = new UnitRing(k, source, { depth, slotBytes, warp, warps: warpgroups * warpgroupTiles });
+    const units = { ring, lane: laneOf(k, k.thread(), this.#sizes.formats) };
     const power = k.variable("f32", 1);
     this.#loadPower(power, this.#range.first, place);
     wait();
@@ -225,7 +232,7 @@ class MixedKernel {
     format: UnitFormat,
     power: F32,
     { count }: TilePart,
-    { units, stages, sums }: { readonly units: UnitRing; readonly stages: RingPlace; readonly sums: WarpgroupSums },
+    { units, stages, sums }: { readonly units: WarpUnits; readonly stages: RingPlace; readonly sums: WarpgroupSums },
   ): void {
     const { k } = this.#scope;
     const { copyPanels, stagePanels } = this.#sizes;
@@ -256,19 +263,17 @@ class MixedKernel {
     this.#release(released.get());
   }
 
-  #refillsLate({ scales }: UnitFormat): boolean {
-    return scales.kind === "none" && this.#sizes.perTile >= minLateRows;
+  #refillsLate(format: UnitFormat): boolean {
+    return isPlain(format) && this.#sizes.perTile >= minLateRows;
   }
 
   /** Loads the next units, and returns a function that decodes a chunk of them. `refill` is for units that are filled again late. */
-  #take(format: UnitFormat, power: F32, ring: UnitRing): { readonly decode: (chunk: number) => LeftFragment; refill(): void } {
+  #take(format: UnitFormat, power: F32, { ring, lane }: WarpUnits): { readonly decode: (chunk: number) => LeftFragment; refill(): void } {
     const { k } = this.#scope;
-    const lane = k.and(k.thread(), lanes - 1);
-    const own: Lane = { lane, row: k.shiftRight(lane, 2), part: k.and(lane, 3) };
     const { result: units, refill } = ring.read((from) => {
       // Products under way read the registers of weights that are not decoded.
-      if (format.scales.kind === "none") k.waitProducts(0);
-      return Array.from({ length: this.#sizes.together }, (_, i) => loadUnit(k, format, k.sharedAtBytes(from, i * format.bytes), own));
+      if (isPlain(format)) k.waitProducts(0);
+      return Array.from({ length: this.#sizes.together }, (_, i) => loadUnit(k, format, k.sharedAtBytes(from, i * format.bytes), lane));
     });
     if (!this.#refillsLate(format)) refill();
     const decoders = units.map((loaded) => halfDecoder(k, format, loaded, power));
