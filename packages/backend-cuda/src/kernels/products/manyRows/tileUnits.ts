@@ -11,12 +11,12 @@ import { panelRowBytes } from "./panels.ts";
 /** Bytes of a unit that is 16 rows of a panel. */
 export const rowUnitBytes: number = unitRows * panelRowBytes;
 
-/** Whether the weights of columns are multiplied as they are in memory: each unit of f16 or bf16 is 16 rows of a panel. */
+/** Whether the weights of columns are multiplied straight from their units: each unit of f16 or bf16 is 16 rows of a panel. */
 export function readsUnits({ results }: Columns): boolean {
   return isPlain(elementAt(elementAt(results, 0).products, 0).units.format);
 }
 
-/** The units of a tile of columns whose weights are multiplied as they are in memory. */
+/** The units of a tile of columns whose weights are multiplied without decoding. */
 export class TileUnits {
   readonly #k: PtxEmitter;
   readonly #columns: Columns;

@@ -13,7 +13,7 @@ const rowsPerGroup = 16;
 export interface PanelOperands {
   readonly type: HalfType;
   readonly panels: number;
-  /** `b` is where decoded weights are; weights that are multiplied as they are in memory have none. */
+  /** `b` is where decoded weights are. Weights that need no decoding have none. */
   readonly places: { readonly a: Parameter; readonly factors: Parameter; readonly b?: Parameter };
   /** The slots that are the rows of the activations' panels, where the weights are those of experts. */
   readonly slots?: ExpertSlots;

@@ -45,7 +45,7 @@ const registers: Readonly<Record<number, { readonly copy: number; readonly multi
 
 /**
  * Rows of activations of a tile from which on slots are filled again after the products of their units, if these are not decoded: with f16 weights of
- * 8192 x 8192, 1 % faster for 64 rows and 4 % for 512, but 2 % slower for 32.
+ * 8192 x 8192, 1 % faster for 64 rows, but 2 % slower for 32.
  */
 const minLateRows = 64;
 
