@@ -1,5 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
-import type { Emitter, F32, U32 } from "../emitter.ts";
+import type { Emitter, F32, U32, Values } from "../emitter.ts";
 import {
   againArgs,
   firstArgs,
@@ -14,7 +14,7 @@ import {
 } from "../kernel.ts";
 import { groupSum } from "./groups.ts";
 import { infinityKey, ofOrderKey, orderKey } from "./math.ts";
-import { dimAt, forEachBetween, perRow, visitLanes, visitsOf } from "./rows.ts";
+import { dimAt, forChunksBetween, forEachBetween, perRow, visitLanes, visitsOf } from "./rows.ts";
 import {
   forShares,
   longVisitedRow,
@@ -85,18 +85,17 @@ function sharedSteps(call: GpuCall<readonly [TensorSpec]>, finish: Finish, share
       const { k } = scope;
       const { first } = firstInput(scope, call, "again");
       const own = summarize(k, exponentials, (take) =>
-        forEachBetween(scope, row, start, end, (at) => {
-          const value = first(at);
-          take([value, k.constant("f32", 1), orderKey(k, value)]);
-        }),
+        forChunksBetween(scope, row, start, end, first, (values) => take(exponentialsOf(k, values))),
       );
       storePart(scope, group, own);
     }),
     forShares(shared, results, (scope, { row, start, end }) => {
       const { k } = scope;
       const { again } = firstInput(scope, call, "again");
-      const [, sum, key] = summaryOf(scope, shared, exponentials, row.row);
-      const max = greatestOf(k, key);
+      const [greatest, sum, magnitude] = summaryOf(scope, shared, exponentials, row.row);
+      const isBounded = k.both(k.compare("lt", magnitude, infinity + 1), k.compare("lt", greatest, Number.POSITIVE_INFINITY));
+      // No exponential counts where all elements are -Infinity.
+      const max = k.select(k.both(isBounded, k.compare("gt", sum, 0)), greatest, Number.NaN);
       forEachBetween(scope, row, start, end, (at) => {
         const shifted = k.sub(again(at), max);
         storeResult(scope, call, at, finish(k, { shifted, exponential: () => k.exp(shifted) }, sum));
@@ -113,17 +112,28 @@ function greatestOf(k: Emitter, key: U32): F32 {
 /** The lowest f32 that is not infinite. */
 const lowest = -(2 - 2 ** -23) * 2 ** 127;
 
+/** Bits of Infinity; those of NaN are larger. */
+const infinity = 0x7f800000;
+
 /**
- * The largest value `m` of some elements, the sum of `exp(x - m)`, and the largest order key. `m` is never -Infinity, so no difference to
- * it is NaN unless an element is Infinity or NaN, which the key shows.
+ * The largest value `m` of some elements, the sum of `exp(x - m)`, and the bits of the largest magnitude. `m` is never -Infinity or NaN, so
+ * no difference to it is NaN unless an element is Infinity or NaN, which `m` or the magnitude shows.
  */
 const exponentials: Summary<readonly ["f32", "f32", "u32"]> = {
   types: ["f32", "f32", "u32"],
   empty: [lowest, 0, 0],
-  combine(k, [aMax, aSum, aKey], [bMax, bSum, bKey]) {
+  combine(k, [aMax, aSum, aMagnitude], [bMax, bSum, bMagnitude]) {
     const isLarger = k.compare("gt", bMax, aMax);
     const factor = k.exp(k.neg(k.abs(k.sub(bMax, aMax))));
     const sum = k.fma(k.select(isLarger, aSum, bSum), factor, k.select(isLarger, bSum, aSum));
-    return [k.select(isLarger, bMax, aMax), sum, k.max(aKey, bKey)];
+    return [k.select(isLarger, bMax, aMax), sum, k.max(aMagnitude, bMagnitude)];
   },
 };
+
+/** The {@link exponentials} of a few values. */
+function exponentialsOf(k: Emitter, values: readonly F32[]): Values<readonly ["f32", "f32", "u32"]> {
+  const max = values.reduce((most, value) => k.select(k.compare("gt", value, most), value, most), k.constant("f32", lowest));
+  const magnitude = values.map((value) => k.bitcast("u32", k.abs(value))).reduce((a, b) => k.max(a, b));
+  const sum = values.map((value) => k.exp(k.sub(value, max))).reduce((a, b) => k.add(a, b));
+  return [max, sum, magnitude];
+}
