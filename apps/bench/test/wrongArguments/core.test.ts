@@ -79,6 +79,7 @@ test("core: wrong arguments are typed errors", async () => {
     WorkQueue: forBackends,
     LruCache: forBackends,
     PersistentBuffer: forBackends,
+    ResultHolder: forBackends,
     PlanBase: forBackends,
     chunksOf: forBackends,
     countStep: forBackends,
