@@ -40,7 +40,7 @@ const isSmall = backend.device.kind !== "gpu";
 const warmMilliseconds = isSmall ? 0 : 1500;
 const rounds = 4;
 
-console.log(`${backend.device.name}; forms are lanes/of a column/columns of a lane/turns/steps, * for early reads`);
+console.log(`${backend.device.name}; forms are lanes/of a column/columns of a lane/turns/steps`);
 
 for (const shape of options.shapes.split(",")) for (const type of options.types.split(",")) if (!isOver()) await timeForms(shape, type);
 console.log(`${((performance.now() - started) / 1000).toFixed(0)} s`);
@@ -143,21 +143,21 @@ function report(title, [first, ...others], bytes) {
 
 function shortName(name) {
   const counts = name.match(/\d+/g);
-  return `${[0, 1, 2, 3, 5].map((i) => counts[i]).join("/")}${counts[4] === "32" ? "" : ` of ${counts[4]}`}${name.endsWith("early") ? "*" : ""}`;
+  return `${[0, 1, 2, 3, 5].map((i) => counts[i]).join("/")}${counts[4] === "32" ? "" : ` of ${counts[4]}`}`;
 }
 
 /** The backend's own name of a form. */
-function nameOf([lanes, perColumn, columns, turns, steps, early]) {
-  return `${lanes} lanes, ${perColumn} per column, ${columns} columns, ${turns} turns, subgroups of ${isSmall ? 4 : 32}, ${steps} steps${early ? " early" : ""}`;
+function nameOf([lanes, perColumn, columns, turns, steps]) {
+  return `${lanes} lanes, ${perColumn} per column, ${columns} columns, ${turns} turns, subgroups of ${isSmall ? 4 : 32}, ${steps} steps`;
 }
 
 /** The form of today's table: what a device as large as an H200 takes. */
 function own(dtype, mode, n, k) {
-  if (dtype === "f16") return nameOf([128, 128, 2, 1, k === 14336 ? 7 : 4, false]);
+  if (dtype === "f16") return nameOf([128, 128, 2, 1, k === 14336 ? 7 : 4]);
   const lanes = k >= 8192 ? 1024 : 512;
-  if (mode === "f32") return nameOf([512, 32, 2, 1, 1, false]);
+  if (mode === "f32") return nameOf([512, 32, 2, 1, 1]);
   const groups = n / (lanes / 32);
-  return nameOf([lanes, 32, 1, Math.max(1, Math.ceil((groups * lanes) / (132 * 1024))), 1, false]);
+  return nameOf([lanes, 32, 1, Math.max(1, Math.ceil((groups * lanes) / (132 * 1024))), 1]);
 }
 
 /** Forms that may be fast. Turns are such that workgroups fill a number of places on each of 132 processors. */
@@ -206,13 +206,8 @@ function formsOf(dtype, mode, n, k) {
   return works.flatMap(([lanes, perColumn, columns, places]) => {
     const atOnce = (lanes / perColumn) * columns;
     const turns = [...new Set(places.map((each) => Math.max(1, Math.ceil(n / atOnce / (132 * each)))))];
-    const reads = [
-      [1, false],
-      [1, true],
-      [2, false],
-      [2, true],
-    ].filter(([ahead]) => ahead === 1 || steps % (ahead * perColumn) === 0);
-    return turns.flatMap((turn) => reads.map(([ahead, early]) => nameOf([lanes, perColumn, columns, turn, ahead, early])));
+    const aheads = [1, 2].filter((ahead) => ahead === 1 || steps % (ahead * perColumn) === 0);
+    return turns.flatMap((turn) => aheads.map((ahead) => nameOf([lanes, perColumn, columns, turn, ahead])));
   });
 }
 

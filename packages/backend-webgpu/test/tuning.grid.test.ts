@@ -39,11 +39,11 @@ await describeOpened("forms of products", openBackend(), ({ backend, device, gpu
     ["q4_K", "ggml"],
     ["q8_0", "ggml"],
     ["q4_K", "f32"],
-  ] as const)("of which lanes read %s early, some steps and turns ahead, give the same results in mode %s", async (dtype, activations) => {
+  ] as const)("of which lanes read %s some steps ahead, in several turns, give the same results in mode %s", async (dtype, activations) => {
     const program = layers({ dtype, activations, most: 1, depth: 1024 });
     const expected = await results(await load(await backend.compile(program)), 1);
     // The last turn has no columns.
-    const name = "128 lanes, 8 per column, 1 columns, 3 turns, subgroups of 4, 2 steps early";
+    const name = "128 lanes, 8 per column, 1 columns, 3 turns, subgroups of 4, 2 steps";
     const written: string[] = [];
     const tuning = { get: () => name, set: (_key: string, chosen: string) => void written.push(chosen) };
     const { backend: tuned } = await openBackend({ tuning });

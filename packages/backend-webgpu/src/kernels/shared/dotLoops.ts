@@ -3,11 +3,10 @@ import { elementAt, isQuantized } from "@centella/core/backend";
 import { loadUnits, unitsAtOnce, unitWeights } from "@centella/gpu-kernels";
 import { type ActivationType, activationType, type BlockType } from "@centella/quant";
 import type { WgslEmitter } from "../../wgsl/emitter.ts";
-import { earlyReads } from "./earlyReads.ts";
 import { quadIndex } from "./roundedUnits.ts";
 import type { RowForm } from "./rowForm.ts";
 import { range } from "./shape.ts";
-import { rowElement, stepVectors, type WeightVectors, weightsAtOnce } from "./weights.ts";
+import { stepVectors, type WeightVectors, weightsAtOnce } from "./weights.ts";
 
 /** A product of rows `[m, k]` with the rows of a weight `[n, k]`. */
 export interface RowProduct {
@@ -47,47 +46,10 @@ type LoopForm = Pick<RowForm, "lanesPerColumn" | "columnsPerLane" | "ahead" | "d
 export function dotLoops(k: WgslEmitter, products: readonly RowProduct[], form: LoopForm, reader: RowReader): void {
   for (const loop of loopsOf(products, form)) {
     const { steps, stride } = extentOf(loop, form);
-    const { loads, products: multiplied } = stepTexts(k, loop, form, reader);
-    k.lines.push(`for (var u = sub; u < ${steps}u; u += ${stride}u) {`, ...loads, ...multiplied, "}");
+    const places = range(stride / form.lanesPerColumn).map((i) => (i === 0 ? "u" : `(u + ${i * form.lanesPerColumn}u)`));
+    k.lines.push(`for (var u = sub; u < ${steps}u; u += ${stride}u) {`);
+    k.lines.push(...(loop.isPacked ? packedSteps : exactSteps)(k, loop, form, reader, places), "}");
   }
-}
-
-/** The loop of {@link dotLoops} whose lanes read the weights of their next steps before they multiply. */
-export interface EarlyLoop {
-  /** Declarations of what the lane reads ahead, to be in scope of everything else. */
-  readonly declarations: readonly string[];
-  /** Statements that read the weights of the first steps. They read `sub` and `column<c>`. */
-  readonly first: readonly string[];
-  /** The loop. `turns` is the number of times that it is run, and `next` are statements that declare the columns of the next time. */
-  lines(turns: number, next: readonly string[]): readonly string[];
-}
-
-/** Returns undefined for products that take several loops. */
-export function earlyLoop(k: WgslEmitter, products: readonly RowProduct[], form: LoopForm, reader: RowReader): EarlyLoop | undefined {
-  const [loop, ...others] = loopsOf(products, form);
-  if (loop === undefined || others.length > 0) return undefined;
-  const { steps, stride } = extentOf(loop, form);
-  const { loads, products: multiplied } = stepTexts(k, loop, form, reader);
-  const { declarations, reads, taken, rest } = earlyReads(loads, new Map(products.map(({ b, dtype }) => [b, rowElement(dtype)])));
-  const first = ["let u = sub;", ...reads];
-  const guarded = steps < form.lanesPerColumn ? [`if (sub < ${steps}u) {`, ...first, "}"] : first;
-  return {
-    declarations,
-    first: guarded,
-    lines: (turns, next) => [
-      `for (var u = sub; u < ${steps}u; u += ${stride}u) {`,
-      ...taken,
-      `if (u + ${stride}u < ${steps}u) {`,
-      `let next = u + ${stride}u;`,
-      "let u = next;",
-      ...reads,
-      ...(turns > 1 ? [`} else if (turn + 1u < ${turns}u) {`, ...next, ...first] : []),
-      "}",
-      ...rest,
-      ...multiplied,
-      "}",
-    ],
-  };
 }
 
 /** Products that read the same rows in the same steps. */
@@ -120,21 +82,6 @@ function loopsOf(products: readonly RowProduct[], { rows }: LoopForm): readonly 
 function extentOf({ weights }: Loop, { depth, lanesPerColumn, ahead }: LoopForm): { readonly steps: number; readonly stride: number } {
   const steps = depth / weights;
   return { steps, stride: (steps % (ahead * lanesPerColumn) === 0 ? ahead : 1) * lanesPerColumn };
-}
-
-/** Statements of the steps from `u` on that a lane takes at once. */
-interface StepTexts {
-  /** They read and decode weights. */
-  readonly loads: readonly string[];
-  readonly products: readonly string[];
-}
-
-function stepTexts(k: WgslEmitter, loop: Loop, form: LoopForm, reader: RowReader): StepTexts {
-  const { stride } = extentOf(loop, form);
-  const places = range(stride / form.lanesPerColumn).map((i) => (i === 0 ? "u" : `(u + ${i * form.lanesPerColumn}u)`));
-  const start = k.lines.length;
-  const products = loop.isPacked ? packedSteps(k, loop, form, reader, places) : exactSteps(k, loop, form, reader, places);
-  return { loads: k.lines.splice(start), products };
 }
 
 /** Reads the weights of steps, and returns statements that multiply codes with codes, by packed dot products, and scale their sums. */

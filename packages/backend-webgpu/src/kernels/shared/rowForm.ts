@@ -14,11 +14,6 @@ export interface RowForm {
   readonly turns: number;
   /** Steps of its loop for which a lane reads weights before it multiplies any; 1 where the loop's steps are no multiple of them. */
   readonly ahead: number;
-  /**
-   * Whether a lane reads the weights of its next steps before it multiplies those that it has, and its first ones before the workgroup
-   * prepares the row. Products that read weights in several loops do not.
-   */
-  readonly isEarly: boolean;
   readonly depth: number;
   /** Rows that each weight is multiplied with. */
   readonly rows: number;
@@ -104,12 +99,12 @@ const stepWeights: Readonly<Record<WeightReads, number>> = { codes: 64, blocks: 
 const groupLanes: Readonly<Record<WeightReads, number>> = { codes: 128, blocks: 64, floats: 64 };
 
 /** What {@link sharesOf} chooses of a form. */
-type Shares = Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead" | "isEarly">;
+type Shares = Pick<RowForm, "lanes" | "lanesPerColumn" | "ahead">;
 
 function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Shares {
   const isLatent = reads === "floats" && rows === 1 && stageLanes === undefined && depth >= latentDepth;
   if (isLatent) return latentShares(depth);
-  return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1, isEarly: false };
+  return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1 };
 }
 
 /** Whether the lanes of a column can read so many steps ahead. */
@@ -123,7 +118,7 @@ function latentShares(depth: number): Shares {
     return steps.find((ahead) => isDivided({ depth, lanesPerColumn, ahead }, "floats"));
   };
   const lanesPerColumn = latentLanes.find((lanes) => aheadOf(lanes) !== undefined) ?? 2 * leastLanes;
-  return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1, isEarly: false };
+  return { lanes: 4 * leastLanes, lanesPerColumn, ahead: aheadOf(lanesPerColumn) ?? 1 };
 }
 
 function columnsPerLaneOf({ columns, rows, reads, subgroup }: RowWork, lanesPerColumn: number): number {
@@ -140,22 +135,22 @@ function turnsOf({ reads, stageLanes }: RowWork, groups: number): number {
 }
 
 /** A form in a few words. Forms of the same work differ in it. */
-export function nameOfForm({ lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly }: RowForm): string {
+export function nameOfForm({ lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead }: RowForm): string {
   const shares = `${lanes} lanes, ${lanesPerColumn} per column, ${columnsPerLane} columns, ${turns} turns, subgroups of ${subgroup}`;
-  return `${shares}, ${ahead} steps${isEarly ? " early" : ""}`;
+  return `${shares}, ${ahead} steps`;
 }
 
-const formNames = /^(\d+) lanes, (\d+) per column, (\d+) columns, (\d+) turns, subgroups of (\d+), (\d+) steps( early)?$/;
+const formNames = /^(\d+) lanes, (\d+) per column, (\d+) columns, (\d+) turns, subgroups of (\d+), (\d+) steps$/;
 
 /** The form of the same work as `form` that {@link nameOfForm} gives a name; undefined for other texts. */
 export function formNamed(name: string, form: RowForm): RowForm | undefined {
   const found = formNames.exec(name);
   if (found === null) return undefined;
-  const [lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead] = tupleOf(found.slice(1, 7).map(Number), 6);
+  const [lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead] = tupleOf(found.slice(1).map(Number), 6);
   const all = [lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead];
   if (all.some((count) => count < 1) || [lanes, lanesPerColumn, subgroup].some((count) => !Number.isInteger(Math.log2(count))))
     return undefined;
-  return { ...form, lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly: found[7] !== undefined };
+  return { ...form, lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead };
 }
 
 /** Most sums that a lane of another form has, and least lanes of its columns. */
@@ -167,7 +162,7 @@ const leastLanesOfForm = 8;
  * a lane, turns, where lanes add up, or what they read ahead. `isStaged` is whether workgroups prepare their row.
  */
 export function otherForms(form: RowForm, reads: WeightReads, isStaged: boolean): readonly RowForm[] {
-  const { lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead, isEarly } = form;
+  const { lanes, lanesPerColumn, columnsPerLane, turns, subgroup, ahead } = form;
   const all: readonly Partial<RowForm>[] = [
     { lanesPerColumn: lanesPerColumn / 2 },
     { lanesPerColumn: 2 * lanesPerColumn },
@@ -178,7 +173,6 @@ export function otherForms(form: RowForm, reads: WeightReads, isStaged: boolean)
     ...(isStaged ? [{ turns: turns / 2 }, { turns: 2 * turns }] : []),
     ...(subgroup > 1 ? [{ subgroup: 1 }] : []),
     ...[ahead / 2, 2 * ahead].filter((other) => isDivided({ ...form, ahead: other }, reads)).map((other) => ({ ahead: other })),
-    { isEarly: !isEarly },
   ];
   return all.map((change) => ({ ...form, ...change }));
 }

@@ -3,7 +3,7 @@ import { isQuantized } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
-import { dotLoops, type EarlyLoop, earlyLoop, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
+import { dotLoops, type RowProduct, type RowReader, storedReader } from "./dotLoops.ts";
 import type { Binding, Dispatch, DispatchForms, Field } from "./kernel.ts";
 import { lazily } from "./lazily.ts";
 import {
@@ -192,7 +192,6 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   const names = ["m", "k", ...results.map((_, r) => `n${r}`)];
   const reader = parts.stage === undefined ? storedReader(parts.depth) : stagedReader(parts.stage);
   const texts = results.map((result, r) => resultText(result, r, form, reader, order));
-  const early = texts.flatMap((text) => text.early ?? []);
   const bytes = sumBytes(mostProducts(results), form);
   const waiting = waitingBytes(results, form);
   return defineDispatch({
@@ -209,10 +208,8 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
       `let sub = lane % ${form.lanesPerColumn}u;`,
       `let chunks = ${order.tiles(rows)};`,
       ...results.map((_, r) => `let end${r} = ${r === 0 ? "" : `end${r - 1} + `}(p.n${r} + ${perGroup - 1}u) / ${perGroup}u * chunks;`),
-      ...new Set(early.flatMap(({ declarations }) => declarations)),
-      ...(early.length === 0 ? [] : [byGroup(texts.map((text) => text.early?.first ?? []))]),
       ...(parts.stage?.lines ?? []),
-      byGroup(texts.map(({ body }) => body)),
+      texts.map(({ body }, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${body.join("\n")}\n}`).join(" else "),
     ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
@@ -226,19 +223,12 @@ function rowDispatch(results: readonly RowResult[], parts: RowParts, form: RowFo
   });
 }
 
-/** Statements of each result, for the workgroups that compute it. */
-function byGroup(texts: readonly (readonly string[])[]): string {
-  return texts.map((text, r) => `${r === texts.length - 1 ? "" : `if (group < end${r}) `}{\n${text.join("\n")}\n}`).join(" else ");
-}
-
 function stagedReader({ quadAt, unitQuadAt }: RowStage): RowReader {
   return { quadAt: (_name, index) => quadAt(index), unitQuadAt: (_type, _name, _row, unit, quad) => unitQuadAt(unit, quad) };
 }
 
 interface ResultText {
   readonly declarations: readonly string[];
-  /** What comes before the workgroup prepares its row, if lanes read weights early. */
-  readonly early?: Pick<EarlyLoop, "declarations" | "first">;
   readonly body: readonly string[];
 }
 
@@ -249,36 +239,23 @@ function resultText(result: RowResult, r: number, form: RowForm, reader: RowRead
   const k = new WgslEmitter(Object.fromEntries(products.map(({ b, dtype }) => [b, dtype])), lanes, { quads });
   const isRepeated = turns > 1;
   const atOnce = columnsAtOnce(form);
-  /** Declares the first column of the workgroup and of the lane. */
-  const placeText = (turn: string): readonly string[] => [
-    `let first = ${isRepeated ? `(place / chunks * ${turns}u + ${turn})` : "place / chunks"} * ${atOnce}u;`,
-    `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
-  ];
-  // Columns and rows beyond the last one are computed again and not stored.
-  const columnText = range(columnsPerLane).map((c) => `let column${c} = ${order.column(`min(column + ${c}u, p.n${r} - 1u)`, `p.n${r}`)};`);
-  const place = `let place = group${r === 0 ? "" : ` - end${r - 1}`};`;
-  // Matrices of other orders are found by all lanes of a workgroup together.
-  const early = form.isEarly && order === denseRows ? earlyLoop(k, products, form, reader) : undefined;
   k.lines.push(
-    place,
+    `let place = group${r === 0 ? "" : ` - end${r - 1}`};`,
     ...(isRepeated ? [`for (var turn = 0u; turn < ${turns}u; turn++) {`] : []),
-    ...placeText("turn"),
+    `let first = ${isRepeated ? `(place / chunks * ${turns}u + turn)` : "place / chunks"} * ${atOnce}u;`,
+    `let column = first + lane / ${form.lanesPerColumn}u * ${columnsPerLane}u;`,
     `let row = place % chunks * ${rows}u;`,
     ...order.start({ tile: "place % chunks", row: "row", column: "first", rows, columns: atOnce, lanes }, `p.n${r}`),
-    ...columnText,
+    // Columns and rows beyond the last one are computed again and not stored.
+    ...range(columnsPerLane).map((c) => `let column${c} = ${order.column(`min(column + ${c}u, p.n${r} - 1u)`, `p.n${r}`)};`),
     ...range(rows).map((t) => `let row${t} = ${order.source(`row + ${t}u`)};`),
     ...products.flatMap((_, j) => range(columnsPerLane * rows).map((i) => `var sum${j}_${i} = 0.0;`)),
   );
-  if (early === undefined) dotLoops(k, products, form, reader);
-  else k.lines.push(...early.lines(turns, [...placeText("turn + 1u"), ...columnText]));
+  dotLoops(k, products, form, reader);
   const isInLanes = form.lanesPerColumn <= form.subgroup;
   k.lines.push(...(isInLanes ? storeFromLanes : storeFromMemory)(products.length, form, r, storeOf(result)), ...pairText(result, form, r));
   if (isRepeated) k.lines.push(...(isInLanes && result.storePair === undefined ? [] : ["workgroupBarrier();"]), "}");
-  const before = early && {
-    declarations: early.declarations,
-    first: [place, ...placeText("0u"), ...columnText, ...early.first],
-  };
-  return { declarations: k.declarations, body: k.lines, ...(before && { early: before }) };
+  return { declarations: k.declarations, body: k.lines };
 }
 
 /** Statement that stores an element, given those of the products. */
