@@ -79,7 +79,8 @@ function pointsOf({ machine, suite, date, commit, rows }: Receipt): readonly Poi
       if (time === undefined) return [];
       const { median, low, high } = quoted(metric, work, time);
       const { flops, bytes } = work;
-      const roofline = flops === undefined || bytes === undefined ? {} : { gflops: flops / time.median / 1e9, intensity: flops / bytes };
+      // Axes are logarithmic: copies, which compute nothing, have no place there.
+      const roofline = !flops || !bytes ? {} : { gflops: flops / time.median / 1e9, intensity: flops / bytes };
       return [
         {
           machine: machineSlug(machine),
