@@ -1,3 +1,4 @@
+import { tupleOf } from "@centella/core/backend";
 import type { I32, U32 } from "@centella/gpu-kernels";
 import { describe, expect, test } from "vitest";
 import type { PtxEmitter } from "../src/ptx/emitter.ts";
@@ -239,7 +240,7 @@ test.skipIf(assembler === undefined).each(["sm_80", "sm_90"] as const)("ptxas as
     words.push(...k.loadMatrices(row, 0, { count, isTransposed }));
     if (target === "sm_90") k.storeMatrices(row, words.slice(0, count) as readonly U32[] as MatrixWords, 0, { isTransposed });
   }
-  const [p, q, r, s] = words as unknown as readonly [U32, U32, U32, U32];
+  const [p, q, r, s] = tupleOf(words.slice(0, 4), 4);
   const signed = k.convert("i32", lane);
   for (const sum of k.multiplyBytes([p, q, r, s], [p, s], [signed, signed, signed, signed])) k.st("i32", k.pointer("y", "i32"), sum);
   const zero = k.constant("f32", 0);

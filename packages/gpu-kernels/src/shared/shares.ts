@@ -135,6 +135,7 @@ export function summaryOf<const T extends readonly NumberType[]>(
   return summarize(k, summary, (take) =>
     forEachOf(scope, count, (i) => {
       const at = plus(k, start, times(k, i, types.length));
+      // As above, the types lose the tuple.
       take(types.map((type, j) => k.bitcast(type, k.loadBits("parts", asValue(k, plus(k, at, j))))) as unknown as Values<T>);
     }),
   );

@@ -107,7 +107,7 @@ function sharesOf({ depth, rows, reads, stageLanes, subgroup }: RowWork): Shares
   return { lanes: stageLanes ?? groupLanes[reads], lanesPerColumn: lanesOf(depth, subgroup), ahead: 1 };
 }
 
-/** Whether the lanes of a column can read so many steps ahead. */
+/** Whether the steps of a column are a multiple of those that its lanes read ahead. */
 function isDivided({ depth, lanesPerColumn, ahead }: Pick<RowForm, "depth" | "lanesPerColumn" | "ahead">, reads: WeightReads): boolean {
   return depth % (stepWeights[reads] * lanesPerColumn * ahead) === 0;
 }
