@@ -9,34 +9,41 @@ interface AttentionShape {
   readonly heads: number;
   readonly kvHeads: number;
   readonly size: number;
+  /** Positions per block of the cache. */
+  readonly blockSize: number;
 }
 
-/** Positions per block of the cache. */
-const blockSize = 32;
+/** Positions per block of a paged cache, as models have. */
+const pageSize = 32;
 
-/** Prompts, and one token at the end of a long text, with the heads of Llama 3.1 8B. */
+/** The heads of Llama 3.1 8B, and of a software GPU's shapes. */
+const heads = { full: { heads: 32, kvHeads: 8, size: 128 }, tiny: { heads: 4, kvHeads: 2, size: 32 } } as const;
+
+/** Prompts over a paged cache and over one of a single block, and one token at the end of a long text. */
 const shapes: Readonly<Record<Scale, readonly AttentionShape[]>> = {
   full: [
-    ...[2048, 4096, 8192].map((tokens) => ({ tokens, keys: tokens, heads: 32, kvHeads: 8, size: 128 })),
-    ...[2048, 32768].map((keys) => ({ tokens: 1, keys, heads: 32, kvHeads: 8, size: 128 })),
+    ...[2048, 4096, 8192].flatMap((tokens) => prompt(tokens, tokens, "full")),
+    ...[2048, 32768].map((keys) => ({ tokens: 1, keys, blockSize: pageSize, ...heads.full })),
   ],
-  tiny: [
-    { tokens: 10, keys: 40, heads: 4, kvHeads: 2, size: 32 },
-    { tokens: 1, keys: 100, heads: 4, kvHeads: 2, size: 32 },
-  ],
+  tiny: [...prompt(10, 40, "tiny"), { tokens: 1, keys: 100, blockSize: pageSize, ...heads.tiny }],
 };
 
-/** Causal attention over a paged cache of halves, whose blocks are out of order. */
+function prompt(tokens: number, keys: number, scale: Scale): readonly AttentionShape[] {
+  return [pageSize, keys].map((blockSize) => ({ tokens, keys, blockSize, ...heads[scale] }));
+}
+
+/** Causal attention over a cache of halves. The blocks of a paged one are out of order. */
 export function attentionKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[] {
   const activations = modeOf("f16") === "f32" ? "f32" : "half";
   return shapes[scale].map((shape): GpuKernel => {
-    const { tokens, keys, heads, kvHeads, size } = shape;
+    const { tokens, keys, heads, kvHeads, size, blockSize } = shape;
     const isPrompt = tokens > 1;
+    const isPaged = blockSize < keys;
     // A query sees the keys up to its own; the tokens are the last of them.
     const pairs = tokens * (keys - tokens) + (tokens * (tokens + 1)) / 2;
     return {
       group: "attention",
-      name: `${isPrompt ? `prompt of ${tokens}` : "one token"} at ${keys}, ${heads}/${kvHeads} heads of ${size}, f16`,
+      name: `${isPrompt ? `prompt of ${tokens}` : "one token"} at ${keys}, ${heads}/${kvHeads} heads of ${size}, f16${isPaged ? "" : ", one block"}`,
       bytes: 2 * keys * kvHeads * 2 * size + 2 * 4 * tokens * heads * size,
       flops: 4 * pairs * heads * size,
       unit: "tensor",
@@ -52,12 +59,13 @@ export function attentionKernels(scale: Scale, modeOf: ModeOf): readonly GpuKern
         };
       },
       limit: limits[activations],
-      peer: { op: "attention", ...shape },
+      // The peer's cache has no blocks.
+      ...(isPaged && { peer: { op: "attention", tokens, keys, heads, kvHeads, size } }),
     };
   });
 }
 
-function operandsOf({ tokens, keys, heads, kvHeads, size }: AttentionShape): readonly Operand[] {
+function operandsOf({ tokens, keys, heads, kvHeads, size, blockSize }: AttentionShape): readonly Operand[] {
   const blocks = Math.ceil(keys / blockSize);
   const slots = blocks * blockSize;
   const i32 = (data: Int32Array, shape: readonly number[]): Operand => ({ spec: { dtype: "i32", shape }, data });
