@@ -1,10 +1,10 @@
-import { type Activations, type Backend, reference, UnsupportedError } from "@centella/core";
-import { named } from "@centella/quant/checks";
+import { type Activations, type Backend, UnsupportedError } from "@centella/core";
+import { elementAt, named } from "@centella/quant/checks";
 import { type ModelShape, shapes } from "../model/shapes.ts";
 import { uniform } from "../stats/random.ts";
-import { sourceOf } from "../tasks/ours.ts";
-import { bytesOf, type ModeOf, type Scale } from "./kernel.ts";
-import { type LayerCase, recordLayer } from "./recordLayer.ts";
+import { exactlyAdded } from "./exactLayer.ts";
+import type { ModeOf, Scale } from "./kernel.ts";
+import { addedBy, type LayerCase } from "./recordLayer.ts";
 import { relativeError } from "./relativeError.ts";
 
 /** A small layer whose matrices have the types of a large one's. */
@@ -46,38 +46,62 @@ export interface LayerResult {
   readonly skipped?: string;
 }
 
-/** Compares a layer of a model in the backend's mode with the exact result of the scalar reference, which adds in f64. */
-export async function measureLayers(
-  backend: Backend,
-  scale: Scale,
-  modeOf: ModeOf,
-  isOver: () => boolean,
-): Promise<readonly LayerResult[]> {
+/** How layers are compared. */
+interface LayerSettings {
+  readonly scale: Scale;
+  readonly modeOf: ModeOf;
+  readonly isOver: () => boolean;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Compares layers of a model in the backend's mode with the exact results of the scalar reference, which adds in f64. These are computed by
+ * threads, all at the same time: a layer of 17 tokens takes one of them 5 to 10 seconds.
+ */
+export async function measureLayers(backend: Backend, { scale, modeOf, isOver, log }: LayerSettings): Promise<readonly LayerResult[]> {
   const activations = modeOf("q4_K");
+  const layers = cases[scale].map((layer) => ({ layer, name: `${layer.name} Q4_K_M, ${layer.tokens} at ${layer.past + layer.tokens}` }));
+  if (isOver()) return layers.map(({ name }) => ({ name, activations, skipped: "the time was over" }));
+  const start = performance.now();
+  const exact = layers.map(({ layer }) => exactResults(layer, activations));
+  log(`layers: exact results on ${2 * layers.length} threads, which take some 10 s`);
   const results: LayerResult[] = [];
-  for (const layer of cases[scale]) {
-    const about = { name: `${layer.name} Q4_K_M, ${layer.tokens} at ${layer.past + layer.tokens}`, activations };
-    results.push(
-      isOver() ? { ...about, skipped: "the time was over" } : { ...about, ...(await measureLayer(backend, layer, activations)) },
-    );
+  for (const [i, { layer, name }] of layers.entries()) {
+    const result = await measureLayer(backend, layer, activations, elementAt(exact, i));
+    log(`${name}: ${result.failed ?? result.skipped ?? "right"} after ${((performance.now() - start) / 1e3).toFixed(1)} s`);
+    results.push({ name, activations, ...result });
   }
+  // Nothing else is measured beside threads.
+  await Promise.allSettled(exact.map(({ added }) => added));
   return results;
+}
+
+/** What a layer adds to its input, exactly, and what it adds if the input has the noise of a mode's rounding. */
+interface ExactResults {
+  readonly x: Float32Array;
+  readonly added: Promise<readonly [want: Float64Array, changed: Float64Array]>;
+}
+
+function exactResults(layer: LayerCase, activations: Activations): ExactResults {
+  const x = uniform(7, layer.tokens * layer.shape.embedding);
+  const wobble = uniform(9, x.length);
+  const noisy = x.map((value, i) => value * (1 + noise[activations] * elementAt(wobble, i)));
+  const added = Promise.all([exactlyAdded(layer, x), exactlyAdded(layer, noisy)]);
+  // An error reaches whoever awaits them, which may be later.
+  added.catch(() => undefined);
+  return { x, added };
 }
 
 async function measureLayer(
   backend: Backend,
   layer: LayerCase,
   activations: Activations,
+  { x, added }: ExactResults,
 ): Promise<Omit<LayerResult, "name" | "activations">> {
   try {
-    const x = uniform(7, layer.tokens * layer.shape.embedding);
-    const wobble = uniform(9, x.length);
-    const noisy = x.map((value, i) => value * (1 + noise[activations] * wobble[i]!));
-    const [got] = await addedBy(backend, layer, activations, [x]);
-    const exact = await reference().open();
-    const [want, changed] = await addedBy(exact, layer, "f32", [x, noisy]);
-    await exact.dispose();
-    return judge(relativeError(got!, want!), relativeError(changed!, want!));
+    const got = await addedBy(backend, layer, activations, x);
+    const [want, changed] = await added;
+    return judge(relativeError(got, want), relativeError(changed, want));
   } catch (error) {
     if (error instanceof UnsupportedError) return { skipped: error.reason };
     return { failed: String(error) };
@@ -91,27 +115,4 @@ export function judge(error: number, sensitivity: number): Pick<LayerResult, "er
   const isRight = ratio <= maxRatio;
   const failed = `wrong result: relative error ${error.toExponential(1)}, at most ${maxRatio} times the sensitivity of ${sensitivity.toExponential(1)} is right`;
   return { error, sensitivity, ratio, ...(!isRight && { failed }) };
-}
-
-/** What a layer adds to each of its inputs `[tokens, embedding]`. The rest of its output is the input, which has no error. */
-async function addedBy(
-  backend: Backend,
-  layer: LayerCase,
-  activations: Activations,
-  inputs: readonly Float32Array[],
-): Promise<readonly Float64Array[]> {
-  const { program, persistents, inputs: tables } = recordLayer(layer, activations);
-  const plan = await backend.compile(program);
-  try {
-    for (const [name, data] of persistents) await plan.load(name, sourceOf(bytesOf(data)));
-    const added: Float64Array[] = [];
-    for (const x of inputs) {
-      using y = named(plan.run({ ...tables, x }), "y");
-      const values = (await y.data()) as Float32Array;
-      added.push(Float64Array.from(values, (value, i) => value - x[i]!));
-    }
-    return added;
-  } finally {
-    plan.dispose();
-  }
 }

@@ -1,10 +1,21 @@
-import { type Activations, type ConcreteSpec, createProgram, type Program, type TypedArray, type Value } from "@centella/core";
+import {
+  type Activations,
+  type Backend,
+  type ConcreteSpec,
+  createProgram,
+  type Program,
+  type TypedArray,
+  type Value,
+} from "@centella/core";
 import { typedArrayOf } from "@centella/core/backend";
+import { elementAt, named } from "@centella/quant/checks";
 import { randomBlocks } from "../model/blocks.ts";
 import { vectorOf } from "../model/generate.ts";
 import type { ModelShape } from "../model/shapes.ts";
 import { type TensorPlan, tensorPlans } from "../model/tensors.ts";
 import { seedOf } from "../stats/random.ts";
+import { sourceOf } from "../tasks/ours.ts";
+import { bytesOf } from "./kernel.ts";
 
 /** Positions per block of the cache. */
 const blockSize = 32;
@@ -92,4 +103,18 @@ function dataOf({ name, type, shape, scale }: TensorPlan, model: ModelShape): Ty
   if (type === "f32") return vectorOf(name, shape[0]!, model, seed);
   const elements = shape.reduce((a, b) => a * b, 1);
   return new (typedArrayOf(type))(randomBlocks(type, elements, seed, scale).buffer);
+}
+
+/** What a layer adds to its input `x [tokens, embedding]` on a backend. The rest of its output is the input, which has no error. */
+export async function addedBy(backend: Backend, layer: LayerCase, activations: Activations, x: Float32Array): Promise<Float64Array> {
+  const { program, persistents, inputs } = recordLayer(layer, activations);
+  const plan = await backend.compile(program);
+  try {
+    for (const [name, data] of persistents) await plan.load(name, sourceOf(bytesOf(data)));
+    using y = named(plan.run({ ...inputs, x }), "y");
+    const values = (await y.data()) as Float32Array;
+    return Float64Array.from(values, (value, i) => value - elementAt(x, i));
+  } finally {
+    plan.dispose();
+  }
 }

@@ -90,7 +90,7 @@ export async function runGpu(run: GpuRun): Promise<GpuResult> {
     const ceiling = ceilingOf(device, run.copies);
     const kernels: KernelResult[] = [];
     for (const kernel of kernelsOf(backend, scale, groups)) kernels.push(await measureKernel(backend, kernel, ceiling, run));
-    const layers = hasLayer ? await measureLayers(backend, scale, modesOf(backend), isOver) : [];
+    const layers = hasLayer ? await measureLayers(backend, { scale, modeOf: modesOf(backend), isOver, log }) : [];
     const settings = scale === "full" ? normalSettings : quickSettings;
     const host = hasHost && !isOver() ? await measureRows(hostRows(backend, scale), settings, (_done, _total, { id }) => log(id)) : [];
     await backend.dispose();
