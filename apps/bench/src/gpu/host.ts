@@ -1,15 +1,24 @@
 import { type Backend, createBatch, createProgram, type Program } from "@centella/core";
 import { named } from "@centella/quant/checks";
+import { shapes } from "../model/shapes.ts";
 import type { Row, Subject } from "../runner/subject.ts";
 import { timed } from "../runner/timed.ts";
 import { uniform } from "../stats/random.ts";
 import { softmaxes } from "../suites/programRows.ts";
 import type { Scale } from "./kernel.ts";
+import { tinyShape } from "./models.ts";
+import { furtherVariants, type PlannedModel } from "./variants.ts";
 
 /** Sizes of work: calls of a chain that do not fuse, elements of vectors, rows of square matrices. */
 const sizes: Readonly<Record<Scale, { readonly calls: number; readonly elements: number; readonly side: number }>> = {
   full: { calls: 1000, elements: 2 ** 20, side: 1000 },
   tiny: { calls: 20, elements: 2 ** 15, side: 16 },
+};
+
+/** The model of which a further variant is planned. */
+const planned: Readonly<Record<Scale, PlannedModel>> = {
+  full: { name: "llama-3.1-8b", shape: named(shapes, "llama-3.1-8b"), contextLength: 8192, sequences: 16 },
+  tiny: { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 },
 };
 
 /** Ops of the chain that is computed at once, and with a wait after each. */
@@ -37,7 +46,26 @@ export function hostRows(backend: Backend, scale: Scale): readonly Row[] {
     row(backend, `matmul ${side}² from host to host`, { metric: "ms" }, () => product(backend, side)),
     row(backend, `${chainOps} ops on ${elements} elements as a batch`, { metric: "ms" }, () => chain(backend, x, chainOps)),
     row(backend, `${chainOps} ops on ${elements} elements, awaited one by one`, { metric: "ms" }, () => chain(backend, x, 1)),
+    variantRow(backend, planned[scale]),
   ];
+}
+
+/** Each call makes a variant. */
+function variantRow(backend: Backend, tested: PlannedModel): Row {
+  return {
+    ...plainRow(`plan of a further variant, ${tested.name} Q4_K_M`, "ms"),
+    isCold: true,
+    contestants: [ours(backend, () => furtherVariants(backend, tested))],
+    verify: () => undefined,
+  };
+}
+
+function plainRow(id: string, metric: Row["metric"]): Pick<Row, "id" | "metric" | "bound" | "work" | "data" | "isLarge"> {
+  return { id, metric, bound: "none", work: {}, data: "-", isLarge: false };
+}
+
+function ours({ name }: Backend, prepare: () => Promise<Subject>): Row["contestants"][number] {
+  return { name, side: "ours", threads: undefined, prepare };
 }
 
 function row(
@@ -53,13 +81,9 @@ function row(
     return { sample: timed(call.run), result: call.run, dispose: () => call.dispose?.() };
   };
   return {
-    id,
-    metric,
-    bound: "none",
+    ...plainRow(id, metric),
     work,
-    data: "-",
-    isLarge: false,
-    contestants: [{ name: backend.name, side: "ours", threads: undefined, prepare: prepared }],
+    contestants: [ours(backend, prepared)],
     verify(result) {
       if (check === undefined) return undefined;
       const got = result[check.at] ?? Number.NaN;

@@ -52,7 +52,7 @@ interface ModelSettings extends ModelChoice {
 }
 
 /** For software GPUs, which take seconds for a token of a real model. */
-const tinyShape: ModelShape = {
+export const tinyShape: ModelShape = {
   ...shapes["smollm2-135m"]!,
   layers: 1,
   embedding: 128,
