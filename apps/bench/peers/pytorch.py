@@ -1,7 +1,7 @@
 """PyTorch on the device of `pnpm bench gpu`: cuBLAS for products, cuDNN or FlashAttention for attention.
 
 Reads a task per line (JSON, `PeerTask` in src/gpu/kernel.ts) and answers each with a line: the seconds of single calls.
-Calls of a run have operands of their own beyond the L2 cache, and are replayed as one CUDA graph.
+Calls of a run have operands of their own beyond the L2 cache, but for rows that they share, and are replayed as one CUDA graph.
 """
 import json
 import sys
@@ -92,6 +92,8 @@ def times(task):
     size = sum(x.numel() * x.element_size() for x in first)
     calls = max(2, min(64, -(-ROTATED_BYTES // size), 2**31 // size))
     sets = [first] + [operands(task) for _ in range(calls - 1)]
+    if task.get("isShared"):
+        sets = [[first[0], *more] for _, *more in sets]
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         for each in sets[:2]:

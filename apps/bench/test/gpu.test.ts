@@ -7,6 +7,7 @@ import { type BackendFactory, reference, UnsupportedError } from "@centella/core
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
+import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
 import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
 import { peakOfLoading } from "../src/budgets/gpuMemory.ts";
 import type { Ceiling } from "../src/ceilings/measure.ts";
@@ -20,13 +21,14 @@ import type { Scale } from "../src/gpu/kernel.ts";
 import { judge, measureLayers } from "../src/gpu/layer.ts";
 import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
 import { ModelSource } from "../src/gpu/modelSource.ts";
-import { modelNames, testedModels } from "../src/gpu/models.ts";
+import { modelNames, testedModels, tinyShape } from "../src/gpu/models.ts";
 import { expertKernels, productKernels } from "../src/gpu/products.ts";
 import { gpuReceiptRows } from "../src/gpu/receipt.ts";
 import { memoryKernels, samplingKernels } from "../src/gpu/rows.ts";
 import { kernelGroups, runGpu } from "../src/gpu/run.ts";
 import { gpuTables } from "../src/gpu/tables.ts";
 import { TorchPeer } from "../src/gpu/torch.ts";
+import { furtherVariants } from "../src/gpu/variants.ts";
 import { shapes } from "../src/model/shapes.ts";
 import { checkReceipt } from "../src/receipts/check.ts";
 import { readReceipts } from "../src/receipts/store.ts";
@@ -153,12 +155,16 @@ describe("a layer", () => {
 
   test("has no error on the reference; an error beyond rounding is a failure", async () => {
     const backend = await reference().open();
-    const exact = await measureLayers(
-      backend,
-      "tiny",
-      () => "f32",
-      () => false,
-    );
+    const said: string[] = [];
+    const settings = { scale: "tiny", modeOf: () => "f32" as const, log: (line: string) => void said.push(line) } as const;
+    const exact = await measureLayers(backend, { ...settings, isOver: () => false });
+    expect(said).toEqual([
+      "layers: exact results on 4 threads, which take some 10 s",
+      expect.stringMatching(/^tiny Q4_K_M, 1 at 41: right after [\d.]+ s$/),
+      expect.stringMatching(/^tiny Q4_K_M, 17 at 57: right after /),
+    ]);
+    const over = await measureLayers(backend, { ...settings, isOver: () => true });
+    expect(over.map(({ skipped }) => skipped)).toEqual(["the time was over", "the time was over"]);
     expect(exact.map(({ error, sensitivity }) => [error, sensitivity! > 0])).toEqual([
       [0, true],
       [0, true],
@@ -184,6 +190,20 @@ describe("kernels", () => {
     },
     softwareMs,
   );
+
+  test("that read the same rows are launches of their own", async () => {
+    const backend = await interpreted.open();
+    const { fusion } = backend;
+    const compile = vi.spyOn(backend, "compile");
+    const kernel = productKernels("tiny", () => "half").find(({ name }) => name === "q4_K 16×256, 1 row")!;
+    const prepared = await prepareKernel(backend, kernel, 1);
+    const plan = await (compile.mock.results[0]!.value as ReturnType<typeof backend.compile>);
+    const { steps } = await plan.profile({});
+    expect(steps.map(({ op }) => op)).toEqual(Array.from({ length: prepared.calls }, () => "matmul"));
+    expect([...plan.program.persistents.keys()].filter((name) => name.endsWith("operand0"))).toEqual(["call0.operand0"]);
+    expect(backend.fusion).toBe(fusion);
+    await backend.dispose();
+  });
 
   test("that compute something else are failures, and not timed", async () => {
     const backend = await reference().open();
@@ -239,7 +259,9 @@ test("calls from the host are right on any backend, and those that are not are f
   const backend = await reference().open();
   const settings = { passes: 1, rounds: 1, sampleSeconds: 0, warmupSeconds: 0, warmupCalls: 1 };
   const measured = await measureRows(hostRows(backend, "tiny"), settings);
-  expect(measured.map(({ outcomes }) => outcomes[0]!.outcome.status)).toEqual(Array.from({ length: 7 }, () => "measured"));
+  const statuses = [...Array.from({ length: 7 }, () => "measured"), "skipped"];
+  expect(measured.map(({ outcomes }) => outcomes[0]!.outcome.status)).toEqual(statuses);
+  expect(measured.at(-1)!.outcomes[0]!.outcome).toMatchObject({ reason: "plans have no variants" });
   const wrong = Object.assign(Object.create(backend), {
     upload: () => backend.upload({ dtype: "f32", shape: [2 ** 15] }, new Float32Array(2 ** 15)),
   });
@@ -248,6 +270,22 @@ test("calls from the host are right on any backend, and those that are not are f
     settings,
   );
   expect(readback!.outcomes[0]!.outcome).toMatchObject({ status: "failed", reason: expect.stringMatching(/^wrong result: expected /) });
+  await backend.dispose();
+});
+
+test("each call of the row of further variants plans one, also when all sizes of runs have a variant", async () => {
+  const backend = new CudaBackend(new IdleDriver());
+  const compiled = vi.spyOn(backend, "compile");
+  const subject = await furtherVariants(backend, { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 });
+  const compiledBefore = compiled.mock.calls.length;
+  // 1 to 64 tokens of one text, 2 to 64 of two.
+  const sizes = 13;
+  expect(await subject.sample(2 * sizes, 0)).toBeGreaterThan(0);
+  // A plan has a first variant, and then one for each other size.
+  expect(compiled.mock.calls.length - compiledBefore).toBe(Math.ceil((2 * sizes) / (sizes - 1)));
+  expect(backend.plans.size).toBe(2);
+  await subject.dispose();
+  expect(backend.plans.size).toBe(0);
   await backend.dispose();
 });
 

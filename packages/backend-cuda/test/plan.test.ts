@@ -1,6 +1,6 @@
 import { sourceOf } from "@centella/conformance";
 import { createProgram, DeviceLostError, DisposedError, KernelError, OutOfMemoryError, type Plan, UnsupportedError } from "@centella/core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { DriverError } from "../src/device/driver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
@@ -130,6 +130,35 @@ describe("a profile", () => {
     plan.dispose();
     await backend.idle();
     expect(backend.memory()).toMatchObject({ persistents: 0, arenas: 0, tensors: 0 });
+  });
+
+  test("of all steps together has launches alone between its timers, which start early as those of runs", async () => {
+    const program = createProgram();
+    for (const name of ["a", "b", "c"]) {
+      const x = program.persistent(`x${name}`, { dtype: "f32", shape: [1, 256] });
+      const w = program.persistent(`w${name}`, { dtype: "q8_0", shape: [16, 256] });
+      program.output(name, program.matmul(x, w, { transposeB: true, activations: "half" }), { to: "device" });
+    }
+    const plan = await backend.compile(program);
+    for (const name of ["a", "b", "c"]) {
+      await plan.load(`x${name}`, sourceOf(new Float32Array(256)));
+      await plan.load(`w${name}`, sourceOf(new Uint8Array(16 * 8 * 34)));
+    }
+    await backend.idle();
+    const recorded: string[] = [];
+    const { launch, recordTimer } = driver;
+    driver.launch = (command) => {
+      recorded.push(command.isDependent ? "launch that starts early" : "launch");
+      launch.call(driver, command);
+    };
+    driver.recordTimer = (timer) => {
+      recorded.push("timer");
+      recordTimer.call(driver, timer);
+    };
+    const copies = vi.spyOn(driver, "copyOnDevice");
+    await plan.profile({}, { perStep: false });
+    expect(recorded).toEqual(["timer", ...Array.from({ length: 3 }, () => "launch that starts early"), "timer"]);
+    expect(copies).not.toHaveBeenCalled();
   });
 
   test("that fails frees its timers", async () => {

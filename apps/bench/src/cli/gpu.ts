@@ -20,8 +20,8 @@ const partNames = ["ceiling", "kernels", ...kernelGroups, "layer", "host", "mode
 const help = `Usage: pnpm bench gpu [OPTIONS]
 
 Measures GPUs: the driver's copies (the ceiling), then kernels, calls from the host, and models. Each kernel is compared with the
-CPU's result first, and then timed on the device alone: many calls in one graph or pass, each on random data of its own beyond the
-caches. A whole layer of a model is compared with the CPU's, too. PyTorch takes turns where python3 has it. Software GPUs get tiny sizes.
+CPU's result first, and then timed on the device alone: many calls in one graph or pass, each on weights of its own beyond the caches.
+A whole layer of a model is compared with the CPU's, too, which takes some 10 seconds. PyTorch takes turns where python3 has it. Software GPUs get tiny sizes.
 
   --backend NAME  one of ${backendNames.join(", ")} (default: all that open); may be repeated
   --part NAME     one of ${partNames.join(", ")} (default: all); may be repeated; kernels are

@@ -8,6 +8,8 @@ export type KernelGroup = "products" | "memory" | "convolution" | "attention" | 
 export interface Operand {
   readonly spec: ConcreteSpec;
   readonly data: TypedArray;
+  /** Whether all calls of a run read the same tensor, so that caches hold it. Default: each call has a copy of its own. */
+  readonly isShared?: boolean;
 }
 
 /** The unit that does a kernel's arithmetic at best. */
@@ -39,7 +41,15 @@ export interface Sample {
 
 /** What the script of the PyTorch peer computes. */
 export type PeerTask =
-  | { readonly op: "matmul"; readonly m: number; readonly n: number; readonly k: number; readonly dtype: "f16" | "f32" }
+  | {
+      readonly op: "matmul";
+      readonly m: number;
+      readonly n: number;
+      readonly k: number;
+      readonly dtype: "f16" | "f32";
+      /** Whether all calls of a run multiply the same rows. */
+      readonly isShared: boolean;
+    }
   | {
       readonly op: "attention";
       readonly tokens: number;

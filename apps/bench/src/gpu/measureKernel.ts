@@ -1,5 +1,5 @@
 import { type Backend, createProgram, type Plan, type Program, reference, type TypedArray } from "@centella/core";
-import { decode } from "@centella/core/backend";
+import { decode, type FusionLimits } from "@centella/core/backend";
 import { sourceOf } from "../tasks/ours.ts";
 import { bytesOf, type GpuKernel, type Operand } from "./kernel.ts";
 import { relativeError } from "./relativeError.ts";
@@ -14,6 +14,9 @@ const runSeconds = 4e-4;
 /** Work of a GPU before its samples. One that paused runs at a fraction of its clocks. */
 const warmUpSeconds = 0.3;
 
+/** Products of one tensor would be one launch, in which they hide each other's start and end. */
+const apart: FusionLimits = { maxCalls: 1 };
+
 type Inputs = Readonly<Record<string, TypedArray>>;
 
 /** A kernel whose result was checked, ready to be timed. */
@@ -26,18 +29,19 @@ export interface PreparedKernel {
 }
 
 /**
- * Compiles a program of several calls of a kernel, each on its own copy of the operands, and compares the first result with the reference.
+ * Compiles a program of several calls of a kernel, each a launch of its own on copies of the operands that are not shared, and compares the
+ * first result with the reference.
  * @throws {WrongResult}
  */
 export async function prepareKernel(backend: Backend, kernel: GpuKernel, floorSeconds: number): Promise<PreparedKernel> {
   const operands = kernel.operands();
   const calls = callsOf(backend, kernel, operands, floorSeconds);
-  const plan = await backend.compile(record(kernel, operands, calls));
+  const plan = await compileApart(backend, record(kernel, operands, calls));
   const inputs = Object.fromEntries(operands.flatMap((operand, i) => (isIndex(operand) ? [[inputName(i), operand.data]] : [])));
   try {
     for (let call = 0; call < calls; call++)
       for (const [i, operand] of operands.entries())
-        if (!isIndex(operand)) await plan.load(nameOf(call, i), sourceOf(bytesOf(operand.data)));
+        if (!isIndex(operand) && !(operand.isShared && call > 0)) await plan.load(nameOf(call, i), sourceOf(bytesOf(operand.data)));
     await checkResult(kernel, operands, await firstResult(plan, inputs));
     const time = async (): Promise<number> => (await plan.profile(inputs, { perStep: false })).total / 1e6 / calls;
     return {
@@ -90,12 +94,26 @@ function inputName(operand: number): string {
 
 function record(kernel: GpuKernel, operands: readonly Operand[], calls: number): Program {
   const program = createProgram();
-  const inputs = operands.map((operand, i) => isIndex(operand) && program.input(inputName(i), operand.spec.dtype, operand.spec.shape));
+  const shared = operands.map((operand, i) => {
+    if (isIndex(operand)) return program.input(inputName(i), operand.spec.dtype, operand.spec.shape);
+    return operand.isShared && program.persistent(nameOf(0, i), operand.spec);
+  });
   for (let call = 0; call < calls; call++) {
-    const values = operands.map(({ spec }, i) => inputs[i] || program.persistent(nameOf(call, i), spec));
+    const values = operands.map(({ spec }, i) => shared[i] || program.persistent(nameOf(call, i), spec));
     program.output(`y${call}`, kernel.call(program, values), { to: "device" });
   }
   return program;
+}
+
+/** Compiles a program without groups of calls. */
+async function compileApart(backend: Backend, program: Program): Promise<Plan> {
+  const { fusion } = backend;
+  Object.assign(backend, { fusion: apart });
+  try {
+    return await backend.compile(program);
+  } finally {
+    Object.assign(backend, { fusion });
+  }
 }
 
 async function firstResult(plan: Plan, inputs: Inputs): Promise<TypedArray> {

@@ -43,11 +43,15 @@ const products: Readonly<Record<Scale, readonly Product[]>> = {
   ],
 };
 
+/** Most rows that all calls of a run share. In a model, the launch before has just written so few: they are in the caches, and weights are not. */
+const maxSharedRows = 64;
+
 /** Matrix products `x [m, k]` times weights `[n, k]`, in the mode of activations of models. */
 export function productKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[] {
   return products[scale].map(({ type, m, n, k, mode }): GpuKernel => {
     const activations = mode ?? modeOf(type);
     const isPlain = type === "f16" || type === "f32";
+    const isShared = m <= maxSharedRows;
     return {
       group: "products",
       name: `${type} ${n}×${k}, ${rowCount(m)}${mode === undefined ? "" : `, ${mode} mode`}`,
@@ -55,7 +59,7 @@ export function productKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel
       flops: 2 * m * n * k,
       unit: type === "f32" ? "f32" : "tensor",
       operands: () => [
-        { spec: { dtype: "f32", shape: [m, k] }, data: uniform(m, m * k) },
+        { spec: { dtype: "f32", shape: [m, k] }, data: uniform(m, m * k), isShared },
         { spec: { dtype: type, shape: [n, k] }, data: weights(type, n, k) },
       ],
       call: (program, [x, w]) => program.matmul(x!, w!, { transposeB: true, activations }),
@@ -65,7 +69,7 @@ export function productKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel
         return { operands: [rowsOf(x!, rows), rowsOf(w!, columns)], at };
       },
       limit: limits[activations],
-      ...(isPlain && { peer: { op: "matmul", m, n, k, dtype: type } }),
+      ...(isPlain && { peer: { op: "matmul", m, n, k, dtype: type, isShared } }),
     };
   });
 }
@@ -102,7 +106,7 @@ export function expertKernels(scale: Scale, modeOf: ModeOf): readonly GpuKernel[
       flops: 2 * m * chosen * n * k,
       unit: "tensor",
       operands: () => [
-        { spec: { dtype: "f32", shape: [m, k] }, data: uniform(m, m * k) },
+        { spec: { dtype: "f32", shape: [m, k] }, data: uniform(m, m * k), isShared: m <= maxSharedRows },
         { spec: { dtype: "q4_K", shape: [experts, n, k] }, data: weights("q4_K", experts * n, k) },
         { spec: { dtype: "i32", shape: [m, chosen] }, data: Int32Array.from({ length: m * chosen }, (_, i) => idOf(i)) },
       ],
