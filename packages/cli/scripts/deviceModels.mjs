@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { loadModel } from "@centella/llm";
 
 /** Least cosine of logits with exact ones, and least share of positions with the same choice, where products round to halves. */
-const leastCosine = 0.999;
-const leastAgreed = 0.99;
+export const leastCosine = 0.999;
+export const leastAgreed = 0.99;
 
 /** The models of llama.cpp's architecture test beside its logits; packages/llm/scripts/archDistances.mjs says how the folder is made. */
 export function* llamaCppModels(folder, runtime, isWanted) {
@@ -88,7 +88,7 @@ export function relativeError(values, wanted) {
 }
 
 /** The cosine of logits with others, and the number of rows of `width` whose largest element is the same. */
-function agreement(values, wanted, width) {
+export function agreement(values, wanted, width) {
   if (values.length !== wanted.length) return { cosine: -1, agreed: 0 };
   const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
   const cosine = dot(values, wanted) / Math.sqrt(dot(values, values) * dot(wanted, wanted));
