@@ -1,13 +1,7 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import type { ExactLayer } from "./exactLayerThread.ts";
 import type { LayerCase } from "./recordLayer.ts";
-
-/** What a thread that computes a layer is given. */
-export interface ExactLayer {
-  readonly layer: LayerCase;
-  /** `[tokens, embedding]` */
-  readonly x: Float32Array;
-}
 
 /** What a layer adds to its input on the scalar reference, which adds in f64; computed by a thread of its own. */
 export async function exactlyAdded(layer: LayerCase, x: Float32Array): Promise<Float64Array> {

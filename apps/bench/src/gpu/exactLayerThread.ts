@@ -1,8 +1,14 @@
-/** The thread of {@link exactlyAdded}. */
+/** The thread of `exactlyAdded`. */
 import { parentPort, workerData } from "node:worker_threads";
 import { reference } from "@centella/core";
-import type { ExactLayer } from "./exactLayer.ts";
-import { addedBy } from "./recordLayer.ts";
+import { addedBy, type LayerCase } from "./recordLayer.ts";
+
+/** What the thread is given. */
+export interface ExactLayer {
+  readonly layer: LayerCase;
+  /** `[tokens, embedding]` */
+  readonly x: Float32Array;
+}
 
 const { layer, x } = workerData as ExactLayer;
 const backend = await reference().open();

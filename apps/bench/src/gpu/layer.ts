@@ -87,7 +87,7 @@ function exactResults(layer: LayerCase, activations: Activations): ExactResults 
   const wobble = uniform(9, x.length);
   const noisy = x.map((value, i) => value * (1 + noise[activations] * elementAt(wobble, i)));
   const added = Promise.all([exactlyAdded(layer, x), exactlyAdded(layer, noisy)]);
-  // An error reaches whoever awaits them, which may be later.
+  // An error is handled where the results are awaited, which may be later.
   added.catch(() => undefined);
   return { x, added };
 }
