@@ -14,6 +14,8 @@ export const sum: OpCases<"sum"> = {
     { name: "long rows with elements between", inputs: [f32(20011, 2)], params: { axis: 0 }, tolerance: { rtol: 1e-5, atol: 5e-4 } },
     { name: "columns that groups share", inputs: [f32(3000, 12)], params: { axis: 0 }, tolerance: { rtol: 1e-5, atol: 1e-4 } },
     { name: "columns after an axis", inputs: [f32(2, 2100, 131)], params: { axis: 1 }, tolerance: { rtol: 1e-5, atol: 1e-4 } },
+    // The groups' shares of 33 rows go beyond the last row: the last group has none.
+    { name: "columns that groups share unevenly", inputs: [f32(1281, 128)], params: { axis: 0 }, tolerance: { rtol: 1e-5, atol: 1e-4 } },
     { name: "no elements in columns", inputs: [f32(0, 4)], params: { axis: 0 } },
     { name: "empty axis", inputs: [f32(3, 0)], params: { axis: 1 } },
     { name: "nothing at all", inputs: [f32(0)] },

@@ -126,7 +126,35 @@ export const dims: readonly ConformanceTest[] = [
   programTest("ops that move elements at several extents", async (backend) => {
     await expectLikeReference("moves", backend, moves(), {}, [0, 1, 5, max].map(movesOf), exact);
   }),
+  programTest("ops along symbolic axes that groups share", async (backend) => {
+    // Shares of 33 rows go beyond row 1281.
+    const runs = [1281, 1, 0].map(alongOf);
+    await expectLikeReference("along symbolic axes", backend, along(), {}, runs, { rtol: 1e-4, atol: 1e-4 });
+  }),
 ];
+
+const [maxRows, columns, maxLength] = [1300, 128, 20_000];
+
+/** Ops along the first axis of a matrix, and along a vector. */
+function along(): Program {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("rows", maxRows), columns]);
+  const v = program.input("v", "f32", [program.dim("length", maxLength)]);
+  for (const [name, tensor] of Object.entries({ x, v })) {
+    program.output(`sum of ${name}`, program.sum(tensor, { axis: 0 }));
+    program.output(`argmin of ${name}`, program.argmin(tensor, { axis: 0 }));
+    program.output(`softmax of ${name}`, program.softmax(program.scale(tensor, { by: 3 }), { axis: 0 }));
+    program.output(`cumsum of ${name}`, program.cumsum(tensor, { axis: 0 }));
+  }
+  program.output("variance of v", program.variance(v));
+  return program;
+}
+
+/** Inputs of {@link along} with `rows` rows, and as much of the longest vector. */
+function alongOf(rows: number): Run {
+  const length = Math.floor((rows / maxRows) * maxLength);
+  return { inputs: { x: uniform(rows, rows * columns), v: uniform(rows + 1, length) } };
+}
 
 /** Ops that only move elements, by 16 bytes where extents allow it, with symbolic axes. */
 function moves(): Program {

@@ -125,11 +125,11 @@ export function foldColumns({ outer, length, columns }: Columns, bucket: DimValu
   };
 }
 
-/** First row of a share, and the row after its last. */
+/** First row of a share, and the row after its last. A share after the last row is empty. */
 function shareOfRows(k: Emitter, rows: Extent, share: Extent, sharers: number): readonly [start: Extent, end: Extent] {
   if (sharers === 1) return [0, rows];
   const size = k.quotient(asValue(k, plus(k, rows, sharers - 1)), sharers);
-  const start = asValue(k, times(k, size, share));
+  const start = k.min(asValue(k, times(k, size, share)), rows);
   return [start, k.min(k.add(start, size), rows)];
 }
 

@@ -143,7 +143,7 @@ function forVectorsBetween(k: Emitter, from: Extent, to: Extent, body: (places: 
   if (end !== to) lastTurns(k, asValue(k, plus(k, k.mul(k.lane(), neighbourCount), end)), to, step, (i) => body([() => i]));
 }
 
-/** A lane's places in a range from `from` to `to`: from `first` on, each `step` after the one before. */
+/** A lane's places in a range from `from` to `to`, at least `from`: from `first` on, each `step` after the one before. */
 interface Places {
   readonly first: U32;
   readonly from: Extent;
