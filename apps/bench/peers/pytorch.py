@@ -36,6 +36,11 @@ def operands(task):
         heads, kv, size = task["heads"], task["kvHeads"], task["size"]
         q = random(1, heads, task["tokens"], size, dtype=torch.bfloat16)
         return [q] + [random(1, kv, task["keys"], size, dtype=torch.bfloat16) for _ in range(2)]
+    if op == "groupNorm":
+        channels = task["shape"][1]
+        return [random(*task["shape"]), random(channels), random(channels)]
+    if op.endswith("Columns"):
+        return [random(*task["shape"])]
     rows, columns = task["shape"]
     if op == "gather":
         return [random(rows, columns), torch.randperm(rows, device="cuda")]
@@ -71,7 +76,15 @@ def compute(task, x, *more):
     if op == "sum":
         return x.sum()
     if op == "sumColumns":
-        return x.sum(0)
+        return x.sum(-2)
+    if op == "softmaxColumns":
+        return torch.softmax(x, -2)
+    if op == "argmaxColumns":
+        return torch.argmax(x, -2)
+    if op == "cumsumColumns":
+        return torch.cumsum(x, -2)
+    if op == "groupNorm":
+        return F.group_norm(x, 32, *more, 1e-5)
     if op == "cumsum":
         return torch.cumsum(x, -1)
     if op == "topK":

@@ -13,6 +13,7 @@ import { peakOfLoading } from "../src/budgets/gpuMemory.ts";
 import type { Ceiling } from "../src/ceilings/measure.ts";
 import { gpuCommand } from "../src/cli/gpu.ts";
 import { withTables } from "../src/docs/update.ts";
+import { columnKernels } from "../src/gpu/columns.ts";
 import { convolutionKernels } from "../src/gpu/convolutions.ts";
 import { copyKernels } from "../src/gpu/copies.ts";
 import { ceilingOf, floorOf, measureCopies } from "../src/gpu/floor.ts";
@@ -228,6 +229,7 @@ describe("kernels", () => {
     const names = [
       ...products,
       ...memoryKernels("full"),
+      ...columnKernels("full"),
       ...copyKernels("full"),
       ...convolutionKernels("full"),
       ...samplingKernels("full"),
@@ -245,13 +247,15 @@ describe("kernels", () => {
       "q4_K 8 of 128 experts 768×2048, 1 row",
       "conv2d 3×3, 32 channels of 1024²",
       "sum 1×1000000",
+      "sum over axis 0 of 8192×8192",
+      "softmax over axis 1 of 16×64×65536",
       "concat 8192×8192",
       "transpose 8192×8192",
     ])
       expect(names).toContain(name);
     expect(new Set(names).size).toBe(names.length);
-    for (const { bytes, name } of [...memoryKernels("full"), ...copyKernels("full")].filter(({ name }) => !name.includes(" 1×")))
-      expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
+    const bounded = [...memoryKernels("full"), ...columnKernels("full"), ...copyKernels("full")];
+    for (const { bytes, name } of bounded.filter(({ name }) => !name.includes(" 1×"))) expect(bytes, name).toBeGreaterThanOrEqual(2 ** 28);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Activations, ConcreteSpec, DType, Program, TypedArray, Value } from "@centella/core";
 import { layoutOf, typedArrayOf } from "@centella/core/backend";
+import { uniform } from "../stats/random.ts";
 
 /** Groups of kernels, each of which can be measured alone. */
 export type KernelGroup = "products" | "memory" | "convolution" | "attention" | "sampling";
@@ -68,7 +69,6 @@ export type PeerTask =
         | "rmsNorm"
         | "layerNorm"
         | "argmax"
-        | "sumColumns"
         | "cumsum"
         | "topK"
         | "copy"
@@ -76,6 +76,11 @@ export type PeerTask =
         | "slice"
         | "gather";
       readonly shape: readonly [number, number];
+    }
+  /** Along the last axis but one; of `groupNorm`, in 32 groups of the second axis. */
+  | {
+      readonly op: "sumColumns" | "softmaxColumns" | "argmaxColumns" | "cumsumColumns" | "groupNorm";
+      readonly shape: readonly number[];
     };
 
 /** Sizes of kernels: those that fill a GPU, or tiny ones that a software GPU computes in moments. */
@@ -86,6 +91,12 @@ export type ModeOf = (weights: DType) => Activations;
 
 /** Largest relative error of results, by mode: sums of f32; operands rounded to halves; activations rounded to 8 bits. */
 export const limits: Readonly<Record<Activations, number>> = { f32: 1e-4, half: 5e-3, ggml: 3e-2 };
+
+/** A random operand of a shape. */
+export function matrix(seed: number, ...shape: readonly number[]): Operand {
+  const count = shape.reduce((product, extent) => product * extent, 1);
+  return { spec: { dtype: "f32", shape }, data: uniform(seed, count) };
+}
 
 /** Rows of a tensor: the given ones of its first axis. */
 export function rowsOf({ spec: { dtype, shape }, data }: Operand, rows: readonly number[]): Operand {

@@ -1,7 +1,7 @@
 import type { Program, Value } from "@centella/core";
 import { tupleOf } from "@centella/quant/checks";
 import { uniform } from "../stats/random.ts";
-import { type GpuKernel, limits, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
+import { type GpuKernel, limits, matrix, type Operand, rowsOf, type Scale, spread } from "./kernel.ts";
 
 const rowShapes: Readonly<Record<Scale, readonly [number, number]>> = { full: [8192, 8192], tiny: [16, 128] };
 /** Elements of single rows: of softmax, of `rmsNorm` and running sums, and of the choice of the largest. */
@@ -57,7 +57,6 @@ export function memoryKernels(scale: Scale): readonly GpuKernel[] {
     ...sumCounts[scale].map((count) => rowKernel(sumOp, 1, count)),
     rowKernel(softmaxOp, 1, softmax),
     rowKernel(rmsNormOp, 1, norm),
-    sumColumnsKernel(rows, columns),
     longRowKernel("cumsum", norm, norm, (program, [x]) => program.cumsum(x!, { axis: 1 })),
     longRowKernel("topK", top, topCount, (program, [x]) => program.topK(x!, { k: topCount })),
   ];
@@ -65,28 +64,6 @@ export function memoryKernels(scale: Scale): readonly GpuKernel[] {
 
 /** Number of elements that `topK` chooses. */
 const topCount = 32;
-
-function sumColumnsKernel(rows: number, columns: number): GpuKernel {
-  return {
-    group: "memory",
-    name: `sum over axis 0 of ${rows}×${columns}`,
-    bytes: 4 * (rows * columns + columns),
-    flops: rows * columns,
-    unit: "f32",
-    operands: () => [matrix(rows, columns, 3)],
-    call: (program, operands) => program.sum(...tupleOf(operands, 1), { axis: 0 }),
-    sample([x]) {
-      const taken = spread(columns, 5);
-      const data = Float32Array.from(
-        { length: rows * taken.length },
-        (_, i) => x!.data[Math.floor(i / taken.length) * columns + taken[i % taken.length]!]!,
-      );
-      return { operands: [{ spec: { dtype: "f32", shape: [rows, taken.length] }, data }], at: (index) => taken[index]! };
-    },
-    limit: limits.f32,
-    peer: { op: "sumColumns", shape: [rows, columns] },
-  };
-}
 
 /** An op on one row of `count` elements that has `results` results. */
 function longRowKernel(op: "cumsum" | "topK", count: number, results: number, call: GpuKernel["call"]): GpuKernel {
@@ -96,7 +73,7 @@ function longRowKernel(op: "cumsum" | "topK", count: number, results: number, ca
     bytes: 4 * (count + results),
     flops: count,
     unit: "f32",
-    operands: () => [matrix(1, count, 3)],
+    operands: () => [matrix(3, 1, count)],
     call,
     sample: (operands) => ({ operands, at: (index) => index }),
     limit: limits.f32,
@@ -114,7 +91,7 @@ function rowKernel({ op, matrices = 1, vectors = 0, call }: RowOp, rows: number,
     flops: size,
     unit: "f32",
     operands: () => [
-      ...Array.from({ length: matrices }, (_, i) => matrix(rows, columns, 3 + i)),
+      ...Array.from({ length: matrices }, (_, i) => matrix(3 + i, rows, columns)),
       ...Array.from({ length: vectors }, (_, i): Operand => ({ spec: { dtype: "f32", shape: [columns] }, data: uniform(13 + i, columns) })),
     ],
     call,
@@ -144,7 +121,7 @@ export function samplingKernels(scale: Scale): readonly GpuKernel[] {
       bytes: 4 * count,
       flops: count,
       unit: "f32",
-      operands: () => [matrix(1, count, 5)],
+      operands: () => [matrix(5, 1, count)],
       call: (program, operands) => program.argmax(...tupleOf(operands, 1)),
       sample: (operands) => ({ operands, at: (index) => index }),
       limit: 0,
@@ -178,8 +155,4 @@ const defaultOptions: readonly Operand[] = [
 /** Logits from -10 to 10. */
 function logitsOf(count: number): Operand {
   return { spec: { dtype: "f32", shape: [1, count] }, data: uniform(9, count).map((value) => 10 * value) };
-}
-
-function matrix(rows: number, columns: number, seed: number): Operand {
-  return { spec: { dtype: "f32", shape: [rows, columns] }, data: uniform(seed, rows * columns) };
 }

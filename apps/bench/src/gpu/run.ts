@@ -4,6 +4,7 @@ import { type MeasuredRow, measureRows, normalSettings, quickSettings } from "..
 import { Skip } from "../runner/subject.ts";
 import { median, type Passes } from "../stats/bootstrap.ts";
 import { attentionKernels } from "./attention.ts";
+import { columnKernels } from "./columns.ts";
 import { convolutionKernels } from "./convolutions.ts";
 import { copyKernels } from "./copies.ts";
 import { ceilingOf, type DeviceCeiling, type DeviceCopies, floorOf } from "./floor.ts";
@@ -115,7 +116,7 @@ function kernelsOf(backend: Backend, scale: Scale, groups: readonly KernelGroup[
   const modeOf = modesOf(backend);
   const byGroup: Readonly<Record<KernelGroup, readonly GpuKernel[]>> = {
     products: [...productKernels(scale, modeOf), ...expertKernels(scale, modeOf)],
-    memory: [...memoryKernels(scale), ...copyKernels(scale)],
+    memory: [...memoryKernels(scale), ...columnKernels(scale), ...copyKernels(scale)],
     convolution: convolutionKernels(scale),
     attention: attentionKernels(scale, modeOf),
     sampling: samplingKernels(scale),
