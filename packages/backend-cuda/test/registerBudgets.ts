@@ -51,6 +51,10 @@ const others: Budgets = [
   ["unpackUnits", { registers: 30, sharedBytes: 0 }],
   ["quantize_", { registers: 104, sharedBytes: 0 }],
   ["deltaScan", { registers: 116, sharedBytes: 20 }],
+  // Three values of four columns for each lane, or two halves of one.
+  ...["softmax", "logSoftmax", "cumsum", "cumprod", "variance"].map(
+    (op) => [`${op}_columns`, { registers: 96, sharedBytes: 12_288 }] as const,
+  ),
   ["", { registers: 96, sharedBytes: 9600 }],
 ];
 

@@ -8,7 +8,7 @@ import { factorOf, normedElement, normFactor } from "./kernels/rmsNorm.ts";
 import { type RoundedType, roundStaged } from "./roundActivations.ts";
 import { roundedTo } from "./shared/dtypes.ts";
 import { groupSum } from "./shared/groups.ts";
-import { dimAt, laneWidth, rowAt, visitsOf } from "./shared/rows.ts";
+import { dimAt, laneWidth, rowAt, rowsOf, visitsOf } from "./shared/rows.ts";
 
 /** The index of the norm's weight among the inputs of the whole group. */
 export function normWeightInput(norm: AnchoredCall): number {
@@ -56,7 +56,7 @@ function rowFactor(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormR
   const { k } = scope;
   const { eps } = norm.params as ParamsOf<"rmsNorm">;
   const read = (at: U32): F32 => elementOf(scope, norm, at);
-  const visit = visitsOf(scope, rowAt(scope, norm.output, -1, row), { first: read, again: read });
+  const visit = visitsOf(scope, rowAt(scope, rowsOf(norm.output, -1), row), { first: read, again: read });
   const factor = normFactor(scope, { visit, count: scope.extent(dimAt(norm.output, -1)), eps }, add);
   if (isKeeper !== undefined && keeps(norm)) k.if(isKeeper, () => visit((value, at) => k.store("kept", at, value)));
   return factor;
@@ -72,7 +72,7 @@ function keeps({ prologue }: AnchoredCall): boolean {
  */
 export function laneElements(scope: GpuScope, norm: AnchoredCall, { row, isKeeper }: NormRow): readonly F32[] {
   const { k } = scope;
-  const each = rowAt(scope, norm.output, -1, row);
+  const each = rowAt(scope, rowsOf(norm.output, -1), row);
   const { fixedLength: length } = each;
   if (length === undefined) throw new RangeError("expected a norm of rows of fixed length; this is a bug, please report it");
   const width = laneWidth(k, each);

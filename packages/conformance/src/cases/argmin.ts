@@ -21,6 +21,40 @@ export const argmin: OpCases<"argmin"> = {
       name: "NaN after the smallest",
       inputs: [{ dtype: "f32", shape: [5], values: [9, 1, Number.NaN, Number.POSITIVE_INFINITY, Number.NaN] }],
     },
+    { name: "channels of an image", inputs: [f32(2, 21, 6, 11)], params: { axis: 1 } },
+    { name: "an odd number of columns", inputs: [f32(2, 35, 131)], params: { axis: 1 } },
+    // The second column has equal values in rows 1000 and 3500.
+    {
+      name: "equal values in shares of columns",
+      inputs: [
+        { dtype: "f32", shape: [4097, 4], values: Array.from({ length: 4 * 4097 }, (_, i) => (i === 4001 || i === 14_001 ? -5 : i % 3)) },
+      ],
+      params: { axis: 0 },
+    },
+    {
+      name: "NaN, infinities and zeros in columns",
+      inputs: [
+        {
+          dtype: "f32",
+          shape: [3, 4],
+          values: [
+            0,
+            Number.NaN,
+            -0,
+            Number.NEGATIVE_INFINITY,
+            -0,
+            1,
+            0,
+            Number.NEGATIVE_INFINITY,
+            0,
+            Number.NaN,
+            -0,
+            Number.POSITIVE_INFINITY,
+          ],
+        },
+      ],
+      params: { axis: 0 },
+    },
     { name: "axis of 1", inputs: [f32(4, 1)] },
     { name: "no rows", inputs: [f32(0, 4)] },
   ],

@@ -10,6 +10,11 @@ export const cumprod: OpCases<"cumprod"> = {
     { name: "long", inputs: [{ dtype: "f32", shape: [1037], fill: { low: 0.5, high: 1.5 } }] },
     { name: "first axis", inputs: [{ dtype: "f32", shape: [67, 5], fill: { low: 0.5, high: 1.5 } }], params: { axis: 0 } },
     { name: "middle axis", inputs: [{ dtype: "f32", shape: [3, 9, 4], fill: { low: 0.5, high: 1.5 } }], params: { axis: -2 } },
+    {
+      name: "an odd number of columns",
+      inputs: [{ dtype: "f32", shape: [2, 35, 131], fill: { low: 0.5, high: 1.5 } }],
+      params: { axis: 1 },
+    },
     { name: "axis of 1", inputs: [f32(4, 1)], params: { axis: 1 } },
     { name: "empty axis", inputs: [f32(3, 0)] },
     { name: "no rows", inputs: [f32(0, 4)] },

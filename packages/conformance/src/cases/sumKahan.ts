@@ -25,6 +25,18 @@ export const sumKahan: OpCases<"sumKahan"> = {
       params: { axis: 1 },
     },
     { name: "large terms that cancel", inputs: [{ dtype: "f32", shape: [5], values: [1, 2 ** 60, 3, -(2 ** 60), 4] }] },
+    { name: "rows that groups share", inputs: [f32(2, 20_001)], params: { axis: 1 } },
+    { name: "columns that groups share", inputs: [f32(1281, 16)], params: { axis: 0 } },
+    {
+      name: "terms of several groups that cancel",
+      inputs: [
+        {
+          dtype: "f32",
+          shape: [20_000],
+          values: Array.from({ length: 20_000 }, (_, i) => (i === 3 ? 2 ** 60 : i === 19_990 ? -(2 ** 60) : 1)),
+        },
+      ],
+    },
     { name: "empty axis", inputs: [f32(3, 0)], params: { axis: 1 } },
     { name: "nothing at all", inputs: [f32(0)] },
   ],

@@ -139,7 +139,8 @@ const [maxRows, columns, maxLength] = [1300, 128, 20_000];
 function along(): Program {
   const program = createProgram();
   const x = program.input("x", "f32", [program.dim("rows", maxRows), columns]);
-  const v = program.input("v", "f32", [program.dim("length", maxLength)]);
+  const length = program.dim("length", maxLength);
+  const v = program.input("v", "f32", [length]);
   for (const [name, tensor] of Object.entries({ x, v })) {
     program.output(`sum of ${name}`, program.sum(tensor, { axis: 0 }));
     program.output(`argmin of ${name}`, program.argmin(tensor, { axis: 0 }));
@@ -147,13 +148,15 @@ function along(): Program {
     program.output(`cumsum of ${name}`, program.cumsum(tensor, { axis: 0 }));
   }
   program.output("variance of v", program.variance(v));
+  const image = program.input("image", "f32", [1, 2, length]);
+  program.output("groupNorm", program.groupNorm(image, program.constant(Float32Array.of(2, 3), "f32", [2]), { groups: 1, eps: 1e-5 }));
   return program;
 }
 
 /** Inputs of {@link along} with `rows` rows, and as much of the longest vector. */
 function alongOf(rows: number): Run {
   const length = Math.floor((rows / maxRows) * maxLength);
-  return { inputs: { x: uniform(rows, rows * columns), v: uniform(rows + 1, length) } };
+  return { inputs: { x: uniform(rows, rows * columns), v: uniform(rows + 1, length), image: uniform(rows + 2, 2 * length) } };
 }
 
 /** Ops that only move elements, by 16 bytes where extents allow it, with symbolic axes. */

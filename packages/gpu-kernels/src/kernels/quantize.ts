@@ -7,7 +7,10 @@ import { encoderOf } from "../shared/encoders.ts";
 
 const blockElements = 32;
 
-/** Bit for bit as `quantize` of `@centella/quant`, except that denormal scales may count as 0. A block with NaN or infinity gets NaN as its scale. */
+/**
+ * Bit for bit as `quantize` of `@centella/quant`, except that denormal scales may count as 0, and that blocks whose scale overflows f32 may have
+ * other codes. A block with NaN or infinity gets NaN as its scale.
+ */
 export const quantize: GpuKernelOf<"quantize"> = {
   unsupported: (_inputs, { dtype }) =>
     encoderOf(dtype) === undefined ? "no kernel for block types whose scales are found by a search" : undefined,

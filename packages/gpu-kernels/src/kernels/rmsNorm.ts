@@ -16,24 +16,25 @@ import {
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
 import { floatOf } from "../shared/reduction.ts";
-import { dimAt, forEachBetween, perRow, type RowVisit, visitLanes, visitsOf } from "../shared/rows.ts";
-import { forShares, longVisitedRow, partsOf, type SharedRows, type Summary, sharedRows, storePart, summaryOf } from "../shared/shares.ts";
+import { forEachBetween, perRow, type RowVisit, rowsOf, visitLanes, visitsOf } from "../shared/rows.ts";
+import { forShares, longVisitedRow, partsOf, type SharedRows, sharedRows, storePart, summaryOf } from "../shared/shares.ts";
+import { foldSummary } from "../shared/summary.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,
   prologue: "again",
   steps: (call, { eps }) => {
-    const [x] = call.inputs;
-    const shared = sharedRows(call, -1, longVisitedRow);
+    const rows = rowsOf(call.inputs[0], -1);
+    const shared = sharedRows(rows, call.bucket, longVisitedRow);
     if (shared !== undefined) return sharedSteps(call, eps, shared);
     const args = { ...firstArgs(call), w: input(call, 1), ...resultArgs(call) };
-    const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis: -1, args }, (scope, row) => {
+    const step = perRow(fusedName("", call.prologue, call.epilogue), { rows, args }, (scope, row) => {
       const { k } = scope;
       const visit = visitsOf(scope, row, firstInput(scope, call, "again"));
       const factor = normFactor(scope, { visit, count: row.length, eps }, groupSum(k));
       visit((value, at, i) => storeResult(scope, call, at, normedElement(k, value, factor, k.load("w", i))));
     });
-    return [{ ...step, ...visitLanes(dimAt(x, -1)) }];
+    return [{ ...step, ...visitLanes(rows.along) }];
   },
 };
 
@@ -67,11 +68,7 @@ function sharedSteps(call: Parameters<typeof rmsNorm.steps>[0], eps: number, sha
 }
 
 /** Sums of squares. */
-const squares: Summary<readonly ["f32"]> = {
-  types: ["f32"],
-  empty: [0],
-  combine: (k, [a], [b]) => [k.add(a, b)],
-};
+const squares = foldSummary("f32", 0, (k, a, b) => k.add(a, b));
 
 /** A row whose squares the lanes of a group add up. */
 interface NormedRow {

@@ -1,10 +1,11 @@
-import type { Dim, DimValues, Shape, TensorSpec } from "@centella/core";
+import type { Dim, DimValues, Shape } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
-import { type Bool, type Emitter, type F32, neighbourCount, type U32 } from "../emitter.ts";
+import { type Bool, type Emitter, type F32, type NumberType, neighbourCount, type U32, type Values } from "../emitter.ts";
 import { asValue, type Extent, isBelow, plus, times, timesPlus, unflatten } from "../extent.ts";
-import { type GpuArguments, type GpuScope, type GpuStep, mostElements } from "../kernel.ts";
-import { dimAt, forTurns, rowsOf } from "./rows.ts";
+import { type GpuArguments, type GpuScope, type GpuScratch, type GpuStep, mostElements } from "../kernel.ts";
+import { forChunks, forTurns, type Rows } from "./rows.ts";
 import { sharersOf } from "./shares.ts";
+import { accumulator, loadSummary, type Summary, storeSummary } from "./summary.ts";
 
 /** Most lanes of a group that reads a tile of columns. */
 const tileLanes = 256;
@@ -18,11 +19,14 @@ const mostAcross = { 1: 64, 4: 32 } as const;
 /** Fewest rows of a lane where several groups share the rows of a tile. */
 const leastTurns = 4;
 
-/** A tensor that is reduced over an axis other than its last: `[...outer, length, columns]`. */
+/** A tensor `[...outer, length, columns]` that is worked on along an axis other than its last, by groups that have tiles of columns. */
 export interface Columns {
   readonly outer: Shape;
   readonly length: Dim;
   readonly columns: number;
+  readonly tile: Tile;
+  /** Number of groups that share the rows of each tile, in the largest run of a bucket. */
+  readonly sharers: number;
 }
 
 /** How the lanes of groups share a tile of columns: `down` lanes, a power of two, for each of `across` places of `width` columns. */
@@ -36,20 +40,31 @@ interface Tile {
   readonly tiles: number;
 }
 
-/** The columns of a reduction of `x` over an axis; undefined if their number is not known, or is one. */
-export function columnsOf(x: TensorSpec, given: number | null): Columns | undefined {
-  const { outer, inner, axis } = rowsOf(x, given);
-  if (axis === null || !inner.every((dim) => typeof dim === "number")) return undefined;
-  const columns = mostElements(inner);
-  return columns > 1 ? { outer, length: dimAt(x, axis), columns } : undefined;
+/** The columns that rows are, next to each other; undefined if their number is not known, or is one. */
+export function columnsOf({ outer, along, inner }: Rows, bucket: DimValues | undefined): Columns | undefined {
+  const columns = inner.every((dim) => typeof dim === "number") ? mostElements(inner) : 0;
+  if (along.length !== 1 || columns <= 1) return undefined;
+  const most = mostElements(along, bucket);
+  const tile = tileOf(columns, most);
+  const { width, across, down, tiles } = tile;
+  const sharers = sharersOf(mostElements(outer, bucket) * tiles, most * across * width);
+  const sharersWithTurns = Math.max(1, Math.min(sharers, Math.floor(most / (down * leastTurns))));
+  return { outer, length: elementAt(along, 0), columns, tile, sharers: sharersWithTurns };
 }
 
-/** Number of groups that share the rows of each tile, in the largest run of a bucket. */
-export function rowSharersOf({ outer, length, columns }: Columns, bucket: DimValues | undefined): number {
-  const most = mostElements([length], bucket);
-  const { width, across, down, tiles } = tileOf(columns, most);
-  const sharers = sharersOf(mostElements(outer, bucket) * tiles, most * across * width);
-  return Math.max(1, Math.min(sharers, Math.floor(most / (down * leastTurns))));
+/**
+ * The same for steps whose groups each read the summaries of all shares, of `values` values. There are few enough shares for these reads to be no more
+ * than those of a group's own rows.
+ */
+export function columnsInShares(rows: Rows, bucket: DimValues | undefined, values: number): Columns | undefined {
+  const columns = columnsOf(rows, bucket);
+  const most = Math.floor(Math.sqrt(mostElements(rows.along, bucket) / values));
+  return columns && { ...columns, sharers: Math.max(1, Math.min(columns.sharers, most)) };
+}
+
+/** The summaries of each tile's shares, as columns. One group combines those of a tile. */
+export function partColumns({ outer, columns, sharers }: Columns): Columns {
+  return { outer, length: sharers, columns, tile: tileOf(columns, sharers), sharers: 1 };
 }
 
 function tileOf(columns: number, mostRows: number): Tile {
@@ -62,67 +77,221 @@ function tileOf(columns: number, mostRows: number): Tile {
   return { width, across, down, lanes, tiles };
 }
 
-/** A combination of the rows of {@link Columns}. */
-export interface ColumnFold {
-  readonly name: string;
-  readonly args: GpuArguments;
-  /** Number of groups that share the rows of each tile. */
-  readonly sharers: number;
-  readonly initial: number;
-  readonly combine: (k: Emitter, a: F32, b: F32) => F32;
-  /** An element by its flat index. */
-  readonly read: (scope: GpuScope) => (at: U32) => F32;
-  /** Stores a result of a group's rows, by its index in `[...outer, sharers, columns]`. */
-  readonly store: (scope: GpuScope, at: U32, value: F32) => void;
+/** The summaries of all shares of columns, in temporary memory. */
+export function columnParts({ outer, columns, sharers }: Columns, { types }: { readonly types: readonly NumberType[] }): GpuScratch {
+  return { kind: "scratch", dtype: "u32", elements: [...outer, sharers, columns, types.length] };
 }
 
-/**
- * A group for each tile of columns and each share of the rows. Neighbouring lanes read neighbouring columns, and combine the values of the
- * lanes of a column in shared memory.
- */
-export function foldColumns({ outer, length, columns }: Columns, bucket: DimValues | undefined, fold: ColumnFold): GpuStep {
-  const tile = tileOf(columns, mostElements([length], bucket));
-  const { width, across, down, lanes, tiles } = tile;
-  const { name, args, sharers, initial, combine } = fold;
+/** Runs a group for each tile of columns and each share of the rows. */
+export function forColumns(
+  columns: Columns,
+  { name, args }: { readonly name: string; readonly args: GpuArguments },
+  body: (scope: GpuScope, lane: ColumnLane) => void,
+): GpuStep {
+  const { outer, tile, sharers } = columns;
   return {
     kind: "groups",
     name,
     args,
-    shape: [...outer, tiles, sharers],
-    lanes,
-    body: (scope, group) => {
-      const { k } = scope;
-      const [before, tileNumber, share] = unflatten(k, group, [1, scope.whole(tiles), sharers]);
-      const [y, x] = [k.quotient(k.lane(), across), k.remainder(k.lane(), across)];
-      const column = asValue(k, timesPlus(k, asValue(k, plus(k, times(k, tileNumber, across), x)), width, 0));
-      const inner = scope.whole(columns);
-      const conditions = [
-        ...(across * width * tiles === columns ? [] : [isBelow(k, column, inner)]),
-        ...(across * down === lanes ? [] : [isBelow(k, y, down)]),
-      ];
-      const isInside = conditions.length === 0 ? undefined : conditions.reduce((a, b) => k.both(a, b));
-      const rows = scope.extent(length);
-      const [start, end] = shareOfRows(k, rows, share, sharers);
-      const first = plus(k, times(k, times(k, before, rows), inner), column);
-      const own = Array.from({ length: width }, () => k.variable("f32", initial));
-      const read = fold.read(scope);
-      const take = (at: U32, i: number): void => {
-        const variable = elementAt(own, i);
-        variable.set(combine(k, variable.get(), read(at)));
-      };
-      onlyIf(k, isInside, () =>
-        forTurns(k, { first: asValue(k, plus(k, start, y)), from: start, to: end, step: down }, (row) => {
-          forColumns(k, width, asValue(k, timesPlus(k, row, inner, first)), take);
-        }),
-      );
-      const totals = acrossLanes(k, tile, { lane: y, values: own.map((variable) => variable.get()), combine });
-      const to = asValue(k, timesPlus(k, asValue(k, timesPlus(k, before, sharers, share)), inner, column));
-      const isFirst = k.compare("eq", y, 0);
-      k.if(isInside === undefined ? isFirst : k.both(isFirst, isInside), () => {
-        forColumns(k, width, to, (at, i) => fold.store(scope, at, elementAt(totals, i)));
-      });
-    },
+    shape: [...outer, tile.tiles, sharers],
+    lanes: tile.lanes,
+    body: (scope, group) => body(scope, new ColumnLane(scope, columns, group)),
   };
+}
+
+/** Summaries of a lane's columns. */
+export interface ColumnSummaries<T extends readonly NumberType[]> {
+  /** Those of each column, in the first of its lanes; undefined values in the others. */
+  inFirst(): readonly Values<T>[];
+  /** Those of each column, in all of its lanes. */
+  inAll(): readonly Values<T>[];
+}
+
+/**
+ * A lane of a group that has a tile of columns and a share of their rows. Neighbouring lanes have neighbouring columns, one or four each, and
+ * the lanes of a column have every n-th of the rows.
+ */
+export class ColumnLane {
+  /** Number of columns of a lane. */
+  readonly width: 1 | 4;
+  /** Number of lanes of a column, and from one of them to the next one. */
+  readonly down: number;
+  readonly across: number;
+  /** Number of the lane among those of its columns. It may be {@link down} or more in a lane that {@link ifInside} rules out. */
+  readonly number: U32;
+  /** Number of the group's share of the rows. */
+  readonly share: Extent;
+  /** First row of the share, and the row after its last. */
+  readonly start: Extent;
+  readonly end: Extent;
+  /** Place of the lane among those next to each other. */
+  readonly place: U32;
+  readonly #k: Emitter;
+  readonly #columns: Columns;
+  /** The lane's first column. */
+  readonly #column: U32;
+  readonly #inner: Extent;
+  readonly #isInside: Bool | undefined;
+  /** Number of the tile's matrix, and the flat index of the lane's first column in the matrix's first row. */
+  readonly #matrix: Extent;
+  readonly #first: Extent;
+
+  constructor(scope: GpuScope, columns: Columns, group: U32) {
+    const { k } = scope;
+    const { tile, sharers } = columns;
+    const { width, across, down, lanes, tiles } = tile;
+    const [matrix, tileNumber, share] = unflatten(k, group, [1, scope.whole(tiles), sharers]);
+    const [y, x] = [k.quotient(k.lane(), across), k.remainder(k.lane(), across)];
+    const column = asValue(k, timesPlus(k, asValue(k, plus(k, times(k, tileNumber, across), x)), width, 0));
+    const inner = scope.whole(columns.columns);
+    const conditions = [
+      ...(across * width * tiles === columns.columns ? [] : [isBelow(k, column, inner)]),
+      ...(across * down === lanes ? [] : [isBelow(k, y, down)]),
+    ];
+    this.#isInside = conditions.length === 0 ? undefined : conditions.reduce((a, b) => k.both(a, b));
+    const rows = scope.extent(columns.length);
+    const [start, end] = shareOfRows(k, rows, share, sharers);
+    this.#first = plus(k, times(k, times(k, matrix, rows), inner), column);
+    this.#k = k;
+    this.#columns = columns;
+    this.place = x;
+    this.#column = column;
+    this.#inner = inner;
+    this.#matrix = matrix;
+    this.width = width;
+    this.down = down;
+    this.across = across;
+    this.number = y;
+    this.share = share;
+    this.start = start;
+    this.end = end;
+  }
+
+  /** Most rows of a lane; Infinity if runs differ. */
+  get mostTurns(): number {
+    const { length, sharers } = this.#columns;
+    return typeof length === "number" ? Math.ceil(Math.ceil(length / sharers) / this.down) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs `body` unless the lane has nothing to do. */
+  ifInside(body: () => void): void {
+    if (this.#isInside === undefined) body();
+    else this.#k.if(this.#isInside, body);
+  }
+
+  /** Runs `body` for the lane's columns in a row, with the flat index and the number of each. */
+  forRow(row: U32, body: (at: U32, column: number) => void): void {
+    this.#forWidth(asValue(this.#k, timesPlus(this.#k, row, this.#inner, this.#first)), body);
+  }
+
+  /** The same for all rows of the lane. Loads of several rows overlap. */
+  forRows(body: (at: U32, column: number) => void): void {
+    this.ifInside(() => forTurns(this.#k, this.#rows(), (row) => this.forRow(row, body)));
+  }
+
+  /** The same, row by row. */
+  forSingleRows(body: (at: U32, column: number) => void): void {
+    this.ifInside(() => {
+      const { first, to, step } = this.#rows();
+      this.#k.for(first, asValue(this.#k, to), step, (row) => this.forRow(row, body));
+    });
+  }
+
+  /** Reads the elements of the lane's columns, and runs `body` for a few of a column at a time, with their rows. */
+  forChunks(read: (at: U32) => F32, body: (values: readonly F32[], column: number, rows: readonly U32[]) => void): void {
+    this.ifInside(() =>
+      forChunks(this.#k, this.#rows(), this.mostTurns, (places) => {
+        const rows = places.map((place) => place());
+        const values = Array.from({ length: this.width }, (): F32[] => []);
+        for (const row of rows) this.forRow(row, (at, column) => elementAt(values, column).push(read(at)));
+        values.forEach((own, column) => void body(own, column, rows));
+      }),
+    );
+  }
+
+  /** Runs `body` in the first lane of each column, with the index in `[...outer, sharers, columns]` and the number of each column. */
+  forFirst(body: (at: U32, column: number) => void): void {
+    const k = this.#k;
+    const { sharers } = this.#columns;
+    const to = asValue(k, timesPlus(k, asValue(k, timesPlus(k, this.#matrix, sharers, this.share)), this.#inner, this.#column));
+    const isFirst = k.compare("eq", this.number, 0);
+    k.if(this.#isInside === undefined ? isFirst : k.both(isFirst, this.#isInside), () => this.#forWidth(to, body));
+  }
+
+  /** Combines values of each column. `each` calls `take` with the number of a column and the values of elements. */
+  summarize<const T extends readonly NumberType[]>(
+    summary: Summary<T>,
+    each: (take: (column: number, values: Values<T>) => void) => void,
+  ): ColumnSummaries<T> {
+    const own = Array.from({ length: this.width }, () => accumulator(this.#k, summary));
+    each((column, values) => elementAt(own, column).add(values));
+    return this.#acrossLanes(
+      summary,
+      own.map((column) => column.get()),
+    );
+  }
+
+  /** Stores the summaries of the group's share in the argument `parts`. */
+  storeParts<const T extends readonly NumberType[]>(summaries: ColumnSummaries<T>): void {
+    const values = summaries.inFirst();
+    this.forFirst((at, column) => storeSummary(this.#k, at, elementAt(values, column)));
+  }
+
+  /** Combines the summaries of the first `count` shares, by default of all, which are in the argument `parts`. */
+  summaryOfParts<const T extends readonly NumberType[]>(summary: Summary<T>, count: Extent = this.#columns.sharers): ColumnSummaries<T> {
+    const k = this.#k;
+    const { types } = summary;
+    const first = timesPlus(k, times(k, this.#matrix, this.#columns.sharers), this.#inner, this.#column);
+    return this.summarize(summary, (take) =>
+      this.ifInside(() =>
+        forTurns(k, { first: this.number, from: 0, to: count, step: this.down }, (share) =>
+          this.#forWidth(asValue(k, timesPlus(k, share, this.#inner, first)), (at, column) =>
+            take(column, loadSummary(k, types, times(k, at, types.length))),
+          ),
+        ),
+      ),
+    );
+  }
+
+  #rows(): Parameters<typeof forTurns>[1] {
+    const k = this.#k;
+    return { first: asValue(k, plus(k, this.start, this.number)), from: this.start, to: this.end, step: this.down };
+  }
+
+  /** Runs `body` for neighbouring columns from index `first` on. */
+  #forWidth(first: U32, body: (at: U32, column: number) => void): void {
+    if (this.width === 1) {
+      body(first, 0);
+      return;
+    }
+    let column = 0;
+    this.#k.neighbours([first], ([at = first]) => body(at, column++));
+  }
+
+  #acrossLanes<const T extends readonly NumberType[]>({ types, combine }: Summary<T>, values: readonly Values<T>[]): ColumnSummaries<T> {
+    const k = this.#k;
+    const { across, down, lanes } = this.#columns.tile;
+    if (down === 1) return { inFirst: () => values, inAll: () => values };
+    const cells = types.map((type: NumberType) => k.shared(type, lanes * this.width));
+    // A tuple through `map` is an array to the types.
+    const read = (place: U32): Values<T> => cells.map((cell) => cell.get(place)) as readonly unknown[] as Values<T>;
+    const write = (place: U32, own: Values<T>): void => own.forEach((value, i) => void elementAt(cells, i).set(place, value));
+    const places = values.map((_, column) => k.add(k.lane(), column * lanes));
+    places.forEach((place, column) => void write(place, elementAt(values, column)));
+    for (let half = down / 2; half >= 1; half /= 2) {
+      k.sync();
+      k.if(isBelow(k, this.number, half), () => {
+        for (const place of places) write(place, combine(k, read(place), read(k.add(place, half * across))));
+      });
+    }
+    return {
+      inFirst: () => places.map(read),
+      inAll: () => {
+        k.sync();
+        return values.map((_, column) => read(k.add(this.place, column * lanes)));
+      },
+    };
+  }
 }
 
 /** First row of a share, and the row after its last. A share after the last row is empty. */
@@ -131,40 +300,4 @@ function shareOfRows(k: Emitter, rows: Extent, share: Extent, sharers: number): 
   const size = k.quotient(asValue(k, plus(k, rows, sharers - 1)), sharers);
   const start = k.min(asValue(k, times(k, size, share)), rows);
   return [start, k.min(k.add(start, size), rows)];
-}
-
-function onlyIf(k: Emitter, condition: Bool | undefined, body: () => void): void {
-  if (condition === undefined) body();
-  else k.if(condition, body);
-}
-
-/** Runs `body` for `width` neighbouring columns, with the index and the number of each. */
-function forColumns(k: Emitter, width: 1 | 4, first: U32, body: (at: U32, i: number) => void): void {
-  if (width === 1) {
-    body(first, 0);
-    return;
-  }
-  let i = 0;
-  k.neighbours([first], ([at = first]) => body(at, i++));
-}
-
-/** Values of a lane, which is the `lane`-th of its columns. */
-interface LaneValues extends Pick<ColumnFold, "combine"> {
-  readonly lane: U32;
-  readonly values: readonly F32[];
-}
-
-/** Combines the values of the lanes of the same columns; the first one of them has the results. */
-function acrossLanes(k: Emitter, { across, down, lanes, width }: Tile, { lane, values, combine }: LaneValues): readonly F32[] {
-  if (down === 1) return values;
-  const cells = k.shared("f32", lanes * width);
-  const places = values.map((_, i) => k.add(k.lane(), i * lanes));
-  places.forEach((place, i) => void cells.set(place, elementAt(values, i)));
-  for (let half = down / 2; half >= 1; half /= 2) {
-    k.sync();
-    k.if(isBelow(k, lane, half), () => {
-      for (const place of places) cells.set(place, combine(k, cells.get(place), cells.get(k.add(place, half * across))));
-    });
-  }
-  return places.map((place) => cells.get(place));
 }

@@ -1,7 +1,9 @@
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import type { GpuScope } from "../kernel.ts";
+import type { ColumnLane, ColumnSummaries } from "./columns.ts";
 import { forChunksBetween } from "./rows.ts";
-import { type Share, type Summary, summarize } from "./shares.ts";
+import type { Share } from "./shares.ts";
+import { type Summary, summarize } from "./summary.ts";
 
 /** Number of elements, their mean, and the sum of squared differences from it. */
 type Moments = readonly [count: F32, mean: F32, squares: F32];
@@ -23,6 +25,11 @@ export const moments: Summary<readonly ["f32", "f32", "f32"]> = {
 export function momentsOf(scope: GpuScope, { row, start, end }: Share, read: (at: U32) => F32): Moments {
   const { k } = scope;
   return summarize(k, moments, (take) => forChunksBetween(scope, row, start, end, read, (values) => take(chunkMoments(k, values))));
+}
+
+/** The {@link moments} of a lane's columns in the rows of its group. */
+export function momentsOfColumns({ k }: GpuScope, lane: ColumnLane, read: (at: U32) => F32): ColumnSummaries<typeof moments.types> {
+  return lane.summarize(moments, (take) => lane.forChunks(read, (values, column) => take(column, chunkMoments(k, values))));
 }
 
 /** The moments of a few values, in two passes. */

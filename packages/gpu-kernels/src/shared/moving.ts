@@ -14,7 +14,17 @@ export type Moved = readonly U32[];
 export function inPieces(dtype: DType, shape: Shape): Shape | undefined {
   const perPiece = pieceBytes / layoutOf(dtype).bytes;
   const fixed = fixedPart(shape);
-  return fixed % perPiece === 0 ? [...shape.filter((dim) => typeof dim !== "number"), fixed / perPiece] : undefined;
+  return fixed % perPiece === 0 ? [...symbolicPart(shape), fixed / perPiece] : undefined;
+}
+
+/** A shape of as many elements in which fixed extents are one. */
+export function joined(shape: Shape): Shape {
+  return [...symbolicPart(shape), fixedPart(shape)];
+}
+
+/** The extents in which runs differ. */
+function symbolicPart(shape: Shape): Shape {
+  return shape.filter((dim) => typeof dim !== "number");
 }
 
 /** Product of the extents that all runs share. */
@@ -40,8 +50,7 @@ export function unitsOf<N extends string>(dtype: DType, elements: Readonly<Recor
 /** The number that factors of {@link Units} give in a run. */
 export function countOf(scope: GpuScope, factors: Shape): Extent {
   const { k } = scope;
-  const symbolic = factors.filter((dim) => typeof dim !== "number");
-  return times(k, product(k, scope.extents(symbolic)), scope.whole(fixedPart(factors)));
+  return times(k, product(k, scope.extents(symbolicPart(factors))), scope.whole(fixedPart(factors)));
 }
 
 /** The row that has unit `index`, and the unit's place there, for a row of `width` units at each index of `outer`. */

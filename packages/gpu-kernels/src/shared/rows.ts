@@ -17,14 +17,18 @@ export interface Row {
   readonly fixedLength: number | undefined;
 }
 
-/** Axes before and after `axis`; none for null, which treats the tensor as one row. */
-export function rowsOf(
-  { shape }: TensorSpec,
-  axis: number | null,
-): { readonly outer: Shape; readonly inner: Shape; readonly axis: number | null } {
-  if (axis === null || shape.length === 0) return { outer: [], inner: [], axis: null };
+/** The axes that rows run along, and those before and after them. */
+export interface Rows {
+  readonly outer: Shape;
+  readonly along: Shape;
+  readonly inner: Shape;
+}
+
+/** The rows of a tensor along an axis; for null, the tensor is one row. */
+export function rowsOf({ shape }: TensorSpec, axis: number | null): Rows {
+  if (axis === null || shape.length === 0) return { outer: [], along: shape, inner: [] };
   const at = axis < 0 ? axis + shape.length : axis;
-  return { outer: shape.slice(0, at), inner: shape.slice(at + 1), axis: at };
+  return { outer: shape.slice(0, at), along: shape.slice(at, at + 1), inner: shape.slice(at + 1) };
 }
 
 /** The extent of an axis; a negative axis counts from the end. */
@@ -32,42 +36,39 @@ export function dimAt({ shape }: TensorSpec, axis: number): Dim {
   return elementAt(shape, axis < 0 ? axis + shape.length : axis);
 }
 
-/** A row of `x` along an axis from 0, or all of `x` for null. */
-export function rowAt(scope: GpuScope, x: TensorSpec, axis: number | null, row: U32): Row {
+/** The row of a number. */
+export function rowAt(scope: GpuScope, { along, inner }: Rows, row: U32): Row {
   const { k } = scope;
-  const length = axis === null ? product(k, scope.extents(x.shape)) : scope.extent(dimAt(x, axis));
-  const between = product(k, scope.extents(rowsOf(x, axis).inner));
+  const length = product(k, scope.extents(along));
+  const between = product(k, scope.extents(inner));
   const [before, after] = unflatten(k, row, [1, between]);
   const start = timesPlus(k, times(k, before, length), between, after);
-  const dims = axis === null ? x.shape : [dimAt(x, axis)];
   return {
     row,
     length,
     at: (i) => asValue(k, plus(k, times(k, i, between), start)),
     isDense: between === 1,
-    fixedLength: dims.every((dim) => typeof dim === "number") ? mostElements(dims) : undefined,
+    fixedLength: along.every((dim) => typeof dim === "number") ? mostElements(along) : undefined,
   };
 }
 
-/** A step over the rows of `x` along `axis`, or over all of `x` for null. */
+/** A step over rows. */
 interface RowStep {
-  readonly x: TensorSpec;
-  readonly axis: number | null;
+  readonly rows: Rows;
   readonly args: GpuArguments;
   /** Lanes of a group. */
   readonly lanes?: number;
 }
 
-/** One group per row of `x` along `axis`. */
-export function perRow(name: string, { x, axis: given, args, lanes }: RowStep, body: (scope: GpuScope, row: Row) => void): GpuStep {
-  const { outer, inner, axis } = rowsOf(x, given);
+/** One group per row. */
+export function perRow(name: string, { rows, args, lanes }: RowStep, body: (scope: GpuScope, row: Row) => void): GpuStep {
   return {
     kind: "groups",
     name,
     args,
-    shape: [...outer, ...inner],
+    shape: [...rows.outer, ...rows.inner],
     ...(lanes !== undefined && { lanes }),
-    body: (scope, row) => body(scope, rowAt(scope, x, axis, row)),
+    body: (scope, row) => body(scope, rowAt(scope, rows, row)),
   };
 }
 
@@ -152,15 +153,34 @@ interface Places {
 }
 
 /** Runs `body` for a lane's places, several in each turn of its loop, so that their loads overlap. */
-export function forTurns(k: Emitter, { first, from, to, step }: Places, body: (i: U32) => void): void {
+export function forTurns(k: Emitter, places: Places, body: (i: U32) => void): void {
+  const { first, to, step } = places;
+  const rest = forWholeTurns(k, places, (turns) => {
+    for (const i of turns) body(i());
+  });
+  if (rest !== undefined) lastTurns(k, asValue(k, plus(k, first, rest)), to, step, body);
+}
+
+/** Runs `body` for several of a lane's places at a time, then for single ones. `most` is the largest number of places of a lane. */
+export function forChunks(k: Emitter, places: Places, most: number, body: (places: readonly (() => U32)[]) => void): void {
+  const { first, to, step } = places;
+  const rest = most < inFlight ? 0 : forWholeTurns(k, places, body);
+  if (rest !== undefined) k.for(asValue(k, plus(k, first, rest)), to, step, (i) => body([() => i]));
+}
+
+/**
+ * Runs `body` for {@link inFlight} of a lane's places at a time, as long as all lanes have as many. Returns the distance from the first place to the
+ * first one that is left; undefined if there is none.
+ */
+function forWholeTurns(k: Emitter, { first, from, to, step }: Places, body: (places: readonly (() => U32)[]) => void): Extent | undefined {
   const count = typeof from === "number" && typeof to === "number" ? to - from : k.sub(asValue(k, to), asValue(k, from));
   const [turns] = divide(k, count, step * inFlight);
   const whole = times(k, turns, step * inFlight);
   if (whole !== 0)
     k.for(first, asValue(k, plus(k, whole, from)), step * inFlight, (i) => {
-      for (let u = 0; u < inFlight; u++) body(u === 0 ? i : k.add(i, u * step));
+      body(Array.from({ length: inFlight }, (_, u) => () => (u === 0 ? i : k.add(i, u * step))));
     });
-  if (whole !== count) lastTurns(k, asValue(k, plus(k, first, whole)), to, step, body);
+  return whole === count ? undefined : whole;
 }
 
 /** Fewer than {@link inFlight} turns of a lane's loop. They have no loop, in which each would wait for the load of the one before. */
@@ -219,9 +239,9 @@ export function visitsOf(scope: GpuScope, row: Row, { first, again }: { first(at
   return Object.assign(visit, { isHeld });
 }
 
-/** Lanes that share a row which they visit several times: many for a long one. The order in which values are added up depends on them. */
-export function visitLanes(length: Dim): { readonly lanes?: number } {
-  return typeof length === "number" && length >= 1024 ? { lanes: 256 } : {};
+/** Lanes that share a row along some axes which they visit several times: many for a long one. The order in which values are added up depends on them. */
+export function visitLanes(along: Shape): { readonly lanes?: number } {
+  return along.every((dim) => typeof dim === "number") && mostElements(along) >= 1024 ? { lanes: 256 } : {};
 }
 
 /** Adds up `value(i)` over a row; every lane gets the sum. */

@@ -4,7 +4,7 @@ import { asValue, divide, type Extent, isBelow, plus, product, times, timesPlus,
 import { type GpuCall, type GpuScope, type GpuScratch, type GpuStep, input, output } from "../kernel.ts";
 import { larger } from "./groups.ts";
 import { type Order, rank } from "./order.ts";
-import { dimAt, rowAt, rowsOf } from "./rows.ts";
+import { dimAt, type Row, type Rows, rowAt, rowsOf } from "./rows.ts";
 
 /** Most elements that a group selects from, and the most of them that a lane holds in registers. */
 const mostInTile = 4096;
@@ -36,10 +36,9 @@ interface Level {
 /** Selects the first elements in an order, as many as the output holds: from tiles of a line, then from what was selected, until one tile is left. */
 export function selection(call: GpuCall<readonly [TensorSpec]>, order: Order): readonly GpuStep[] {
   const [x] = call.inputs;
-  const { outer, inner } = rowsOf(x, order.axis);
-  const lines = [...outer, ...inner];
+  const rows = rowsOf(x, order.axis);
   const kept = dimAt(call.output, order.axis) as number;
-  return levelsOf(dimAt(x, order.axis) as number, kept, lines).map((level) => levelStep(call, order, level, lines));
+  return levelsOf(dimAt(x, order.axis) as number, kept, [...rows.outer, ...rows.inner]).map((level) => levelStep(call, order, level, rows));
 }
 
 function levelsOf(n: number, kept: number, lines: Shape): readonly Level[] {
@@ -62,9 +61,8 @@ function pairsOf(lines: Shape, count: number, from: GpuScratch | undefined): Gpu
   return from === undefined || from.after !== undefined ? pairs : { ...pairs, after: from };
 }
 
-function levelStep(call: GpuCall<readonly [TensorSpec]>, order: Order, level: Level, lines: Shape): GpuStep {
-  const { axis, descending, give } = order;
-  const [x] = call.inputs;
+function levelStep(call: GpuCall<readonly [TensorSpec]>, order: Order, level: Level, rows: Rows): GpuStep {
+  const { descending, give } = order;
   const { kept, tiles, lanes, from, to } = level;
   const readsInput = from === undefined || (to === undefined && give === "values");
   return {
@@ -75,14 +73,14 @@ function levelStep(call: GpuCall<readonly [TensorSpec]>, order: Order, level: Le
       ...(from && { candidates: from }),
       ...(to === undefined ? { y: output(call) } : { chosen: to }),
     },
-    shape: [...lines, tiles],
+    shape: [...rows.outer, ...rows.inner, tiles],
     lanes,
     body: (scope, group) => {
       const { k } = scope;
       const [line, tile] = divide(k, group, scope.whole(tiles));
-      const row = rowAt(scope, x, axis, asValue(k, line));
+      const row = rowAt(scope, rows, asValue(k, line));
       const chosen = chooseFirst(k, heldPairs(scope, order, level, { row, tile: asValue(k, tile) }), scope.whole(kept), kept);
-      const between = product(k, scope.extents(rowsOf(x, axis).inner));
+      const between = product(k, scope.extents(rows.inner));
       const [before, after] = unflatten(k, row.row, [1, between]);
       k.for(k.lane(), scope.whole(kept), k.lanes, (place) => {
         const [key, index] = chosen.at(place);
@@ -104,7 +102,7 @@ function heldPairs(
   scope: GpuScope,
   { descending }: Order,
   { count, from, held }: Level,
-  { row, tile }: { readonly row: ReturnType<typeof rowAt>; readonly tile: U32 },
+  { row, tile }: { readonly row: Row; readonly tile: U32 },
 ): readonly Pair[] {
   const { k } = scope;
   const first = k.add(k.mul(tile, mostInTile), k.lane());

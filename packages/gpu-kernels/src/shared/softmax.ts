@@ -1,4 +1,5 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
+import { elementAt } from "@centella/core/backend";
 import type { Emitter, F32, U32, Values } from "../emitter.ts";
 import {
   againArgs,
@@ -7,25 +8,18 @@ import {
   fusedName,
   type GpuCall,
   type GpuKernel,
+  type GpuScope,
   type GpuStep,
   keptArgs,
   resultArgs,
   storeResult,
 } from "../kernel.ts";
+import { type ColumnLane, type ColumnSummaries, type Columns, columnParts, columnsInShares, forColumns } from "./columns.ts";
 import { groupSum } from "./groups.ts";
 import { infinityKey, ofOrderKey, orderKey } from "./math.ts";
-import { dimAt, forChunksBetween, forEachBetween, perRow, visitLanes, visitsOf } from "./rows.ts";
-import {
-  forShares,
-  longVisitedRow,
-  partsOf,
-  type SharedRows,
-  type Summary,
-  sharedRows,
-  storePart,
-  summarize,
-  summaryOf,
-} from "./shares.ts";
+import { forChunksBetween, forEachBetween, perRow, rowsOf, visitLanes, visitsOf } from "./rows.ts";
+import { forShares, longVisitedRow, partsOf, type SharedRows, sharedRows, storePart, summaryOf } from "./shares.ts";
+import { type Summary, summarize } from "./summary.ts";
 
 /** An element of a row: `x - max`, and the exponential of that. */
 interface Shifted {
@@ -37,19 +31,21 @@ type Finish = (k: Emitter, element: Shifted, sum: F32) => F32;
 
 /**
  * Softmax-like op: `finish` computes a result from an element and the sum of `exp(x - max)` over the row. If the largest value is not
- * finite, `x - max` is NaN, and so is the row. Several groups share each row if rows are long and few: they sum up their shares, then each
- * combines the sums of all shares and writes its own.
+ * finite, `x - max` is NaN, and so is the row. Rows that are columns next to each other are read as tiles of these. Several groups share each
+ * row if rows are long and few: they sum up their shares, then each combines the sums of all shares and writes its own.
  */
 export function softmaxLike(finish: Finish): GpuKernel<ParamsOf<"softmax">, readonly [TensorSpec]> {
   return {
     epilogue: true,
     prologue: "again",
     steps: (call, { axis }) => {
-      const [x] = call.inputs;
-      const shared = sharedRows(call, axis, longVisitedRow);
+      const rows = rowsOf(call.inputs[0], axis);
+      const columns = columnsInShares(rows, call.bucket, exponentials.types.length);
+      if (columns !== undefined) return columnSteps(call, finish, columns);
+      const shared = sharedRows(rows, call.bucket, longVisitedRow);
       if (shared !== undefined) return sharedSteps(call, finish, shared);
       const args = { ...firstArgs(call), ...resultArgs(call) };
-      const step = perRow(fusedName("", call.prologue, call.epilogue), { x, axis, args }, (scope, row) => {
+      const step = perRow(fusedName("", call.prologue, call.epilogue), { rows, args }, (scope, row) => {
         const { k } = scope;
         const visit = visitsOf(scope, row, firstInput(scope, call, "again"));
         const own = k.variable("u32", 0);
@@ -70,13 +66,15 @@ export function softmaxLike(finish: Finish): GpuKernel<ParamsOf<"softmax">, read
           storeResult(scope, call, at, finish(k, { shifted, exponential: () => known ?? k.exp(shifted) }, sum));
         });
       });
-      return [{ ...step, ...visitLanes(dimAt(x, axis)) }];
+      return [{ ...step, ...visitLanes(rows.along) }];
     },
   };
 }
 
+type Call = GpuCall<readonly [TensorSpec]>;
+
 /** Groups add up the exponentials of their shares of a row; then each adds up those of all shares and writes its own. */
-function sharedSteps(call: GpuCall<readonly [TensorSpec]>, finish: Finish, shared: SharedRows): readonly GpuStep[] {
+function sharedSteps(call: Call, finish: Finish, shared: SharedRows): readonly GpuStep[] {
   const parts = partsOf(shared, exponentials);
   const sums = { name: fusedName("share", call.prologue), args: { ...firstArgs(call), ...keptArgs(call), parts } };
   const results = { name: fusedName("result", call.epilogue), args: { ...againArgs(call), parts, ...resultArgs(call) } };
@@ -92,16 +90,53 @@ function sharedSteps(call: GpuCall<readonly [TensorSpec]>, finish: Finish, share
     forShares(shared, results, (scope, { row, start, end }) => {
       const { k } = scope;
       const { again } = firstInput(scope, call, "again");
-      const [greatest, sum, magnitude] = summaryOf(scope, shared, exponentials, row.row);
-      const isBounded = k.both(k.compare("lt", magnitude, infinity + 1), k.compare("lt", greatest, Number.POSITIVE_INFINITY));
-      // No exponential counts where all elements are -Infinity.
-      const max = k.select(k.both(isBounded, k.compare("gt", sum, 0)), greatest, Number.NaN);
-      forEachBetween(scope, row, start, end, (at) => {
-        const shifted = k.sub(again(at), max);
-        storeResult(scope, call, at, finish(k, { shifted, exponential: () => k.exp(shifted) }, sum));
-      });
+      const all = summaryOf(scope, shared, exponentials, row.row);
+      const max = maxOf(k, all);
+      forEachBetween(scope, row, start, end, (at) => storeResult(scope, call, at, resultOf(k, finish, again(at), max, all)));
     }),
   ];
+}
+
+/** The same for tiles of columns. One group for a tile does both in one step. */
+function columnSteps(call: Call, finish: Finish, columns: Columns): readonly GpuStep[] {
+  const sumsOf = (scope: GpuScope, lane: ColumnLane): ColumnSummaries<Exponentials> => {
+    const { first } = firstInput(scope, call, "again");
+    return lane.summarize(exponentials, (take) => lane.forChunks(first, (values, column) => take(column, exponentialsOf(scope.k, values))));
+  };
+  const storeAll = (scope: GpuScope, lane: ColumnLane, sums: ColumnSummaries<Exponentials>): void => {
+    const { k } = scope;
+    const { again } = firstInput(scope, call, "again");
+    const all = sums.inAll();
+    const greatest = all.map((each) => maxOf(k, each));
+    lane.forSingleRows((at, i) => storeResult(scope, call, at, resultOf(k, finish, again(at), elementAt(greatest, i), elementAt(all, i))));
+  };
+  if (columns.sharers === 1) {
+    const step = {
+      name: fusedName("columns", call.prologue, call.epilogue),
+      args: { ...firstArgs(call), ...resultArgs(call) },
+    };
+    return [forColumns(columns, step, (scope, lane) => storeAll(scope, lane, sumsOf(scope, lane)))];
+  }
+  const parts = columnParts(columns, exponentials);
+  const sums = { name: fusedName("columns_share", call.prologue), args: { ...firstArgs(call), ...keptArgs(call), parts } };
+  const results = { name: fusedName("columns_result", call.epilogue), args: { ...againArgs(call), parts, ...resultArgs(call) } };
+  return [
+    forColumns(columns, sums, (scope, lane) => lane.storeParts(sumsOf(scope, lane))),
+    forColumns(columns, results, (scope, lane) => storeAll(scope, lane, lane.summaryOfParts(exponentials))),
+  ];
+}
+
+/** The result of an element, from the summary of its row and {@link maxOf} that. */
+function resultOf(k: Emitter, finish: Finish, element: F32, max: F32, [, sum]: Values<Exponentials>): F32 {
+  const shifted = k.sub(element, max);
+  return finish(k, { shifted, exponential: () => k.exp(shifted) }, sum);
+}
+
+/** The largest value of a row; NaN unless it is finite and no element is NaN. */
+function maxOf(k: Emitter, [greatest, sum, magnitude]: Values<Exponentials>): F32 {
+  const isBounded = k.both(k.compare("lt", magnitude, infinity + 1), k.compare("lt", greatest, Number.POSITIVE_INFINITY));
+  // No exponential counts where all elements are -Infinity.
+  return k.select(k.both(isBounded, k.compare("gt", sum, 0)), greatest, Number.NaN);
 }
 
 /** The value with the largest order key, or NaN for infinity and NaN. It is written out, so that no compiler has to subtract infinities. */
@@ -115,11 +150,13 @@ const lowest = -(2 - 2 ** -23) * 2 ** 127;
 /** Bits of Infinity; those of NaN are larger. */
 const infinity = 0x7f800000;
 
+type Exponentials = readonly ["f32", "f32", "u32"];
+
 /**
  * The largest value `m` of some elements, the sum of `exp(x - m)`, and the bits of the largest magnitude. `m` is never -Infinity or NaN, so
  * no difference to it is NaN unless an element is Infinity or NaN, which `m` or the magnitude shows.
  */
-const exponentials: Summary<readonly ["f32", "f32", "u32"]> = {
+const exponentials: Summary<Exponentials> = {
   types: ["f32", "f32", "u32"],
   empty: [lowest, 0, 0],
   combine(k, [aMax, aSum, aMagnitude], [bMax, bSum, bMagnitude]) {
@@ -131,9 +168,12 @@ const exponentials: Summary<readonly ["f32", "f32", "u32"]> = {
 };
 
 /** The {@link exponentials} of a few values. */
-function exponentialsOf(k: Emitter, values: readonly F32[]): Values<readonly ["f32", "f32", "u32"]> {
+function exponentialsOf(k: Emitter, values: readonly F32[]): Values<Exponentials> {
   const max = values.reduce((most, value) => k.select(k.compare("gt", value, most), value, most), k.constant("f32", lowest));
   const magnitude = values.map((value) => k.bitcast("u32", k.abs(value))).reduce((a, b) => k.max(a, b));
+  const [only] = values;
+  // The exponential of a value's distance from itself is 1. Only the sum of -Infinity alone must be 0.
+  if (values.length === 1 && only !== undefined) return [max, k.select(k.compare("ge", only, lowest), k.constant("f32", 1), 0), magnitude];
   const sum = values.map((value) => k.exp(k.sub(value, max))).reduce((a, b) => k.add(a, b));
   return [max, sum, magnitude];
 }

@@ -9,11 +9,11 @@ export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly
   return {
     steps: (call, { axis }) => {
       const x = call.inputs[0];
-      const { outer, inner } = rowsOf(x, axis);
-      const rows = [...outer, ...inner];
-      const found: GpuArgument = { kind: "scratch", dtype: "u32", elements: rows };
+      const rows = rowsOf(x, axis);
+      const shape = [...rows.outer, ...rows.inner];
+      const found: GpuArgument = { kind: "scratch", dtype: "u32", elements: shape };
       return [
-        perRow("rows", { x, axis, args: { x: input(call, 0), found } }, (scope, { row, length, at }) => {
+        perRow("rows", { rows, args: { x: input(call, 0), found } }, (scope, { row, length, at }) => {
           const { k } = scope;
           const own = k.variable("u32", 0);
           forEachOf(scope, length, (i) => k.if(k.compare(wanted, k.loadBits("x", at(i)), 0), () => own.set(1)));
@@ -24,7 +24,7 @@ export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly
           kind: "map",
           name: "pack",
           args: { found, y: output(call) },
-          shape: rows,
+          shape,
           to: "y",
           body: ({ k }, index) => (which === "all" ? k.xor(k.loadBits("found", index), 1) : k.loadBits("found", index)),
         },

@@ -178,7 +178,7 @@ const quadsPerGap = 8;
 /** One row that each workgroup norms in its own memory, and rounds there. The first workgroup stores the norm's extra output. */
 export function normedRow({ a, lefts: [rounding] }: Siblings, norm: AnchoredCall, subgroup: number): RowSource {
   const args = stagedNormArgs(norm);
-  const { lanes = rowLanes } = visitLanes(a.shape.at(-1) ?? 0);
+  const { lanes = rowLanes } = visitLanes(a.shape.slice(-1));
   const k = new WgslEmitter(dtypesOf(args), lanes, { subgroup });
   const scope = new Uniforms(k, "norm_");
   const quad = (index: string): string => `staged[quadOf(${index})]`;

@@ -1,3 +1,4 @@
+import { elementAt } from "@centella/core/backend";
 import { f32, i32, type SharedCase, type WrongCase } from "../../opCases.ts";
 
 const maskedLength = 33_000;
@@ -10,6 +11,19 @@ const maskedRows: readonly number[] = [
   (i: number) => (i === 17 ? Number.POSITIVE_INFINITY : i % 5),
 ].flatMap((value) => Array.from({ length: maskedLength }, (_, i) => value(i)));
 
+/** As {@link maskedRows}, of 67 elements and next to each other: the last rows of the first column are masked. */
+const maskedColumns: readonly number[] = Array.from({ length: 67 * 5 }, (_, at) => {
+  const i = Math.floor(at / 5);
+  const values = [
+    i < 20 ? (i % 7) / 7 : Number.NEGATIVE_INFINITY,
+    Number.NEGATIVE_INFINITY,
+    i === 61 ? -3e38 : Number.NEGATIVE_INFINITY,
+    i === 66 ? Number.NaN : i % 5,
+    i === 17 ? Number.POSITIVE_INFINITY : i % 5,
+  ];
+  return elementAt(values, at % 5);
+});
+
 /** Cases of softmax and its logarithm. */
 export const softmaxCases: readonly SharedCase<{ readonly axis?: number }>[] = [
   { name: "rows", inputs: [f32(7, 67)] },
@@ -20,6 +34,10 @@ export const softmaxCases: readonly SharedCase<{ readonly axis?: number }>[] = [
   // Whole shares are masked, all of the second row, and nearly all of the third; the fourth has NaN in its last share.
   { name: "masked rows that groups share", inputs: [{ dtype: "f32", shape: [5, maskedLength], values: maskedRows }] },
   { name: "middle axis", inputs: [f32(3, 9, 4)], params: { axis: 1 } },
+  { name: "channels of an image", inputs: [{ dtype: "f32", shape: [2, 21, 6, 11], fill: { low: -20, high: 20 } }], params: { axis: 1 } },
+  { name: "an odd number of columns", inputs: [f32(2, 35, 131)], params: { axis: 1 } },
+  { name: "columns that groups share", inputs: [{ dtype: "f32", shape: [1281, 16], fill: { low: -20, high: 20 } }], params: { axis: 0 } },
+  { name: "masked columns", inputs: [{ dtype: "f32", shape: [67, 5], values: maskedColumns }], params: { axis: 0 } },
   { name: "rows of 1", inputs: [f32(5, 1)] },
   { name: "vector", inputs: [f32(33)], params: { axis: 0 } },
   { name: "no rows", inputs: [f32(0, 4)] },
