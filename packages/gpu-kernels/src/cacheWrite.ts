@@ -5,7 +5,7 @@ import { asValue, divide, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuArguments, GpuScope, GpuStep } from "./kernel.ts";
 import { type CacheRows, cacheRowsOf, writeUnit } from "./kernels/kvWrite.ts";
 import { angleArgs, type Rotation, rotatedElement, rotateUnit, rotationOf, unitsOf } from "./kernels/rope.ts";
-import { dimAt } from "./shared/rows.ts";
+import { dimAt } from "./rows/rows.ts";
 
 type Inputs = readonly (TensorSpec | undefined)[];
 

@@ -67,10 +67,10 @@ export {
   withProjectedLives,
 } from "./projections.ts";
 export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
+export { visitLanes } from "./rows/rows.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { groupSum } from "./shared/groups.ts";
 export { smallExpm1, tanh } from "./shared/math.ts";
-export { visitLanes } from "./shared/rows.ts";
 export { roundingOf, type SiblingProduct, type SiblingResult, type Siblings } from "./siblings.ts";
 export {
   factorOfElements,

@@ -4,8 +4,8 @@ import { isHalf } from "@centella/quant";
 import type { Emitter, F32, SharedArray, U32, Values } from "./emitter.ts";
 import { asValue, divide, type Extent, offset, times, timesPlus, unflatten } from "./extent.ts";
 import type { GpuArgument, GpuScope, GpuStep } from "./kernel.ts";
+import { forEachOf } from "./rows/rows.ts";
 import { roundedTo } from "./shared/dtypes.ts";
-import { forEachOf } from "./shared/rows.ts";
 
 /** What activations are rounded to: 8-bit blocks, or the type of 16-bit weights. */
 export type RoundedType = ActivationType | "f16" | "bf16";

@@ -6,9 +6,9 @@ import type { AnchoredCall } from "./fused.ts";
 import { type GpuArgument, type GpuArguments, type GpuScope, input } from "./kernel.ts";
 import { factorOf, normedElement, normFactor } from "./kernels/rmsNorm.ts";
 import { type RoundedType, roundStaged } from "./roundActivations.ts";
+import { dimAt, laneWidth, rowAt, rowsOf, visitsOf } from "./rows/rows.ts";
 import { roundedTo } from "./shared/dtypes.ts";
 import { groupSum } from "./shared/groups.ts";
-import { dimAt, laneWidth, rowAt, rowsOf, visitsOf } from "./shared/rows.ts";
 
 /** The index of the norm's weight among the inputs of the whole group. */
 export function normWeightInput(norm: AnchoredCall): number {

@@ -1,5 +1,5 @@
 import type { GpuKernelOf } from "../kernel.ts";
-import { argExtreme } from "../shared/extreme.ts";
+import { argExtreme } from "../rows/extreme.ts";
 import { orderKey } from "../shared/math.ts";
 
 /** Uses inverted order keys; NaN counts as the smallest. */

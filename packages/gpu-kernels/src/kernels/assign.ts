@@ -1,7 +1,7 @@
 import { asValue, timesPlus } from "../extent.ts";
 import { type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { countOf, rowAndPlace, unitsOf } from "../shared/moving.ts";
-import { dimAt } from "../shared/rows.ts";
 
 export const assign: GpuKernelOf<"assign"> = {
   steps: (call) => {

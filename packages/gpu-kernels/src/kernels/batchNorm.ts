@@ -1,6 +1,6 @@
 import { asValue, product, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
-import { dimAt } from "../shared/rows.ts";
+import { dimAt } from "../rows/rows.ts";
 
 export const batchNorm: GpuKernelOf<"batchNorm"> = {
   steps: (call, { eps }) => {

@@ -1,4 +1,4 @@
 import type { GpuKernelOf } from "../kernel.ts";
-import { scan } from "../shared/scan.ts";
+import { scan } from "../rows/scan.ts";
 
 export const cumsum: GpuKernelOf<"cumsum"> = scan(0, (k, a, b) => k.add(a, b));

@@ -1,8 +1,8 @@
 import { asValue, product, timesPlus } from "../extent.ts";
 import { type GpuArgument, type GpuKernelOf, type GpuStep, input, mostElements, output } from "../kernel.ts";
+import { sumOf } from "../rows/rows.ts";
+import { sharersOf } from "../rows/shares.ts";
 import { groupSum } from "../shared/groups.ts";
-import { sumOf } from "../shared/rows.ts";
-import { sharersOf } from "../shared/shares.ts";
 
 /** Lanes of a group. */
 const lanes = 256;

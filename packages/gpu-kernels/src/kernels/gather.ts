@@ -1,7 +1,7 @@
 import { asValue, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { countOf, movedIf, moveStep, rowAndPlace, unitsOf, zeroUnit } from "../shared/moving.ts";
-import { dimAt } from "../shared/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** An index outside the axis gives the fallback, or 0. */

@@ -1,8 +1,8 @@
 import { asValue, divide, plus, product, times, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input } from "../kernel.ts";
+import { normalizedRows } from "../rows/normalizedRows.ts";
+import { dimAt } from "../rows/rows.ts";
 import { joined } from "../shared/moving.ts";
-import { normalizedRows } from "../shared/normalizedRows.ts";
-import { dimAt } from "../shared/rows.ts";
 
 /** A row is a group of channels of an item. */
 export const groupNorm: GpuKernelOf<"groupNorm"> = {

@@ -4,8 +4,8 @@ import { blockLayout } from "@centella/quant";
 import type { F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { roundHalfAway, signedByte } from "../shared/encoders.ts";
-import { dimAt } from "../shared/rows.ts";
 
 const { blockElements, blockBytes } = blockLayout("q8_0");
 

@@ -1,6 +1,6 @@
 import { type GpuKernelOf, input } from "../kernel.ts";
-import { normalizedRows } from "../shared/normalizedRows.ts";
-import { rowsOf } from "../shared/rows.ts";
+import { normalizedRows } from "../rows/normalizedRows.ts";
+import { rowsOf } from "../rows/rows.ts";
 
 export const layerNorm: GpuKernelOf<"layerNorm"> = {
   epilogue: true,

@@ -1,6 +1,6 @@
 import { asValue } from "../extent.ts";
 import type { GpuKernelOf } from "../kernel.ts";
-import { floatOf, reduction } from "../shared/reduction.ts";
+import { floatOf, reduction } from "../rows/reduction.ts";
 
 export const mean: GpuKernelOf<"mean"> = reduction({
   initial: 0,

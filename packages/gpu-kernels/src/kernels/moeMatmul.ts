@@ -3,8 +3,8 @@ import { activationType, isHalf } from "@centella/quant";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuKernelOf, input, output } from "../kernel.ts";
 import { roundActivationsStep } from "../roundActivations.ts";
+import { dimAt } from "../rows/rows.ts";
 import { roundedTo } from "../shared/dtypes.ts";
-import { dimAt } from "../shared/rows.ts";
 
 const lanes = 64;
 

@@ -1,5 +1,5 @@
 import type { GpuKernelOf } from "../kernel.ts";
-import { reduction } from "../shared/reduction.ts";
+import { reduction } from "../rows/reduction.ts";
 
 export const normL2: GpuKernelOf<"normL2"> = reduction({
   initial: 0,

@@ -1,5 +1,5 @@
 import type { GpuKernelOf } from "../kernel.ts";
-import { reduction } from "../shared/reduction.ts";
+import { reduction } from "../rows/reduction.ts";
 
 /** Compares bits: magnitudes are ordered like their bits, and NaN is above them all. */
 export const normLinf: GpuKernelOf<"normLinf"> = reduction({

@@ -13,12 +13,12 @@ import {
   resultArgs,
   storeResult,
 } from "../kernel.ts";
+import { floatOf } from "../rows/reduction.ts";
+import { forEachBetween, perRow, type RowVisit, rowsOf, visitLanes, visitsOf } from "../rows/rows.ts";
+import { forShares, longVisitedRow, partsOf, type SharedRows, sharedRows, storePart, summaryOf } from "../rows/shares.ts";
+import { foldSummary } from "../rows/summary.ts";
 import { groupSum } from "../shared/groups.ts";
 import { inverse } from "../shared/math.ts";
-import { floatOf } from "../shared/reduction.ts";
-import { forEachBetween, perRow, type RowVisit, rowsOf, visitLanes, visitsOf } from "../shared/rows.ts";
-import { forShares, longVisitedRow, partsOf, type SharedRows, sharedRows, storePart, summaryOf } from "../shared/shares.ts";
-import { foldSummary } from "../shared/summary.ts";
 
 export const rmsNorm: GpuKernelOf<"rmsNorm"> = {
   epilogue: true,

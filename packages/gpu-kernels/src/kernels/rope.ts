@@ -2,8 +2,8 @@ import type { ParamsOf, TensorSpec } from "@centella/core";
 import type { Bool, Emitter, F32, I32, U32 } from "../emitter.ts";
 import { asValue, type Extent, plus, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuArguments, type GpuKernelOf, type GpuScope, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { sinCosOf } from "../shared/math.ts";
-import { dimAt } from "../shared/rows.ts";
 
 /** Words of a pair's frequency, in turns per position: the whole part, then 64 bits of fraction, high word first. */
 const wordsPerPair = 3;

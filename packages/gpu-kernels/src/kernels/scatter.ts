@@ -1,6 +1,6 @@
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
-import { dimAt } from "../shared/rows.ts";
+import { dimAt } from "../rows/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** A lane per element of the output searches the indices in order. So each element has one writer, and sums have a fixed order. */

@@ -1,8 +1,8 @@
 import { mapTuple, tupleOf } from "@centella/core/backend";
 import { asValue, plus, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { followsOn, tokenBefore, tokensBefore } from "../shared/recurrent.ts";
-import { dimAt } from "../shared/rows.ts";
 
 /** A lane per token and channel. Lanes of a sequence's last token write, oldest place first, since each place reads from later ones. */
 export const ssmConvWrite: GpuKernelOf<"ssmConvWrite"> = {

@@ -1,7 +1,7 @@
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuKernelOf, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt } from "../rows/rows.ts";
 import { prepareTokens, rowOfToken } from "../shared/recurrent.ts";
-import { dimAt } from "../shared/rows.ts";
 
 /** Maximum lanes per group. Lane i holds state elements i, i + lanes, … */
 const mostLanes = 256;

@@ -1,7 +1,7 @@
 import { tupleOf } from "@centella/core/backend";
 import { asValue, divide, offset, stridesOf, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
-import { dimAt } from "../shared/rows.ts";
+import { dimAt } from "../rows/rows.ts";
 
 /** A lane per element of a state, which walks the tokens and writes at the last one of each sequence. */
 export const ssmScanWrite: GpuKernelOf<"ssmScanWrite"> = {

@@ -1,8 +1,8 @@
 import type { Emitter, F32, Values } from "../emitter.ts";
 import { type GpuKernelOf, type GpuScope, input, output } from "../kernel.ts";
-import { reduceRows } from "../shared/reduceRows.ts";
-import { forEachBetween, forEachIn, perRow, rowsOf } from "../shared/rows.ts";
-import { type Summary, summarize } from "../shared/summary.ts";
+import { reduceRows } from "../rows/reduceRows.ts";
+import { forEachBetween, forEachIn, perRow, rowsOf } from "../rows/rows.ts";
+import { type Summary, summarize } from "../rows/summary.ts";
 
 /** A sum and its rounding error. */
 const sums: Summary<readonly ["f32", "f32"]> = {

@@ -1,6 +1,6 @@
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
-import { dimAt } from "../shared/rows.ts";
+import { dimAt } from "../rows/rows.ts";
 import { normalAxis } from "../shared/strided.ts";
 
 /** An index outside the axis gives 0. */

@@ -1,11 +1,11 @@
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent } from "../extent.ts";
 import { type GpuKernelOf, input, output } from "../kernel.ts";
+import { moments, momentsOf, momentsOfColumns } from "../rows/moments.ts";
+import { reduceRows } from "../rows/reduceRows.ts";
+import { floatOf } from "../rows/reduction.ts";
+import { perRow, rowsOf, squaresOf, sumOf } from "../rows/rows.ts";
 import { groupSum } from "../shared/groups.ts";
-import { moments, momentsOf, momentsOfColumns } from "../shared/moments.ts";
-import { reduceRows } from "../shared/reduceRows.ts";
-import { floatOf } from "../shared/reduction.ts";
-import { perRow, rowsOf, squaresOf, sumOf } from "../shared/rows.ts";
 
 /** Two passes, the second over differences from the mean; or one over {@link moments}, see {@link reduceRows}. */
 export const variance: GpuKernelOf<"variance"> = {

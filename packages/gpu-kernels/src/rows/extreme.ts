@@ -2,7 +2,7 @@ import type { ParamsOf, TensorSpec } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import type { Emitter, F32, U32 } from "../emitter.ts";
 import { type GpuKernel, input, output } from "../kernel.ts";
-import { larger } from "./groups.ts";
+import { larger } from "../shared/groups.ts";
 import { reduceRows } from "./reduceRows.ts";
 import { forEachBetween, forEachIn, perRow, rowsOf } from "./rows.ts";
 import type { Summary } from "./summary.ts";

@@ -13,8 +13,8 @@ import {
   resultArgs,
   storeResult,
 } from "../kernel.ts";
-import { groupSum } from "./groups.ts";
-import { inverse } from "./math.ts";
+import { groupSum } from "../shared/groups.ts";
+import { inverse } from "../shared/math.ts";
 import { moments, momentsOf } from "./moments.ts";
 import { floatOf } from "./reduction.ts";
 import { forEachBetween, perRow, type Row, type Rows, visitLanes, visitsOf } from "./rows.ts";

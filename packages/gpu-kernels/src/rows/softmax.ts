@@ -14,9 +14,9 @@ import {
   resultArgs,
   storeResult,
 } from "../kernel.ts";
+import { groupSum } from "../shared/groups.ts";
+import { infinityKey, ofOrderKey, orderKey } from "../shared/math.ts";
 import { type ColumnLane, type ColumnSummaries, type Columns, columnParts, columnsInShares, forColumns } from "./columns.ts";
-import { groupSum } from "./groups.ts";
-import { infinityKey, ofOrderKey, orderKey } from "./math.ts";
 import { forChunksBetween, forEachBetween, perRow, rowsOf, visitLanes, visitsOf } from "./rows.ts";
 import { forShares, longVisitedRow, partsOf, type SharedRows, sharedRows, storePart, summaryOf } from "./shares.ts";
 import { type Summary, summarize } from "./summary.ts";

@@ -2,7 +2,7 @@ import type { TensorSpec } from "@centella/core";
 import type { Bool, Emitter, F32, U32 } from "../emitter.ts";
 import { asValue, type Extent, timesPlus } from "../extent.ts";
 import { type GpuCall, type GpuScratch, type GpuStep, input } from "../kernel.ts";
-import { dimAt } from "./rows.ts";
+import { dimAt } from "../rows/rows.ts";
 
 /**
  * A step that puts the row and the start of each token into one argument, `tokens`: on their own they would be more arguments than every

@@ -2,9 +2,9 @@ import type { Shape, TensorSpec } from "@centella/core";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, divide, type Extent, isBelow, plus, product, times, timesPlus, unflatten } from "../extent.ts";
 import { type GpuCall, type GpuScope, type GpuScratch, type GpuStep, input, output } from "../kernel.ts";
+import { dimAt, type Row, type Rows, rowAt, rowsOf } from "../rows/rows.ts";
 import { larger } from "./groups.ts";
 import { type Order, rank } from "./order.ts";
-import { dimAt, type Row, type Rows, rowAt, rowsOf } from "./rows.ts";
 
 /** Most elements that a group selects from, and the most of them that a lane holds in registers. */
 const mostInTile = 4096;

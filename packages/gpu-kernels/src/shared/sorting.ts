@@ -2,8 +2,8 @@ import type { TensorSpec } from "@centella/core";
 import type { Emitter, U32 } from "../emitter.ts";
 import { asValue, product, timesPlus, unflatten } from "../extent.ts";
 import { type GpuArgument, type GpuCall, type GpuStep, input, mostElements, output } from "../kernel.ts";
+import { dimAt, rowsOf } from "../rows/rows.ts";
 import { type Order, rank } from "./order.ts";
-import { dimAt, rowsOf } from "./rows.ts";
 import { selection } from "./selection.ts";
 
 /** Elements that one group sorts in shared memory, by lanes of two elements each. */

@@ -1,6 +1,6 @@
 import type { ParamsOf, TensorSpec } from "@centella/core";
 import { type GpuArgument, type GpuKernel, input, output } from "../kernel.ts";
-import { forEachOf, perRow, rowsOf } from "./rows.ts";
+import { forEachOf, perRow, rowsOf } from "../rows/rows.ts";
 
 /** Whether all elements of a row are true, or any. Groups count per row; a second step packs the results, since a bool is a byte. */
 export function truth(which: "all" | "any"): GpuKernel<ParamsOf<"sum">, readonly [TensorSpec]> {
