@@ -17,6 +17,26 @@ export const any: OpCases<"any"> = {
     { name: "last axis", inputs: [tensor("bool", 67, 3)], params: { axis: -1 } },
     { name: "first axis", inputs: [tensor("bool", 3, 67)], params: { axis: 0 } },
     { name: "middle axis, kept", inputs: [tensor("bool", 5, 2, 7)], params: { axis: 1, keepDims: true } },
+    {
+      name: "the last of a row that groups share differs",
+      inputs: [
+        bool(
+          [2, 20_003],
+          Array.from({ length: 40_006 }, (_, i) => (i === 20_002 ? 1 : 0)),
+        ),
+      ],
+      params: { axis: 1 },
+    },
+    {
+      name: "two of the columns that groups share differ",
+      inputs: [
+        bool(
+          [1281, 16],
+          Array.from({ length: 1281 * 16 }, (_, i) => (i === 5 || i === 1281 * 16 - 1 ? 1 : 0)),
+        ),
+      ],
+      params: { axis: 0 },
+    },
     { name: "scalar", inputs: [bool([], [1])] },
     { name: "nothing", inputs: [tensor("bool", 0)] },
     { name: "empty axis", inputs: [tensor("bool", 3, 0)], params: { axis: 1 } },

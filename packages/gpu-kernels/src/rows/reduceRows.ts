@@ -1,7 +1,16 @@
 import type { TensorSpec } from "@centella/core";
 import type { NumberType, U32, Values } from "../emitter.ts";
 import { type Extent, times } from "../extent.ts";
-import { firstArgs, fusedName, type GpuCall, type GpuScope, type GpuStep, resultArgs } from "../kernel.ts";
+import {
+  firstArgs,
+  fusedName,
+  type GpuArguments,
+  type GpuCall,
+  type GpuScope,
+  type GpuScratch,
+  type GpuStep,
+  resultArgs,
+} from "../kernel.ts";
 import { type ColumnLane, type ColumnSummaries, type Columns, columnParts, columnsOf, forColumns, partColumns } from "./columns.ts";
 import { perRow, type Rows } from "./rows.ts";
 import { forShares, partsOf, type Share, type SharedRows, sharedRows, shareLanes, storePart, summaryOf } from "./shares.ts";
@@ -14,6 +23,8 @@ interface RowReduction<T extends readonly NumberType[]> {
   readonly ofShare: (scope: GpuScope, share: Share) => Values<T>;
   /** The summaries of a lane's columns in the group's rows. */
   readonly ofColumns: (scope: GpuScope, lane: ColumnLane) => ColumnSummaries<T>;
+  /** Memory for the results, which the argument `y` then is. Default: the call's output. */
+  readonly to?: GpuScratch;
   /** Stores the result of row number `row`, of `length` elements. */
   readonly store: (scope: GpuScope, row: U32, values: Values<T>, length: Extent) => void;
 }
@@ -38,10 +49,10 @@ export function reduceRows<const T extends readonly NumberType[]>(
 function sharedSteps<const T extends readonly NumberType[]>(
   call: Call,
   shared: SharedRows,
-  { summary, ofShare, store }: RowReduction<T>,
+  { summary, ofShare, to, store }: RowReduction<T>,
 ): readonly GpuStep[] {
-  const parts = partsOf(shared, summary);
-  const join = { rows: shared, args: { parts, ...resultArgs(call) }, lanes: shareLanes };
+  const parts = storedAfter(to, partsOf(shared, summary));
+  const join = { rows: shared, args: { parts, ...argsOf(call, to) }, lanes: shareLanes };
   return [
     forShares(shared, { name: fusedName("share", call.prologue), args: { ...firstArgs(call), parts } }, (scope, share, group) =>
       storePart(scope, group, ofShare(scope, share)),
@@ -57,19 +68,19 @@ function sharedSteps<const T extends readonly NumberType[]>(
 function columnSteps<const T extends readonly NumberType[]>(
   call: Call,
   columns: Columns,
-  { summary, ofColumns, store }: RowReduction<T>,
+  { summary, ofColumns, to, store }: RowReduction<T>,
 ): readonly GpuStep[] {
   const storeAll = (scope: GpuScope, lane: ColumnLane, summaries: ColumnSummaries<T>): void => {
     const values = summaries.inFirst();
     lane.forFirst((at, column) => store(scope, at, values[column]!, scope.extent(columns.length)));
   };
   if (columns.sharers === 1) {
-    const step = { name: fusedName("columns", call.prologue, call.epilogue), args: { ...firstArgs(call), ...resultArgs(call) } };
+    const step = { name: fusedName("columns", call.prologue, call.epilogue), args: { ...firstArgs(call), ...argsOf(call, to) } };
     return [forColumns(columns, step, (scope, lane) => storeAll(scope, lane, ofColumns(scope, lane)))];
   }
-  const parts = columnParts(columns, summary);
+  const parts = storedAfter(to, columnParts(columns, summary));
   const share = { name: fusedName("columns_share", call.prologue), args: { ...firstArgs(call), parts } };
-  const join = { name: fusedName("columns_join", call.epilogue), args: { parts, ...resultArgs(call) } };
+  const join = { name: fusedName("columns_join", call.epilogue), args: { parts, ...argsOf(call, to) } };
   return [
     forColumns(columns, share, (scope, lane) => lane.storeParts(ofColumns(scope, lane))),
     forColumns(partColumns(columns), join, (scope, lane) => {
@@ -80,4 +91,13 @@ function columnSteps<const T extends readonly NumberType[]>(
       storeAll(scope, lane, all);
     }),
   ];
+}
+
+function argsOf(call: Call, to: GpuScratch | undefined): GpuArguments {
+  return to === undefined ? resultArgs(call) : { y: to };
+}
+
+/** Scratch that is in use together with the results, if these are scratch, too. */
+function storedAfter(to: GpuScratch | undefined, parts: GpuScratch): GpuScratch {
+  return to === undefined ? parts : { ...parts, after: to };
 }
