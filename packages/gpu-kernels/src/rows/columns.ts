@@ -242,13 +242,15 @@ export class ColumnLane {
     const k = this.#k;
     const { types } = summary;
     const first = timesPlus(k, times(k, this.#matrix, this.#columns.sharers), this.#inner, this.#column);
+    const places = { first: this.number, from: 0, to: count, step: this.down };
     return this.summarize(summary, (take) =>
       this.ifInside(() =>
-        forTurns(k, { first: this.number, from: 0, to: count, step: this.down }, (share) =>
-          this.#forWidth(asValue(k, timesPlus(k, share, this.#inner, first)), (at, column) =>
-            take(column, loadSummary(k, types, times(k, at, types.length))),
-          ),
-        ),
+        forChunks(k, places, Math.ceil(this.#columns.sharers / this.down), (shares) => {
+          for (const share of shares)
+            this.#forWidth(asValue(k, timesPlus(k, share(), this.#inner, first)), (at, column) =>
+              take(column, loadSummary(k, types, times(k, at, types.length))),
+            );
+        }),
       ),
     );
   }
