@@ -12,7 +12,7 @@ interface Report {
 }
 
 /** Tests of kernels that SwiftShader compiles for seconds each. Node runs them on the same SwiftShader. */
-const slow = String.raw`/: (?!q8_0)\w+ (weight|experts)|product|, seed /`;
+const slow = String.raw`/: (?!q8_0)\w+ (weight|experts)|product|, seed |groups around|whole vocabulary|quantised rows|embedding, q[46]|explain lists what/`;
 
 /** Runs in the page: a sample, since the kernels are those that Node has run the whole grid of, on the same SwiftShader. */
 const conformance = `(async () => {

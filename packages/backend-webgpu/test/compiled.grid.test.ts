@@ -33,7 +33,8 @@ const largeSets: readonly Capabilities[] = [h200, { ...h200, subgroupMatrices: [
  * The dispatches of conformance tests by text, for each set of features. Nothing is run: calls are collected where the tests ask
  * whether they have a kernel, and programs where they are compiled.
  */
-async function collect(backend: Backend, sets: readonly Capabilities[]): Promise<ReadonlyMap<string, NamedDispatch>> {
+async function collect(sets: readonly Capabilities[]): Promise<ReadonlyMap<string, NamedDispatch>> {
+  const backend = await webgpu({ gpu: await nullGpu() }).open();
   const byText = new Map<string, NamedDispatch>();
   const tables = sets.map((capabilities) => new Dispatches(capabilities));
   const add = (dispatchesIn: (table: Dispatches) => readonly NamedDispatch[]): void => {
@@ -51,30 +52,28 @@ async function collect(backend: Backend, sets: readonly Capabilities[]): Promise
   });
   const sample = conformanceSample();
   for await (const _ of runConformance(collecting, { filter: (id) => isFullGrid || sample.has(id) }));
+  await backend.dispose();
   return byText;
 }
 
+let collected: ReturnType<typeof collect> | undefined;
+
+/** What {@link collect} finds for `sets`, once for all tests. */
+const ofSets = (): ReturnType<typeof collect> => (collected ??= collect(sets));
+
 test("Dawn compiles every kernel with every set of features", async () => {
-  const gpu = await nullGpu();
-  const backend = await webgpu({ gpu }).open();
-  const texts = [...(await collect(backend, sets)).values()];
-  await backend.dispose();
+  const texts = [...(await ofSets()).values()];
   expect(texts.length).toBeGreaterThan(400);
-  expect(await failuresOf(gpu, texts, pipelineOf)).toEqual([]);
+  expect(await failuresOf(await nullGpu(), texts, pipelineOf)).toEqual([]);
 });
 
 test("Dawn accepts every kernel with the limits of a large device", async () => {
-  const gpu = await nullGpu();
-  const backend = await webgpu({ gpu }).open();
-  const known = await collect(backend, sets);
-  const texts = [...(await collect(backend, largeSets)).values(), ...formsIn(largeSets)].filter(
-    ({ dispatch }) => !known.has(dispatch.code),
-  );
-  await backend.dispose();
+  const known = await ofSets();
+  const texts = [...(await collect(largeSets)).values(), ...formsIn(largeSets)].filter(({ dispatch }) => !known.has(dispatch.code));
   expect(texts.length).toBeGreaterThan(100);
   // Neither the lanes nor the workgroup's memory are those that every device has.
   expect(texts.some(({ dispatch: { code } }) => /@workgroup_size\((512|1024)/.test(code))).toBe(true);
-  expect(await failuresOf(gpu, texts, moduleOf)).toEqual([]);
+  expect(await failuresOf(await nullGpu(), texts, moduleOf)).toEqual([]);
 });
 
 test("Dawn refuses a text of a large device whose barrier is not reached by all lanes", async () => {

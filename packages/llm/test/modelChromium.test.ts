@@ -7,7 +7,6 @@ const count = 12;
 
 /** What the page reports for one backend. */
 interface Generated {
-  readonly device: string;
   readonly ids: readonly number[];
   readonly text: string;
   /** Logits of every position of the prompt and of WASM's ids, one token a run. */
@@ -17,11 +16,12 @@ interface Generated {
 
 interface Report {
   readonly wasm: Generated;
-  readonly webgpu: Generated;
   /** On WebGPU, whose device was destroyed after two tokens. */
-  readonly lost: Pick<Generated, "ids"> & { readonly recoveries: number };
+  readonly lost: { readonly ids: readonly number[]; readonly recoveries: number };
+  /** On the device that was opened in its place. */
+  readonly webgpu: Generated;
   /** From an engine in a worker. */
-  readonly worker: Pick<Generated, "device" | "ids"> & { readonly error: string };
+  readonly worker: { readonly device: string; readonly ids: readonly number[]; readonly error: string };
 }
 
 /** Runs in the page: fetches the tiny storyteller and generates on WASM, then on WebGPU, with exact activations. */
@@ -31,20 +31,27 @@ const generation = `(async () => {
   const { webgpu } = await import("@centella/backend-webgpu");
   const { loadModel } = await import("@centella/llm");
   const url = new URL("/packages/model-fable/models/fable-tiny-q8_0.gguf", location.href);
-  const on = async (factory, feed) => {
-    const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
-    const model = await loadModel(url, { runtime, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
-    const { ids, text } = await model.createSession().complete({ ids: ${JSON.stringify(prompt)} }, { temperature: 0, maxTokens: ${count} });
-    const logits = await model.logits([...${JSON.stringify(prompt)}, ...(feed ?? ids)]);
+  const options = { cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 };
+  const prompt = { ids: ${JSON.stringify(prompt)} };
+  const greedy = { temperature: 0, maxTokens: ${count} };
+  const generated = async (model, runtime, feed) => {
+    const { ids, text } = await model.createSession().complete(prompt, greedy);
+    const logits = await model.logits([...prompt.ids, ...(feed ?? ids)]);
     const width = model.info.vocabSize;
     const rows = Array.from({ length: logits.length / width }, (_, i) => [...logits.slice(i * width, (i + 1) * width)]);
     const ops = Object.entries(runtime.counters).filter(([, { ops }]) => Object.keys(ops).length > 0).map(([name]) => name);
-    const device = model.info.device;
+    return { ids, text, rows, ops };
+  };
+  const onWasm = async () => {
+    const runtime = await createRuntime({ backends: [wasm()], policy: { force: "wasm" } });
+    const model = await loadModel(url, { runtime, ...options });
+    const result = await generated(model, runtime);
     await model.dispose();
     await runtime.dispose();
-    return { device, ids, text, rows, ops };
+    return result;
   };
-  const afterLoss = async () => {
+  // One model for both, because its kernels take SwiftShader seconds on each device: first over the loss of its device, then on the new one.
+  const onWebgpu = async (feed) => {
     const devices = [];
     const requestAdapter = async (options) => {
       const adapter = await navigator.gpu.requestAdapter(options);
@@ -56,18 +63,18 @@ const generation = `(async () => {
     };
     const gpu = { requestAdapter, wgslLanguageFeatures: navigator.gpu.wgslLanguageFeatures };
     const runtime = await createRuntime({ backends: [webgpu({ gpu })], policy: { force: "webgpu" } });
-    const model = await loadModel(url, { runtime, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
+    const model = await loadModel(url, { runtime, ...options });
     const ids = [];
-    const options = { temperature: 0, maxTokens: ${count} };
-    for await (const part of model.createSession().generate({ ids: ${JSON.stringify(prompt)} }, options)) {
+    for await (const part of model.createSession().generate(prompt, greedy)) {
       if (part.type !== "text") continue;
       if (ids.length < 2 && ids.length + part.ids.length >= 2) devices[0].destroy();
       ids.push(...part.ids);
     }
     const { recoveries } = runtime.backends[0];
+    const afterLoss = await generated(model, runtime, feed);
     await model.dispose();
     await runtime.dispose();
-    return { ids, recoveries };
+    return { lost: { ids, recoveries }, webgpu: afterLoss };
   };
   const inWorker = async () => {
     const { loadModel } = await import("@centella/llm/worker");
@@ -77,16 +84,16 @@ const generation = `(async () => {
       import { serveModels } from "\${location.origin}/packages/llm/src/worker/serve.ts";
       serveModels(() => createRuntime({ backends: [wasm({ threads: 2 })] }));\`;
     const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })), { type: "module" });
-    const model = await loadModel(url, { worker, cacheType: "f32", activations: "f32", contextLength: 64, batchSize: 1 });
-    const text = await model.createSession().complete({ ids: ${JSON.stringify(prompt)} }, { temperature: 0, maxTokens: ${count} });
+    const model = await loadModel(url, { worker, ...options });
+    const text = await model.createSession().complete(prompt, greedy);
     const { device } = model.info;
     const missing = await loadModel(new URL("/packages/model-fable/models/none.gguf", location.href), { worker }).catch((error) => error);
     await model.dispose();
     worker.terminate();
     return { device, ids: text.ids, error: missing.constructor.name };
   };
-  const onWasm = await on(wasm());
-  return { wasm: onWasm, webgpu: await on(webgpu(), onWasm.ids), lost: await afterLoss(), worker: await inWorker() };
+  const generatedOnWasm = await onWasm();
+  return { wasm: generatedOnWasm, ...(await onWebgpu(generatedOnWasm.ids)), worker: await inWorker() };
 })()`;
 
 describe("models in Chromium", async () => {

@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { openPage, type ServedPage, type ServeOptions } from "@centella/test-devices";
-import { describeInChromium } from "@centella/test-devices/browserTests";
-import { expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import type { ServedPage } from "@centella/test-devices";
+import { describeInChromium, serveBundle } from "@centella/test-devices/browserTests";
+import { afterAll, expect, test } from "vitest";
 import { sendFile, serve, type TestServer } from "../../gguf/test/httpServer.ts";
 import { tiny } from "./modelFiles.ts";
 
 const bytes = new Uint8Array(readFileSync(tiny));
+const pathOf = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 
 /** How a server answers pages of other origins. OPTIONS and HEAD are refused, as some hosts of files do. */
 interface Access {
@@ -48,9 +50,6 @@ interface Loaded {
 /** Loads a model in the page and continues "Once upon a time". */
 function load({ page }: ServedPage, source: string, options: object = {}, setUp = ""): Promise<Loaded> {
   return page.evaluate(`(async () => {
-    const { createRuntime } = await import("@centella/core");
-    const { wasm } = await import("@centella/backend-wasm");
-    const { loadModel } = await import("@centella/llm");
     ${setUp}
     const runtime = await createRuntime({ backends: [wasm({ threads: 1, sync: false })], policy: { force: "wasm" } });
     try {
@@ -68,7 +67,25 @@ function load({ page }: ServedPage, source: string, options: object = {}, setUp 
 }
 
 describeInChromium("models from URLs in Chromium", async (browser) => {
-  const open = (options?: ServeOptions): Promise<ServedPage> => openPage(browser, options);
+  // One server for all pages, and another for those that are not isolated: bundling the packages takes seconds.
+  const [isolated, other] = await Promise.all(
+    [true, false].map((isIsolated) =>
+      serveBundle({
+        scripts: { main: pathOf("pages/loading.ts"), "app/engine": pathOf("workers/serving.ts") },
+        files: { "/models/m.gguf": bytes },
+        isIsolated,
+      }),
+    ),
+  );
+  afterAll(() => Promise.all([isolated, other].map((served) => served![Symbol.asyncDispose]())));
+  /** A page with a storage and a cache of its own. */
+  const open = async ({ isIsolated = true } = {}): Promise<ServedPage> => {
+    const { url } = isIsolated ? isolated! : other!;
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    await page.goto(url);
+    return { page, url, [Symbol.asyncDispose]: () => context.close() };
+  };
   const stored = (ids: Loaded["ids"], ...stages: string[]): Loaded => ({ ids: ids!, warnings: [], stages });
 
   test("are downloaded once by two tabs", async () => {
@@ -161,7 +178,7 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
 
   test("are relative to the page", async () => {
     await using served = await open();
-    expect((await load(served, "/packages/model-fable/models/fable-tiny-q8_0.gguf")).ids).toHaveLength(3);
+    expect((await load(served, "/models/m.gguf")).ids).toHaveLength(3);
     expect((await load(served, "ftp://example.com/m.gguf")).code).toBe("range");
   }, 60_000);
 
@@ -200,17 +217,11 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
 
   test("are stored by a worker too, for which relative URLs are those of the page", async () => {
     await using server = await serveModel();
-    const engine = `
-      import { createRuntime } from "@centella/core";
-      import { wasm } from "@centella/backend-wasm";
-      import { serveModels } from "@centella/llm/worker/serve";
-      serveModels(() => createRuntime({ backends: [wasm({ sync: false })] }));`;
-    await using served = await open({ scripts: { "/app/engine.js": engine } });
+    await using served = await open();
     const inWorker = (source: string): Promise<{ readonly name: string; readonly warnings: readonly string[] }> =>
       served.page.evaluate(`(async () => {
-        const { loadModel } = await import("@centella/llm/worker");
         const worker = new Worker("/app/engine.js", { type: "module" });
-        const model = await loadModel(${JSON.stringify(source)}, { worker, contextLength: 64 });
+        const model = await loadInWorker(${JSON.stringify(source)}, { worker, contextLength: 64 });
         await model.dispose();
         worker.terminate();
         return { name: model.info.name, warnings: model.info.warnings };
@@ -223,6 +234,6 @@ describeInChromium("models from URLs in Chromium", async (browser) => {
     // What the worker has stored is there for the page.
     expect((await load(served, url)).stages).toEqual(["load"]);
     expect(requestsOf(server).slice(1)).toEqual(["GET bytes=0-0", "GET bytes=0-0"]);
-    expect(await inWorker("packages/model-fable/models/fable-tiny-q8_0.gguf")).toEqual(expected);
+    expect(await inWorker("models/m.gguf")).toEqual(expected);
   }, 60_000);
 });

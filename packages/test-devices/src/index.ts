@@ -4,6 +4,5 @@ export { firstOfEach, type GridSize, gridSize, isFullGrid, isInTurn, isWholeGrid
 export { oldestNode } from "./oldestNode.ts";
 export { type BundledPage, type BundleOptions, serveBundle } from "./pageTests.ts";
 export { isRequired } from "./required.ts";
-export { openPage, type ServedPage } from "./servedPage.ts";
-export type { ServeOptions } from "./sourceServer.ts";
+export type { ServedPage } from "./servedPage.ts";
 export { slowZeroing, useSwiftShader } from "./swiftshader.ts";

@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright-core";
-import { type ServeOptions, serveSources } from "./sourceServer.ts";
+import { serveSources } from "./sourceServer.ts";
 
 /** A page that can import the packages by their names, with a storage and a cache of its own. */
 export interface ServedPage extends AsyncDisposable {
@@ -8,8 +8,8 @@ export interface ServedPage extends AsyncDisposable {
   readonly url: string;
 }
 
-export async function openPage(browser: Browser, options: ServeOptions = {}): Promise<ServedPage> {
-  const server = await serveSources(options);
+export async function openPage(browser: Browser): Promise<ServedPage> {
+  const server = await serveSources();
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(server.url);

@@ -35,6 +35,9 @@ function withPaths(code: string): string {
   );
 }
 
+/** Workers take the modules of their page from the browser's cache. Each server has a port of its own. */
+const kept = { "cache-control": "max-age=3600" };
+
 /** Content types of sources and models. */
 function typeOf(path: string): string | undefined {
   if (/^\/packages\/[\w-]+\/src\/.*\.ts$/.test(path)) return "text/javascript";
@@ -43,31 +46,15 @@ function typeOf(path: string): string | undefined {
 
 const page = `<!doctype html><title>tests</title><script type="importmap">${JSON.stringify({ imports })}</script>`;
 
-/** Files that are served in addition to the packages, and their headers. */
-export interface ServeOptions {
-  /** Whether the page is cross-origin isolated, as threads need it. Default true. */
-  readonly isIsolated?: boolean;
-  /** Scripts by their paths, such as `/engine.js`; they can import the packages by their names. */
-  readonly scripts?: Readonly<Record<string, string>>;
-}
-
-const isolation = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
+/** With these the page is cross-origin isolated, as threads need it. */
+const headers = { "cross-origin-opener-policy": "same-origin", "cross-origin-embedder-policy": "require-corp" };
 
 /** Serves the packages' TypeScript to browsers, types stripped, and a page that can import it. */
-export async function serveSources({
-  isIsolated = true,
-  scripts = {},
-}: ServeOptions = {}): Promise<{ readonly url: string; close(): void }> {
-  const headers = isIsolated ? isolation : {};
+export async function serveSources(): Promise<{ readonly url: string; close(): void }> {
   const server: Server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? "/", "http://localhost").pathname);
     if (path === "/") {
       response.writeHead(200, { ...headers, "content-type": "text/html" }).end(page);
-      return;
-    }
-    const script = Object.hasOwn(scripts, path) ? scripts[path] : undefined;
-    if (script !== undefined) {
-      response.writeHead(200, { ...headers, "content-type": "text/javascript" }).end(withPaths(script));
       return;
     }
     const type = typeOf(path);
@@ -78,7 +65,7 @@ export async function serveSources({
     try {
       const bytes = readFileSync(join(root, path));
       const body = path.endsWith(".ts") ? withPaths(stripTypeScriptTypes(bytes.toString("utf8"))) : bytes;
-      response.writeHead(200, { ...headers, "content-type": type }).end(body);
+      response.writeHead(200, { ...headers, ...kept, "content-type": type }).end(body);
     } catch (error) {
       response.writeHead(500, headers).end(String(error));
     }
