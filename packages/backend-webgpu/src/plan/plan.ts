@@ -5,7 +5,6 @@ import {
   elementAt,
   elementCount,
   entryOf,
-  type HostResults,
   type Lowered,
   LruCache,
   maxVariants,
@@ -21,8 +20,9 @@ import type { DeviceQueue } from "../device/queue.ts";
 import type { MappedMemory } from "../device/uploads.ts";
 import { type Tuning, untimed } from "../tuning/tuning.ts";
 import type { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
-import type { encodeTimed } from "./timeSteps.ts";
-import { encodeDispatches, type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
+import { submitRun } from "./submitRun.ts";
+import type { submitTimed } from "./timeSteps.ts";
+import { type PlannedDispatch, regionOf, Variant, type VariantRun } from "./variant.ts";
 
 /** Result of compiling a program. */
 export interface PlanParts {
@@ -131,7 +131,10 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     const { targets } = tensors;
     const { variant, run } = this.#prepare(dims, tensors);
     for (const { name, to, readback } of run.outputs) if (to === "device") targets.set(name, new DeviceStorage(this.#queue, readback.spec));
-    const submitted = this.#post(tensors, signal, () => ({ results: this.#encode(variant, run, tensors) }));
+    const submitted = this.#post(tensors, signal, () => {
+      const read = this.#submit(variant, run, tensors.content, (encoder) => submitRun(this.#queue, encoder, run, targets));
+      return { results: read() };
+    });
     const produced = submitted.then(() => signal?.throwIfAborted());
     // A failure reaches the readers of the outputs, if there are any.
     produced.catch(() => undefined);
@@ -159,16 +162,16 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     signal: AbortSignal | undefined,
   ): Promise<readonly StepTime[]> {
     const tensors = this.#tensorsOf(inputs);
-    const code: { encode?: typeof encodeTimed } = {};
+    const code: { submit?: typeof submitTimed } = {};
     const loading = import("./timeSteps.ts").then((loaded) => {
       loaded.requireTimestamps(this.#queue);
-      code.encode = loaded.encodeTimed;
+      code.submit = loaded.submitTimed;
     });
     tensors.waiting.push(loading);
     const { variant, run } = this.#prepare(dims, tensors);
     const { times } = await this.#post(tensors, signal, () => {
       const steps = perStep ? this.lowered.steps.length : undefined;
-      const read = this.#submit(variant, run, tensors.content, (encoder) => code.encode!(this.#queue, encoder, run.dispatches, steps));
+      const read = this.#submit(variant, run, tensors.content, (encoder) => code.submit!(this.#queue, encoder, run.dispatches, steps));
       return { times: read() };
     });
     return await times;
@@ -284,28 +287,14 @@ export class WebgpuPlan extends PlanBase<WebgpuPersistentBuffer> {
     }
   }
 
-  /** One upload, one encoder, one submission, one readback. */
-  #encode(variant: Variant, run: VariantRun, { content, targets }: RunTensors): Promise<HostResults> {
-    return this.#submit(variant, run, content, (encoder) => {
-      encodePass(encoder, run, targets);
-      copyDeviceOutputs(encoder, run, targets);
-      const host = run.outputs.filter(({ to }) => to === "host");
-      return this.#queue.readBack(
-        encoder,
-        host.map(({ readback }) => readback),
-      );
-    })();
-  }
-
-  /** Submits a run, whose dispatches `encode` records after the copies of inputs. Returns what `encode` does. */
-  #submit<T>(variant: Variant, run: VariantRun, content: RunTensors["content"], encode: (encoder: GPUCommandEncoder) => T): T {
+  /** Uploads the inputs of a run. `submit` records its dispatches after the copies of inputs, and submits all. Returns what `submit` does. */
+  #submit<T>(variant: Variant, run: VariantRun, content: RunTensors["content"], submit: (encoder: GPUCommandEncoder) => T): T {
     const encoder = this.#queue.device.createCommandEncoder();
     this.#copyDeviceInputs(encoder, run, content);
     const filled = this.#copyLargeInputs(encoder, run, content);
     try {
-      const result = encode(encoder);
       this.#writeImage(variant, run, content);
-      this.#queue.submit(encoder);
+      const result = submit(encoder);
       this.countSteps();
       if (run.imageBytes > 0 || filled.length > 0) this.#queue.counters.uploads++;
       return result;
@@ -344,23 +333,4 @@ function untimedWarnings({ capabilities, name }: DeviceQueue, tuning: Tuning, di
   const count = capabilities.timestamps ? 0 : untimed(tuning, dispatches).length;
   if (count === 0) return [];
   return [`webgpu: ${count} products are not tuned: ${name} has no feature "timestamp-query"; use another browser or driver`];
-}
-
-function encodePass(encoder: GPUCommandEncoder, { dispatches, direct }: VariantRun, targets: RunTensors["targets"]): void {
-  if (dispatches.length === 0) return;
-  const pass = encoder.beginComputePass();
-  const memoryOf = (storage: number): GPUBuffer => entryOf(targets, entryOf(direct, storage)).allocate();
-  encodeDispatches(pass, dispatches, memoryOf);
-  pass.end();
-}
-
-/** Copies the outputs on the device that kernels did not write in place. */
-function copyDeviceOutputs(encoder: GPUCommandEncoder, { outputs, direct }: VariantRun, targets: RunTensors["targets"]): void {
-  for (const { name, storage, readback } of outputs) {
-    const target = targets.get(name);
-    if (target === undefined || direct.has(storage)) continue;
-    const bytes = roundUp(deviceBytes(readback.spec), 4);
-    const buffer = target.allocate();
-    if (bytes > 0) encoder.copyBufferToBuffer(readback.from.buffer, readback.from.offset, buffer, 0, bytes);
-  }
 }

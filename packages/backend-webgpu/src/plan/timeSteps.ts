@@ -17,10 +17,10 @@ export function requireTimestamps({ device, name }: DeviceQueue): void {
 }
 
 /**
- * Encodes dispatches with a compute pass for each of `steps` steps, or with one pass if there is no number of steps. Call the result
- * after the submission: it resolves with the time of each pass.
+ * Submits what an encoder has recorded, and dispatches with a compute pass for each of `steps` steps, or with one pass if there is no number of
+ * steps. The result resolves with the time of each pass.
  */
-export function encodeTimed(
+export function submitTimed(
   queue: DeviceQueue,
   encoder: GPUCommandEncoder,
   dispatches: readonly ReadyDispatch[],
@@ -41,6 +41,7 @@ export function encodeTimed(
     pass.end();
   }
   timestamps.resolve(encoder);
+  queue.submit(encoder);
   return async () => {
     const nanoseconds = await queue.guard(timestamps.read());
     const times: StepTime[] = Array.from({ length: steps ?? 1 }, () => ({ microseconds: 0, launches: 0 }));

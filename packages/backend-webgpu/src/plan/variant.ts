@@ -73,6 +73,8 @@ interface OutputPlace {
 export interface VariantRun {
   readonly inputs: Readonly<Record<InputSource, readonly InputPlace[]>>;
   readonly dispatches: readonly ReadyDispatch[];
+  /** The dispatches in the parts that an idle device gets one by one: it works on one while the host records the next. */
+  readonly parts: readonly (readonly ReadyDispatch[])[];
   readonly outputs: readonly OutputPlace[];
   /** Names of the large outputs on the device by their storages' ids. Kernels write them where they stay: a copy takes longer than most kernels. */
   readonly direct: ReadonlyMap<number, string>;
@@ -154,23 +156,17 @@ export class Variant {
     const last = image.findLast(({ spec }) => deviceBytes(spec) > 0);
     const limit = this.#queue.device.limits.maxComputeWorkgroupsPerDimension;
     const direct = directOutputs(lowered, dims);
+    const dispatches = planned.flatMap((each): ReadyDispatch[] => {
+      const { groups } = entryOf(sizes, each.dispatch);
+      if (groups === 0) return [];
+      const { step, pipeline } = each;
+      return [{ step, pipeline, bindGroup: this.#bindGroupOf(each), ...grid(groups, limit), ...this.#targetsOf(each, direct) }];
+    });
     return {
       direct,
       inputs: { image, mapped: inputsFrom("mapped"), device: inputsFrom("device") },
-      dispatches: planned.flatMap((each): ReadyDispatch[] => {
-        const { groups } = entryOf(sizes, each.dispatch);
-        return groups === 0
-          ? []
-          : [
-              {
-                step: each.step,
-                pipeline: each.pipeline,
-                bindGroup: this.#bindGroupOf(each),
-                ...grid(groups, limit),
-                ...this.#targetsOf(each, direct),
-              },
-            ];
-      }),
+      dispatches,
+      parts: partsOf(dispatches),
       outputs: lowered.outputs.map(({ name, to, operand }) => {
         return {
           name,
@@ -236,6 +232,20 @@ export class Variant {
   #largestBytes({ spec }: Pick<Operand, "spec">): number {
     return paddedBytes(deviceBytes(resolveSpec(spec, this.#bucket)));
   }
+}
+
+/** Dispatches of a run's first part. */
+const firstPart = 32;
+
+/** Parts of which each has at least twice as many dispatches as the one before; a single one of up to twice {@link firstPart} dispatches. */
+function partsOf(dispatches: readonly ReadyDispatch[]): readonly (readonly ReadyDispatch[])[] {
+  const parts: (readonly ReadyDispatch[])[] = [];
+  let from = 0;
+  for (let size = firstPart; dispatches.length - from > 2 * size; size *= 2) {
+    parts.push(dispatches.slice(from, from + size));
+    from += size;
+  }
+  return parts.length === 0 ? [dispatches] : [...parts, dispatches.slice(from)];
 }
 
 /** Bytes from which on the copy of an output takes longer than binding its memory. */

@@ -5,7 +5,7 @@ import { deviceBytes, paddedBytes, roundUp } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch } from "../kernels/shared/kernel.ts";
-import { encodeTimed } from "../plan/timeSteps.ts";
+import { submitTimed } from "../plan/timeSteps.ts";
 import {
   encodeDispatches,
   grid,
@@ -264,8 +264,7 @@ class FormTimer {
       Array.from({ length: rounds }, () => places.map((ready) => ({ ...ready, step }))).flat(),
     );
     const encoder = this.#queue.device.createCommandEncoder();
-    const read = encodeTimed(this.#queue, encoder, dispatches, forms.length);
-    this.#queue.submit(encoder);
+    const read = submitTimed(this.#queue, encoder, dispatches, forms.length);
     return (await read()).map(({ microseconds }) => microseconds);
   }
 

@@ -21,7 +21,7 @@ export interface DeviceInfo {
 export interface Counters {
   /** Host-to-device transfers for runs (weights not counted). */
   uploads: number;
-  /** Submissions of recorded work to the device; on a CPU, replays of a plan. */
+  /** Submissions of recorded work to the device, of which a long run may have several; on a CPU, replays of a plan. */
   submits: number;
   /** Device-to-host transfers. */
   readbacks: number;

@@ -39,7 +39,7 @@ export interface Persistent {
   readonly value: number;
 }
 
-/** A result of a run: "host" outputs are read back as part of the run's one submission, "device" ones stay where they are. */
+/** A result of a run: "host" outputs are read back as part of the run, "device" ones stay where they are. */
 export interface Output {
   readonly name: string;
   readonly value: number;

@@ -10,11 +10,11 @@ import type { OpMethods } from "../program/opMethods.ts";
 import { createRecorder, type OpRecorder, opMethods, Value } from "../program/program.ts";
 import type { Tensor } from "../tensor.ts";
 
-/** A command batch: op methods record, {@link BatchCore.execute} computes all of it in one submission. */
+/** A command batch: op methods record, {@link BatchCore.execute} computes all of it in one run. */
 export type Batch = BatchCore & OpMethods<Value, Value>;
 
 /**
- * Starts a batch on a backend: one upload, one submission and one readback for a chain of ops, however long. It is a program that
+ * Starts a batch on a backend: one run, with one upload and one readback, for a chain of ops, however long. It is a program that
  * runs once; a computation that runs more than once is cheaper as a program that is compiled once.
  * ```ts
  * using batch = createBatch(backend);

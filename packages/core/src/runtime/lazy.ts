@@ -36,7 +36,7 @@ export interface Chain {
 
 /**
  * A {@link LazyTensor} without its op methods. Ops check their arguments and record; {@link LazyCore.data} computes the whole
- * chain in one submission. Between two calls only the compiled plan is kept. Chains with the same key share it.
+ * chain in one run. Between two calls only the compiled plan is kept. Chains with the same key share it.
  */
 export class LazyCore {
   readonly spec: ConcreteSpec;

@@ -69,7 +69,7 @@ export class RuntimeCore {
   }
 
   /**
-   * A tensor whose ops record instead of computing: `await a.matmul(b).add(c).relu().data()` is one submission. `source` is
+   * A tensor whose ops record instead of computing: `await a.matmul(b).add(c).relu().data()` is one run. `source` is
    * what {@link tensor} accepts, or a tensor of any backend, which must live until the chain is computed.
    */
   lazy(source: TensorData | Tensor, shape?: readonly number[], dtype?: DType): LazyTensor {
