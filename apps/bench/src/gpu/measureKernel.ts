@@ -66,7 +66,8 @@ export class WrongResult extends Error {
 }
 
 /** Runs at least once. */
-async function warmUp(run: () => Promise<number>, seconds: number): Promise<void> {
+/** Repeats a run for some seconds, at least once. */
+export async function warmUp(run: () => Promise<unknown>, seconds: number): Promise<void> {
   const end = performance.now() + 1e3 * seconds;
   do await run();
   while (performance.now() < end);

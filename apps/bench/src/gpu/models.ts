@@ -5,6 +5,7 @@ import { named } from "@centella/quant/checks";
 import { type ModelShape, shapes } from "../model/shapes.ts";
 import type { FileType } from "../model/tensors.ts";
 import type { Scale } from "./kernel.ts";
+import { warmUp } from "./measureKernel.ts";
 import { ModelSource } from "./modelSource.ts";
 
 /** Names of the models on the command line, and their shapes. */
@@ -33,6 +34,8 @@ interface ModelTests {
   readonly depth: number;
   /** Tokens of each of several texts that are generated at once. */
   readonly streamTokens: number;
+  /** Work of the GPU before the tests. One that paused runs at a fraction of its clocks, and weights take seconds to load. */
+  readonly warmUpSeconds: number;
 }
 
 /** A model of random weights. */
@@ -64,8 +67,8 @@ export const tinyShape: ModelShape = {
 };
 
 const tests: Readonly<Record<Scale, ModelTests>> = {
-  full: { promptTokens: [512, 4096], generatedTokens: [128], depth: 8192, streamTokens: 256 },
-  tiny: { promptTokens: [8], generatedTokens: [2], depth: 16, streamTokens: 3 },
+  full: { promptTokens: [512, 4096], generatedTokens: [128], depth: 8192, streamTokens: 256, warmUpSeconds: 1 },
+  tiny: { promptTokens: [8], generatedTokens: [2], depth: 16, streamTokens: 3, warmUpSeconds: 0 },
 };
 
 /** Every model of a choice. Software GPUs have a tiny one in place of all names. */
@@ -104,7 +107,7 @@ async function measureModel(
   { name, shape, type }: TestedModel,
   { scale, streams, repetitions, isOver }: ModelSettings,
 ): Promise<Omit<ModelResult, "model" | "backend">> {
-  const { depth, streamTokens, ...test } = tests[scale];
+  const { depth, streamTokens, warmUpSeconds, ...test } = tests[scale];
   const runtime = await createRuntime({ backends: [factory], policy: { force: factory.name } });
   const source = new ModelSource(name, shape, type);
   try {
@@ -116,6 +119,7 @@ async function measureModel(
     const readySeconds = secondsSoFar();
     await model.createSession().complete({ ids: [100] }, { maxTokens: 1, temperature: 0, reasoning: false });
     const firstTokenSeconds = secondsSoFar();
+    await warmUp(newPrompts(model, Math.min(...test.promptTokens)), warmUpSeconds);
     const rows: BenchRow[] = [];
     for (const tested of [test, { ...test, promptTokens: [], depths: [depth] }]) {
       for await (const row of benchModel(model, { ...tested, repetitions })) {
@@ -136,6 +140,17 @@ async function measureModel(
   } finally {
     await runtime.dispose();
   }
+}
+
+/** A function that computes another prompt of `tokens` tokens with each call. First tokens differ, so that none is in the cache. */
+function newPrompts(model: Model, tokens: number): () => Promise<unknown> {
+  let calls = 0;
+  return async () => {
+    using session = model.createSession();
+    const ids = Array.from({ length: tokens }, () => 100);
+    ids[0] = 101 + (calls++ % 800);
+    await session.complete({ ids }, { maxTokens: 1, temperature: 0, reasoning: false });
+  };
 }
 
 /** The rate of several texts together, prompts of 3 tokens included. */
