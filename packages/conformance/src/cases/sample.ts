@@ -122,14 +122,27 @@ export const sample: OpCases<"sample"> = {
     },
     {
       name: "masked logits may be anything",
-      inputs: rowsOf({ ...f32(3, 4), values: [Number.NaN, 1, 2, 1, 0, 3, Number.POSITIVE_INFINITY, 2, 0, 1, 2, 3] }, { seed: 5 }),
+      inputs: rowsOf(
+        {
+          ...f32(3, 9),
+          values: [
+            ...[Number.NaN, 1, 2, 1, 5, none, 5, 5, 5],
+            ...[0, 3, Number.POSITIVE_INFINITY, 2, Number.NaN, 5, 5, 5, 5],
+            ...[0, 1, 2, 3, 5, 5, 5, 5, none],
+          ],
+        },
+        { seed: 5 },
+      ),
       optional: { mask: i32([1, 1], [0b1010]), maskRow: i32Of(0, 0, 1) },
     },
-    { name: "excluded", inputs: rowsOf({ ...f32(2, 4), values: [0, none, none, 0.5, none, 2, none, 1] }, { seed: 5 }) },
+    {
+      name: "excluded",
+      inputs: rowsOf({ ...f32(2, 9), values: [0, none, none, 0.5, ...repeated(6, none), 2, none, 1, ...repeated(5, none)] }, { seed: 5 }),
+    },
     { name: "huge logits", inputs: rowsOf({ ...f32(3, 9), fill: { low: -1e4, high: 1e4 } }, { seed: 6, temperature: 0.01 }) },
     { name: "one", inputs: rowsOf(f32(3, 1), { seed: 7 }) },
     { name: "negative positions are counters too", inputs: rowsOf(f32(2, 9), { seed: 8 }, [-1, -2147483648]) },
-    { name: "no rows", inputs: rowsOf(f32(0, 5), { seed: 9 }) },
+    { name: "no rows", inputs: rowsOf(f32(0, 9), { seed: 9 }) },
   ],
   wrong: [
     { name: "scalar", inputs: refused(f32()), error: "ShapeError", message: /rank 1 or more/ },
