@@ -7,7 +7,7 @@ import { describeGreedy, describeLogits } from "./modelOracle.ts";
 import { describeSaving } from "./modelSaving.ts";
 import { describeSessions } from "./modelSessions.ts";
 import { describeTurns } from "./modelTurns.ts";
-import type { ModelSuiteOptions } from "./suiteContext.ts";
+import type { ModelSuiteOptions, SuiteContext } from "./suiteContext.ts";
 
 /** The one suite of models that every backend runs, against llama.cpp's own outputs. */
 export function describeModel(name: string, factory: BackendFactory, { isExact, scope, size = "all" }: ModelSuiteOptions): void {
@@ -27,18 +27,21 @@ export function describeModel(name: string, factory: BackendFactory, { isExact, 
     const context = { runtime, isExact, scope: scope ?? (isSoftware ? "smoke" : "all"), size };
     describeLogits(context);
     describeGreedy(context);
-    if (context.scope === "smoke") test.skip("sessions (skipped: too slow on a software GPU)", () => undefined);
-    else if (size === "sample") test.skip("sessions, turns and saving (not in the sample)", () => undefined);
-    else {
+    if (hasSessions(context)) {
       describeSessions(context);
       describeTurns(context);
-    }
-    if (context.scope !== "smoke" && size !== "sample") describeSaving(context);
+      describeSaving(context);
+    } else test.skip("sessions, turns and saving (not in this size, or too slow on a software GPU)", () => undefined);
     if (context.scope === "all") {
       describeGenerating(context);
       describeMeasures(context);
     }
   });
+}
+
+/** Sessions are the same code on every backend. The scope "small" is a slow backend's: only the whole grid has its sessions. */
+function hasSessions({ scope, size }: SuiteContext): boolean {
+  return scope === "all" ? size !== "sample" : scope === "small" && size === "all";
 }
 
 async function openOrReason(factory: BackendFactory): Promise<Runtime | string> {

@@ -154,10 +154,11 @@ test("the report of a file shows its architecture and name safely", async () => 
   expect(formatInspect(inspect(await readGguf(writeGguf(file)))).replaceAll("\n", "")).not.toMatch(unprintable);
 });
 
+// CI's fuzzing takes other seeds each time, and longer.
 test("mutated models are refused or run", async () => {
   const fuzzer = await ModelFuzzer.open();
   const outcomes = new Map<string, number>();
-  for (let seed = 1; seed <= 200; seed++) {
+  for (let seed = 1; seed <= 60; seed++) {
     const outcome = await fuzzer.run(seed);
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }

@@ -1,5 +1,6 @@
 import { wasm } from "@centella/backend-wasm";
 import { createRuntime, type Runtime } from "@centella/core";
+import { isWholeGrid } from "@centella/test-devices";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { blockTokens } from "../src/cache/prefixCache.ts";
 import { type Copiers, SequencePool } from "../src/cache/sequencePool.ts";
@@ -160,7 +161,14 @@ describe("sequences with recurrent states", () => {
   });
 });
 
-describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %s", (backend) => {
+const families = ["mamba", "mamba2", "jamba", "lfm2", "qwen35", "kimi-linear", "rwkv7", "rwkv6", "minimax-01"];
+/** One for each kind of state: sessions are the same code on the reference, which is slow. */
+const fewFamilies = ["mamba2", "jamba", "qwen35", "rwkv7"];
+
+describe.each([
+  ["reference", isWholeGrid ? families : fewFamilies],
+  ["wasm", families],
+] as const)("sessions of recurrent models on %s", (backend, names) => {
   const open = (kind: "reference" | "wasm"): Promise<Runtime> =>
     createRuntime(kind === "wasm" ? { backends: [wasm()], policy: { force: "wasm" } } : { backends: [] });
   const greedy = { temperature: 0, maxTokens: 6, logitBias: { 2: Number.NEGATIVE_INFINITY } } as const;
@@ -171,7 +179,7 @@ describe.each(["reference", "wasm"] as const)("sessions of recurrent models on %
   });
   afterAll(() => runtime.dispose());
 
-  describe.each(["mamba", "mamba2", "jamba", "lfm2", "qwen35", "kimi-linear", "rwkv7", "rwkv6", "minimax-01"])("%s", (name) => {
+  describe.each(names)("%s", (name) => {
     const bytes = familyModel(withVocabulary(readFamilyGolden(name)));
     const load = (on: Runtime): Promise<Model> => loadModel(bytes, { runtime: on, cacheType: "f32", sequences: 2 });
     let model: Model;

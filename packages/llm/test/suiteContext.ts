@@ -5,7 +5,10 @@ import type { GridSize } from "@centella/test-devices";
 export interface ModelSuiteOptions {
   /** Results do not depend on batch sizes, bit for bit. */
   readonly isExact: boolean;
-  /** "small" leaves the larger files out, "smoke" nearly everything. Default: "smoke" for software GPUs, else "all". */
+  /**
+   * "small" leaves the larger files out, and sessions unless `size` is "all"; "smoke" nearly everything. Default: "smoke" for software GPUs,
+   * else "all".
+   */
   readonly scope?: "all" | "small" | "smoke";
   /**
    * "sample" runs each family with one batch size, each type in one arithmetic, and no session. "full" has fewer families and types on
