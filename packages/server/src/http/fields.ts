@@ -17,8 +17,11 @@ export interface FieldTable<Used extends Shape = Shape> {
 /** The fields that have an effect, as a handler gets them. */
 export type BodyOf<Used extends Shape> = z.output<z.ZodMiniObject<Used>>;
 
-/** The text of zod's issues without a language. */
+/** The message of what has none of its own. {@link errorOf} writes one. */
 const noMessage = "Invalid input";
+
+/** How values are checked. Other code may set messages of zod for the whole process, as the first schema of `"zod"` does; these are not the server's. */
+export const checking = { reportInput: true, error: () => noMessage } as const;
 
 /** The schema of a request: what checks it, and what `openapi.json` shows. */
 export function schemaOf<Used extends Shape>({ used, ignored = {}, refused = {} }: FieldTable<Used>): z.ZodMiniObject {
@@ -45,7 +48,7 @@ export function parseBody<Used extends Shape>(table: FieldTable<Used>, schema: z
     const value = given[name] ?? undefined;
     const field = fields[name]!;
     if (value === undefined && field._zod.optin !== undefined) continue;
-    const result = field.safeParse(value, { reportInput: true });
+    const result = field.safeParse(value, checking);
     if (!result.success) throw errorOf(result.error.issues[0]!, name, table);
     if (Object.hasOwn(table.used, name)) checked[name] = result.data;
   }

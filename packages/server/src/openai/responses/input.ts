@@ -1,6 +1,7 @@
 import type { ChatMessage } from "@centella/llm";
 import * as z from "zod/mini";
 import { maxMessages, textOf } from "../../fields/shared.ts";
+import { checking } from "../../http/fields.ts";
 
 const onlyText = "images, audio and files are not supported";
 const inputText = z.strictObject({
@@ -48,7 +49,7 @@ const item = z.pipe(
   z.transform((value, context): Item => {
     const { type = "message" } = (value ?? {}) as { readonly type?: unknown };
     const schema = { message, function_call: call, function_call_output: result, reasoning: thought }[String(type)];
-    const parsed = schema?.safeParse(value, { reportInput: true });
+    const parsed = schema?.safeParse(value, checking);
     if (parsed?.success) return parsed.data as Item;
     const known = "expected a message, function_call, function_call_output or reasoning";
     context.issues.push(
