@@ -1,4 +1,4 @@
-import { configDefaults, defineConfig } from "vitest/config";
+import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // Tests run on live sources: the custom condition resolves @centella/* to src/, without a build.
@@ -13,14 +13,6 @@ class SlowFirst extends BaseSequencer {
   }
 }
 
-/**
- * Tests of packages whose modules keep nothing that another test could see. Files share processes, which saves importing the packages for
- * each: over half a second a file. Exceptions: `responsive` counts turns of the event loop, and the server's messages depend on whether
- * another module has imported Zod.
- */
-const sharing =
-  "packages/{ai-sdk,backend-cuda,conformance,core,gguf,gpu-kernels,grammar,langchain,llm,prompt-api,quant}/test/**/!(responsive).test.ts";
-
 // What tests start prints plain text, also where the run itself is in colour.
 delete process.env.FORCE_COLOR;
 
@@ -29,33 +21,12 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
+    include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
     // One for each core. The default leaves a core unused, which takes twice as long on two cores.
     maxWorkers: "100%",
     sequence: { sequencer: SlowFirst },
     // Some tests take a minute of one core's time. How much of it they get depends on what else runs.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "alone",
-          include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, sharing],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "sharing",
-          include: [sharing],
-          isolate: false,
-          // What a test replaces is back before the next one, whatever its file.
-          restoreMocks: true,
-          unstubGlobals: true,
-          unstubEnvs: true,
-        },
-      },
-    ],
   },
 });
