@@ -92,3 +92,24 @@ test("a row is loaded when few copies are under way, after the wait, and the wei
   expect(rows[0]).toBeGreaterThan(wait!);
   expect(rows.at(-1)).toBeLessThan(copies[1]!);
 });
+
+test.each([
+  { rows: 28672, isLarge: true },
+  { rows: 4096, isLarge: true },
+  { rows: 1024, isLarge: false },
+])(
+  "a product with $rows rows of weights lets the next launch start first of all, or after its activations are staged where it is large",
+  ({ rows, isLarge }) => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [1, 4096]);
+    program.output("y", program.matmul(x, program.persistent("m", { dtype: "q4_K", shape: [rows, 4096] }), half));
+    const { ptx } = generatePtx(program)[0]!;
+    const steps = ptx.match(/griddepcontrol\.\w+|cp\.async\.bulk|mma\.sync/g)!;
+    const order = steps.filter((step, i) => step !== steps[i - 1]);
+    const started = "griddepcontrol.launch_dependents";
+    const waited = "griddepcontrol.wait";
+    const copied = "cp.async.bulk";
+    // Blocks of few bytes have no copies left to start after the wait, but those that fill slots again.
+    expect(order.slice(0, 5)).toEqual(isLarge ? [copied, waited, copied, started, copied] : [started, copied, waited, copied, "mma.sync"]);
+  },
+);

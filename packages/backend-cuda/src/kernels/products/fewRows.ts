@@ -47,8 +47,11 @@ const minDepth = 2;
 const maxEarlyBytes = 76 * 1024;
 const minEarlyBytes = 40 * 1024;
 
-/** Bytes that are all under way before: a block with no more has them as soon as its activations, however late it starts. */
-const fewBytes = 128 * 1024;
+/** Most bytes of early copies and of a row of activations together. */
+const maxUnderWay = 92 * 1024;
+
+/** A block that copies no more starts all copies before the activations are read, and lets the next launch start first of all. */
+const fewBytes = 64 * 1024;
 
 /** Bytes for the partial sums of a round of items. */
 const roundBytes = 16 * 1024;
@@ -136,11 +139,17 @@ export function shapeOf(
 }
 
 /** Slots of a warp that are filled before the activations are read. */
-export function earlySlots({ depth, slotBytes, work }: Shape): number {
-  const bytes = warps * slotBytes;
-  if (depth * bytes <= fewBytes) return depth;
-  const copied = Math.ceil(work.items / work.blocks) * work.products * work.copies * slotBytes;
-  return Math.max(1, Math.floor(Math.min(maxEarlyBytes, Math.max(minEarlyBytes, copied / 3)) / bytes));
+export function earlySlots(shape: Shape): number {
+  const { depth, slotBytes, staging } = shape;
+  const copied = copiedBytes(shape);
+  if (copied <= fewBytes) return depth;
+  const most = Math.min(maxEarlyBytes, maxUnderWay - 4 * staging.depth);
+  return Math.max(1, Math.floor(Math.min(most, Math.max(minEarlyBytes, copied / 3)) / (warps * slotBytes)));
+}
+
+/** Most bytes that a block copies. */
+function copiedBytes({ slotBytes, work }: Shape): number {
+  return Math.ceil(work.items / work.blocks) * work.products * work.copies * slotBytes;
 }
 
 function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: UnitProducts, isFirst: boolean): Launch {
@@ -157,9 +166,18 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
   ]);
   const types = formatsOf(work).map(({ dtype }) => dtype);
   const entry = `matmulFew_${[...types, ...(norm === undefined ? [] : ["normed"])].join("_")}`;
-  const options = { threads, blocks: work.blocks * rowGroups, args, waitsInBody: true, form: [isFirst, shape, work, staging] };
-  return launch(call, entry, options, (scope) => {
+  const options = {
+    threads,
+    blocks: work.blocks * rowGroups,
+    args,
+    waitsInBody: true,
+    startsNextInBody: true,
+    form: [isFirst, shape, work, staging],
+  };
+  return launch(call, entry, options, (scope, startNext) => {
     const { k } = scope;
+    const hasFewBytes = copiedBytes(shape) <= fewBytes;
+    if (hasFewBytes) startNext();
     k.blocksPerMultiprocessor = 1;
     const { result } = elementAt(work.results, 0);
     const rows = productOf(k, scope.extents(result.shape.slice(0, -1)));
@@ -194,6 +212,8 @@ function fewRows(call: KernelCall, shape: Shape, { from = input(0), norm }: Unit
         stageRows(k, staging, row, { first: firstRow, count: rows }, staged);
       }
       k.sync();
+      // Blocks of the next launch that started before would only take time from this one, for whose end they wait.
+      if (!hasFewBytes) startNext();
       k.reserveShared(overHalfOfShared);
       rounds.run();
     };

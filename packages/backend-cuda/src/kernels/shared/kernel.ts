@@ -143,6 +143,8 @@ interface LaunchOptions {
    * the text waits before it does anything else.
    */
   readonly waitsInBody?: boolean;
+  /** Whether the body lets the next launch start, with what it is given for that. By default the text does so before anything else. */
+  readonly startsNextInBody?: boolean;
   /**
    * All of what the text depends on that follows from the bucket, besides the names of its arguments and the number of its threads. Launches of a call that
    * agree in these share a text. Default: the text is written for each bucket.
@@ -159,8 +161,11 @@ export function waitForEarlier({ k }: Scope, { gpu }: KernelCall): void {
   if (gpu.dependentLaunch) k.waitForEarlierLaunches();
 }
 
+/** Writes a text. `startNext` lets the next launch start where it may: as soon as all blocks have come there or ended. */
+type Body = (scope: Scope, startNext: () => void) => void;
+
 /** Generates one launch of `blocks` blocks. Only symbolic dims that the call's specs name are read. */
-export function launch(call: KernelCall, entry: string, options: LaunchOptions, body: (scope: Scope) => void): Launch {
+export function launch(call: KernelCall, entry: string, options: LaunchOptions, body: Body): Launch {
   const { threads = defaultThreads, blocks, args, form, maps = {}, isWhole = false } = options;
   const symbolic = symbolicDims([...call.inputs, call.output]);
   const all: NamedArguments = symbolic.length > 0 ? { ...args, dims: { kind: "dims" } } : args;
@@ -204,8 +209,8 @@ interface TextOptions extends LaunchOptions {
 function writeText(
   call: KernelCall,
   entry: string,
-  { threads, all, symbolic, isEarly, waitsInBody = false, maps = {} }: TextOptions,
-  body: (scope: Scope) => void,
+  { threads, all, symbolic, isEarly, waitsInBody = false, startsNextInBody = false, maps = {} }: TextOptions,
+  body: Body,
 ): KernelText {
   const tables = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [[name, each.words] as const] : []));
   const parameters = Object.entries(all).flatMap(([name, each]) => (each.kind === "table" ? [] : [[name, each] as const]));
@@ -217,7 +222,10 @@ function writeText(
     units,
     maps: Object.keys(maps),
   });
-  if (isEarly) k.launchDependents();
+  const startNext = (): void => {
+    if (isEarly) k.launchDependents();
+  };
+  if (!startsNextInBody) startNext();
   const values = new Map<string, U32>();
   if (symbolic.length > 0) {
     const dims = k.pointer("dims", "u32");
@@ -226,14 +234,15 @@ function writeText(
   // No launch writes dims: they are read meanwhile.
   if (call.gpu.dependentLaunch && !waitsInBody) k.waitForEarlierLaunches();
   const extent = (dim: Dim): Extent => (typeof dim === "number" ? dim : entryOf(values, dim.name));
-  body({
+  const scope: Scope = {
     k,
     extent,
     extents: (shape) => mapTuple(shape, extent),
     number: (_name, value) => k.constant("f32", value),
     whole: (value) => value,
     pointer: (name, elem) => k.pointer(name, elem),
-  });
+  };
+  body(scope, startNext);
   return { ptx: k.text(), sharedBytes: k.dynamicSharedBytes };
 }
 
