@@ -73,13 +73,14 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const blockEnd = k.mul(k.add(kvHead, 1), group);
         const rowOf = (row: U32): QueryRow => ({ ...query, token, head: k.min(k.add(firstHead, row), k.sub(blockEnd, 1)) });
         const pieces = { keys: keyPieces(keyWidth, false), values: valuePieces(sizes.valueWidth) };
-        const rows = [rowOf(place.row), rowOf(k.add(place.row, tileRows / 2))];
+        const half = tileRows / 2;
+        const rows = blockHeads > half ? [rowOf(place.row), rowOf(k.add(place.row, half))] : [rowOf(place.row)];
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
         const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
         const source = { slots, rows: new CacheRows(scope, cache.dtype, sizes, { kvHead, valueFirst }), pieces, sizes, lane: place };
         const stream = new TileStream(scope, source, tiles);
-        if (isAhead) stream.prefetch();
+        stream.lookUp(isAhead);
         wait();
         // Keys and values are under way while the query is read.
         stream.start();

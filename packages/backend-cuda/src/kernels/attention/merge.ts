@@ -79,7 +79,7 @@ export class PartMerge {
     const maxima = k.sharedMemory("f32", warps * tileRows);
     const totals = k.sharedMemory("f32", warps * tileRows);
     const values = k.sharedMemory("f32", warps * blockHeads * valueWidth);
-    for (const r of [0, 1]) {
+    for (let r = 0; r < tile.rowCount; r++) {
       const row = k.add(lane.row, (r * tileRows) / 2);
       const { maximum, total } = tile.finish(r);
       k.if(k.compare("eq", lane.part, 0), () => {

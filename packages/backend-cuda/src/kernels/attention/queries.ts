@@ -7,7 +7,7 @@ import type { Piece } from "./pieces.ts";
 import type { AttentionSizes } from "./problem.ts";
 import type { QueryRow } from "./softmax.ts";
 
-/** The lane's two rows of queries as left matrices, and what the products with each row are multiplied by. */
+/** The lane's rows of queries as left matrices, and what the products with each row are multiplied by. A second row that is not given is zeros. */
 export function loadQueries(
   scope: Scope,
   sizes: AttentionSizes,
@@ -16,7 +16,10 @@ export function loadQueries(
   part: U32,
 ): { readonly fragments: readonly LeftFragment[]; readonly inverses: readonly F32[] } {
   const loaded = rows.map((row) => loadQuery(scope, sizes, row, pieces, part));
-  const [first, second] = loaded.map(({ words }) => words) as [readonly U32[], readonly U32[]];
+  const [first, second = first.map(() => scope.k.constant("u32", 0))] = loaded.map(({ words }) => words) as [
+    readonly U32[],
+    (readonly U32[])?,
+  ];
   const fragments = Array.from(
     { length: first.length / 2 },
     (_, i): LeftFragment => [elementAt(first, 2 * i), elementAt(second, 2 * i), elementAt(first, 2 * i + 1), elementAt(second, 2 * i + 1)],

@@ -15,18 +15,18 @@ export function hasWholeTexts({ target }: Gpu): boolean {
   return target === "sm_80";
 }
 
-/** Sixteen rows of queries with their softmaxes and outputs, which the lanes of a warp share. */
+/** Sixteen rows of queries, or eight, with their softmaxes and outputs, which the lanes of a warp share. */
 export class QueryTile {
   readonly #scope: Scope;
   readonly #lane: Lane;
   readonly #valuePieces: readonly Piece[];
   readonly #query: readonly LeftFragment[];
   readonly #softmaxes: RowSoftmaxes;
-  /** Per piece of a value and element of it, four sums. */
+  /** Per piece of a value and element of it, two sums of each row of the lane. */
   readonly #outputs: readonly (readonly (readonly Var<"f32">[])[])[];
   #weights: readonly LeftFragment[] = [];
 
-  /** `rows`: the rows of the lane, `lane.row` and `lane.row + 8`. */
+  /** `rows`: the rows of the lane, `lane.row` and, where there are more than eight, `lane.row + 8`. */
   constructor(
     scope: Scope,
     { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
@@ -39,11 +39,11 @@ export class QueryTile {
     this.#valuePieces = pieces.values;
     const { fragments, inverses } = loadQueries(scope, sizes, rows, pieces.keys, lane.part);
     this.#query = fragments;
-    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, lane.part);
+    this.#softmaxes = new RowSoftmaxes(scope, { params, sizes }, lane.part, rows.length === 1 ? 1 : 2);
     const seen = ({ low, high }: QueryRow): U32 => k.sub(k.max(high, low), low);
     this.#softmaxes.start(rows.map((row, i) => ({ ...row, seen: seen(row), inverse: elementAt(inverses, i) })));
     this.#outputs = pieces.values.map(({ count }) =>
-      Array.from({ length: count }, () => Array.from({ length: 4 }, () => k.variable("f32", 0))),
+      Array.from({ length: count }, () => Array.from({ length: 2 * rows.length }, () => k.variable("f32", 0))),
     );
   }
 
@@ -66,13 +66,19 @@ export class QueryTile {
     const { k } = this.#scope;
     for (const [i, value] of values.entries()) {
       const sums = elementAt(elementAt(this.#outputs, piece), i);
-      const [a, b, c, d] = sums.map((sum) => sum.get()) as [F32, F32, F32, F32];
+      const zero = k.constant("f32", 0);
+      const [a, b, c = zero, d = zero] = sums.map((sum) => sum.get()) as [F32, F32, F32?, F32?];
       const added = k.multiplyMatrices("f16", elementAt(this.#weights, step), value, [a, b, c, d]);
       for (const [j, sum] of sums.entries()) sum.set(elementAt(added, j));
     }
   }
 
-  /** The maximum and the sum of weights of the lane's row `r`, 0 or 1. All lanes of the warp must take part. */
+  /** Rows of the lane. */
+  get rowCount(): number {
+    return this.#softmaxes.rowCount;
+  }
+
+  /** The maximum and the sum of weights of the lane's row `r`. All lanes of the warp must take part. */
   finish(r: number): { readonly maximum: F32; readonly total: F32 } {
     return this.#softmaxes.finish(r);
   }

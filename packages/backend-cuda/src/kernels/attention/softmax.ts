@@ -28,7 +28,10 @@ export interface SoftmaxRow {
   readonly inverse: F32;
 }
 
-/** What the lane keeps of one of its two rows. */
+/** Rows that a lane keeps: its row of the first eight, and that of the others. */
+export type LaneRows = 1 | 2;
+
+/** What the lane keeps of one of its rows. */
 interface RowState {
   /** Turns products into scores, as powers of two; with a soft cap into the exponent of its tanh. */
   readonly factor: Var<"f32">;
@@ -51,7 +54,10 @@ export interface ScoredPositions {
   isStored(column: number): Bool;
 }
 
-/** The softmaxes of sixteen rows of queries over positions that are added one after the other. A lane keeps two of the rows. */
+/**
+ * The softmaxes of sixteen rows of queries over positions that are added one after the other. A lane keeps two of the rows, or one where only the
+ * first eight are of use.
+ */
 export class RowSoftmaxes {
   readonly #scope: Scope;
   readonly #params: AttentionParams;
@@ -60,14 +66,19 @@ export class RowSoftmaxes {
   readonly #heads: number;
   readonly #rows: readonly RowState[];
 
-  constructor(scope: Scope, { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes }, part: U32) {
+  constructor(
+    scope: Scope,
+    { params, sizes }: { readonly params: AttentionParams; readonly sizes: AttentionSizes },
+    part: U32,
+    rowCount: LaneRows = 2,
+  ) {
     const { k } = scope;
     this.#scope = scope;
     this.#params = params;
     this.#part = part;
     this.#heads = sizes.heads;
     const bias = (): Var<"f32"> | undefined => (params.alibi === 0 ? undefined : k.variable("f32", 0));
-    this.#rows = [0, 1].map(() => ({
+    this.#rows = Array.from({ length: rowCount }, () => ({
       factor: k.variable("f32", 0),
       slope: bias(),
       position: bias(),
@@ -78,7 +89,11 @@ export class RowSoftmaxes {
     }));
   }
 
-  /** Starts the softmaxes of the lane's two rows. */
+  get rowCount(): number {
+    return this.#rows.length;
+  }
+
+  /** Starts the softmaxes of the lane's rows. */
   start(rows: readonly SoftmaxRow[]): void {
     const { k } = this.#scope;
     const { scale, softcap } = this.#params;
@@ -110,7 +125,7 @@ export class RowSoftmaxes {
 
   /**
    * Turns products with the keys of `positions`, eight after eight, into weights relative to a maximum. When a maximum rises, `scaleOutputs` gets the
-   * factor by which earlier weights of row `r` become less, for both rows. All lanes of the warp must take part.
+   * factor by which earlier weights of row `r` become less, for each row. All lanes of the warp must take part.
    */
   weigh(
     products: readonly SumFragment[],
@@ -129,13 +144,9 @@ export class RowSoftmaxes {
       row.total.set(k.add(row.total.get(), sum));
       return exponentials;
     });
-    const [first, second] = [elementAt(weights, 0), elementAt(weights, 1)];
-    return products.map((_, i) => [
-      elementAt(first, 2 * i),
-      elementAt(first, 2 * i + 1),
-      elementAt(second, 2 * i),
-      elementAt(second, 2 * i + 1),
-    ]);
+    const zero = k.constant("f32", 0);
+    const weight = (r: number, column: number): F32 => (r < weights.length ? elementAt(elementAt(weights, r), column) : zero);
+    return products.map((_, i) => [weight(0, 2 * i), weight(0, 2 * i + 1), weight(1, 2 * i), weight(1, 2 * i + 1)]);
   }
 
   /** Whether scores are the products times a positive factor, which then is applied together with the maximum. */
@@ -205,7 +216,7 @@ export class RowSoftmaxes {
     });
   }
 
-  /** The maximum and the sum of weights of the lane's row `r`, 0 or 1. All lanes of the warp must take part. */
+  /** The maximum and the sum of weights of the lane's row `r`. All lanes of the warp must take part. */
   finish(r: number): { readonly maximum: F32; readonly total: F32 } {
     const { k } = this.#scope;
     const { maximum, total } = elementAt(this.#rows, r);

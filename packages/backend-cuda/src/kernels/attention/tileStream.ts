@@ -124,7 +124,7 @@ export class TileStream {
 
   constructor(scope: Scope, source: Source, range: TileRange) {
     const { k } = scope;
-    const { pieces, rows, sizes, slots } = source;
+    const { pieces, rows, sizes } = source;
     this.#scope = scope;
     this.#source = source;
     this.#range = range;
@@ -132,20 +132,30 @@ export class TileStream {
     const stored = Array.from({ length: 4 }, () => k.variable("u32", 0));
     const ahead = { keys: wordVariables(k, 2, pieces.keys), values: wordVariables(k, 4, pieces.values), stored };
     this.#ahead = ahead;
-    k.if(k.compare("lt", range.first, range.end), () => slots.lookUp(range.first));
   }
 
-  /** Starts to bring the first tiles to the L2 cache. */
-  prefetch(): void {
+  /** Looks the first tile up, and starts to bring the first ones to the L2 cache if it `prefetches`. All look-ups are under way together. */
+  lookUp(prefetches: boolean): void {
     const { k } = this.#scope;
-    const { slots, rows, lane } = this.#source;
-    const { first, end, step } = this.#range;
-    if (!rows.areHalves) return;
+    const { slots, rows } = this.#source;
+    const { first, end } = this.#range;
+    k.if(k.compare("lt", first, end), () => {
+      const prefetched = prefetches && rows.areHalves ? this.#firstRows() : [];
+      if (this.#ahead !== undefined) slots.lookUp(first);
+      for (const { position, slot } of prefetched) k.if(k.compare("lt", position, end), () => rows.prefetch(slot));
+    });
+  }
+
+  /** Rows of the first tiles that the lane brings to the L2 cache: a position of each, and its slot. */
+  #firstRows(): readonly { readonly position: U32; readonly slot: U32 }[] {
+    const { k } = this.#scope;
+    const { slots, lane } = this.#source;
+    const { first, step } = this.#range;
     const [tile, row] = [k.shiftRight(lane.lane, 4), k.and(lane.lane, tileRows - 1)];
-    for (let i = 0; i < prefetchedTiles; i += lanes / tileRows) {
-      const position = k.add(k.mad(k.add(tile, i), step, first), row);
-      k.if(k.compare("lt", position, end), () => rows.prefetch(slots.slotOf(position)));
-    }
+    return Array.from({ length: (prefetchedTiles * tileRows) / lanes }, (_, i) => {
+      const position = k.add(k.mad(k.add(tile, (i * lanes) / tileRows), step, first), row);
+      return { position, slot: slots.slotOf(position) };
+    });
   }
 
   /** Starts to read the first tile. */
