@@ -8,7 +8,7 @@ import { lanes } from "../shared/product.ts";
 import { type CacheRows, type Piece, productWords, valueFragments } from "./pieces.ts";
 import { type AttentionCall, type AttentionParams, type AttentionSizes, tileRows } from "./problem.ts";
 import type { QueryTile } from "./queryTile.ts";
-import { slotOf, storedSlot } from "./slots.ts";
+import { blockOf, slotInBlock, slotOf, storedSlot } from "./slots.ts";
 
 /** Tiles of a warp that are brought to the L2 cache before they are read. */
 const prefetchedTiles = 4;
@@ -25,7 +25,10 @@ interface TileSlot {
   isStored(column: number): Bool;
 }
 
-/** Looks slots up, some time before they are used. Positions past the last one have its slot. */
+/**
+ * Looks slots up, some time before they are used. Positions past the last one have its slot. Entries of the block table are kept as they are read:
+ * a thread that computed with them would wait for them.
+ */
 export class TileSlots {
   readonly #scope: Scope;
   readonly #blockSize: number;
@@ -33,8 +36,8 @@ export class TileSlots {
   readonly #last: U32;
   readonly #slots: U32 | number;
   readonly #offsets: { readonly keys: readonly U32[]; readonly values: readonly U32[] };
-  /** The slot of the tile's first position where the others follow it; otherwise of each position that the lane reads. */
-  readonly #found: readonly Var<"u32">[];
+  /** The block of the tile's first position where the others follow it; otherwise of each position that the lane reads. */
+  readonly #blocks: readonly Var<"u32">[];
 
   constructor(
     scope: Scope,
@@ -55,7 +58,7 @@ export class TileSlots {
       values: [column, k.add(column, 1), k.add(column, half), k.add(column, half + 1)],
     };
     const isTiled = blockSize % tileRows === 0 && typeof this.#slots === "number" && this.#slots % blockSize === 0;
-    this.#found = Array.from({ length: isTiled ? 1 : 6 }, () => k.variable("u32", 0));
+    this.#blocks = Array.from({ length: isTiled ? 1 : 6 }, () => k.variable("u32", 0));
   }
 
   /** The slot of a position, or of the last one if it is past that; one that may be read if it is not in the cache. */
@@ -66,17 +69,25 @@ export class TileSlots {
 
   /** Looks the slots of the tile at `first` up. */
   lookUp(first: U32): void {
-    const { k } = this.#scope;
-    const { keys, values } = this.#offsets;
-    const positions = this.#found.length === 1 ? [first] : [...keys, ...values].map((offset) => k.add(first, offset));
-    for (const [i, position] of positions.entries())
-      elementAt(this.#found, i).set(slotOf(this.#scope, this.#blockSize, this.#tableRow, k.min(position, this.#last)));
+    for (const [i, position] of this.#positions(first).entries())
+      elementAt(this.#blocks, i).set(blockOf(this.#scope, this.#blockSize, this.#tableRow, position));
   }
 
-  /** The slots that were looked up, for the tile at `first`. */
+  /** Positions of the tile at `first` that are looked up. */
+  #positions(first: U32): readonly U32[] {
+    const { k } = this.#scope;
+    const { keys, values } = this.#offsets;
+    const positions = this.#blocks.length === 1 ? [first] : [...keys, ...values].map((offset) => k.add(first, offset));
+    return positions.map((position) => k.min(position, this.#last));
+  }
+
+  /** The slots of the tile at `first`, which was the last one to be looked up. */
   get(first: U32): TileSlot {
     const { k } = this.#scope;
-    const found = this.#found.map((slot) => storedSlot(this.#scope, slot.get(), this.#slots));
+    const found = this.#positions(first).map((position, i) => {
+      const slot = slotInBlock(this.#scope, this.#blockSize, elementAt(this.#blocks, i).get(), position);
+      return storedSlot(this.#scope, slot, this.#slots);
+    });
     if (found.length > 1) {
       const slots = found.map(({ slot }) => slot);
       return { keys: slots.slice(0, 2), values: slots.slice(2), isStored: (column) => elementAt(found, 2 + column).isStored };
