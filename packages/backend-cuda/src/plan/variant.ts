@@ -13,7 +13,7 @@ import {
 import { deviceBytes, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
-import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
+import { type BucketLaunches, LaunchCache, type LaunchTarget } from "./launchCache.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -155,7 +155,7 @@ export function planVariant(
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
-  const placed = placeLaunches({ lowered, projected, launches }, memory);
+  const placed = placeLaunches({ lowered, projected }, launches.at(bucket), memory);
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
     return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
@@ -165,7 +165,8 @@ export function planVariant(
 
 /** Places the launches of all steps in order. */
 function placeLaunches(
-  { lowered: { steps }, projected, launches }: Pick<VariantSource, "lowered" | "projected" | "launches">,
+  { lowered: { steps }, projected }: Pick<VariantSource, "lowered" | "projected">,
+  launches: BucketLaunches,
   memory: StepMemory,
 ): readonly PlacedLaunch[] {
   const { bucket } = memory;
@@ -177,8 +178,8 @@ function placeLaunches(
     const step = elementAt(steps, index);
     if (writesNothing(step, bucket)) continue;
     const together = projected.get(index);
-    const joint = together && launches.projectionsOf(together, bucket);
-    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step, bucket));
+    const joint = together && launches.projectionsOf(together);
+    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step));
     // The write is done with the products.
     else place(index++, together.step, joint);
   }
