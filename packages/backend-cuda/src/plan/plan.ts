@@ -217,7 +217,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   #allocate(): { readonly largest: DimValues; readonly constants: ReturnType<PlanMemory["takeConstants"]> } {
     const largest = this.#largestDims();
     const plan = this.#planned(largest, noneGiven);
-    this.#memory.take("arena", this.#source.arena.bytes);
+    this.#memory.take("arena", this.#source.arenaBytes);
     this.#memory.take("upload", plan.uploadBytes);
     this.#memory.take("readback", plan.readbackBytes);
     return { largest, constants: this.#memory.takeConstants(this.lowered) };

@@ -68,11 +68,15 @@ export interface VariantSource {
   readonly lowered: Lowered;
   /** Steps that may run with the one after them. */
   readonly projected: ReadonlyMap<number, ProjectedStep>;
-  /** Places of the temporaries. */
-  readonly arena: ArenaPlan;
+  /** Bytes of the temporaries. */
+  readonly arenaBytes: number;
+  /** Places of all but inputs and what the host reads back, which depend on the bucket. */
+  readonly places: ReadonlyMap<Storage, Place>;
   readonly launches: LaunchCache;
   readonly unitsOf: LaunchTarget["unitsOf"];
 }
+
+const arenaRegion: Region = { kind: "arena" };
 
 /** Alignment of places of that size and more: that of `cuMemAlloc`. */
 const alignment = 256;
@@ -93,7 +97,17 @@ export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSo
   const written = new Set(
     lowered.steps.flatMap(({ output, extraOutputs = [] }) => [output, ...extraOutputs].map(({ storage }) => storage)),
   );
-  return { lowered, projected, arena, launches: new LaunchCache(slots, target, written), unitsOf: target.unitsOf };
+  const places = new Map(lowered.storages.flatMap((storage) => placeIn(arena, storage).map((place) => [storage, place])));
+  const launches = new LaunchCache(slots, target, written);
+  return { lowered, projected, arenaBytes: arena.bytes, places, launches, unitsOf: target.unitsOf };
+}
+
+/** The place of a storage in any variant, if there is one. */
+function placeIn({ offsets }: ArenaPlan, { id, definition }: Storage): readonly Place[] {
+  if (definition.kind === "persistent") return [{ region: { kind: "persistent", name: definition.name }, offset: 0 }];
+  if (definition.kind === "constant") return [{ region: { kind: "constant", storage: id }, offset: 0 }];
+  const offset = offsets.get(id);
+  return offset === undefined ? [] : [{ region: arenaRegion, offset }];
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
@@ -111,7 +125,7 @@ export function requireReadable({ outputs }: Lowered): void {
 
 /** Places the memory of a variant and of its launches. Steps that write nothing at the bucket have no launches. */
 export function planVariant(
-  { lowered, projected, arena, launches, unitsOf }: VariantSource,
+  { lowered, projected, places, launches, unitsOf }: VariantSource,
   bucket: DimValues,
   given: ReadonlySet<string>,
 ): VariantPlan {
@@ -130,28 +144,17 @@ export function planVariant(
   }
 
   const direct = readBackStorages(lowered);
-  const places = new Map<Storage, Place>();
+  const read = new Map<Storage, Place>();
   const outputs = new Map<string, Place>();
   for (const { name, to, operand } of lowered.outputs) {
     if (to !== "host") continue;
     const place = readback.add(bytesAt(operand.spec, bucket));
     outputs.set(name, place);
     const storage = direct.get(name);
-    if (storage !== undefined) places.set(storage, place);
+    if (storage !== undefined) read.set(storage, place);
   }
-  const placeOf = (storage: Storage): Place => {
-    const { definition } = storage;
-    switch (definition.kind) {
-      case "input":
-        return entryOf(inputs, definition.name);
-      case "persistent":
-        return { region: { kind: "persistent", name: definition.name }, offset: 0 };
-      case "constant":
-        return { region: { kind: "constant", storage: storage.id }, offset: 0 };
-      case "node":
-        return places.get(storage) ?? { region: { kind: "arena" }, offset: entryOf(arena.offsets, storage.id) };
-    }
-  };
+  const placeOf = (storage: Storage): Place =>
+    storage.definition.kind === "input" ? entryOf(inputs, storage.definition.name) : (read.get(storage) ?? entryOf(places, storage));
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
