@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
+import { named } from "@centella/quant/checks";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
@@ -262,7 +263,7 @@ test("calls from the host are right on any backend, and those that are not are f
   const backend = await reference().open();
   const settings = { passes: 1, rounds: 1, sampleSeconds: 0, warmupSeconds: 0, warmupCalls: 1 };
   const measured = await measureRows(hostRows(backend, "tiny"), settings);
-  const statuses = [...Array.from({ length: 7 }, () => "measured"), "skipped"];
+  const statuses = [...Array.from({ length: 7 }, () => "measured"), "skipped", "skipped"];
   expect(measured.map(({ outcomes }) => outcomes[0]!.outcome.status)).toEqual(statuses);
   expect(measured.at(-1)!.outcomes[0]!.outcome).toMatchObject({ reason: "plans have no variants" });
   const wrong = Object.assign(Object.create(backend), {
@@ -276,19 +277,40 @@ test("calls from the host are right on any backend, and those that are not are f
   await backend.dispose();
 });
 
-test("each call of the row of further variants plans one, also when all sizes of runs have a variant", async () => {
-  const backend = new CudaBackend(new IdleDriver());
-  const compiled = vi.spyOn(backend, "compile");
-  const subject = await furtherVariants(backend, { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 });
-  const compiledBefore = compiled.mock.calls.length;
-  // 1 to 64 tokens of one text, 2 to 64 of two.
-  const sizes = 13;
-  expect(await subject.sample(2 * sizes, 0)).toBeGreaterThan(0);
-  // A plan has a first variant, and then one for each other size.
-  expect(compiled.mock.calls.length - compiledBefore).toBe(Math.ceil((2 * sizes) / (sizes - 1)));
-  expect(backend.plans.size).toBe(2);
+test.each(["javascript", "first run"] as const)(
+  "each call of a row of further variants (%s) plans one that loading has not prepared",
+  async (part) => {
+    const driver = new IdleDriver();
+    const captured = vi.spyOn(driver, "endCapture");
+    const backend = new CudaBackend(driver);
+    const compiled = vi.spyOn(backend, "compile");
+    const subject = await furtherVariants(backend, { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 }, part);
+    const compiledBefore = compiled.mock.calls.length;
+    // 4 to 64 tokens of two texts, one of which wants a token.
+    const sizes = 5;
+    captured.mockClear();
+    expect(await subject.sample(2 * sizes, 0)).toBeGreaterThan(0);
+    expect(captured.mock.calls.length).toBe(part === "javascript" ? 0 : 2 * sizes);
+    // The plan is made once more when all sizes have variants.
+    expect(compiled.mock.calls.length - compiledBefore).toBe(1);
+    expect(backend.plans.size).toBe(2);
+    await subject.dispose();
+    expect(backend.plans.size).toBe(0);
+    await backend.dispose();
+  },
+);
+
+test("a model's prompts of several texts need no kernels beyond those of loading", async () => {
+  const driver = new IdleDriver();
+  const loaded = vi.spyOn(driver, "loadModule");
+  const backend = new CudaBackend(driver);
+  const tested = { name: "llama-3.2-1b", shape: named(shapes, "llama-3.2-1b"), contextLength: 8192, sequences: 16 };
+  const subject = await furtherVariants(backend, tested, "javascript");
+  expect(loaded).toHaveBeenCalled();
+  loaded.mockClear();
+  await subject.sample(64, 0);
+  expect(loaded).not.toHaveBeenCalled();
   await subject.dispose();
-  expect(backend.plans.size).toBe(0);
   await backend.dispose();
 });
 

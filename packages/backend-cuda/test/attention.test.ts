@@ -163,6 +163,12 @@ const long: readonly Run[] = [{ tokens: [40], lengths: [300] }];
 const tiles: readonly Run[] = [150, 17, 230].map((length) => ({ tokens: [17], lengths: [length] }));
 /** Sequences whose tokens share blocks. */
 const mixed: readonly Run[] = [{ tokens: [19, 1, 0, 13], lengths: [40, 80, 0, 13] }];
+/** The same, and fewer tokens and sequences than their variant is for. */
+const fewer: readonly Run[] = [
+  ...mixed,
+  { tokens: [90, 13, 1, 0], lengths: [90, 13, 30, 0] },
+  { tokens: [30, 1, 34], lengths: [30, 50, 70] },
+];
 
 describe("many tokens of a sequence", () => {
   test("values in two blocks", async () => {
@@ -180,7 +186,7 @@ describe("many tokens of a sequence", () => {
   test.each<readonly [string, Partial<Form>, readonly Run[]]>([
     ["heads of 64", { keyWidth: 64, valueWidth: 64 }, long],
     ["heads of 64, more tiles than blocks", { heads: 8, kvHeads: 8, keyWidth: 64, valueWidth: 64 }, tiles],
-    ["heads of 64, several sequences", { keyWidth: 64, valueWidth: 64 }, mixed],
+    ["heads of 64, several sequences", { keyWidth: 64, valueWidth: 64 }, fewer],
     ["heads of 128 and 64, a window and sinks", { keyWidth: 128, valueWidth: 64, hasSinks: true, params: { window: 150 } }, long],
     ["heads of 64 and 128, growing scores, ALiBi", { keyWidth: 64, valueWidth: 128, params: { scale: 3, alibi: 8 } }, long],
   ])("warpgroups: %s", async (_name, form, runs) => {

@@ -1,6 +1,6 @@
 import { sourceOf } from "@centella/conformance";
 import { createProgram, DisposedError, KernelError, type Program } from "@centella/core";
-import { beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { CudaBackend } from "../src/backend.ts";
 import { DriverError } from "../src/device/driver.ts";
 import { InterpretedDriver } from "./interpreter/interpretedDriver.ts";
@@ -62,6 +62,20 @@ describe("a plan that is compiled in the background", () => {
     release();
     await Promise.all(prepared);
     expect(new Set(asked).size).toBe(asked.length);
+  });
+
+  test("plans a variant while kernels of those before are compiled, as soon as a thread is free", async () => {
+    vi.stubGlobal("navigator", { hardwareConcurrency: 8 });
+    backend = new CudaBackend(driver);
+    vi.unstubAllGlobals();
+    const { asked, release } = holdModules();
+    const plan = await backend.compile(program(), { background: true });
+    const prepared = plan.prepare!([{ T: 1 }, { T: 64 }]);
+    await new Promise((resolve) => setImmediate(resolve));
+    // A product and a softmax of one row, and those of many.
+    expect(asked.length).toBeGreaterThan(2);
+    release();
+    await prepared;
   });
 
   test("waits while runs are under way", async () => {

@@ -124,6 +124,17 @@ test("products of one tensor are one launch for few rows, and read a tensor that
   ]);
 });
 
+test("texts of products have an epilogue once, whatever the number of rows of a tile", () => {
+  const weight = { dtype: "q4_K", shape: [4096, 4096] } as const;
+  const stores = [16, 32, 64, 256].map((rows) => {
+    const each = call("matmul", [f32({ name: "T", max: 512 }, 4096), weight], { transposeB: true, activations: "half" }, { T: rows });
+    const { ptx } = launchesOf(each).find(({ entry }) => entry === `matmulMixed${rows}_q4_K`)!;
+    return ptx.split("st.global.f32 ").length - 1;
+  });
+  expect(stores[0]).toBeGreaterThan(0);
+  expect(new Set(stores).size).toBe(1);
+});
+
 test("launches of products by the number of rows", () => {
   const weight = { dtype: "q4_K", shape: [4096, 14336] } as const;
   const launchAt = (rows: number, gpu = hopper) => {

@@ -1,4 +1,4 @@
-import { createProgram, type OpRecorder } from "@centella/core";
+import { createProgram, type Dim, type OpRecorder, type Value } from "@centella/core";
 import { type Lowered, lower } from "@centella/core/backend";
 import { expect, test } from "vitest";
 import { fusion, kernelTable } from "../src/kernels/index.ts";
@@ -44,6 +44,24 @@ test("the layers of a variant, and variants that differ in another dim, share th
   const third = launchesAt(source, { T: 2, nRead: 8 });
   expect(new Set(third.filter((launch) => !second.includes(launch))).size).toBe(1);
   expect(launchesAt(source, { T: 1, nRead: 1 })).toEqual(first);
+});
+
+test("prompts of several sequences share a text of attention, whatever the numbers of tokens and of sequences", () => {
+  const program = createProgram();
+  const [T, nSeq] = [program.dim("T", 1024), program.dim("nSeq", 16)];
+  const ints = (name: string, ...shape: Dim[]): Value => program.input(name, "i32", shape);
+  const cache = program.persistent("cache", { dtype: "f16", shape: [4096, 2, 256] });
+  const q = program.sort(program.input("q", "f32", [T, 8, 128]));
+  const places = [ints("positions", T), ints("seqOf", T), ints("blockTable", nSeq, 64), ints("seqLens", nSeq)] as const;
+  program.output("y", program.attention(q, cache, ...places, { scale: 0.125, blockSize: 64, activations: "half" }));
+  const source = sourceOf(program);
+  const texts = [
+    { T: 128, nSeq: 2 },
+    { T: 256, nSeq: 2 },
+    { T: 128, nSeq: 8 },
+  ].map((dims) => launchesAt(source, dims).find(({ entry }) => entry.startsWith("attentionMany"))?.ptx);
+  expect(texts[0]).toBeDefined();
+  expect(new Set(texts).size).toBe(1);
 });
 
 test("a persistent whose rows are written has no launch where there are no rows", () => {

@@ -24,10 +24,18 @@ async function prepared(of: ModelSizes): Promise<readonly (readonly DimValues[])
 
 const row = (T: number, nSeq: number, nOut: number, nRead: number): DimValues => ({ T, nSeq, nOut, nRead, nMask: 0 });
 
-test("decoding comes first, then the longest prompts, then shorter ones", async () => {
+test("decoding comes first, then the longest prompts, then shorter ones, then prompts of several texts", async () => {
   const [first, later] = await prepared(sizes);
   expect(first).toEqual([...[1, 2, 3].flatMap((n) => [row(n, n, n, 0), row(n, n, n, n)]), ...[row(100, 1, 1, 0), row(100, 1, 1, 1)]]);
-  expect(later!.map(({ T }) => T)).toEqual([64, 64, 32, 32, 16, 16, 8, 8, 4, 4, 2, 2, 1, 1]);
+  const alone = later!.filter(({ nSeq }) => nSeq === 1);
+  expect(alone.map(({ T }) => T)).toEqual([64, 64, 32, 32, 16, 16, 8, 8, 4, 4, 2, 2, 1, 1]);
+  const together = [2, 3].flatMap((n) => [100, 64, 32, 16, 8, 4].map((T) => row(T, n, n, 0)));
+  expect(later!.slice(alone.length)).toEqual(together);
+});
+
+test("a model of one text at a time has no runs of several", async () => {
+  const calls = await prepared({ ...sizes, sequences: 1 });
+  expect(calls.flat().every(({ nSeq }) => nSeq === 1)).toBe(true);
 });
 
 test("an encoder has runs of texts alone", async () => {

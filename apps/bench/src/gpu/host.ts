@@ -7,7 +7,7 @@ import { uniform } from "../stats/random.ts";
 import { softmaxes } from "../suites/programRows.ts";
 import type { Scale } from "./kernel.ts";
 import { tinyShape } from "./models.ts";
-import { furtherVariants, type PlannedModel } from "./variants.ts";
+import { furtherVariants, type PlannedModel, type VariantPart } from "./variants.ts";
 
 /** Sizes of work: calls of a chain that do not fuse, elements of vectors, rows of square matrices. */
 const sizes: Readonly<Record<Scale, { readonly calls: number; readonly elements: number; readonly side: number }>> = {
@@ -15,7 +15,7 @@ const sizes: Readonly<Record<Scale, { readonly calls: number; readonly elements:
   tiny: { calls: 20, elements: 2 ** 15, side: 16 },
 };
 
-/** The model of which a further variant is planned. */
+/** The model whose further variants are planned. */
 const planned: Readonly<Record<Scale, PlannedModel>> = {
   full: { name: "llama-3.1-8b", shape: named(shapes, "llama-3.1-8b"), contextLength: 8192, sequences: 16 },
   tiny: { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 },
@@ -46,16 +46,17 @@ export function hostRows(backend: Backend, scale: Scale): readonly Row[] {
     row(backend, `matmul ${side}² from host to host`, { metric: "ms" }, () => product(backend, side)),
     row(backend, `${chainOps} ops on ${elements} elements as a batch`, { metric: "ms" }, () => chain(backend, x, chainOps)),
     row(backend, `${chainOps} ops on ${elements} elements, awaited one by one`, { metric: "ms" }, () => chain(backend, x, 1)),
-    variantRow(backend, planned[scale]),
+    variantRow(backend, planned[scale], "plan of a further variant in JavaScript", "javascript"),
+    variantRow(backend, planned[scale], "a further variant until its first run is queued", "first run"),
   ];
 }
 
 /** Each call makes a variant. */
-function variantRow(backend: Backend, tested: PlannedModel): Row {
+function variantRow(backend: Backend, tested: PlannedModel, id: string, part: VariantPart): Row {
   return {
-    ...plainRow(`plan of a further variant, ${tested.name} Q4_K_M`, "ms"),
+    ...plainRow(`${id}, ${tested.name} Q4_K_M`, "ms"),
     isCold: true,
-    contestants: [ours(backend, () => furtherVariants(backend, tested))],
+    contestants: [ours(backend, () => furtherVariants(backend, tested, part))],
     verify: () => undefined,
   };
 }

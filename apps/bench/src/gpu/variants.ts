@@ -1,8 +1,11 @@
-import { type Backend, createProgram, createRuntime, type DimValues, type Plan } from "@centella/core";
+import { performance } from "node:perf_hooks";
+import { type Backend, createProgram, createRuntime, type DimValues, type Plan, type TypedArray } from "@centella/core";
+import { resolveSpec, typedArrayOf } from "@centella/core/backend";
 import { loadModel } from "@centella/llm";
 import { elementAt } from "@centella/quant/checks";
 import { emptyModel } from "../model/emptyModel.ts";
 import type { ModelShape } from "../model/shapes.ts";
+import type { FileType } from "../model/tensors.ts";
 import { Skip, type Subject } from "../runner/subject.ts";
 
 /** A model whose plans are made. */
@@ -12,50 +15,75 @@ export interface PlannedModel {
   readonly contextLength: number;
   /** Texts at once. */
   readonly sequences: number;
-}
-
-/** The model's plan, and how to make it once more without its variants. */
-interface WatchedPlan {
-  readonly plan: Plan;
-  again(): Promise<Plan>;
+  /** Default: Q4_K_M. */
+  readonly type?: FileType;
 }
 
 /**
- * The time until a plan of a model has a further variant, for runs of other sizes than before: its launches are placed, and kernels that are not
- * loaded are loaded.
- * @throws {Skip} on backends whose plans have no variants
+ * What is timed of a variant. "javascript": how long the plan keeps the caller's thread busy, with the texts of kernels that are not known. "first run":
+ * from the call until a run of these sizes is queued on the device, with kernels that the driver compiles and the graph.
  */
-export async function furtherVariants(backend: Backend, tested: PlannedModel): Promise<Subject> {
-  if (!(await hasVariants(backend))) throw new Skip("plans have no variants");
-  const { name, shape, contextLength, sequences } = tested;
-  const sizes = runSizes(contextLength, sequences);
+export type VariantPart = "javascript" | "first run";
+
+/** A model's plan, and how to make it once more without its variants. */
+interface WatchedPlan {
+  readonly plan: Plan;
+  /** Extents that the model asked the plan to prepare. It has prepared none. */
+  readonly asked: readonly DimValues[];
+  again(): Promise<Plan>;
+}
+
+/** A loaded model, whose plan has no variants yet. */
+export interface LoadedModel extends WatchedPlan {
+  isPrepared(size: DimValues): boolean;
+  dispose(): Promise<void>;
+}
+
+/** Loads a model whose weights are all the same, without its variants. */
+export async function plannedModel(
+  backend: Backend,
+  { name, shape, contextLength, sequences, type = "Q4_K_M" }: PlannedModel,
+): Promise<LoadedModel> {
   const watched = watchCompile(backend);
   // The backend is the caller's, and a runtime would dispose of it.
   const factory = { name: backend.name, open: async () => backend };
   const runtime = await createRuntime({ backends: [factory], policy: { force: backend.name, allowSoftware: true } });
-  const model = await loadModel(emptyModel(name, shape, "Q4_K_M"), { runtime, contextLength, sequences }).finally(() => watched.stop());
-  const { plan: first, again } = watched.largest();
-  let [current, at] = [first, sizes.length];
-  const nextSize = async (): Promise<DimValues> => {
-    if (++at < sizes.length) return elementAt(sizes, at);
-    // All sizes have variants: the same plan without them, and with one.
+  const model = await loadModel(emptyModel(name, shape, type), { runtime, contextLength, sequences }).finally(() => watched.stop());
+  const largest = watched.largest();
+  const prepared = new Set(largest.asked.map(keyOf));
+  return { ...largest, isPrepared: (size) => prepared.has(keyOf(size)), dispose: () => model.dispose() };
+}
+
+/**
+ * The time of a further variant of a model's plan, which has the variants that models prepare while weights load. The sizes of its runs are those of
+ * some texts with more tokens than texts, of which some want a token.
+ * @throws {Skip} on backends whose plans have no variants
+ */
+export async function furtherVariants(backend: Backend, tested: PlannedModel, part: VariantPart): Promise<Subject> {
+  if (!(await hasVariants(backend))) throw new Skip("plans have no variants");
+  const model = await plannedModel(backend, tested);
+  const { plan: first, asked, again } = model;
+  const sizes = runSizes(tested.contextLength, tested.sequences).filter((size) => !model.isPrepared(size));
+  let [current, at] = [first, 0];
+  await first.prepare?.(asked);
+  const next = async (): Promise<DimValues> => {
+    if (at < sizes.length) return elementAt(sizes, at++);
+    // All sizes have had variants: the same plan as after loading.
     const old = current;
     current = await again();
     if (old !== first) old.dispose();
-    await prepare(current, elementAt(sizes, 0));
+    await current.prepare?.(asked);
     at = 1;
-    return elementAt(sizes, 1);
+    return elementAt(sizes, 0);
   };
   return {
     async sample(calls) {
-      let seconds = 0;
+      let milliseconds = 0;
       for (let call = 0; call < calls; call++) {
-        const size = await nextSize();
-        const start = performance.now();
-        await prepare(current, size);
-        seconds += (performance.now() - start) / 1e3;
+        const size = await next();
+        milliseconds += part === "javascript" ? await busyTime(() => prepare(current, size)) : await timeToFirstRun(current, size);
       }
-      return seconds;
+      return milliseconds / 1e3;
     },
     result: async () => undefined,
     async dispose() {
@@ -65,8 +93,39 @@ export async function furtherVariants(backend: Backend, tested: PlannedModel): P
   };
 }
 
-async function prepare(plan: Plan, size: DimValues): Promise<void> {
+export async function prepare(plan: Plan, size: DimValues): Promise<void> {
   await plan.prepare?.([size]);
+}
+
+/** Milliseconds of the caller's thread, without those in which it waits. */
+async function busyTime(work: () => Promise<void>): Promise<number> {
+  const before = performance.eventLoopUtilization();
+  await work();
+  return performance.eventLoopUtilization(before).active;
+}
+
+async function timeToFirstRun(plan: Plan, size: DimValues): Promise<number> {
+  const inputs = zeros(plan, size);
+  const start = performance.now();
+  await prepare(plan, size);
+  const outputs = Object.values(plan.run(inputs, { dims: size }));
+  const milliseconds = performance.now() - start;
+  for (const output of outputs) {
+    await output.ready();
+    output.dispose();
+  }
+  return milliseconds;
+}
+
+/** Inputs of a run that sees nothing. */
+export function zeros({ program }: Plan, size: DimValues): Record<string, TypedArray> {
+  const { inputs, values } = program;
+  return Object.fromEntries(
+    [...inputs].map(([name, id]) => {
+      const { dtype, shape } = resolveSpec(elementAt(values, id).spec, size);
+      return [name, new (typedArrayOf(dtype))(shape.reduce((a, b) => a * b, 1))];
+    }),
+  );
 }
 
 async function hasVariants(backend: Backend): Promise<boolean> {
@@ -77,13 +136,17 @@ async function hasVariants(backend: Backend): Promise<boolean> {
   return plan.prepare !== undefined;
 }
 
-/** Sizes of runs: those of several texts with some tokens each, by powers of two. */
-function runSizes(contextLength: number, sequences: number): readonly DimValues[] {
+/** Sizes of runs by powers of two: those of several texts with more tokens than texts, with the logits of some of the texts. */
+export function runSizes(contextLength: number, sequences: number): readonly DimValues[] {
   const sizes: DimValues[] = [];
-  for (let texts = 1; texts <= sequences; texts *= 2)
-    for (let tokens = texts; tokens <= Math.min(contextLength, 4096); tokens *= 2)
-      sizes.push({ T: tokens, nSeq: texts, nOut: texts, nRead: 0, nMask: 0 });
+  for (let texts = 2; texts <= sequences; texts *= 2)
+    for (let tokens = 2 * texts; tokens <= Math.min(contextLength, 4096); tokens *= 2)
+      for (let read = 1; read <= texts; read *= 2) sizes.push({ T: tokens, nSeq: texts, nOut: read, nRead: 0, nMask: 0 });
   return sizes;
+}
+
+function keyOf({ T, nSeq, nOut, nRead, nMask }: DimValues): string {
+  return [T, nSeq, nOut, nRead, nMask].join();
 }
 
 /** Keeps the plans that a backend compiles, which prepare nothing until the watch is stopped. */
@@ -92,8 +155,10 @@ function watchCompile(backend: Backend): { stop(): void; largest(): WatchedPlan 
   const found: (WatchedPlan & { readonly persistents: number })[] = [];
   backend.compile = async (program, options) => {
     const plan = await compile(program, options);
-    plan.prepare = async () => undefined;
-    found.push({ plan, persistents: program.persistents.size, again: () => compile(program, { shareWith: plan }) });
+    const asked: DimValues[] = [];
+    plan.prepare = async (extents) => void asked.push(...extents);
+    const again = (): Promise<Plan> => compile(program, { shareWith: plan, background: true });
+    found.push({ plan, asked, persistents: program.persistents.size, again });
     return plan;
   };
   return {

@@ -160,6 +160,11 @@ export class Device {
     }
   }
 
+  /** Resolves when a kernel that is asked for next would load at once. */
+  async roomForKernel(): Promise<void> {
+    await this.#modules.room();
+  }
+
   releaseKernel(ptx: string): void {
     if (this.#lost !== undefined) return;
     try {

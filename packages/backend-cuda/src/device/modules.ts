@@ -62,7 +62,7 @@ export class ModuleCache {
   /** The kernel of a module's text; return it with {@link release}. @throws {DriverError} */
   async acquire(source: KernelSource): Promise<Handle> {
     const { ptx, entry, sharedBytes } = source;
-    const found = this.#use(ptx, () => ({ loading: this.#load(source), module: undefined }));
+    const found = this.#use(ptx, () => ({ loading: this.#inTurn(() => this.#load(source)), module: undefined }));
     try {
       found.module = await found.loading;
       found.kernel ??= this.#driver.kernel(found.module, entry, sharedBytes);
@@ -111,18 +111,24 @@ export class ModuleCache {
     for (const { loading } of entries) this.#driver.unloadModule(await loading);
   }
 
-  async #load(source: KernelSource): Promise<Handle> {
+  /** Resolves when all modules that were asked for are loaded or loading, and another one would load at once. */
+  async room(): Promise<void> {
+    await this.#inTurn(async () => undefined);
+  }
+
+  /** Does the work of a load when its turn comes. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#loads >= this.#maxLoads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     this.#loads++;
     try {
-      return await this.#loadKept(source);
+      return await work();
     } finally {
       this.#loads--;
       this.#waiting.shift()?.();
     }
   }
 
-  async #loadKept(source: KernelSource): Promise<Handle> {
+  async #load(source: KernelSource): Promise<Handle> {
     const { ptx, entry } = source;
     const codes = this.#codesFor(source);
     if (codes === undefined) return this.#driver.loadModule(ptx, entry);

@@ -14,12 +14,21 @@ const maxCalls = 2048;
 /** Number of texts that are kept: the calls of a model have some 10 each at all buckets. */
 const maxTexts = 512;
 
-/** Identifies the call that a step makes. */
+/** Identifies the call that a step makes: one object for all steps that have the same launches at the same extents. */
 interface CallKey {
-  /** Equal for calls that have the same launches at the same extents. */
-  readonly number: number;
+  readonly name: string;
   /** Names of the symbolic dims that the launches depend on. */
   readonly dims: readonly string[];
+}
+
+type Generate = (bucket: DimValues, texts: CallTexts) => readonly Launch[];
+
+/** The launches of a program's steps at some buckets. */
+export interface BucketLaunches {
+  /** @throws {UnsupportedError} if the step's op has no kernel */
+  launchesOf(step: Step): readonly Launch[];
+  /** The launches of products with the write of their results; undefined where each has launches of its own. */
+  projectionsOf(projected: ProjectedStep): readonly Launch[] | undefined;
 }
 
 /** What kernels are generated for. */
@@ -37,11 +46,11 @@ export class LaunchCache {
   readonly #slots: ReadonlyMap<string, number>;
   readonly #target: LaunchTarget;
   readonly #written: ReadonlySet<Storage>;
-  readonly #keys = new WeakMap<Step, CallKey>();
+  readonly #keys = new WeakMap<Step | ProjectedStep, CallKey>();
   readonly #launches = new LruCache<readonly Launch[]>(maxCalls);
   readonly #texts = new LruCache<KernelText>(maxTexts);
-  /** Number of each different call, by its structure. */
-  readonly #numbers = new Map<string, number>();
+  /** Each different call, by its structure. */
+  readonly #calls = new Map<string, CallKey>();
 
   /** `slots`: place of each symbolic dim's value in the buffer of dims, by name. `written`: what steps write. */
   constructor(slots: ReadonlyMap<string, number>, target: LaunchTarget, written: ReadonlySet<Storage>) {
@@ -50,41 +59,40 @@ export class LaunchCache {
     this.#written = written;
   }
 
-  /** The launches of a step at the buckets of the program's dims. An extent of 0 has those of 1. @throws {UnsupportedError} */
-  launchesOf(step: Step, buckets: DimValues): readonly Launch[] {
+  /** The launches at the buckets of the program's dims. An extent of 0 has those of 1. */
+  at(buckets: DimValues): BucketLaunches {
+    // Looked up once for all layers.
+    const found = new Map<CallKey, readonly Launch[]>();
+    const launchesOf = (key: CallKey, generate: Generate): readonly Launch[] => {
+      const known = found.get(key) ?? this.#kept(key, buckets, generate);
+      found.set(key, known);
+      return known;
+    };
+    return {
+      launchesOf: (step) => launchesOf(this.#keyOf(step), (bucket, texts) => this.#generate(step, bucket, texts)),
+      projectionsOf: (projected) => {
+        const { step, products, write, projections } = projected;
+        const generate: Generate = (bucket, texts) => projectionLaunches(this.#callOf(step, bucket, texts), projections) ?? [];
+        const launches = launchesOf(this.#jointKeyOf(projected, [products, write]), generate);
+        return launches.length === 0 ? undefined : launches;
+      },
+    };
+  }
+
+  #generate(step: Step, bucket: DimValues, texts: CallTexts): readonly Launch[] {
     const { op, params } = step;
     const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
-    return this.#kept([step], "", buckets, (bucket, texts) => kernel.launches(this.#callOf(step, bucket, texts), params));
+    return kernel.launches(this.#callOf(step, bucket, texts), params);
   }
 
-  /** The launches of products with the write of their results; undefined where each has launches of its own. */
-  projectionsOf({ step, products, write, projections }: ProjectedStep, buckets: DimValues): readonly Launch[] | undefined {
-    const sources = projections.write.sources.join();
-    const launches = this.#kept(
-      [products, write],
-      sources,
-      buckets,
-      (bucket, texts) => projectionLaunches(this.#callOf(step, bucket, texts), projections) ?? [],
-    );
-    return launches.length === 0 ? undefined : launches;
-  }
-
-  /** The launches of steps, generated once. `variety` tells apart launches of the same steps. */
-  #kept(
-    steps: readonly Step[],
-    variety: string,
-    buckets: DimValues,
-    generate: (bucket: Record<string, number>, texts: CallTexts) => readonly Launch[],
-  ): readonly Launch[] {
-    const keys = steps.map((step) => this.#keyOf(step));
-    const dims = new Set(keys.flatMap((key) => key.dims));
-    const bucket = Object.fromEntries([...dims].map((name) => [name, Math.max(1, buckets[name] ?? 0)]));
-    const call = `${keys.map(({ number }) => number).join("+")} ${variety}`;
-    const key = `${call} ${Object.values(bucket).join()}`;
+  /** The launches of a call, generated once for each bucket of the dims that they depend on. */
+  #kept({ name, dims }: CallKey, buckets: DimValues, generate: Generate): readonly Launch[] {
+    const bucket = Object.fromEntries(dims.map((dim) => [dim, Math.max(1, buckets[dim] ?? 0)]));
+    const key = `${name} ${Object.values(bucket).join()}`;
     const found = this.#launches.get(key);
     if (found !== undefined) return found;
-    const launches = generate(bucket, this.#textsOf(call));
+    const launches = generate(bucket, this.#textsOf(name));
     this.#launches.set(key, launches);
     return launches;
   }
@@ -132,10 +140,23 @@ export class LaunchCache {
     const specs = [...inputs.map((operand) => operand?.spec), output.spec];
     const units = this.#unitsOf(step);
     const kinds = inputs.map((operand, i) => (units[i] !== undefined ? "units" : this.#isGiven(operand) ? "given" : ""));
-    const key = `${kinds} ${callKey(step)}`;
-    const number = this.#numbers.get(key) ?? this.#numbers.size;
-    this.#numbers.set(key, number);
-    const found = { number, dims: symbolicDims([...specs, ...body.map((inner) => inner.output)]) };
+    const dims = symbolicDims([...specs, ...body.map((inner) => inner.output)]);
+    return this.#remember(step, `${kinds} ${callKey(step)}`, dims);
+  }
+
+  /** The key of products with the write of their results. */
+  #jointKeyOf(projected: ProjectedStep, steps: readonly Step[]): CallKey {
+    const known = this.#keys.get(projected);
+    if (known !== undefined) return known;
+    const keys = steps.map((step) => this.#keyOf(step));
+    const structure = `projected ${keys.map(({ name }) => name).join("+")} ${projected.projections.write.sources.join()}`;
+    return this.#remember(projected, structure, [...new Set(keys.flatMap(({ dims }) => dims))]);
+  }
+
+  /** The key of a call with this structure, the same one for all steps that make it. */
+  #remember(step: Step | ProjectedStep, structure: string, dims: readonly string[]): CallKey {
+    const found = this.#calls.get(structure) ?? { name: `${this.#calls.size}`, dims };
+    this.#calls.set(structure, found);
     this.#keys.set(step, found);
     return found;
   }

@@ -126,19 +126,33 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     }
   }
 
-  /** Outside of the queue, in which weights load. Runs go first: plans of variants and loads of modules take milliseconds from them. */
+  /**
+   * Outside of the queue, in which weights load. Runs go first: plans of variants and loads of modules take milliseconds from them. A variant is
+   * planned as soon as the kernels of those before leave a thread free.
+   */
   async prepare(extents: readonly DimValues[]): Promise<void> {
     this.requireAlive();
+    const prepared: Promise<void>[] = [];
     for (const bucket of extents.map((dims) => bucketsOf(this.program, dims))) {
       await this.#pause();
-      if (this.isDisposed) return;
-      const key = variantKey(bucket, noneGiven);
-      if (this.#variants.get(key) !== undefined) continue;
-      const plan = this.#planned(bucket, noneGiven);
-      const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
-      if (!this.isDisposed) await this.#keep(key, variant);
-      else return variant.free();
+      await this.#device.roomForKernel();
+      if (this.isDisposed) break;
+      const variant = this.#prepareVariant(bucket);
+      // Reported below.
+      variant.catch(() => undefined);
+      prepared.push(variant);
     }
+    await Promise.allSettled(prepared);
+    await Promise.all(prepared);
+  }
+
+  async #prepareVariant(bucket: DimValues): Promise<void> {
+    const key = variantKey(bucket, noneGiven);
+    if (this.#variants.get(key) !== undefined) return;
+    const plan = this.#planned(bucket, noneGiven);
+    const variant = await VariantRunner.create(this.#device, plan, this.#memory.addressOf);
+    if (!this.isDisposed) await this.#keep(key, variant);
+    else variant.free();
   }
 
   runSync(inputs: Readonly<Record<string, TypedArray>>, options: Pick<RunOptions, "dims"> = {}): Record<string, TypedArray> {
@@ -203,7 +217,7 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
   #allocate(): { readonly largest: DimValues; readonly constants: ReturnType<PlanMemory["takeConstants"]> } {
     const largest = this.#largestDims();
     const plan = this.#planned(largest, noneGiven);
-    this.#memory.take("arena", this.#source.arena.bytes);
+    this.#memory.take("arena", this.#source.arenaBytes);
     this.#memory.take("upload", plan.uploadBytes);
     this.#memory.take("readback", plan.readbackBytes);
     return { largest, constants: this.#memory.takeConstants(this.lowered) };

@@ -13,7 +13,7 @@ import {
 import { deviceBytes, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
-import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
+import { type BucketLaunches, LaunchCache, type LaunchTarget } from "./launchCache.ts";
 
 /** A place in one of a plan's pieces of memory. */
 export interface Place {
@@ -68,11 +68,15 @@ export interface VariantSource {
   readonly lowered: Lowered;
   /** Steps that may run with the one after them. */
   readonly projected: ReadonlyMap<number, ProjectedStep>;
-  /** Places of the temporaries. */
-  readonly arena: ArenaPlan;
+  /** Bytes of the temporaries. */
+  readonly arenaBytes: number;
+  /** Places of all but inputs and what the host reads back, which depend on the bucket. */
+  readonly places: ReadonlyMap<Storage, Place>;
   readonly launches: LaunchCache;
   readonly unitsOf: LaunchTarget["unitsOf"];
 }
+
+const arenaRegion: Region = { kind: "arena" };
 
 /** Alignment of places of that size and more: that of `cuMemAlloc`. */
 const alignment = 256;
@@ -93,7 +97,17 @@ export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSo
   const written = new Set(
     lowered.steps.flatMap(({ output, extraOutputs = [] }) => [output, ...extraOutputs].map(({ storage }) => storage)),
   );
-  return { lowered, projected, arena, launches: new LaunchCache(slots, target, written), unitsOf: target.unitsOf };
+  const places = new Map(lowered.storages.flatMap((storage) => placeIn(arena, storage).map((place) => [storage, place])));
+  const launches = new LaunchCache(slots, target, written);
+  return { lowered, projected, arenaBytes: arena.bytes, places, launches, unitsOf: target.unitsOf };
+}
+
+/** The place of a storage in any variant, if there is one. */
+function placeIn({ offsets }: ArenaPlan, { id, definition }: Storage): readonly Place[] {
+  if (definition.kind === "persistent") return [{ region: { kind: "persistent", name: definition.name }, offset: 0 }];
+  if (definition.kind === "constant") return [{ region: { kind: "constant", storage: id }, offset: 0 }];
+  const offset = offsets.get(id);
+  return offset === undefined ? [] : [{ region: arenaRegion, offset }];
 }
 
 /** @throws {UnsupportedError} for outputs that have no form in device memory */
@@ -111,7 +125,7 @@ export function requireReadable({ outputs }: Lowered): void {
 
 /** Places the memory of a variant and of its launches. Steps that write nothing at the bucket have no launches. */
 export function planVariant(
-  { lowered, projected, arena, launches, unitsOf }: VariantSource,
+  { lowered, projected, places, launches, unitsOf }: VariantSource,
   bucket: DimValues,
   given: ReadonlySet<string>,
 ): VariantPlan {
@@ -130,32 +144,21 @@ export function planVariant(
   }
 
   const direct = readBackStorages(lowered);
-  const places = new Map<Storage, Place>();
+  const read = new Map<Storage, Place>();
   const outputs = new Map<string, Place>();
   for (const { name, to, operand } of lowered.outputs) {
     if (to !== "host") continue;
     const place = readback.add(bytesAt(operand.spec, bucket));
     outputs.set(name, place);
     const storage = direct.get(name);
-    if (storage !== undefined) places.set(storage, place);
+    if (storage !== undefined) read.set(storage, place);
   }
-  const placeOf = (storage: Storage): Place => {
-    const { definition } = storage;
-    switch (definition.kind) {
-      case "input":
-        return entryOf(inputs, definition.name);
-      case "persistent":
-        return { region: { kind: "persistent", name: definition.name }, offset: 0 };
-      case "constant":
-        return { region: { kind: "constant", storage: storage.id }, offset: 0 };
-      case "node":
-        return places.get(storage) ?? { region: { kind: "arena" }, offset: entryOf(arena.offsets, storage.id) };
-    }
-  };
+  const placeOf = (storage: Storage): Place =>
+    storage.definition.kind === "input" ? entryOf(inputs, storage.definition.name) : (read.get(storage) ?? entryOf(places, storage));
   for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
-  const placed = placeLaunches({ lowered, projected, launches }, memory);
+  const placed = placeLaunches({ lowered, projected }, launches.at(bucket), memory);
   const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
     if (to !== "host" || direct.has(name)) return [];
     return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
@@ -165,7 +168,8 @@ export function planVariant(
 
 /** Places the launches of all steps in order. */
 function placeLaunches(
-  { lowered: { steps }, projected, launches }: Pick<VariantSource, "lowered" | "projected" | "launches">,
+  { lowered: { steps }, projected }: Pick<VariantSource, "lowered" | "projected">,
+  launches: BucketLaunches,
   memory: StepMemory,
 ): readonly PlacedLaunch[] {
   const { bucket } = memory;
@@ -177,8 +181,8 @@ function placeLaunches(
     const step = elementAt(steps, index);
     if (writesNothing(step, bucket)) continue;
     const together = projected.get(index);
-    const joint = together && launches.projectionsOf(together, bucket);
-    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step, bucket));
+    const joint = together && launches.projectionsOf(together);
+    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step));
     // The write is done with the products.
     else place(index++, together.step, joint);
   }

@@ -24,8 +24,13 @@ function extentsOf({ batchSize, maxRows, sequences, result }: ModelSizes): Reado
   const withReads = (dims: { readonly T: number; readonly nSeq: number; readonly nOut: number }): readonly DimValues[] =>
     [0, dims.nOut].map((nRead) => ({ ...dims, nRead, nMask: 0 }));
   const prompt = (T: number): readonly DimValues[] => withReads({ T, nSeq: 1, nOut: 1 });
-  const decoded = powersDownFrom(Math.min(sequences, batchSize, maxRows)).map((T) => withReads({ T, nSeq: T, nOut: T }));
-  return { first: [...decoded.reverse().flat(), ...prompt(most)], later: fewer.flatMap(prompt) };
+  const texts = Math.min(sequences, batchSize, maxRows);
+  const decoded = powersDownFrom(texts).map((T) => withReads({ T, nSeq: T, nOut: T }));
+  // Kernels of several texts hardly depend on their number: those of the fewest and of the most serve the numbers between.
+  const together = [...new Set([2, texts])].flatMap((count) =>
+    [most, ...fewer].flatMap((T) => (count <= texts && count < T ? [{ T, nSeq: count, nOut: count, nRead: 0, nMask: 0 }] : [])),
+  );
+  return { first: [...decoded.reverse().flat(), ...prompt(most)], later: [...fewer.flatMap(prompt), ...together] };
 }
 
 /** `most`, and the powers of two below it in descending order. */

@@ -40,23 +40,23 @@ export function sharedTiles(scope: Scope, call: AttentionCall, { kvHeads, headBl
 }
 
 /**
- * The tiles of a block of tokens, one for each sequence that the tokens belong to in turn. `shares` blocks share them: as many as there are
- * sequences, so that each takes one if the tokens of a sequence follow each other. All threads must come here.
+ * The tiles of a block of tokens, one for each sequence that the tokens belong to in turn. As many blocks share them as there are sequences, so that
+ * each takes one if the tokens of a sequence follow each other. Both numbers are those of the run, so all buckets have the same text: blocks for more
+ * tokens or sequences have no tiles. All threads must come here.
  */
-export function sequenceTiles(
-  scope: Scope,
-  call: AttentionCall,
-  { kvHeads, headBlocks }: AttentionSizes,
-  { blockTokens, tokenBlocks, shares }: { readonly blockTokens: number; readonly tokenBlocks: number; readonly shares: number },
-): QueryTiles {
+export function sequenceTiles(scope: Scope, call: AttentionCall, { kvHeads, headBlocks }: AttentionSizes, blockTokens: number): QueryTiles {
   const { k } = scope;
-  const [q, , , , blockTable] = call.inputs;
+  const [q, , , , blockTable, seqLens] = call.inputs;
+  const [tokens, sequences] = [q, seqLens].map(({ shape }) => asValue(k, scope.extent(elementAt(shape, 0)))) as [U32, U32];
+  const shares = k.min(sequences, blockTokens);
+  const tokenBlocks = k.quotient(k.add(tokens, blockTokens - 1), blockTokens);
   const places = unflatten(k, k.block(), [0, shares, kvHeads, headBlocks]);
   const [turn, share, kvHead, headBlock] = places.map((each) => asValue(k, each)) as [U32, U32, U32, U32];
   // The last tokens see the most: they come first.
-  const first = k.mul(k.sub(k.constant("u32", tokenBlocks - 1), turn), blockTokens);
-  const end = k.min(k.add(first, blockTokens), asValue(k, scope.extent(elementAt(q.shape, 0))));
-  const { count, runs } = shareRuns(scope, { first, end: k.max(first, end) }, { blockTokens, share, shares });
+  const isUsed = k.compare("lt", turn, tokenBlocks);
+  const first = k.select(isUsed, k.mul(k.sub(k.sub(tokenBlocks, 1), turn), blockTokens), tokens);
+  const end = k.min(k.add(first, blockTokens), tokens);
+  const { count, runs } = shareRuns(scope, { first, end }, { blockTokens, share, shares });
   return {
     count: k.ofFirstLane(k.ld("u32", count)),
     at(turn) {
@@ -73,7 +73,7 @@ export function sequenceTiles(
 function shareRuns(
   { k }: Scope,
   tokens: Tokens,
-  { blockTokens, share, shares }: { readonly blockTokens: number; readonly share: U32; readonly shares: number },
+  { blockTokens, share, shares }: { readonly blockTokens: number; readonly share: U32; readonly shares: U32 },
 ): { readonly count: Shared<"u32">; readonly runs: Shared<"u32"> } {
   const starts = k.sharedMemory("u32", blockTokens);
   const [runs, count] = [k.sharedMemory("u32", 2 * blockTokens), k.sharedMemory("u32", 1)];
@@ -105,7 +105,7 @@ function shareRuns(
     });
     k.if(k.compare("eq", own, 0), () => {
       const others = k.sub(k.max(total.get(), share), share);
-      k.st("u32", count, k.quotient(k.add(others, shares - 1), shares));
+      k.st("u32", count, k.quotient(k.add(others, k.sub(shares, 1)), shares));
     });
   });
   k.sync();

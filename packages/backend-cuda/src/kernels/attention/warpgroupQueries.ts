@@ -51,17 +51,15 @@ export function warpgroupQueries(call: AttentionCall, params: AttentionParams, s
     blocks,
     waitsInBody: isAhead,
     args: attentionArgs(call),
-    form: [sizes, shape, isShared, ...(isShared ? [] : [tokenBlocks, shares])],
+    form: [sizes, shape, isShared],
     maps: { [boxMaps.many]: { ...matrix, boxRows: shape.boxRows }, [boxMaps.one]: { ...matrix, boxRows: 1 } },
   };
   return launch(call, `attentionMany_${cache.dtype}`, options, (scope) => {
     const { k } = scope;
     k.blocksPerMultiprocessor = 1;
     const form = { params, sizes, shape, isAhead };
-    const own = isShared
-      ? sharedTiles(scope, call, sizes, blockTokens)
-      : sequenceTiles(scope, call, sizes, { blockTokens, tokenBlocks, shares });
-    runTiles(scope, call, form, own);
+    const tilesOf = isShared ? sharedTiles : sequenceTiles;
+    runTiles(scope, call, form, tilesOf(scope, call, sizes, blockTokens));
   });
 }
 

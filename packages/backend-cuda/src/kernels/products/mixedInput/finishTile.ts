@@ -1,4 +1,5 @@
 import { asValue, type Extent, type F32, isBelow, type U32 } from "@centella/gpu-kernels";
+import type { PtxEmitter } from "../../../ptx/emitter.ts";
 import type { Shared } from "../../../ptx/types.ts";
 import type { WarpgroupSums } from "../../../ptx/warpgroup.ts";
 import { tilePowerBytes, unitRows } from "../../../weights/unitFormat.ts";
@@ -38,15 +39,18 @@ export class TileFinisher {
     const { perTile, columns } = this.#sizes;
     // Exact: the exponent of the inverse of a power of two.
     const inverse = k.bitcast("f32", k.sub(k.constant("u32", 254 * 2 ** 23), k.bitcast("u32", power)));
-    inResultOfTile(k, columns, column, (result, index, own) => {
-      for (let first = 0; first < perTile; first += finishRows) {
-        const lines = this.#lines(k.mad(rowTile, perTile, k.constant("u32", first)));
-        this.#put(sums, first, hasPowers(this.#sizes) ? inverse : undefined);
-        this.#sync();
-        this.#storeRows(result, index, own, lines);
-        this.#sync();
-      }
-    });
+    const finishPart = (part: U32 | 0, put: () => void): void => {
+      const lines = this.#lines(k.mad(rowTile, perTile, part === 0 ? k.constant("u32", 0) : k.mul(part, finishRows)));
+      put();
+      this.#sync();
+      inResultOfTile(k, columns, column, (result, index, own) => this.#storeRows(result, index, own, lines));
+      this.#sync();
+    };
+    const put = (part: number): void => this.#put(sums, part * finishRows, hasPowers(this.#sizes) ? inverse : undefined);
+    const parts = perTile / finishRows;
+    if (parts === 1) finishPart(0, () => put(0));
+    // Only what names the registers of sums is written for each part: with epilogues for each, texts are up to three times as long.
+    else k.for(0, parts, 1, (part) => finishPart(part, () => inBranch(k, part, { first: 0, end: parts }, put)));
   }
 
   /** The rows whose results a thread stores, from row `first` of activations on. Rows past the last one repeat it. */
@@ -103,6 +107,25 @@ export class TileFinisher {
     const { k } = this.#scope;
     k.syncSome(k.add(this.#place.warpgroup, 1), warpgroup);
   }
+}
+
+/** Runs `body` for a number that is known when the text is written: one of those from `first` to before `end`, equal to `value`. */
+function inBranch(
+  k: PtxEmitter,
+  value: U32,
+  { first, end }: { readonly first: number; readonly end: number },
+  body: (number: number) => void,
+): void {
+  if (end - first === 1) {
+    body(first);
+    return;
+  }
+  const middle = (first + end) >> 1;
+  k.if(
+    isBelow(k, value, middle),
+    () => inBranch(k, value, { first, end: middle }, body),
+    () => inBranch(k, value, { first: middle, end }, body),
+  );
 }
 
 /** A row of activations whose results a thread stores. */
