@@ -80,7 +80,7 @@ export interface RunExtents {
   readonly hostOutputs: readonly ConcreteSpec[];
 }
 
-/** Replays one variant: one upload, one submission, one readback per run. */
+/** Replays one variant: one upload, one submission, and one readback unless launches store the results. */
 export class VariantRunner {
   readonly plan: VariantPlan;
   readonly #device: Device;
@@ -218,6 +218,8 @@ export class VariantRunner {
   /** Queues a run on the device. Returns the block that large results are copied to, which the caller frees. */
   #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): PinnedBlock | undefined {
     const device = this.#device;
+    // The instance's memory is gone with the device.
+    device.requireAlive();
     const { readbackBytes } = this.plan;
     const large = readbackBytes > maxStagedBytes ? device.allocPinned(readbackBytes) : undefined;
     try {
