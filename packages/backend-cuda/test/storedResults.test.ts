@@ -93,6 +93,17 @@ describe("what the device reads is in its own memory, and copied by a launch at 
     expect(await copiesOf(record, runs)).toBe(0);
   });
 
+  test("results that are outputs on the device as well, before or after", () => {
+    const program = createProgram();
+    const x = program.input("x", "f32", [4]);
+    const [first, last] = [program.neg(x), program.relu(x)];
+    program.output("first kept", first, { to: "device" });
+    program.output("first", first);
+    program.output("last", last);
+    program.output("last kept", last, { to: "device" });
+    expect(writes(planOf(program))).toEqual(["neg -> readback", "relu -> readback", "copy -> results", "copy -> results"]);
+  });
+
   test("results that their own kernel reads", () => {
     const program = createProgram();
     program.output("y", program.softmax(program.scale(program.input("x", "f32", [3, 50]), { by: 2 })));

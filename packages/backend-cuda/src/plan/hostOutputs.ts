@@ -12,7 +12,7 @@ export const maxStoredBytes: number = 2 ** 12;
 export interface HostStorages {
   /** The first output of each, by the output's name. */
   readonly byOutput: ReadonlyMap<string, Storage>;
-  /** Those that other steps read, or that are further outputs. */
+  /** What steps read, and what further outputs of the host or outputs of the device share. */
   readonly read: ReadonlySet<Storage>;
 }
 
@@ -24,8 +24,10 @@ export function hostStorages({ steps, outputs }: Lowered): HostStorages {
   for (const { name, to, operand } of outputs) {
     const { storage } = operand;
     if (to !== "host" || storage.definition.kind !== "node" || taken.has(storage)) read.add(storage);
-    else byOutput.set(name, storage);
-    taken.add(storage);
+    else {
+      byOutput.set(name, storage);
+      taken.add(storage);
+    }
   }
   return { byOutput, read };
 }
