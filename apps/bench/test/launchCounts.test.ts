@@ -6,7 +6,7 @@ import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
 import { emptyModel } from "../src/model/emptyModel.ts";
 import { shapes } from "../src/model/shapes.ts";
 
-/** Launches of the graph of a decoded token of a model in Q4_K_M, on a device as an H200. */
+/** Launches of the graph of a decoded token of a model in Q4_K_M, on a device as an H200. One brings the token to the host. */
 async function launchesPerToken(name: string): Promise<number> {
   const driver = new IdleDriver();
   const cuda = { name: "cuda", open: async () => new CudaBackend(driver) };
@@ -18,8 +18,8 @@ async function launchesPerToken(name: string): Promise<number> {
 }
 
 test.each([
-  ["llama-3.2-1b", 89],
-  ["llama-3.1-8b", 169],
+  ["llama-3.2-1b", 90],
+  ["llama-3.1-8b", 170],
 ])("a token of %s takes %i launches on CUDA", async (name, most) => {
   expect(await launchesPerToken(name)).toBeLessThanOrEqual(most);
 });

@@ -2,9 +2,10 @@
 //
 //   node packages/backend-cuda/scripts/mappedResults.mjs
 //
-// Needs the addon. "Copies": copies of the graph, as runs have them. "Stored": the kernel writes its result to page-locked memory of the host.
-// "Read and stored": it reads its input there, too. Each is awaited by polling its event, as short runs are; "watched" polls the result itself.
-// "In flight" is the time of each of 200 graphs that are queued at once: what a token of a model costs beyond its kernels. Medians in microseconds.
+// Needs the addon. "Copied": by the graph, as inputs of runs are, and results of more than 4 KiB. "Stored": the kernel stores its result to
+// page-locked memory of the host, as kernels store small results. "Read in place": the kernel reads its input there, and "read before" is a launch
+// that does so for the next one. Each is awaited by polling its event, as short runs are; "watched" polls the result itself. "In flight" is the time
+// of each of 200 graphs that are queued at once: what a token of a model costs beyond its kernels. Medians in microseconds.
 import { createRequire } from "node:module";
 
 const count = 16;
@@ -41,45 +42,49 @@ const memory = { x: session.alloc(256), y: session.alloc(256) };
 const pinned = { x: session.allocPinned(256), y: session.allocPinned(256) };
 const results = new Float32Array(session.viewPinned(pinned.y, bytes));
 
-/** A graph of copies, where there are some, and of the kernel between them. */
-function graphOf({ reads, stores }) {
+/** The graph of a form. Each of its launches adds 1. */
+function graphOf({ input, result }) {
+  const launch = (from, to) => session.launch(kernel, 1, 1, 1, count, 1, 1, 0, false, BigUint64Array.of(from, to), new BigUint64Array());
   session.beginCapture();
-  if (!reads) session.copyToDevice(memory.x, pinned.x, bytes);
-  const args = BigUint64Array.of(reads ? pinned.x : memory.x, stores ? pinned.y : memory.y);
-  session.launch(kernel, 1, 1, 1, count, 1, 1, 0, false, args, new BigUint64Array());
-  if (!stores) session.copyFromDevice(pinned.y, memory.y, bytes);
+  if (input === "copied") session.copyToDevice(memory.x, pinned.x, bytes);
+  if (input === "read before") launch(pinned.x, memory.x);
+  launch(input === "read in place" ? pinned.x : memory.x, result === "stored" ? pinned.y : memory.y);
+  if (result === "copied") session.copyFromDevice(pinned.y, memory.y, bytes);
   return session.endCapture();
 }
 
 const forms = [
-  { name: "copies", graph: graphOf({ reads: false, stores: false }) },
-  { name: "stored", graph: graphOf({ reads: false, stores: true }) },
-  { name: "read and stored", graph: graphOf({ reads: true, stores: true }) },
+  { input: "copied", result: "copied" },
+  { input: "copied", result: "stored" },
+  { input: "read before", result: "stored" },
+  { input: "read in place", result: "stored" },
 ];
 let next = 0;
-for (const { name, graph } of forms) {
-  const awaited = median(repeat(2000, () => timeOnce(graph, false)));
-  const watched = median(repeat(2000, () => timeOnce(graph, true)));
+for (const form of forms) {
+  const graph = graphOf(form);
+  const added = form.input === "read before" ? 2 : 1;
+  const awaited = median(repeat(2000, () => timeOnce(graph, added, false)));
+  const watched = median(repeat(2000, () => timeOnce(graph, added, true)));
   const queued = median(repeat(20, () => inFlight(graph, 200)));
   const line = [`awaited ${awaited.toFixed(2)}`, `watched ${watched.toFixed(2)}`, `in flight ${queued.toFixed(2)}`];
-  console.log(`${name.padEnd(16)} ${line.join(", ")}`);
+  console.log(`input ${form.input}, result ${form.result}: ${line.join(", ")}`);
 }
 session.close();
 
 /** Microseconds from the input's write to the result's read, which is checked. */
-function timeOnce(graph, isWatched) {
+function timeOnce(graph, added, isWatched) {
   const input = new Float32Array(count).fill(++next);
   const start = performance.now();
   session.writePinned(pinned.x, 0, new Uint8Array(input.buffer));
   session.launchGraph(graph);
-  if (isWatched) watch(next + 1, start);
+  if (isWatched) watch(next + added, start);
   else {
     const mark = session.mark();
     while (!session.reached(mark, 1000));
   }
   const time = performance.now() - start;
   session.synchronize();
-  if (results.some((result) => result !== next + 1)) throw new Error(`expected ${next + 1}, got ${results}`);
+  if (results.some((result) => result !== next + added)) throw new Error(`expected ${next + added}, got ${results}`);
   return 1000 * time;
 }
 

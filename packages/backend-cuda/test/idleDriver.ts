@@ -9,8 +9,6 @@ export class IdleDriver implements CudaDriver {
     totalBytes: 2 ** 37,
     driverVersion: 13_000,
   };
-  /** Bytes that the host read from page-locked memory. */
-  bytesRead = 0;
   /** Launches of the graph that was launched last. */
   launchesOfLastGraph = 0;
   readonly #launches = new Map<Handle, number>();
@@ -33,10 +31,6 @@ export class IdleDriver implements CudaDriver {
 
   viewPinned(_memory: Handle, bytes: number): Uint8Array<ArrayBuffer> {
     return new Uint8Array(bytes);
-  }
-
-  readPinned(_memory: Handle, _offset: number, into: Uint8Array): void {
-    this.bytesRead += into.length;
   }
 
   beginCapture(): void {
@@ -100,6 +94,7 @@ export class IdleDriver implements CudaDriver {
   free(): void {}
   freePinned(): void {}
   writePinned(): void {}
+  readPinned(): void {}
   copyToDevice(): void {}
   copyFromDevice(): void {}
   copyOnDevice(): void {}

@@ -7,6 +7,7 @@ import { fusion, kernelTable } from "../src/kernels/index.ts";
 import { tilePowersEntry, tilePowersKernel } from "../src/kernels/products/manyRows/tilePowers.ts";
 import { type Gpu, hopper } from "../src/kernels/shared/gpu.ts";
 import type { Launch } from "../src/kernels/shared/kernel.ts";
+import { tensorCopy } from "../src/kernels/shared/tensorCopy.ts";
 import type { CallTexts } from "../src/kernels/shared/texts.ts";
 import { packEntry, packKernel } from "../src/weights/packKernel.ts";
 import { type UnitMatrix, unitFormat, unitMatrix } from "../src/weights/unitFormat.ts";
@@ -282,7 +283,7 @@ export const calls: readonly Call[] = [
 export interface KernelUse {
   readonly name: string;
   readonly launch: KernelSource;
-  /** Undefined for kernels that load and save weights. */
+  /** Undefined for kernels that copy results, and that load and save weights. */
   readonly call: Call | undefined;
 }
 
@@ -293,8 +294,16 @@ export function kernelTexts(gpu: Gpu): ReadonlyMap<string, KernelUse> {
     if (!texts.has(use.launch.ptx)) texts.set(use.launch.ptx, use);
   };
   for (const call of calls) for (const launch of launchesOf(call, gpu)) add({ name: call.name, launch, call });
-  for (const launch of transferKernels()) add({ name: launch.entry, launch, call: undefined });
+  for (const launch of [...copyKernels(gpu), ...transferKernels()]) add({ name: launch.entry, launch, call: undefined });
   return texts;
+}
+
+/** Kernels that copy results of several shapes. */
+function copyKernels(gpu: Gpu): readonly KernelSource[] {
+  const T = createProgram().dim("T", 512);
+  const specs: readonly TensorSpec[] = [f32(100), i32(T), { dtype: "f16", shape: [T, 3] }, { dtype: "bool", shape: [T] }];
+  const common = { slots: new Map([["T", 0]]), bucket: { T: 512 }, gpu, unitsOf: () => undefined, isGiven: () => false };
+  return specs.map((spec) => tensorCopy({ inputs: [spec], output: spec, ...common }));
 }
 
 /** Kernels that pack, scale and unpack weights of each type. */

@@ -49,7 +49,7 @@ test("variants of few rows have the scratch memory that they need beyond that of
 });
 
 describe("a run", () => {
-  test("is one copy up, one graph, one copy down, for any number of kernels", async () => {
+  test("is one copy up and one graph, whose kernels store small results, for any number of kernels", async () => {
     const plan = await layer();
     // The copies of the load are over.
     await backend.idle();
@@ -60,7 +60,7 @@ describe("a run", () => {
       graphs: before.graphs + 6,
       launches: before.launches,
       toDevice: before.toDevice + 6,
-      fromDevice: before.fromDevice + 6,
+      fromDevice: before.fromDevice,
     });
     expect(backend.counters).toMatchObject({ uploads: 6, submits: 6, readbacks: 6, ops: { fused: 6 } });
   });
@@ -172,18 +172,18 @@ describe("a profile", () => {
 });
 
 describe("a run that reads no rows", () => {
-  /** Scores `[T, 100]` of rows of `x`, of which a run reads some, and the largest of each row. */
+  /** Scores `[T, 2000]` of rows of `x`, of which a run reads some, and the largest of each row. */
   async function scores(): Promise<
     (rows: number, read: readonly number[]) => Promise<{ scores: number[]; best: number[]; bytes: number }>
   > {
     const program = createProgram();
     const x = program.input("x", "f32", [program.dim("T", 20), 4]);
-    const y = program.matmul(x, program.input("w", "f32", [100, 4]), { transposeB: true });
+    const y = program.matmul(x, program.input("w", "f32", [2000, 4]), { transposeB: true });
     program.output("scores", program.embedding(y, program.input("readRows", "i32", [program.dim("nRead", 8)])));
     program.output("best", program.argmax(y));
     program.output("most", program.max(y, { axis: -1 }));
     const plan = await backend.compile(program);
-    const w = Float32Array.from({ length: 400 }, (_, i) => (i % 4 === 0 ? i / 4 : 0));
+    const w = Float32Array.from({ length: 8000 }, (_, i) => (i % 4 === 0 ? i / 4 : 0));
     return async (rows, read) => {
       const before = driver.bytesFromDevice;
       const outputs = plan.run({ x: new Float32Array(4 * rows).fill(1), w, readRows: Int32Array.from(read) });
@@ -194,17 +194,17 @@ describe("a run that reads no rows", () => {
 
   test("copies no byte of them to the host", async () => {
     const run = await scores();
-    const row = Array.from({ length: 100 }, (_, i) => i);
-    expect(await run(1, [])).toEqual({ scores: [], best: [99], bytes: 8 });
-    expect(await run(1, [0])).toMatchObject({ scores: row, best: [99] });
-    expect(await run(1, [])).toEqual({ scores: [], best: [99], bytes: 8 });
-    expect(await run(3, [2, 0])).toMatchObject({ scores: [...row, ...row], best: [99, 99, 99] });
+    const row = Array.from({ length: 2000 }, (_, i) => i);
+    expect(await run(1, [])).toEqual({ scores: [], best: [1999], bytes: 0 });
+    expect(await run(1, [0])).toMatchObject({ scores: row, best: [1999], bytes: 8008 });
+    expect(await run(1, [])).toEqual({ scores: [], best: [1999], bytes: 0 });
+    expect(await run(3, [2, 0])).toMatchObject({ scores: [...row, ...row], best: [1999, 1999, 1999] });
   });
 
   test("launches nothing for results without elements", async () => {
     const run = await scores();
     expect(await run(0, [])).toEqual({ scores: [], best: [], bytes: 0 });
-    expect(await run(2, [1])).toMatchObject({ best: [99, 99] });
+    expect(await run(2, [1])).toMatchObject({ best: [1999, 1999] });
   });
 });
 

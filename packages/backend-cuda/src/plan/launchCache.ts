@@ -1,10 +1,11 @@
-import { type DimValues, UnsupportedError } from "@centella/core";
+import { type DimValues, type TensorSpec, UnsupportedError } from "@centella/core";
 import { callKey, type FusedParams, isFused, LruCache, type Step, type Storage } from "@centella/core/backend";
 import type { ProjectedStep } from "@centella/gpu-kernels";
 import { kernelTable } from "../kernels/index.ts";
 import { projectionLaunches } from "../kernels/products/projections.ts";
 import type { Gpu } from "../kernels/shared/gpu.ts";
 import { type KernelCall, type Launch, symbolicDims } from "../kernels/shared/kernel.ts";
+import { tensorCopy } from "../kernels/shared/tensorCopy.ts";
 import type { CallTexts, KernelText } from "../kernels/shared/texts.ts";
 import type { UnitMatrix } from "../weights/unitFormat.ts";
 
@@ -84,6 +85,12 @@ export class LaunchCache {
     const kernel = kernelTable.kernelOf(op);
     if (kernel === undefined) throw new UnsupportedError(`cuda: ${op.name}`, "there is no kernel");
     return kernel.launches(this.#callOf(step, bucket, texts), params);
+  }
+
+  /** The launch that copies a tensor. */
+  copyOf(spec: TensorSpec, bucket: DimValues): Launch {
+    const { gpu } = this.#target;
+    return tensorCopy({ inputs: [spec], output: spec, slots: this.#slots, bucket, gpu, unitsOf: () => undefined, isGiven: () => false });
   }
 
   /** The launches of a call, generated once for each bucket of the dims that they depend on. */

@@ -25,18 +25,10 @@ import type { Handle } from "../device/driver.ts";
 import { gpuOf } from "../kernels/shared/gpu.ts";
 import type { CudaPersistentBuffer } from "./persistentBuffer.ts";
 import { addPersistents } from "./persistents.ts";
+import { bytesAt } from "./place.ts";
 import { PlanMemory } from "./planMemory.ts";
 import { enqueueRun, type RunInputs } from "./runInputs.ts";
-import {
-  bytesAt,
-  planVariant,
-  requireReadable,
-  scratchBytes,
-  usedDims,
-  type VariantPlan,
-  type VariantSource,
-  variantSource,
-} from "./variant.ts";
+import { planVariant, requireReadable, scratchBytes, usedDims, type VariantPlan, type VariantSource, variantSource } from "./variant.ts";
 import { type RunExtents, type StagedRun, VariantRunner } from "./variantRunner.ts";
 
 /** What runs of the same extents have in common. */
@@ -356,8 +348,8 @@ export class CudaPlan extends PlanBase<CudaPersistentBuffer> {
     return run;
   }
 
-  #outputAddress({ outputs }: VariantPlan, name: string): Handle {
-    return this.#memory.addressOf(entryOf(outputs, name));
+  #outputAddress({ deviceOutputs }: VariantPlan, name: string): Handle {
+    return this.#memory.addressOf(entryOf(deviceOutputs, name));
   }
 
   #allocateOutputs(dims: DimValues): ReadonlyMap<string, Allocation> {

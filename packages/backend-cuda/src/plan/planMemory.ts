@@ -3,7 +3,7 @@ import { toDevice } from "@centella/gpu-kernels";
 import type { Allocation, Device } from "../device/device.ts";
 import type { Handle } from "../device/driver.ts";
 import { bytesOf } from "../device/hostArrays.ts";
-import type { Place } from "./variant.ts";
+import type { Place } from "./place.ts";
 
 /** A constant's memory, and the bytes to write there. */
 interface Constant {

@@ -1,34 +1,11 @@
 import { type DimValues, type DType, type TensorSpec, UnsupportedError } from "@centella/core";
-import {
-  type ArenaPlan,
-  elementAt,
-  entryOf,
-  type Lowered,
-  type Operand,
-  planArena,
-  resolveSpec,
-  type Step,
-  type Storage,
-} from "@centella/core/backend";
-import { deviceBytes, type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
+import { type ArenaPlan, elementAt, entryOf, type Lowered, type Operand, planArena, type Step, type Storage } from "@centella/core/backend";
+import { type ProjectedStep, projectedSteps, recodedTo, withProjectedLives } from "@centella/gpu-kernels";
 import type { Span } from "../device/driver.ts";
 import { type Launch, type Parameter, symbolicDims } from "../kernels/shared/kernel.ts";
-import { type BucketLaunches, LaunchCache, type LaunchTarget } from "./launchCache.ts";
-
-/** A place in one of a plan's pieces of memory. */
-export interface Place {
-  readonly region: Region;
-  readonly offset: number;
-}
-
-/**
- * A plan's memory: `scratch` is each step's own while it runs, `upload` receives a run's host inputs, `given` copies of its inputs on the
- * device, `readback` host outputs.
- */
-type Region =
-  | { readonly kind: "arena" | "scratch" | "upload" | "given" | "readback" }
-  | { readonly kind: "persistent"; readonly name: string }
-  | { readonly kind: "constant"; readonly storage: number };
+import { type HostStorages, hostStorages, placeHostOutputs } from "./hostOutputs.ts";
+import { LaunchCache, type LaunchTarget } from "./launchCache.ts";
+import { alignment, bytesAt, Layout, type Place, type Region, wordBytes } from "./place.ts";
 
 /** One launch with its memory, as data. */
 interface PlacedLaunch {
@@ -40,6 +17,7 @@ interface PlacedLaunch {
 }
 
 interface PlacedCopy {
+  readonly spec: TensorSpec;
   readonly from: Place;
   readonly to: Place;
   readonly bytes: number;
@@ -53,14 +31,19 @@ export interface InputPlace extends Place {
 /** All work of a variant in a run, as data from which a CUDA graph is recorded. */
 export interface VariantPlan {
   readonly uploadBytes: number;
+  /** Bytes of the host outputs. */
   readonly readbackBytes: number;
+  /** Whether launches store them to page-locked memory: `results`. Otherwise a run copies `readback`. */
+  readonly storesResults: boolean;
   readonly givenBytes: number;
   /** Where inputs go: in the upload block, or in the `given` block. Unused inputs have no place. */
   readonly inputs: ReadonlyMap<string, InputPlace>;
   readonly launches: readonly PlacedLaunch[];
-  /** Copies of outputs that no launch writes to the place they are read from. */
+  /** Copies to `readback` of outputs that no launch writes there. */
   readonly copies: readonly PlacedCopy[];
-  readonly outputs: ReadonlyMap<string, Place>;
+  /** By name, in the program's order. */
+  readonly hostOutputs: ReadonlyMap<string, Place>;
+  readonly deviceOutputs: ReadonlyMap<string, Place>;
 }
 
 /** What the variants of a program have in common. */
@@ -70,16 +53,14 @@ export interface VariantSource {
   readonly projected: ReadonlyMap<number, ProjectedStep>;
   /** Bytes of the temporaries. */
   readonly arenaBytes: number;
-  /** Places of all but inputs and what the host reads back, which depend on the bucket. */
+  /** Places of all but inputs and host outputs, which depend on the bucket. */
   readonly places: ReadonlyMap<Storage, Place>;
+  readonly hostStorages: HostStorages;
   readonly launches: LaunchCache;
   readonly unitsOf: LaunchTarget["unitsOf"];
 }
 
 const arenaRegion: Region = { kind: "arena" };
-
-/** Alignment of places of that size and more: that of `cuMemAlloc`. */
-const alignment = 256;
 
 /** Returns the symbolic dims that a step or an output depends on, and that a run must bind. */
 export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
@@ -87,19 +68,18 @@ export function usedDims({ steps, outputs }: Lowered): ReadonlySet<string> {
   return new Set(symbolicDims(operands.map((operand) => operand?.spec)));
 }
 
-/** Places the temporaries. Those that the host reads back are in the readback block instead. */
+/** Places the temporaries, except for host outputs. */
 export function variantSource(lowered: Lowered, target: LaunchTarget): VariantSource {
-  const readBack = new Set(readBackStorages(lowered).values());
+  const host = hostStorages(lowered);
+  const readBack = new Set(host.byOutput.values());
   const temporaries = lowered.storages.filter((storage) => storage.definition.kind === "node" && !readBack.has(storage));
   const slots = new Map([...lowered.program.dims.keys()].map((name, slot) => [name, slot]));
   const projected = projectedSteps(lowered);
   const arena = planArena(withProjectedLives(temporaries, projected), alignment);
-  const written = new Set(
-    lowered.steps.flatMap(({ output, extraOutputs = [] }) => [output, ...extraOutputs].map(({ storage }) => storage)),
-  );
+  const written = new Set(lowered.steps.flatMap(writtenBy));
   const places = new Map(lowered.storages.flatMap((storage) => placeIn(arena, storage).map((place) => [storage, place])));
   const launches = new LaunchCache(slots, target, written);
-  return { lowered, projected, arenaBytes: arena.bytes, places, launches, unitsOf: target.unitsOf };
+  return { lowered, projected, arenaBytes: arena.bytes, places, hostStorages: host, launches, unitsOf: target.unitsOf };
 }
 
 /** The place of a storage in any variant, if there is one. */
@@ -124,16 +104,12 @@ export function requireReadable({ outputs }: Lowered): void {
 }
 
 /** Places the memory of a variant and of its launches. Steps that write nothing at the bucket have no launches. */
-export function planVariant(
-  { lowered, projected, places, launches, unitsOf }: VariantSource,
-  bucket: DimValues,
-  given: ReadonlySet<string>,
-): VariantPlan {
+export function planVariant(source: VariantSource, bucket: DimValues, given: ReadonlySet<string>): VariantPlan {
+  const { lowered, places, unitsOf } = source;
   const upload = new Layout({ kind: "upload" });
   const dimBytes = 4 * lowered.program.dims.size;
   const dims = { ...upload.add(dimBytes), bytes: dimBytes, isWritten: false };
   const tensors = new Layout({ kind: "given" });
-  const readback = new Layout({ kind: "readback" });
 
   const inputs = new Map<string, InputPlace>();
   for (const { definition } of lowered.storages) {
@@ -143,50 +119,80 @@ export function planVariant(
     inputs.set(definition.name, { ...place, dtype: spec.dtype });
   }
 
-  const direct = readBackStorages(lowered);
-  const read = new Map<Storage, Place>();
-  const outputs = new Map<string, Place>();
-  for (const { name, to, operand } of lowered.outputs) {
-    if (to !== "host") continue;
-    const place = readback.add(bytesAt(operand.spec, bucket));
-    outputs.set(name, place);
-    const storage = direct.get(name);
-    if (storage !== undefined) read.set(storage, place);
-  }
+  const launches = stepLaunches(source, bucket);
+  const reread = launches.flatMap(({ step, launch }) => (launch.readsOutputs ? writtenBy(step) : []));
+  const host = placeHostOutputs(lowered, source.hostStorages, new Set(reread), bucket);
   const placeOf = (storage: Storage): Place =>
-    storage.definition.kind === "input" ? entryOf(inputs, storage.definition.name) : (read.get(storage) ?? entryOf(places, storage));
-  for (const { name, to, operand } of lowered.outputs) if (to === "device") outputs.set(name, placeOf(operand.storage));
+    storage.definition.kind === "input"
+      ? entryOf(inputs, storage.definition.name)
+      : (host.storages.get(storage) ?? entryOf(places, storage));
+  const deviceOutputs = new Map<string, Place>();
+  const copies: PlacedCopy[] = [];
+  for (const { name, to, operand } of lowered.outputs) {
+    const from = placeOf(operand.storage);
+    if (to === "device") deviceOutputs.set(name, from);
+    else copies.push({ spec: operand.spec, from, to: entryOf(host.outputs, name), bytes: bytesAt(operand.spec, bucket) });
+  }
+  const needed = copies.filter(({ from, to, bytes }) => from !== to && bytes > 0);
 
   const memory: StepMemory = { bucket, dims, scratch: { region: { kind: "scratch" }, offset: 0 }, placeOf, unitsOf };
-  const placed = placeLaunches({ lowered, projected }, launches.at(bucket), memory);
-  const copies = lowered.outputs.flatMap(({ name, to, operand }): PlacedCopy[] => {
-    if (to !== "host" || direct.has(name)) return [];
-    return [{ from: placeOf(operand.storage), to: entryOf(outputs, name), bytes: bytesAt(operand.spec, bucket) }];
-  });
-  return { uploadBytes: upload.bytes, readbackBytes: readback.bytes, givenBytes: tensors.bytes, inputs, launches: placed, copies, outputs };
+  const placed = launches.map(
+    ({ index, step, launch }): PlacedLaunch => ({ op: step.op.name, step: index, launch, args: placeArguments(step, launch, memory) }),
+  );
+  return {
+    uploadBytes: upload.bytes,
+    readbackBytes: host.bytes,
+    storesResults: host.areStored,
+    givenBytes: tensors.bytes,
+    inputs,
+    launches: host.areStored ? [...placed, ...needed.map((copy) => placeCopy(source, memory, copy))] : placed,
+    copies: host.areStored ? [] : needed,
+    hostOutputs: host.outputs,
+    deviceOutputs,
+  };
 }
 
-/** Places the launches of all steps in order. */
-function placeLaunches(
-  { lowered: { steps }, projected }: Pick<VariantSource, "lowered" | "projected">,
-  launches: BucketLaunches,
-  memory: StepMemory,
-): readonly PlacedLaunch[] {
-  const { bucket } = memory;
-  const placed: PlacedLaunch[] = [];
-  const place = (index: number, step: Step, own: readonly Launch[]): void => {
-    for (const launch of own) placed.push({ op: step.op.name, step: index, launch, args: placeArguments(step, launch, memory) });
+/** A launch after all steps that copies an output. */
+function placeCopy(
+  { lowered, launches }: VariantSource,
+  { bucket, dims }: StepMemory,
+  { spec, from, to, bytes }: PlacedCopy,
+): PlacedLaunch {
+  const launch = launches.copyOf(spec, bucket);
+  const span = { bytes: wordBytes(bytes) };
+  const places = [{ ...from, ...span, isWritten: false }, { ...to, ...span, isWritten: true }, dims];
+  return { op: "copy", step: lowered.steps.length, launch, args: places.slice(0, launch.args.length) };
+}
+
+interface StepLaunch {
+  /** Index of the step, or of the first one of those that run together. */
+  readonly index: number;
+  readonly step: Step;
+  readonly launch: Launch;
+}
+
+/** The launches of all steps in order. */
+function stepLaunches({ lowered: { steps }, projected, launches: cache }: VariantSource, bucket: DimValues): readonly StepLaunch[] {
+  const launches = cache.at(bucket);
+  const found: StepLaunch[] = [];
+  const add = (index: number, step: Step, own: readonly Launch[]): void => {
+    for (const launch of own) found.push({ index, step, launch });
   };
   for (let index = 0; index < steps.length; index++) {
     const step = elementAt(steps, index);
     if (writesNothing(step, bucket)) continue;
     const together = projected.get(index);
     const joint = together && launches.projectionsOf(together);
-    if (together === undefined || joint === undefined) place(index, step, launches.launchesOf(step));
+    if (together === undefined || joint === undefined) add(index, step, launches.launchesOf(step));
     // The write is done with the products.
-    else place(index++, together.step, joint);
+    else add(index++, together.step, joint);
   }
-  return placed;
+  return found;
+}
+
+/** What a step writes. */
+function writtenBy({ output, extraOutputs = [] }: Step): readonly Storage[] {
+  return [output, ...extraOutputs].map(({ storage }) => storage);
 }
 
 /** Whether the results of a step are empty at the bucket, or what it writes to rows of a persistent. */
@@ -213,7 +219,7 @@ function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch
     const units = definition.kind === "persistent" ? unitsOf(definition.name) : undefined;
     const bytes = units?.bytes ?? bytesAt(spec, bucket);
     // Elements of less than 32 bits are written word by word; the rest of the last word is unused.
-    return { ...placeOf(storage), bytes: isWritten ? 4 * Math.ceil(bytes / 4) : bytes, isWritten };
+    return { ...placeOf(storage), bytes: isWritten ? wordBytes(bytes) : bytes, isWritten };
   };
   const place = (argument: Parameter): Place & Span => {
     switch (argument.kind) {
@@ -236,43 +242,6 @@ function placeArguments({ inputs, output, extraOutputs }: Step, { args }: Launch
 export function scratchBytes({ launches }: VariantPlan): number {
   return Math.max(
     0,
-    ...launches.flatMap(({ launch }) =>
-      launch.args.map((argument) => (argument.kind === "scratch" ? (argument.offset ?? 0) + argument.bytes : 0)),
-    ),
+    ...launches.flatMap(({ args }) => args.map(({ region, offset, bytes }) => (region.kind === "scratch" ? offset + bytes : 0))),
   );
-}
-
-/** Bytes of a tensor in device memory with its symbolic dims at the given values. */
-export function bytesAt(spec: TensorSpec, dims: DimValues): number {
-  return deviceBytes(resolveSpec(spec, dims));
-}
-
-/** Storages that can be in the readback block, by the name of their host output: the first one of each temporary. */
-function readBackStorages({ outputs }: Lowered): ReadonlyMap<string, Storage> {
-  const found = new Map<string, Storage>();
-  const taken = new Set<Storage>();
-  for (const { name, to, operand } of outputs) {
-    const { storage }: Operand = operand;
-    if (to !== "host" || storage.definition.kind !== "node" || taken.has(storage)) continue;
-    taken.add(storage);
-    found.set(name, storage);
-  }
-  return found;
-}
-
-/** Allocates consecutive places of a region. Tensors below {@link alignment} are aligned to the next power of two, to keep transfers small. */
-class Layout {
-  readonly #region: Region;
-  bytes = 0;
-  constructor(region: Region) {
-    this.#region = region;
-  }
-  add(bytes: number): Place {
-    let multiple = 4;
-    while (multiple < bytes && multiple < alignment) multiple *= 2;
-    const offset = Math.ceil(this.bytes / multiple) * multiple;
-    // Kernels write whole words.
-    this.bytes = offset + 4 * Math.ceil(bytes / 4);
-    return { region: this.#region, offset };
-  }
 }

@@ -15,8 +15,9 @@ import { bytesOf, copyOf } from "../device/hostArrays.ts";
 import { pieceBytes } from "../device/pieces.ts";
 import type { PinnedBlock } from "../device/pinnedPool.ts";
 import { PinnedResults } from "../device/pinnedResults.ts";
+import type { Place } from "./place.ts";
 import { UploadStaging } from "./uploadStaging.ts";
-import type { Place, VariantPlan } from "./variant.ts";
+import type { VariantPlan } from "./variant.ts";
 
 /** Returns the address of a place. */
 export type AddressOf = (place: Place) => Handle;
@@ -25,9 +26,9 @@ export type AddressOf = (place: Place) => Handle;
 const maxInstances = 4;
 
 /**
- * Uploads and results up to this size are copies of the graph. They go through blocks of the host's memory that all runs of a variant share: a
- * call for each array costs more. Larger uploads are queued in pieces, so that the device copies one while the host copies the next. Larger
- * results stay in page-locked memory until they are freed.
+ * Uploads and results up to this size pass through page-locked memory of the instance, which the host reads and writes without a call, and are
+ * copied by the graph unless its launches store the results themselves. Larger uploads are queued in pieces, so that the device copies one while
+ * the host copies the next. Larger results stay in page-locked memory until they are freed.
  */
 const maxStagedBytes = 2 ** 16;
 
@@ -38,8 +39,12 @@ const shortRunMicroseconds = 400;
 interface Instance {
   readonly graph: Handle;
   readonly upload: PinnedBlock | undefined;
-  /** Of small results: the graph copies to it. */
+  /** Puts small inputs there. */
+  readonly staging: UploadStaging | undefined;
+  /** Of small results: the graph stores or copies them to it. */
   readonly readback: PinnedBlock | undefined;
+  /** Its content. */
+  readonly results: Uint8Array<ArrayBuffer>;
   /** Settles when the run that uses it is over. */
   busy: Promise<unknown> | undefined;
 }
@@ -55,6 +60,8 @@ const uploadBlock: Place = { region: { kind: "upload" }, offset: 0 };
 const readbackBlock: Place = { region: { kind: "readback" }, offset: 0 };
 
 const untimed: Timing = { timers: [], stepOf: () => 0 };
+
+const noBytes = new Uint8Array();
 
 /** The arguments of a run. */
 export interface StagedRun {
@@ -73,7 +80,7 @@ export interface RunExtents {
   readonly hostOutputs: readonly ConcreteSpec[];
 }
 
-/** Replays one variant: one upload, one submission, one readback per run. */
+/** Replays one variant: one upload, one submission, and one readback unless launches store the results. */
 export class VariantRunner {
   readonly plan: VariantPlan;
   readonly #device: Device;
@@ -82,9 +89,6 @@ export class VariantRunner {
   /** The one that was used last is the last. */
   readonly #instances: Instance[] = [];
   readonly #hostOutputs: readonly Place[];
-  readonly #staging: UploadStaging | undefined;
-  /** Where small results are read to. */
-  readonly #results: Uint8Array<ArrayBuffer> | undefined;
   /** From the submission of the last run to its end. */
   #lastMicroseconds = 0;
 
@@ -93,9 +97,7 @@ export class VariantRunner {
     this.plan = plan;
     this.#addressOf = addressOf;
     this.#kernels = kernels;
-    this.#hostOutputs = [...plan.outputs.values()].filter(({ region }) => region.kind === "readback");
-    this.#staging = plan.uploadBytes <= maxStagedBytes ? new UploadStaging(plan) : undefined;
-    this.#results = plan.readbackBytes <= maxStagedBytes ? new Uint8Array(plan.readbackBytes) : undefined;
+    this.#hostOutputs = [...plan.hostOutputs.values()];
   }
 
   /** Compiles the variant's kernels. @throws {KernelError} */
@@ -216,11 +218,14 @@ export class VariantRunner {
   /** Queues a run on the device. Returns the block that large results are copied to, which the caller frees. */
   #submit(instance: Instance, { extents, host, afterLaunch }: StagedRun): PinnedBlock | undefined {
     const device = this.#device;
+    // The instance's memory is gone with the device.
+    device.requireAlive();
     const { readbackBytes } = this.plan;
-    const large = this.#results === undefined ? device.allocPinned(readbackBytes) : undefined;
+    const large = readbackBytes > maxStagedBytes ? device.allocPinned(readbackBytes) : undefined;
     try {
       if (instance.upload !== undefined) {
-        this.#upload(instance.upload.handle, extents.dims, host);
+        if (instance.staging !== undefined) instance.staging.fill(extents.dims, host);
+        else this.#upload(instance.upload.handle, extents.dims, host);
         device.counters.uploads++;
       }
       device.launched(() => describeRun(this.plan));
@@ -237,11 +242,6 @@ export class VariantRunner {
   }
 
   #upload(pinned: Handle, dims: Uint32Array, host: StagedRun["host"]): void {
-    if (this.#staging !== undefined) {
-      const image = this.#staging.fill(dims, host);
-      this.#device.call((driver) => driver.writePinned(pinned, 0, image));
-      return;
-    }
     this.#uploadPieces(pinned, 0, bytesOf(dims));
     for (const [name, { data }] of host) {
       const place = this.plan.inputs.get(name);
@@ -262,15 +262,13 @@ export class VariantRunner {
   }
 
   /** Returns the host outputs of a run that is over. They own the block of large ones. */
-  #read({ readback }: Instance, large: PinnedBlock | undefined, { hostOutputs }: RunExtents): HostResults {
+  #read({ results: { buffer, byteOffset } }: Instance, large: PinnedBlock | undefined, { hostOutputs }: RunExtents): HostResults {
     const { driver, results } = this.#device;
     const places = hostOutputs.map((spec, i) => ({ spec, offset: elementAt(this.#hostOutputs, i).offset }));
     if (large !== undefined) return results.hold(new PinnedResults(driver, large, places));
-    const small = this.#results!;
-    if (readback !== undefined) driver.readPinned(readback.handle, 0, small);
     const arrays = places.map(({ spec, offset }) => {
       const type = typedArrayOf(spec.dtype);
-      return new type(small.buffer, offset, byteLength(spec) / type.BYTES_PER_ELEMENT).slice();
+      return new type(buffer, byteOffset + offset, byteLength(spec) / type.BYTES_PER_ELEMENT).slice();
     });
     return new HostArrays(arrays, copyOf);
   }
@@ -304,13 +302,17 @@ export class VariantRunner {
   /** Records the graph; with a timer before each step, as `stepOf` counts them, and one after the last. */
   #record({ timers, stepOf }: Timing = untimed): Instance {
     const device = this.#device;
-    const { uploadBytes, readbackBytes, launches, copies } = this.plan;
-    const address = this.#addressOf;
+    const { uploadBytes, readbackBytes, storesResults, launches, copies } = this.plan;
     const upload = uploadBytes === 0 ? undefined : device.allocPinned(uploadBytes);
-    const readback = readbackBytes === 0 || this.#results === undefined ? undefined : device.allocPinned(readbackBytes);
+    const readback = readbackBytes === 0 || readbackBytes > maxStagedBytes ? undefined : device.allocPinned(readbackBytes);
+    const address = (place: Place): Handle =>
+      place.region.kind === "results" ? readback!.handle + BigInt(place.offset) : this.#addressOf(place);
+    const view = (block: PinnedBlock): Uint8Array<ArrayBuffer> => device.call((driver) => driver.viewPinned(block.handle, block.bytes));
     try {
+      const staging = upload === undefined || uploadBytes > maxStagedBytes ? undefined : new UploadStaging(this.plan, view(upload));
+      const results = readback === undefined ? noBytes : view(readback);
       const graph = device.capture((launchKernel, driver) => {
-        if (upload !== undefined && this.#staging !== undefined) driver.copyToDevice(address(uploadBlock), upload.handle, uploadBytes);
+        if (upload !== undefined && staging !== undefined) driver.copyToDevice(address(uploadBlock), upload.handle, uploadBytes);
         let timed = 0;
         const recordTimers = (end: number): void => {
           for (const timer of timers.slice(timed, end)) driver.recordTimer(timer);
@@ -333,9 +335,9 @@ export class VariantRunner {
         }
         recordTimers(timers.length);
         for (const { from, to, bytes } of copies) if (bytes > 0) driver.copyOnDevice(address(to), address(from), bytes);
-        if (readback !== undefined) driver.copyFromDevice(readback.handle, address(readbackBlock), readbackBytes);
+        if (readback !== undefined && !storesResults) driver.copyFromDevice(readback.handle, address(readbackBlock), readbackBytes);
       });
-      return { graph, upload, readback, busy: undefined };
+      return { graph, upload, staging, readback, results, busy: undefined };
     } catch (error) {
       upload?.free();
       readback?.free();

@@ -21,7 +21,7 @@ import type { UnitMatrix } from "../weights/unitFormat.ts";
 import { PtxBuilder } from "./builder.ts";
 import { warpReduce } from "./reduce.ts";
 import type { Target } from "./text.ts";
-import type { F64, Global, Reg, Shared } from "./types.ts";
+import type { Elem, F64, Global, Reg, Shared } from "./types.ts";
 import { typeOf } from "./writer.ts";
 
 // ln 2 in two parts: n * high is exact for |n| < 2^15.
@@ -50,8 +50,9 @@ interface Neighbours {
 
 /** Writes kernels whose parameters are tensors with a dtype. */
 export class PtxEmitter extends PtxBuilder implements Emitter {
+  /** Names of the parameters that are read by their names, not by an address. */
+  readonly read: Set<string> = new Set();
   readonly #dtypes: Readonly<Record<string, DType>>;
-
   readonly #tables: Readonly<Record<string, Uint32Array>>;
   readonly #units: Readonly<Record<string, UnitMatrix | undefined>>;
   #neighbours: Neighbours | undefined;
@@ -150,7 +151,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   blockAt(name: string, index: U32, bytes: number): BlockBytes {
-    const base = this.atBytes(this.pointer(name, "b16"), index, bytes);
+    const base = this.atBytes(this.#source(name, "b16"), index, bytes);
     return { byte: (at) => this.ldByte(base, at), half: (at) => this.halfToFloat(this.ld("b16", base, at / 2)) };
   }
 
@@ -160,7 +161,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
 
   loadInteger(name: string, index: U32 | number): I32 {
     const word = this.#wordOfNeighbours(name, index);
-    return word === undefined ? this.ld("i32", this.at("i32", this.pointer(name, "i32"), index)) : this.bitcast("i32", word);
+    return word === undefined ? this.ld("i32", this.at("i32", this.#source(name, "i32"), index)) : this.bitcast("i32", word);
   }
 
   loadBits(name: string, index: U32 | number): U32 {
@@ -168,11 +169,11 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
     if (words !== undefined) return this.ld("u32", this.at("u32", this.table("u32", [...words]), index));
     switch (layoutOf(this.#dtypeOf(name)).bytes) {
       case 1:
-        return this.ldByte(this.pointer(name, "u32"), index);
+        return this.ldByte(this.#source(name, "u32"), index);
       case 2:
         return this.widen(this.#half(name, index));
       default:
-        return this.#wordOfNeighbours(name, index) ?? this.ld("u32", this.at("u32", this.pointer(name, "u32"), index));
+        return this.#wordOfNeighbours(name, index) ?? this.ld("u32", this.at("u32", this.#source(name, "u32"), index));
     }
   }
 
@@ -190,6 +191,7 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   loadPiece(name: string, index: U32 | number): readonly U32[] {
+    this.read.add(name);
     return this.ldVector("u32", this.#pieceAt(name, index));
   }
 
@@ -250,11 +252,11 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   }
 
   #wordOfNeighbours(name: string, index: U32 | number): U32 | undefined {
-    return this.#ofNeighbours(`word ${name}`, index, (from) => this.ldVector("u32", this.at("u32", this.pointer(name, "u32"), from)));
+    return this.#ofNeighbours(`word ${name}`, index, (from) => this.ldVector("u32", this.at("u32", this.#source(name, "u32"), from)));
   }
 
   #half(name: string, index: U32 | number): Reg<"b16"> {
-    const pointer = this.pointer(name, "b16");
+    const pointer = this.#source(name, "b16");
     const halvesFrom = (from: U32): readonly Reg<"b16">[] => this.ldVector("b16", this.at("b16", pointer, from));
     return this.#ofNeighbours(`half ${name}`, index, halvesFrom) ?? this.ld("b16", this.at("b16", pointer, index));
   }
@@ -300,15 +302,21 @@ export class PtxEmitter extends PtxBuilder implements Emitter {
   #floats(name: string, index: U32 | number, count: 1 | 4): readonly F32[] {
     const dtype = this.#dtypeOf(name);
     const units = this.#units[name];
-    if (units !== undefined) return loadUnitWeights(this, units, this.pointer(name, "u32"), index, count);
+    if (units !== undefined) return loadUnitWeights(this, units, this.#source(name, "u32"), index, count);
     if (isQuantized(dtype)) return loadBlockWeights(this, dtype, name, index, count);
     if (dtype === "f32") {
-      const from = this.at("f32", this.pointer(name, "f32"), index);
+      const from = this.at("f32", this.#source(name, "f32"), index);
       return count === 4 ? this.ldVector("f32", from) : [this.ld("f32", from)];
     }
-    const from = this.at("b16", this.pointer(name, "b16"), index);
+    const from = this.at("b16", this.#source(name, "b16"), index);
     const bits = count === 4 ? this.ldVector("b16", from) : [this.ld("b16", from)];
     return bits.map((half) => (dtype === "f16" ? this.halfToFloat(half) : this.bfloatToFloat(half)));
+  }
+
+  /** Address of a parameter that is read. */
+  #source<E extends Elem>(name: string, elem: E): Global<E> {
+    this.read.add(name);
+    return this.pointer(name, elem);
   }
 
   #dtypeOf(name: string): DType {

@@ -23,6 +23,7 @@ export class AtomicMemory extends BlockMemory {
   /** Changes a number, and returns it as it was before. `expected` is what "cas" compares with. */
   atomic(space: "global" | "shared", address: number, access: AtomicAccess, value: number, expected?: number): number {
     const region = this.locate(space, address, 4, true);
+    if (space === "global") this.checkReach(address, 4, false);
     const offset = address - region.base;
     if (region.written[offset >> 1] === 0)
       throw new Fault(`${this.who()}: an atomic access to an unwritten number at byte ${offset} of ${region.name}`);

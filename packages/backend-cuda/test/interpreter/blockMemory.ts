@@ -50,7 +50,9 @@ export class BlockMemory {
   /** Threads that must not see what earlier launches of the graph did yet. */
   protected readonly early: Set<number>;
   protected readonly global: GlobalMemory;
-  readonly #reach: readonly Reach[];
+  /** What a read may touch. */
+  readonly #readable: readonly Reach[];
+  readonly #writable: readonly Reach[];
   readonly #threadsBefore: number;
   /** Only for kernels that release. */
   protected readonly releases: BlockReleases | undefined;
@@ -60,7 +62,8 @@ export class BlockMemory {
   constructor(global: GlobalMemory, reach: readonly Reach[], sharedBytes: number, traits: BlockTraits) {
     const { threadsBefore, blockThreads, earlyThreads, releases, cluster } = traits;
     this.global = global;
-    this.#reach = reach;
+    this.#readable = reach.filter(({ isRead }) => isRead);
+    this.#writable = reach.filter(({ isWritten }) => isWritten);
     this.#threadsBefore = threadsBefore;
     this.#blockThreads = blockThreads;
     this.#isAlone = cluster.size === 1;
@@ -235,9 +238,10 @@ export class BlockMemory {
 
   /** Tensors are stored next to each other in one piece of memory: a kernel that leaves its own tensor reads or writes another one. */
   protected checkReach(address: number, bytes: number, isWrite: boolean): void {
-    for (const { begin, end, isWritten } of this.#reach) if (address >= begin && address + bytes <= end && (isWritten || !isWrite)) return;
-    const nearest = this.#reach
-      .filter(({ begin, isWritten }) => begin <= address && (isWritten || !isWrite))
+    const reach = isWrite ? this.#writable : this.#readable;
+    for (const { begin, end } of reach) if (address >= begin && address + bytes <= end) return;
+    const nearest = reach
+      .filter(({ begin }) => begin <= address)
       .reduce<Reach | undefined>((best, each) => (best === undefined || each.begin > best.begin ? each : best), undefined);
     const where =
       nearest === undefined

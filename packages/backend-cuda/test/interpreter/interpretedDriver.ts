@@ -7,7 +7,7 @@ import {
   type Mark,
 } from "../../src/device/driver.ts";
 import { prepare, runGrid } from "./execute.ts";
-import { Fault, GlobalMemory } from "./memory.ts";
+import { Fault, GlobalMemory, type Region } from "./memory.ts";
 import { randomOf } from "./random.ts";
 
 type Work = () => void;
@@ -27,7 +27,8 @@ export class InterpretedDriver implements CudaDriver {
   /** Bytes that were copied to the host. */
   bytesFromDevice = 0;
   readonly #random: () => number;
-  readonly #pinned = new Map<Handle, Uint8Array<ArrayBuffer>>();
+  /** Page-locked memory of the host, which kernels reach at the same addresses. */
+  readonly #pinned = new Map<Handle, Region>();
   readonly #graphs = new Map<Handle, readonly Work[]>();
   readonly #kernels = new Map<Handle, { readonly module: Handle; readonly ptx: string; readonly tables: readonly number[] }>();
   readonly #modules = new Map<Handle, string>();
@@ -60,26 +61,33 @@ export class InterpretedDriver implements CudaDriver {
   }
 
   allocPinned(bytes: number): Handle {
-    const handle = this.#handles++;
-    this.#pinned.set(handle, new Uint8Array(bytes));
+    const region = this.memory.allocHost(bytes);
+    const handle = BigInt(region.base);
+    this.#pinned.set(handle, region);
     return handle;
   }
 
   freePinned(memory: Handle): void {
     this.#drain();
+    this.memory.free(Number(memory));
     this.#pinned.delete(memory);
   }
 
   writePinned(memory: Handle, offset: number, data: Uint8Array): void {
-    this.#pinned.get(memory)!.set(data, offset);
+    const region = this.#pinned.get(memory)!;
+    region.bytes.set(data, offset);
+    this.#touched(region, offset, data.length);
   }
 
   readPinned(memory: Handle, offset: number, into: Uint8Array): void {
-    into.set(this.#pinned.get(memory)!.subarray(offset, offset + into.length));
+    into.set(this.#pinned.get(memory)!.bytes.subarray(offset, offset + into.length));
   }
 
   viewPinned(memory: Handle, bytes: number): Uint8Array<ArrayBuffer> {
-    return this.#pinned.get(memory)!.subarray(0, bytes);
+    const region = this.#pinned.get(memory)!;
+    // The host may write there at any time.
+    this.#touched(region, 0, bytes);
+    return region.bytes.subarray(0, bytes);
   }
 
   copyToDevice(to: Handle, fromPinned: Handle, bytes: number, from = 0): void {
@@ -87,7 +95,7 @@ export class InterpretedDriver implements CudaDriver {
       this.submitted.toDevice++;
       const region = this.memory.region(Number(to), bytes, () => "copyToDevice");
       const offset = Number(to) - region.base;
-      region.bytes.set(this.#pinned.get(fromPinned)!.subarray(from, from + bytes), offset);
+      region.bytes.set(this.#pinned.get(fromPinned)!.bytes.subarray(from, from + bytes), offset);
       this.#touched(region, offset, bytes);
     });
   }
@@ -98,7 +106,7 @@ export class InterpretedDriver implements CudaDriver {
       this.bytesFromDevice += bytes;
       const region = this.memory.region(Number(from), bytes, () => "copyFromDevice");
       const offset = Number(from) - region.base;
-      this.#pinned.get(toPinned)!.set(region.bytes.subarray(offset, offset + bytes), to);
+      this.#pinned.get(toPinned)!.bytes.set(region.bytes.subarray(offset, offset + bytes), to);
     });
   }
 
@@ -126,11 +134,15 @@ export class InterpretedDriver implements CudaDriver {
     const { ptx, tables } = this.#kernels.get(kernel)!;
     const params = args.map(Number);
     const reach = [
-      ...params.map((begin, i) => ({ begin, end: begin + spans[i]!.bytes, isWritten: spans[i]!.isWritten })),
+      ...params.map((begin, i) => {
+        const { bytes, isWritten } = spans[i]!;
+        return { begin, end: begin + bytes, isWritten, isRead: !isWritten || !this.memory.isOfHost(begin) };
+      }),
       ...tables.map((begin, i) => ({
         begin,
         end: begin + this.memory.region(begin, 1, () => "table").size,
         isWritten: prepare(ptx).parsed.tables[i]?.isWritten ?? false,
+        isRead: true,
       })),
     ];
     if (Math.min(...grid) < 1) throw new DriverError(1, "CUDA_ERROR_INVALID_VALUE", "cuLaunchKernel", `grid ${grid.join(", ")}`);
@@ -304,7 +316,7 @@ export class InterpretedDriver implements CudaDriver {
     }
   }
 
-  #touched(region: ReturnType<GlobalMemory["region"]>, offset: number, bytes: number): void {
+  #touched(region: Region, offset: number, bytes: number): void {
     region.written.fill(1, offset >> 1, Math.ceil((offset + bytes) / 2));
     region.writer.fill(0, offset >> 1, Math.ceil((offset + bytes) / 2));
   }

@@ -13,7 +13,7 @@ export class Region {
   readonly base: number;
   readonly size: number;
   readonly name: string;
-  readonly bytes: Uint8Array;
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly view: DataView;
   /** Per two bytes: 1 once something was written there. */
   readonly written: Uint8Array;
@@ -56,7 +56,9 @@ export interface AtomicRecord {
   readonly record: number;
 }
 
-/** Device memory: regions with gaps between them, so that running out of one is noticed. */
+const hostMemory = "page-locked memory";
+
+/** Memory that kernels reach: regions with gaps between them, so that running out of one is noticed. */
 export class GlobalMemory {
   /** The region of the last access first. */
   readonly #regions: Region[] = [];
@@ -71,18 +73,33 @@ export class GlobalMemory {
   firstEpoch = 0;
 
   alloc(bytes: number): number {
-    const region = new Region("global memory", this.#next, bytes, false);
-    this.#next += Math.ceil(bytes / 4096) * 4096 + 8192;
-    this.#regions.push(region);
     this.live += bytes;
-    return region.base;
+    return this.#add("global memory", bytes).base;
+  }
+
+  /** Page-locked memory of the host. */
+  allocHost(bytes: number): Region {
+    return this.#add(hostMemory, bytes);
+  }
+
+  /** Whether an address is one of the host's memory. */
+  isOfHost(address: number): boolean {
+    return this.#regions.some(({ name, base, size }) => name === hostMemory && address >= base && address < base + size);
   }
 
   free(base: number): void {
     const index = this.#regions.findIndex((region) => region.base === base);
     if (index < 0) throw new Fault(`free of an address that was not allocated: ${base}`);
-    this.live -= this.#regions[index]!.size;
+    const { name, size } = this.#regions[index]!;
+    if (name !== hostMemory) this.live -= size;
     this.#regions.splice(index, 1);
+  }
+
+  #add(name: string, bytes: number): Region {
+    const region = new Region(name, this.#next, bytes, false);
+    this.#next += Math.ceil(bytes / 4096) * 4096 + 8192;
+    this.#regions.push(region);
+    return region;
   }
 
   region(address: number, bytes: number, who: Who): Region {
@@ -101,4 +118,6 @@ export interface Reach {
   readonly begin: number;
   readonly end: number;
   readonly isWritten: boolean;
+  /** False for the host's memory that a launch writes: reads of it take microseconds. */
+  readonly isRead: boolean;
 }

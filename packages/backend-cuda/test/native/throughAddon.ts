@@ -16,6 +16,8 @@ async function whole(): Promise<object> {
   program.output("w", w);
   program.output("kept", program.element(x, { index: 1 }), { to: "device" });
   program.output("state", state);
+  // Too much for kernels to store it to the host's memory: all results are copied.
+  program.output("large", program.persistent("large", { dtype: "f32", shape: [1025] }, { init: "zeros" }));
   const plan = await backend.compile(program);
   const stored = new Uint8Array(new Uint16Array([1, 2, 3]).buffer);
   await plan.load("w", { size: 6, read: async (offset, length) => stored.slice(offset, offset + length) });
@@ -24,7 +26,7 @@ async function whole(): Promise<object> {
   const outputs = Array.from({ length: 5 }, (_, i) => plan.run({ x: Float32Array.of(i, 10, 20, 30) }));
   for (const output of outputs) {
     const values: Record<string, number[]> = {};
-    for (const [name, tensor] of Object.entries(output)) values[name] = [...(await tensor.data())];
+    for (const [name, tensor] of Object.entries(output)) values[name] = [...(await tensor.data())].slice(0, 4);
     runs.push(values);
   }
   const { uploads, submits, readbacks } = backend.counters;
@@ -65,17 +67,17 @@ async function profile(): Promise<object> {
 async function withinTheCall(): Promise<object> {
   const backend = await cuda({ kernelCache: false }).open();
   const program = createProgram();
-  const x = program.input("x", "f32", [2]);
+  const x = program.input("x", "f32", [1]);
   program.output("first", program.element(x, { index: 0 }));
   program.output("same", x);
   program.output("kept", program.element(x, { index: 0 }), { to: "device" });
   const plan = backend.compileSync!(program);
   const run = (value: number): object => {
-    const outputs = plan.runSync!({ x: Float32Array.of(value, -1) });
+    const outputs = plan.runSync!({ x: Float32Array.of(value) });
     return Object.fromEntries(Object.entries(outputs).map(([name, values]) => [name, [...values]]));
   };
   const runs: object[] = [run(1), run(2)];
-  const later = plan.run({ x: Float32Array.of(3, -1) });
+  const later = plan.run({ x: Float32Array.of(3) });
   let refused = "";
   try {
     run(4);

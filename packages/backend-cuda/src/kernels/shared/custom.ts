@@ -43,6 +43,7 @@ export function customKernel(op: AnyOp, { launch }: PtxKernel): Kernel {
           block,
           sharedBytes,
           isDependent: false,
+          readsOutputs: true,
           args: [...op.inputs.map((_, i) => input(i)), output, { kind: "dims" }],
           maps: maps.map((map) => argumentMap(op, [...resolved, resolvedOutput], map)),
         },

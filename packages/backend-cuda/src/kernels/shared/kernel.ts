@@ -66,6 +66,8 @@ export interface Launch extends KernelSource {
   readonly block: readonly [number, number, number];
   /** Whether it may start before the launches before it are over: its text waits for them. */
   readonly isDependent: boolean;
+  /** Whether it may read what it or a launch of the same step writes. */
+  readonly readsOutputs: boolean;
   readonly args: readonly Parameter[];
   /** Parameters after the arguments. */
   readonly maps: readonly ArgumentMap[];
@@ -185,6 +187,7 @@ export function launch(call: KernelCall, entry: string, options: LaunchOptions, 
     sharedBytes: text.sharedBytes,
     ...(isWhole && { isWhole }),
     isDependent: dependentLaunch,
+    readsOutputs: text.readsOutputs,
     args: parameters.map(([, each]) => each),
     maps: Object.values(maps).map(({ of, ...map }) => ({ ...map, argument: parameters.findIndex(([name]) => name === of) })),
   };
@@ -243,7 +246,8 @@ function writeText(
     pointer: (name, elem) => k.pointer(name, elem),
   };
   body(scope, startNext);
-  return { ptx: k.text(), sharedBytes: k.dynamicSharedBytes };
+  const readsOutputs = parameters.some(([name, { kind }]) => (kind === "output" || kind === "extraOutput") && k.read.has(name));
+  return { ptx: k.text(), sharedBytes: k.dynamicSharedBytes, readsOutputs };
 }
 
 function dtypeOf({ inputs, output: y }: KernelCall, argument: Parameter): DType {

@@ -3,6 +3,8 @@ export interface KernelText {
   readonly ptx: string;
   /** Dynamic shared memory that the text needs. */
   readonly sharedBytes: number;
+  /** Whether the kernel may read what it writes. */
+  readonly readsOutputs: boolean;
 }
 
 /** Texts of one call at any bucket of the program's dims. Variants differ in few of them. */
