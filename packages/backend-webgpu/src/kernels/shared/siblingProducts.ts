@@ -11,10 +11,10 @@ import {
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
 import { input, rebind } from "../../wgsl/module.ts";
+import { halfBytes, halfRowsDispatch } from "../matrices/halfRows.ts";
+import { fewestHalved, matrixProducts, multipliesTogether, readsHalves } from "../matrices/matrixTiles.ts";
 import type { PairWriter } from "./cacheWriters.ts";
-import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
 import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { fewestHalved, matrixProducts, multipliesTogether, readsHalves } from "./matrixTiles.ts";
 import { type Left, type ProductOptions, products as productDispatches, roundingDispatch } from "./products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
 import { roundingLanes } from "./rowForm.ts";

@@ -1,9 +1,9 @@
 import { unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
+import { range } from "../shared/shape.ts";
+import { weightVectors } from "../shared/weights.ts";
 import { halvesPerQuad } from "./halfRows.ts";
 import { columnsOf, isPlain, type MatrixForm, type MatrixFunctions, type MatrixWeight, strideOf } from "./matrixUnit.ts";
-import { range } from "./shape.ts";
-import { weightVectors } from "./weights.ts";
 
 /** Statements that read a part of a tile from memory, and those that write it to the workgroup's after a barrier. */
 export interface Move {

@@ -1,6 +1,6 @@
 import type { DType } from "@centella/core";
 import type { Capabilities, SubgroupMatrixShape } from "../../device/capabilities.ts";
-import type { Binding } from "./kernel.ts";
+import type { Binding } from "../shared/kernel.ts";
 
 /** WGSL that loads, multiplies and stores the matrices of a subgroup. */
 export interface MatrixFunctions {

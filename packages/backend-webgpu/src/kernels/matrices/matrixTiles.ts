@@ -2,13 +2,13 @@ import type { DType, ParamsOf } from "@centella/core";
 import { isQuantized } from "@centella/core/backend";
 import type { Capabilities } from "../../device/capabilities.ts";
 import { defineDispatch, output } from "../../wgsl/module.ts";
+import type { Binding, Dispatch } from "../shared/kernel.ts";
+import type { RowCounts } from "../shared/rowProducts.ts";
+import { range } from "../shared/shape.ts";
+import type { TileParts } from "../shared/tileProducts.ts";
 import { factorText } from "./halfRows.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
 import { columnMoves, type Move, rowMoves, weightEmitter } from "./matrixMoves.ts";
 import { columnsOf, isPlain, type MatrixForm, type MatrixUnit, type MatrixWeight, matrixSize, matrixUnit, strideOf } from "./matrixUnit.ts";
-import type { RowCounts } from "./rowProducts.ts";
-import { range } from "./shape.ts";
-import type { TileParts } from "./tileProducts.ts";
 
 /** Products of the same rows with weights of equal shapes. `store` takes an element's index and its result of each product. */
 export interface MatrixParts extends Pick<TileParts, "depth" | "columns" | "store" | "rowsIn"> {

@@ -4,9 +4,9 @@ import { unitWeights } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
-import { quadIndex } from "./roundedUnits.ts";
-import { count, maximum, range } from "./shape.ts";
+import type { Binding, Dispatch } from "../shared/kernel.ts";
+import { quadIndex } from "../shared/roundedUnits.ts";
+import { count, maximum, range } from "../shared/shape.ts";
 
 /** Halves of a vec4u. */
 export const halvesPerQuad = 8;
