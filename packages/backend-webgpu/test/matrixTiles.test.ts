@@ -11,7 +11,7 @@ import type { MatrixForm, MatrixWeight } from "../src/kernels/matrices/matrixUni
 import type { Binding, Dispatch } from "../src/kernels/shared/kernel.ts";
 import { rowElement } from "../src/kernels/shared/weights.ts";
 import { type EpilogueText, storeText } from "../src/wgsl/epilogue.ts";
-import { input } from "../src/wgsl/module.ts";
+import { input, output } from "../src/wgsl/module.ts";
 import { describeOpened } from "./describeOpened.ts";
 import { emulatedUnit } from "./emulatedMatrices.ts";
 import { runDispatches } from "./runDispatches.ts";
@@ -33,7 +33,8 @@ function weightOf(name: string, dtype: DType): MatrixWeight {
 }
 
 function tileOf(weights: readonly MatrixWeight[], store: EpilogueText = storeText(undefined), own: MatrixForm = form): Dispatch {
-  return matrixTile({ weights, depth, columns: n, store, rowsIn: () => m }, halves, own, emulatedUnit, () => true);
+  const result = { suffix: "", weights, columns: n, y: output("y"), store };
+  return matrixTile({ results: [result], halves, depth, rowsIn: () => m }, own, emulatedUnit, () => true);
 }
 
 /** Rows that halves have exactly; the second one only after it is scaled. */

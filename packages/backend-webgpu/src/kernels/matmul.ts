@@ -9,7 +9,7 @@ import type { Binding, KernelCall, KernelOf, Resource } from "./shared/kernel.ts
 import { products, roundingDispatch } from "./shared/products.ts";
 import { readsUnits } from "./shared/roundedUnits.ts";
 import { maximum } from "./shared/shape.ts";
-import { siblingDispatches } from "./shared/siblingProducts.ts";
+import { siblingDispatches } from "./siblings/siblingProducts.ts";
 
 export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
   const options = { capabilities };

@@ -87,7 +87,8 @@ function severalRows(
   const tiles = (): readonly Dispatch[] => {
     if (halves !== undefined) {
       const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
-      return matrixProducts({ ...parts, weights }, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities);
+      const result = { ...parts, suffix: "", weights, y: output("y") };
+      return matrixProducts({ ...parts, halves, results: [result] }, { least: Math.max(fewest, fewestHalved), most }, capabilities);
     }
     if (!hasFloatTiles(dense)) return tileProducts(parts, most);
     return denseProducts(dense, { least: Math.max(fewest, fewestInTiles), most, fewest: fewestInTiles });
