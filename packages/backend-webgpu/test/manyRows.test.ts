@@ -26,10 +26,14 @@ function layer(form: Partial<AttentionForm> = {}): Program {
   return program;
 }
 
-/** What multiplies matrices in a run of a number of rows. */
-function matricesIn(program: Program, capabilities: Capabilities, rows: number): readonly Dispatch[] {
+/** The dispatches of a run of a number of rows. */
+function dispatchesIn(program: Program, capabilities: Capabilities, rows: number): readonly Dispatch[] {
   const all = new Dispatches(capabilities).ofProgram(program).map(({ dispatch }) => dispatch);
-  return all.filter(({ code, sizeIn }) => code.includes("subgroupMatrixMultiply") && sizeIn({ T: rows }).groups > 0);
+  return all.filter(({ sizeIn }) => sizeIn({ T: rows }).groups > 0);
+}
+
+function matricesIn(program: Program, capabilities: Capabilities, rows: number): readonly Dispatch[] {
+  return dispatchesIn(program, capabilities, rows).filter(({ code }) => code.includes("subgroupMatrixMultiply"));
 }
 
 const writesOf = ({ bindings }: Dispatch): number => bindings.filter(({ access }) => access === "read_write").length;
@@ -46,11 +50,15 @@ test("a prompt takes one dispatch of matrices for queries, keys and values, and 
   expect(matricesIn(layer(), h200, 64)).toEqual([]);
 });
 
+test("rows are rounded to blocks and to halves by one dispatch", () => {
+  // Two norms, and four times rows that are rounded and multiplied.
+  expect(dispatchesIn(layer(), h200, 512)).toHaveLength(10);
+});
+
 test("weights and results are those of the dispatch for few rows", () => {
-  const all = new Dispatches(h200).ofProgram(layer()).map(({ dispatch }) => dispatch);
   const resourcesOf = ({ bindings }: Dispatch) =>
     bindings.filter(({ name }) => /^[by]\d/.test(name)).map(({ name, resource }) => [name, resource]);
-  const [few] = all.filter(({ sizeIn, bindings }) => sizeIn({ T: 3 }).groups > 0 && bindings.some(({ name }) => name === "y2"));
+  const few = dispatchesIn(layer(), h200, 3).find(({ bindings }) => bindings.some(({ name }) => name === "y2"));
   const [many] = matricesIn(layer(), h200, most);
   expect(resourcesOf(many!)).toHaveLength(6);
   expect(resourcesOf(many!)).toEqual(resourcesOf(few!));

@@ -1,5 +1,6 @@
 import { contentsOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, reference } from "@centella/core";
+import { activationType, halfToFloat, roundActivations } from "@centella/quant";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterAll, expect, test } from "vitest";
 import { guaranteed, subgroupLanes } from "../src/device/capabilities.ts";
@@ -64,7 +65,7 @@ async function onDevice(
   const a = { dtype: "f32", shape: [m, depth] } as const;
   const options = { least: 1, subgroup: subgroupLanes(capabilities) };
   const dispatches = [
-    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), units: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
+    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), blocks: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
     { dispatch, buffers: Object.fromEntries(dispatch.bindings.map(({ name }) => [name, name])) },
   ];
   const contents = new Map<string, Uint8Array<ArrayBuffer> | number>([
@@ -105,6 +106,31 @@ await describeOpened("tiles of matrices that subgroups multiply", openDevice({})
     const b = storedWeight(dtype, 3);
     const [got] = await onDevice(opened, tileOf([weightOf("b", dtype)]), { b });
     expect(worstOf(got!, await onReference(b))).toBeLessThan(1e-5);
+  });
+
+  // Lanes have parts of one and of several blocks, and some have none.
+  test.each(["q4_K", "q4_0"] as const)("round rows to halves of the blocks that weights of %s multiply", async (type) => {
+    const a = { dtype: "f32", shape: [4, 2304] } as const;
+    const [count, columns] = a.shape;
+    // Rows of common values, of values beyond those of halves, of zeros, and of tiny values.
+    const factors = [1, 2 ** 20, 0, 2 ** -10];
+    const values = uniform(9, count * columns).map((value, i) => value * factors[Math.floor(i / columns)]!);
+    const options = { least: 1, subgroup: subgroupLanes(opened.capabilities) };
+    const dispatch = halfRowsDispatch(a, { binding: input("a", 0), blocks: activationType[type] }, halves, options);
+    const contents = { a: bytesOf(values), halves: halfBytes(a) };
+    const [result] = await runDispatches(opened.device, [{ dispatch, buffers: { a: "a", y: "halves" } }], contents, ["halves"]);
+    const rowHalves = columns + 8;
+    for (let row = 0; row < count; row++) {
+      const want = new Float32Array(columns);
+      roundActivations(type, values.slice(row * columns, (row + 1) * columns), want);
+      const factor = new DataView(result!).getFloat32(2 * (row * rowHalves + columns), true);
+      const got = Array.from(new Uint16Array(result!, 2 * row * rowHalves, columns), (bits) => halfToFloat(bits) * factor);
+      // Halves have 11 bits, and steps of 2 ** -24 at least.
+      got.forEach((value, i) => {
+        expect(Math.abs(value - want[i]!)).toBeLessThanOrEqual(Math.abs(want[i]!) * 2 ** -11 + 2 ** -25 * factor);
+      });
+      expect(factor).toBe(row === 1 ? 2 ** 5 : 1);
+    }
   });
 
   // Lanes read units of both weights, or units of one and then units of the other.

@@ -1,4 +1,4 @@
-import type { TensorSpec } from "@centella/core";
+import type { Shape, TensorSpec } from "@centella/core";
 import { elementAt, elementCount } from "@centella/core/backend";
 import type { RoundedType, SiblingProduct, Siblings } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
@@ -9,7 +9,7 @@ import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
 import { type Left, roundingDispatch } from "../shared/products.ts";
 import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "../shared/roundedUnits.ts";
 import type { RowCounts } from "../shared/rowProducts.ts";
-import { maximum } from "../shared/shape.ts";
+import { count, maximum } from "../shared/shape.ts";
 
 /** A form of the rows that products read. */
 export interface LeftForm {
@@ -47,60 +47,96 @@ export type LeftOf = (product: SiblingProduct) => Left;
 
 /** The rows in each form that products read, `source` if they are not rounded. */
 export function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resource, scratch: ScratchSlots): Lefts {
-  const { a } = siblings;
-  const subgroup = subgroupLanes(capabilities);
+  const { a, results } = siblings;
+  const depth = a.shape.at(-1);
   const forms = formsOf(siblings, capabilities);
-  const products = siblings.results.flatMap((result) => result.products);
-  const unrounded: Binding = { name: "a", resource: source, access: "read", element: "f32" };
-  const lefts = forms.map(({ rounding, isPacked }, i): Left => {
-    const resource = rounding === undefined ? source : scratch.take(isPacked ? unitBytes(mostElementsOf(a)) : floatBytes(a));
-    return { binding: { ...unrounded, name: `a${i}`, resource }, isPacked };
-  });
-  const roundings = forms.flatMap(({ rounding, isPacked }, i) => {
-    if (rounding === undefined) return [];
-    const { resource } = elementAt(lefts, i).binding;
-    if (!isPacked || !isUnitRounding(rounding)) return [rebind(roundingDispatch(a, rounding, false), { a: source, y: resource })];
-    return [roundUnitsDispatch(a, rounding, unrounded, { ...unrounded, name: "y", resource }, subgroup)];
-  });
   const formIndex = (product: SiblingProduct): number => {
     const form = formOf(siblings, product, capabilities);
     return forms.findIndex((other) => isSameForm(form, other));
   };
-  const isHalved = (product: SiblingProduct): boolean => {
-    const depth = a.shape.at(-1);
-    return typeof depth === "number" && readsHalves(product.weight.dtype, depth, product.params, capabilities);
+  const isHalved = ({ weight, params }: SiblingProduct): boolean => {
+    return rowCounts(a).most >= fewestHalved && typeof depth === "number" && readsHalves(weight.dtype, depth, params, capabilities);
   };
-  const halvedForms = rowCounts(a).most < fewestHalved ? [] : products.filter(isHalved).map(formIndex);
-  const halves = lefts.map((_, i): Binding | undefined => {
-    if (!halvedForms.includes(i)) return undefined;
-    return { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
-  });
-  const halvings = lefts.flatMap((left, i) => {
-    const y = halves[i];
-    const { rounding, isPacked } = elementAt(forms, i);
-    const units = isPacked && isUnitRounding(rounding) ? rounding : undefined;
-    return y === undefined ? [] : [halfRowsDispatch(a, { binding: left.binding, units }, y, { least: fewestHalved, subgroup })];
+  const halved = results.flatMap(({ products }) => products.filter(isHalved).map(formIndex));
+  const prepared = forms.map((form, i) => {
+    const rows = { name: "a", resource: source, access: "read", element: "f32" } as const;
+    return preparedIn(form, `a${i}`, a, rows, { scratch, isHalved: halved.includes(i), subgroup: subgroupLanes(capabilities) });
   });
   const leftOf: LeftOf = (product) => {
-    const [i, isRead] = [formIndex(product), isHalved(product)];
-    const own = halves[i];
-    return { ...elementAt(lefts, i), ...(isRead && own && { halves: own }) };
+    const { halves, ...left } = elementAt(prepared, formIndex(product)).left;
+    return isHalved(product) && halves !== undefined ? { ...left, halves } : left;
   };
-  return { lefts, leftOf, roundings: [...roundings, ...halvings] };
+  return { lefts: prepared.map(({ left }) => left), leftOf, roundings: prepared.flatMap(({ dispatches }) => dispatches) };
 }
 
-function mostElementsOf({ shape }: TensorSpec): number {
-  return elementCount(shape.map(maximum));
+/** Rows in a form, in a binding of a name, and the dispatches that round `rows` to it. */
+function preparedIn(
+  { rounding, isPacked }: LeftForm,
+  name: string,
+  a: TensorSpec,
+  rows: Binding,
+  { scratch, isHalved, subgroup }: { readonly scratch: ScratchSlots; readonly isHalved: boolean; readonly subgroup: number },
+): { readonly left: Left; readonly dispatches: readonly Dispatch[] } {
+  const [lead, counts] = [a.shape.slice(0, -1), rowCounts(a)];
+  const blocks = isUnitRounding(rounding) ? rounding : undefined;
+  // The dispatch that rounds many rows to halves rounds them to blocks, too.
+  const most = isHalved && blocks !== undefined ? fewestHalved - 1 : Infinity;
+  const elements = Math.min(most, counts.most) * maximum(a.shape.at(-1) ?? 0);
+  const resource = rounding === undefined ? rows.resource : scratch.take(isPacked ? unitBytes(elements) : 4 * elements);
+  const binding: Binding = { ...rows, name, resource };
+  const roundings = rounding === undefined ? [] : [roundingIn(a, rounding, isPacked, rows, binding, subgroup)];
+  const few = forRows(roundings, lead, { most });
+  if (!isHalved) return { left: { binding, isPacked }, dispatches: few };
+  const halves: Binding = { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
+  const read = { binding: blocks === undefined ? binding : rows, blocks };
+  const halving = halfRowsDispatch(a, read, halves, { least: fewestHalved, subgroup });
+  return { left: { binding, isPacked, halves }, dispatches: [...few, halving] };
+}
+
+/** The dispatch that rounds `rows`. */
+function roundingIn(
+  a: TensorSpec,
+  rounding: RoundedType,
+  isPacked: boolean,
+  rows: Binding,
+  { resource }: Binding,
+  subgroup: number,
+): Dispatch {
+  if (isPacked && isUnitRounding(rounding)) return roundUnitsDispatch(a, rounding, rows, { ...rows, name: "y", resource }, subgroup);
+  return rebind(roundingDispatch(a, rounding, false), { a: rows.resource, y: resource });
+}
+
+/**
+ * Dispatches that are skipped in runs with other numbers of rows; none if no run has these. `lead` are the extents whose product is the
+ * number of rows.
+ */
+export function forRows(
+  dispatches: readonly Dispatch[],
+  lead: Shape,
+  { least = 0, most = Infinity }: Partial<RowCounts>,
+): readonly Dispatch[] {
+  const counts = countsOf(lead);
+  if (counts.most < least || counts.least > most) return [];
+  return dispatches.map((dispatch) => ({
+    ...dispatch,
+    sizeIn(dims) {
+      const rows = count(lead, dims);
+      return { ...dispatch.sizeIn(dims), ...((rows < least || rows > most) && { groups: 0 }) };
+    },
+  }));
 }
 
 /** Bytes of the rows as floats. */
 export function floatBytes(a: TensorSpec): number {
-  return 4 * mostElementsOf(a);
+  return 4 * elementCount(a.shape.map(maximum));
 }
 
 /** The numbers of rows of runs. */
-export function rowCounts(a: TensorSpec): RowCounts {
-  const lead = a.shape.slice(0, -1);
+export function rowCounts({ shape }: TensorSpec): RowCounts {
+  return countsOf(shape.slice(0, -1));
+}
+
+function countsOf(lead: Shape): RowCounts {
   const most = elementCount(lead.map(maximum));
   return { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
 }

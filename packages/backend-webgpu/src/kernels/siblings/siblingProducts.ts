@@ -1,5 +1,5 @@
-import type { DimValues, Shape } from "@centella/core";
-import { elementAt, elementCount, isQuantized } from "@centella/core/backend";
+import type { DimValues } from "@centella/core";
+import { elementAt, isQuantized } from "@centella/core/backend";
 import { type AnchoredCall, type SiblingResult, type Siblings, stagedNormArgs } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
 import { type EpilogueText, epilogueText } from "../../wgsl/epilogue.ts";
@@ -13,7 +13,7 @@ import { count, maximum } from "../shared/shape.ts";
 import { hasRowProduct, rowElement } from "../shared/weights.ts";
 import type { PairWriter } from "./cacheWriters.ts";
 import { manyRows } from "./manyRows.ts";
-import { floatBytes, formOf, formsOf, leftsOf, rowCounts, ScratchSlots } from "./rowForms.ts";
+import { floatBytes, formOf, formsOf, forRows, leftsOf, rowCounts, ScratchSlots } from "./rowForms.ts";
 
 /** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
 export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCall): number {
@@ -47,7 +47,7 @@ export function siblingDispatches(siblings: Siblings, capabilities: Capabilities
   const least = alone === undefined ? rows.least : Math.max(2, rows.least);
   return [
     ...one,
-    ...(alone === undefined ? before : forSeveralRows(before, a.shape.slice(0, -1))),
+    ...(alone === undefined ? before : forRows(before, a.shape.slice(0, -1), { least: 2 })),
     ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, capabilities) : []),
     ...(!together || most >= fewestTiled ? manyRows(siblings, leftOf, scratch, { forFew: !together, capabilities }) : []),
   ];
@@ -119,15 +119,6 @@ function isTogether({ a, results }: Siblings): boolean {
   const depth = a.shape.at(-1);
   const weights = results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
   return typeof depth === "number" && weights.every((dtype) => hasRowProduct(dtype, depth));
-}
-
-/** Dispatches that are skipped in runs with one row; none if there are no others. `lead` are the extents whose product is the number of rows. */
-export function forSeveralRows(dispatches: readonly Dispatch[], lead: Shape): readonly Dispatch[] {
-  if (elementCount(lead.map(maximum)) === 1) return [];
-  return dispatches.map((dispatch) => ({
-    ...dispatch,
-    sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }),
-  }));
 }
 
 /** The reason why no dispatch norms the row that it multiplies, in a workgroup's memory; undefined if one does. */
