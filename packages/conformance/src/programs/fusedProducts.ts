@@ -47,8 +47,7 @@ async function siblings(backend: Backend): Promise<void> {
 /** Products of many rows with matrices of several widths and types: one with a bias, two of which one gates the other. */
 async function manyRows(backend: Backend, activations: Activations, types: readonly [q: DType, k: DType, v: DType]): Promise<void> {
   const program = createProgram();
-  const T = program.dim("T", 70);
-  const x = program.input("x", "f32", [T, 256]);
+  const x = program.input("x", "f32", [70, 256]);
   const weights: Record<string, TypedArray> = {};
   const times = (name: string, dtype: DType, rows: number): Value => {
     const spec = { dtype, shape: [rows, 256] };
@@ -60,7 +59,7 @@ async function manyRows(backend: Backend, activations: Activations, types: reado
   program.output("k", program.add(times("k", k, 36), program.input("bias", "f32", [36])));
   program.output("gated", program.mul(program.silu(times("gate", q, 20)), times("up", q, 20)));
   program.output("v", times("v", v, 20));
-  const runs = [9, 70].map((rows) => ({ inputs: { x: uniform(rows, 256 * rows), bias: uniform(5, 36) } }));
+  const runs = [{ inputs: { x: uniform(70, 256 * 70), bias: uniform(5, 36) } }];
   const what = `products of many rows with ${types.join(", ")}, ${activations}`;
   await expectLikeReference(what, backend, program, weights, runs, roundedOperands);
 }
