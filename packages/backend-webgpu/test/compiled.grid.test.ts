@@ -1,5 +1,6 @@
 import { conformanceSample, NotApplicable, runConformance } from "@centella/conformance";
 import { type Backend, createProgram, KernelError, type Program } from "@centella/core";
+import { type BlockType, ggmlTypes, isBlockType, isGgmlType } from "@centella/quant";
 import { isFullGrid } from "@centella/test-devices";
 import { expect, test } from "vitest";
 import { type Capabilities, guaranteed } from "../src/device/capabilities.ts";
@@ -7,6 +8,7 @@ import { openDevice } from "../src/device/device.ts";
 import { PipelineCache } from "../src/device/pipelines.ts";
 import { webgpu } from "../src/index.ts";
 import { hasForms, inForm } from "../src/tuning/tuning.ts";
+import { type AttentionForm, attentionProducts } from "./attentionProducts.ts";
 import { overlay } from "./guardedGpu.ts";
 import { Dispatches, h200, type NamedDispatch } from "./kernelTexts.ts";
 import { nullGpu } from "./openBackend.ts";
@@ -16,6 +18,8 @@ import { type LayersForm, layers } from "./tunedLayers.ts";
 const subgroups = { min: 4, max: 128 };
 const page = { subgroups, packedDotProducts: true, f16: true, timestamps: true };
 
+const withMatrices: Capabilities = { ...guaranteed, ...page, subgroups: { min: 32, max: 32 }, subgroupMatrices: h200.subgroupMatrices };
+
 /** Sets of features, with the limits that the specification guarantees: Dawn's null adapter has no more. */
 const sets: readonly Capabilities[] = [
   guaranteed,
@@ -23,7 +27,7 @@ const sets: readonly Capabilities[] = [
   { ...guaranteed, subgroups },
   { ...guaranteed, subgroups, packedDotProducts: true },
   { ...guaranteed, ...page },
-  { ...guaranteed, ...page, subgroups: { min: 32, max: 32 }, subgroupMatrices: h200.subgroupMatrices },
+  withMatrices,
 ];
 
 /** Sets with the limits of a large device. Dawn's null adapter creates their shader modules, but no pipelines. */
@@ -96,6 +100,46 @@ test("Dawn compiles every form of products with every set of features", async ()
   expect(texts.length).toBeGreaterThan(100);
   expect(await failuresOf(await nullGpu(), texts, pipelineOf)).toEqual([]);
 });
+
+test("Dawn accepts matrices of several results, with the limits of every device and with those of a large one", async () => {
+  const [every, large] = [withMatrices, h200].map((capabilities) => {
+    const table = new Dispatches(capabilities);
+    const named = attentionTypes().flatMap((form) => severalResults(form, table));
+    return [...new Map(named.map((each) => [each.dispatch.code, each])).values()];
+  });
+  // A large device has forms for many workgroups, too.
+  expect(large!.length).toBeGreaterThan(every!.length);
+  const gpu = await nullGpu();
+  expect(await failuresOf(gpu, every!, pipelineOf)).toEqual([]);
+  expect(await failuresOf(gpu, large!, moduleOf)).toEqual([]);
+});
+
+const blockTypes = Object.keys(ggmlTypes)
+  .filter(isGgmlType)
+  .filter((type): type is BlockType => isBlockType(type));
+
+/** Types of the weights of queries, keys and values: alike, of different blocks, and read in different ways. */
+const attentionTypes = (): readonly Pick<AttentionForm, "weights" | "activations">[] => [
+  { weights: ["q4_K", "q4_K", "q6_K"] },
+  { weights: ["f16", "f16", "f16"] },
+  { weights: ["f16", "q8_0", "iq4_nl"], activations: "half" },
+  ...(isFullGrid ? blockTypes.map((dtype) => ({ weights: [dtype, dtype, dtype] }) as const) : []),
+];
+
+/** The dispatches of matrices for queries, keys with a bias, and values. */
+function severalResults(form: Pick<AttentionForm, "weights" | "activations">, table: Dispatches): readonly NamedDispatch[] {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 4096), 1024]);
+  const { q, k, v } = attentionProducts(program, x, { ...form, columns: [2048, 300, 1024] });
+  program.output("q", q);
+  program.output("k", program.add(k, program.input("bias", "f32", [300])));
+  program.output("v", v);
+  const dispatches = table.ofProgram(program).filter(({ dispatch: { code } }) => code.includes("subgroupMatrixMultiply"));
+  // For each form, whatever the number of rows.
+  for (const { dispatch } of dispatches) expect(dispatch.bindings.filter(({ access }) => access === "read_write")).toHaveLength(3);
+  expect(dispatches.length).toBeGreaterThan(0);
+  return dispatches;
+}
 
 /** The forms of products, each text once. */
 function formsIn(sets: readonly Capabilities[]): readonly NamedDispatch[] {

@@ -51,7 +51,8 @@ await describeOpened("tiles of conv2d", openDevice({}), ({ device }) => {
     const bytes = 4 * elementCount(call.y.shape as readonly number[]);
     const bound = { dispatch: convTile(tile, call), buffers: { x: "x", w: "w", y: "y" } };
     const contents = { x: bytesOf(x!), w: bytesOf(w!), y: bytes };
-    const got = new Float32Array(await runDispatches(device, [bound], contents, "y"));
+    const [y] = await runDispatches(device, [bound], contents, ["y"]);
+    const got = new Float32Array(y!);
     const program = createProgram();
     const operands = [call.x, call.w].map(({ shape }, i) => program.input(`x${i}`, "f32", shape));
     program.output("y", program.conv2d(operands[0]!, operands[1]!, call.params));
@@ -68,7 +69,8 @@ await describeOpened("tiles of conv2d", openDevice({}), ({ device }) => {
     const [image, weights] = [uniform(3, 2 ** 19), uniform(4, 16)];
     const contents = { x: bytesOf(image), w: bytesOf(weights), y: 2 ** 25 };
     const bound = { dispatch: dispatch!, buffers: { x: "x", w: "w", y: "y" } };
-    const got = new Float32Array(await runDispatches(device, [bound], contents, "y"));
+    const [y] = await runDispatches(device, [bound], contents, ["y"]);
+    const got = new Float32Array(y!);
     const isRight = (value: number, i: number): boolean => value === Math.fround(image[i % 2 ** 19]! * weights[i >> 19]!);
     expect(got.every(isRight)).toBe(true);
   });

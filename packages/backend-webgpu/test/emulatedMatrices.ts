@@ -1,4 +1,4 @@
-import type { MatrixFunctions, MatrixUnit } from "../src/kernels/shared/matrixUnit.ts";
+import type { MatrixFunctions, MatrixUnit } from "../src/kernels/matrices/matrixUnit.ts";
 
 const size = 16;
 

@@ -145,7 +145,8 @@ await describeOpened("products with experts of many rows", openDevice({}), ({ de
           { dispatch: sorting!, buffers: names },
           { dispatch, buffers: { ...names, a: "units", b: "b", y: "y" } },
         ];
-        return new Float32Array(await runDispatches(device, bound, contents, "y"));
+        const [y] = await runDispatches(device, bound, contents, ["y"]);
+        return new Float32Array(y!);
       };
       const [got, want] = [await multiplied(large), await multiplied(small!)];
       expect(want.subarray(0, columns)).toEqual(new Float32Array(columns));

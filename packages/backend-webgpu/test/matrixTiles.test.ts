@@ -1,17 +1,18 @@
 import { contentsOf, uniform } from "@centella/conformance";
 import { createProgram, type DType, reference } from "@centella/core";
+import { activationType, halfToFloat, roundActivations } from "@centella/quant";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterAll, expect, test } from "vitest";
 import { guaranteed, subgroupLanes } from "../src/device/capabilities.ts";
 import { type OpenDevice, openDevice } from "../src/device/device.ts";
 import { toDevice } from "../src/device/layout.ts";
-import { halfBytes, halfRowsDispatch } from "../src/kernels/shared/halfRows.ts";
+import { halfBytes, halfRowsDispatch } from "../src/kernels/matrices/halfRows.ts";
+import { matrixTile, multipliesTogether, readsHalves } from "../src/kernels/matrices/matrixTiles.ts";
+import type { MatrixForm, MatrixResult, MatrixWeight } from "../src/kernels/matrices/matrixUnit.ts";
 import type { Binding, Dispatch } from "../src/kernels/shared/kernel.ts";
-import { matrixTile, multipliesTogether, readsHalves } from "../src/kernels/shared/matrixTiles.ts";
-import type { MatrixForm, MatrixWeight } from "../src/kernels/shared/matrixUnit.ts";
 import { rowElement } from "../src/kernels/shared/weights.ts";
 import { type EpilogueText, storeText } from "../src/wgsl/epilogue.ts";
-import { input } from "../src/wgsl/module.ts";
+import { input, output } from "../src/wgsl/module.ts";
 import { describeOpened } from "./describeOpened.ts";
 import { emulatedUnit } from "./emulatedMatrices.ts";
 import { runDispatches } from "./runDispatches.ts";
@@ -33,7 +34,8 @@ function weightOf(name: string, dtype: DType): MatrixWeight {
 }
 
 function tileOf(weights: readonly MatrixWeight[], store: EpilogueText = storeText(undefined), own: MatrixForm = form): Dispatch {
-  return matrixTile({ weights, depth, columns: n, store, rowsIn: () => m }, halves, own, emulatedUnit, () => true);
+  const result = { suffix: "", weights, columns: n, y: output("y"), store };
+  return matrixTile({ results: [result], halves, depth, rowsIn: () => m }, own, emulatedUnit, () => true);
 }
 
 /** Rows that halves have exactly; the second one only after it is scaled. */
@@ -41,27 +43,50 @@ const rows = uniform(7, m * depth).map((value, i) => Math.round(value * 64) * (i
 
 type Stored = Parameters<typeof toDevice>[1];
 
+/** A weight `[columns, depth]`. */
+interface StoredWeight {
+  readonly dtype: DType;
+  readonly columns: number;
+  readonly stored: Stored;
+}
+
+function storedWeight(dtype: DType, seed: number, columns: number = n): StoredWeight {
+  return { dtype, columns, stored: contentsOf({ dtype, shape: [columns, depth] }, seed).stored };
+}
+
+/** The results of a dispatch, whose further bindings have `contents`. */
 async function onDevice(
   { device, capabilities }: OpenDevice,
   dispatch: Dispatch,
-  weights: Readonly<Record<string, { readonly dtype: DType; readonly stored: Stored }>>,
-): Promise<Float32Array> {
+  weights: Readonly<Record<string, StoredWeight>>,
+  resultColumns: Readonly<Record<string, number>> = { y: n },
+  further: Readonly<Record<string, Float32Array>> = {},
+): Promise<readonly Float32Array[]> {
   const a = { dtype: "f32", shape: [m, depth] } as const;
   const options = { least: 1, subgroup: subgroupLanes(capabilities) };
   const dispatches = [
-    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), units: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
+    { dispatch: halfRowsDispatch(a, { binding: input("a", 0), blocks: undefined }, halves, options), buffers: { a: "a", y: "halves" } },
     { dispatch, buffers: Object.fromEntries(dispatch.bindings.map(({ name }) => [name, name])) },
   ];
-  const stored = Object.entries(weights).map(([name, weight]) => {
-    return [name, Uint8Array.from(toDevice({ dtype: weight.dtype, shape: [n, depth] }, weight.stored))] as const;
-  });
-  const contents = { a: new Uint8Array(rows.buffer as ArrayBuffer), halves: halfBytes(a), ...Object.fromEntries(stored), y: 4 * m * n };
-  return new Float32Array(await runDispatches(device, dispatches, contents, "y"));
+  const contents = new Map<string, Uint8Array<ArrayBuffer> | number>([
+    ["a", bytesOf(rows)],
+    ["halves", halfBytes(a)],
+    ...Object.entries(further).map(([name, values]) => [name, bytesOf(values)] as const),
+    ...Object.entries(resultColumns).map(([name, columns]) => [name, 4 * m * columns] as const),
+  ]);
+  for (const [name, { dtype, columns, stored }] of Object.entries(weights))
+    contents.set(name, Uint8Array.from(toDevice({ dtype, shape: [columns, depth] }, stored)));
+  const results = await runDispatches(device, dispatches, Object.fromEntries(contents), Object.keys(resultColumns));
+  return results.map((result) => new Float32Array(result));
 }
 
-async function onReference(dtype: DType, stored: Stored): Promise<Float32Array> {
+function bytesOf({ buffer }: Float32Array): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer as ArrayBuffer);
+}
+
+async function onReference({ dtype, columns, stored }: StoredWeight): Promise<Float32Array> {
   const program = createProgram();
-  const weight = program.constant(stored, dtype, [n, depth]);
+  const weight = program.constant(stored, dtype, [columns, depth]);
   program.output("y", program.matmul(program.input("x", "f32", [m, depth]), weight, { transposeB: true }));
   const plan = await (await reference().open()).compile(program);
   return (await plan.run({ x: rows }).y!.data()) as Float32Array;
@@ -69,6 +94,7 @@ async function onReference(dtype: DType, stored: Stored): Promise<Float32Array> 
 
 /** The largest difference, relative to the largest result of the row. */
 function worstOf(got: Float32Array, want: Float32Array): number {
+  const n = want.length / m;
   const largest = (row: number): number => Math.max(...want.subarray(row * n, (row + 1) * n).map(Math.abs));
   return Math.max(...want.map((value, i) => Math.abs(value - got[i]!) / largest(Math.floor(i / n))));
 }
@@ -77,9 +103,34 @@ await describeOpened("tiles of matrices that subgroups multiply", openDevice({})
   afterAll(() => opened.device.destroy());
 
   test.each(["f16", "q8_0"] as const)("equal the reference with weights of %s, emulated in workgroup memory", async (dtype) => {
-    const { stored } = contentsOf({ dtype, shape: [n, depth] }, 3);
-    const got = await onDevice(opened, tileOf([weightOf("b", dtype)]), { b: { dtype, stored } });
-    expect(worstOf(got, await onReference(dtype, stored))).toBeLessThan(1e-5);
+    const b = storedWeight(dtype, 3);
+    const [got] = await onDevice(opened, tileOf([weightOf("b", dtype)]), { b });
+    expect(worstOf(got!, await onReference(b))).toBeLessThan(1e-5);
+  });
+
+  // Lanes have parts of one and of several blocks, and some have none.
+  test.each(["q4_K", "q4_0"] as const)("round rows to halves of the blocks that weights of %s multiply", async (type) => {
+    const a = { dtype: "f32", shape: [4, 2304] } as const;
+    const [count, columns] = a.shape;
+    // Rows of common values, of values beyond those of halves, of zeros, and of tiny values.
+    const factors = [1, 2 ** 20, 0, 2 ** -10];
+    const values = uniform(9, count * columns).map((value, i) => value * factors[Math.floor(i / columns)]!);
+    const options = { least: 1, subgroup: subgroupLanes(opened.capabilities) };
+    const dispatch = halfRowsDispatch(a, { binding: input("a", 0), blocks: activationType[type] }, halves, options);
+    const contents = { a: bytesOf(values), halves: halfBytes(a) };
+    const [result] = await runDispatches(opened.device, [{ dispatch, buffers: { a: "a", y: "halves" } }], contents, ["halves"]);
+    const rowHalves = columns + 8;
+    for (let row = 0; row < count; row++) {
+      const want = new Float32Array(columns);
+      roundActivations(type, values.slice(row * columns, (row + 1) * columns), want);
+      const factor = new DataView(result!).getFloat32(2 * (row * rowHalves + columns), true);
+      const got = Array.from(new Uint16Array(result!, 2 * row * rowHalves, columns), (bits) => halfToFloat(bits) * factor);
+      // Halves have 11 bits, and steps of 2 ** -24 at least.
+      got.forEach((value, i) => {
+        expect(Math.abs(value - want[i]!)).toBeLessThanOrEqual(Math.abs(want[i]!) * 2 ** -11 + 2 ** -25 * factor);
+      });
+      expect(factor).toBe(row === 1 ? 2 ** 5 : 1);
+    }
   });
 
   // Lanes read units of both weights, or units of one and then units of the other.
@@ -88,20 +139,52 @@ await describeOpened("tiles of matrices that subgroups multiply", openDevice({})
     ["q8_0", "q4_0", 2],
     ["q8_0", "q4_0", 1],
   ] as const)("multiply with weights of %s and %s together, by %d subgroups", async (first, second, down) => {
-    const stored = [first, second].map((dtype, i) => contentsOf({ dtype, shape: [n, depth] }, 3 + i).stored);
+    const [b0, b1] = [storedWeight(first, 3), storedWeight(second, 4)];
     const store: EpilogueText = {
       ...storeText(undefined),
       declarations: ["fn store(i: u32, first: f32, second: f32) { y[i] = first - 2.0 * second; }"],
     };
     const tile = tileOf([weightOf("b0", first), weightOf("b1", second)], store, { ...form, down });
-    const got = await onDevice(opened, tile, { b0: { dtype: first, stored: stored[0]! }, b1: { dtype: second, stored: stored[1]! } });
-    const [x, y] = [await onReference(first, stored[0]!), await onReference(second, stored[1]!)];
+    const [got] = await onDevice(opened, tile, { b0, b1 });
+    const [x, y] = [await onReference(b0), await onReference(b1)];
     expect(
       worstOf(
-        got,
+        got!,
         x.map((value, i) => value - 2 * y[i]!),
       ),
     ).toBeLessThan(1e-5);
+  });
+
+  // The tile has 32 columns: one result ends within a tile, one fills its last tile, and one has two products and less than a tile.
+  test.each([
+    ["f16", "f16", "f16"],
+    ["q8_0", "q4_0", "f16"],
+    ["f16", "q4_1", "q8_0"],
+  ] as const)("compute results of several widths, with weights of %s, %s and %s", async (...types) => {
+    const [b0, b1, b2] = [storedWeight(types[0], 3, 45), storedWeight(types[1], 4, 64), storedWeight(types[2], 5, 11)];
+    const gate = storedWeight(types[2], 6, 11);
+    const bias = uniform(8, 64);
+    const resultOf = (suffix: string, weights: readonly MatrixWeight[], columns: number, own: Partial<EpilogueText> = {}): MatrixResult => {
+      return { suffix, weights, columns, y: output(`y${suffix}`), store: { ...storeText(undefined, { suffix }), ...own } };
+    };
+    const results = [
+      resultOf("Q", [weightOf("b0", types[0])], 45),
+      resultOf("K", [weightOf("b1", types[1])], 64, {
+        bindings: [input("bias", 2)],
+        declarations: ["fn storeK(i: u32, value: f32) { yK[i] = value + bias[i % 64u]; }"],
+      }),
+      resultOf("V", [weightOf("gate", types[2]), weightOf("b2", types[2])], 11, {
+        declarations: ["fn storeV(i: u32, first: f32, second: f32) { yV[i] = first - 2.0 * second; }"],
+      }),
+    ];
+    const tile = matrixTile({ results, halves, depth, rowsIn: () => m }, form, emulatedUnit, () => true);
+    const [q, k, v] = await onDevice(opened, tile, { b0, b1, b2, gate }, { yQ: 45, yK: 64, yV: 11 }, { bias });
+    expect(worstOf(q!, await onReference(b0))).toBeLessThan(1e-5);
+    const biased = (await onReference(b1)).map((value, i) => value + bias[i % 64]!);
+    expect(worstOf(k!, biased)).toBeLessThan(1e-5);
+    const [x, y] = [await onReference(gate), await onReference(b2)];
+    const gated = x.map((value, i) => value - 2 * y[i]!);
+    expect(worstOf(v!, gated)).toBeLessThan(1e-5);
   });
 });
 

@@ -9,13 +9,13 @@ export interface BoundDispatch {
   readonly buffers: Readonly<Record<string, string>>;
 }
 
-/** Runs dispatches without symbolic dims in order, and reads buffer `result`. Buffers are filled, or have a number of bytes. */
+/** Runs dispatches without symbolic dims in order, and reads the buffers `results`. Buffers are filled, or have a number of bytes. */
 export async function runDispatches(
   device: GPUDevice,
   bound: readonly BoundDispatch[],
   contents: Readonly<Record<string, Uint8Array<ArrayBuffer> | number>>,
-  result: string,
-): Promise<ArrayBuffer> {
+  results: readonly string[],
+): Promise<readonly ArrayBuffer[]> {
   const buffers = Object.fromEntries(
     Object.entries(contents).map(([name, content]) => {
       const size = typeof content === "number" ? content : content.byteLength;
@@ -43,10 +43,13 @@ export async function runDispatches(
     pass.dispatchWorkgroups(groups);
     pass.end();
   }
-  const source = buffers[result]!;
-  const staging = device.createBuffer({ size: source.size, usage: usage.mapRead | usage.copyTo });
-  encoder.copyBufferToBuffer(source, 0, staging, 0, source.size);
+  const copies = results.map((result) => {
+    const source = buffers[result]!;
+    const staging = device.createBuffer({ size: source.size, usage: usage.mapRead | usage.copyTo });
+    encoder.copyBufferToBuffer(source, 0, staging, 0, source.size);
+    return staging;
+  });
   device.queue.submit([encoder.finish()]);
-  await staging.mapAsync(usage.mapRead);
-  return staging.getMappedRange().slice(0);
+  await Promise.all(copies.map((staging) => staging.mapAsync(usage.mapRead)));
+  return copies.map((staging) => staging.getMappedRange().slice(0));
 }

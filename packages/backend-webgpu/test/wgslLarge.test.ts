@@ -1,12 +1,14 @@
 import { createProgram, type DType, type Program, type Value } from "@centella/core";
 import { describe, expect, test } from "vitest";
 import type { Capabilities } from "../src/device/capabilities.ts";
+import type { Dispatch } from "../src/index.ts";
+import { attentionProducts } from "./attentionProducts.ts";
 import { Dispatches, h200 } from "./kernelTexts.ts";
 
 const withoutMatrices: Capabilities = { ...h200, subgroupMatrices: [] };
 
 type Input = (dtype: DType, ...shape: number[]) => Value;
-type Record = (program: Program, input: Input) => Value;
+type Record = (program: Program, input: Input) => Value | readonly Value[];
 
 /** `rows` of activations by a weight. */
 const product =
@@ -45,6 +47,12 @@ const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?:
       return p.mul(p.silu(gate!), up!);
     },
   ],
+  "matrices of queries, keys with a bias, and values": [
+    (p, x) => {
+      const { q, k, v } = attentionProducts(p, x("f32", 512, 4096), { weights: ["q4_K", "q4_K", "q6_K"], columns: [4096, 1024, 1000] });
+      return [q, p.add(k, x("f32", 1024)), v];
+    },
+  ],
   "attention of a prompt": [attention(512, 512)],
   "attention of one token": [attention(1, 4096)],
   "convolution by tiles": [(p, x) => p.conv2d(x("f32", 1, 32, 256, 256), x("f32", 32, 32, 3, 3), { padding: [1, 1] })],
@@ -52,31 +60,26 @@ const calls: Readonly<{ [name: string]: readonly [record: Record, capabilities?:
   "softmax of long rows": [(p, x) => p.softmax(x("f32", 64, 8192))],
 };
 
+function dispatchesOf([record, capabilities = h200]: (typeof calls)[string]): readonly Dispatch[] {
+  const program = createProgram();
+  const results = record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
+  for (const [i, result] of [results].flat().entries()) program.output(`y${i}`, result);
+  return new Dispatches(capabilities).ofProgram(program).map(({ dispatch }) => dispatch);
+}
+
 describe("generated WGSL for an H200", () => {
-  for (const [name, [record, capabilities = h200]] of Object.entries(calls)) {
+  for (const [name, call] of Object.entries(calls)) {
     test(name, () => {
-      const program = createProgram();
-      const y = record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape));
-      program.output("y", y);
-      const dispatches = new Dispatches(capabilities).ofProgram(program).map(({ dispatch }) => dispatch);
       // What a run of these extents dispatches.
-      for (const { code } of dispatches.filter((dispatch) => dispatch.sizeIn({}).groups > 0)) expect(code).toMatchSnapshot();
+      for (const { code } of dispatchesOf(call).filter((dispatch) => dispatch.sizeIn({}).groups > 0)) expect(code).toMatchSnapshot();
     });
   }
 
   test("subgroups, packed dot products and matrices are in the texts", () => {
-    const textOf = (name: string): string => {
-      const [record, capabilities = h200] = calls[name]!;
-      const program = createProgram();
-      program.output(
-        "y",
-        record(program, (dtype, ...shape) => program.input(String(program.inputs.size), dtype, shape)),
-      );
-      return new Dispatches(capabilities)
-        .ofProgram(program)
-        .map(({ dispatch: { code } }) => code)
+    const textOf = (name: string): string =>
+      dispatchesOf(calls[name]!)
+        .map(({ code }) => code)
         .join("\n");
-    };
     expect(textOf("one row with an f16 weight, by subgroups")).toMatch(/subgroup(Add|Shuffle)/);
     for (const name of ["one row with a Q4_K weight, by packed dot products", "tiles of a Q4_K weight, by packed dot products"])
       expect(textOf(name)).toContain("dot4I8Packed");

@@ -66,7 +66,15 @@ export {
   projectionPartsOf,
   withProjectedLives,
 } from "./projections.ts";
-export { activationBlock, type RoundedType, roundActivationsStep, roundedCode, scalesOf } from "./roundActivations.ts";
+export {
+  type ActivationScales,
+  activationBlock,
+  type RoundedType,
+  roundActivationsStep,
+  roundedBy,
+  roundedCode,
+  scalesOf,
+} from "./roundActivations.ts";
 export { visitLanes } from "./rows/rows.ts";
 export { broadcastIndices } from "./shared/elementwise.ts";
 export { groupSum } from "./shared/groups.ts";

@@ -194,6 +194,7 @@ export function roundedCode(k: Emitter, type: ActivationType, value: F32, { inve
   return type === "q8_K" ? k.min(rounded, 127) : rounded;
 }
 
-function roundedBy(k: Emitter, type: ActivationType, value: F32, scales: ActivationScales): F32 {
+/** A value rounded to a multiple of its block's step. */
+export function roundedBy(k: Emitter, type: ActivationType, value: F32, scales: ActivationScales): F32 {
   return k.mul(roundedCode(k, type, value, scales), scales.step);
 }

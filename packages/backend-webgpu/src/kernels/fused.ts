@@ -4,7 +4,7 @@ import { type AnchoredCall, type GpuKernel, type Group, gpuKernels, groupOf, gro
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { dispatchOf } from "../wgsl/gpuKernel.ts";
 import type { Binding, Dispatch, Kernel, Resource } from "./shared/kernel.ts";
-import { normUnsupported, siblingBindings, siblingDispatches, siblingsUnsupported } from "./shared/siblingProducts.ts";
+import { normUnsupported, siblingBindings, siblingDispatches, siblingsUnsupported } from "./siblings/siblingProducts.ts";
 
 /** A group of calls: a loop over elements, a call with its prologue or epilogue, products of one tensor or of a norm, or a write to a cache. */
 export function fusedKernel(kernelNamed: (op: string) => Kernel | undefined, capabilities: Capabilities): Kernel<FusedParams> {

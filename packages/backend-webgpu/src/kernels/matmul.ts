@@ -4,12 +4,12 @@ import { type Epilogue, roundingOf, type Siblings } from "@centella/gpu-kernels"
 import type { Capabilities } from "../device/capabilities.ts";
 import { storeText } from "../wgsl/epilogue.ts";
 import { input } from "../wgsl/module.ts";
+import { readsHalves } from "./matrices/matrixTiles.ts";
 import type { Binding, KernelCall, KernelOf, Resource } from "./shared/kernel.ts";
-import { readsHalves } from "./shared/matrixTiles.ts";
 import { products, roundingDispatch } from "./shared/products.ts";
 import { readsUnits } from "./shared/roundedUnits.ts";
 import { maximum } from "./shared/shape.ts";
-import { siblingDispatches } from "./shared/siblingProducts.ts";
+import { siblingDispatches } from "./siblings/siblingProducts.ts";
 
 export function matmulFor(capabilities: Capabilities): KernelOf<"matmul"> {
   const options = { capabilities };

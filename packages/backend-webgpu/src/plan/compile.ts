@@ -20,8 +20,8 @@ import { deviceBytes, paddedBytes, toDevice } from "../device/layout.ts";
 import type { DeviceQueue } from "../device/queue.ts";
 import { usage } from "../device/usage.ts";
 import type { Dispatch, Kernel, Resource } from "../kernels/shared/kernel.ts";
-import { projectionDispatches } from "../kernels/shared/projections.ts";
-import { forSeveralRows } from "../kernels/shared/siblingProducts.ts";
+import { projectionDispatches } from "../kernels/siblings/projections.ts";
+import { forRows } from "../kernels/siblings/rowForms.ts";
 import type { Tuning } from "../tuning/tuning.ts";
 import { checkPersistents } from "./bindingLimits.ts";
 import { WebgpuPersistentBuffer } from "./persistentBuffer.ts";
@@ -210,7 +210,7 @@ export function dispatchesOf(
     const products = both.length > 0 ? step : bothAt(index - 1).length > 0 ? elementAt(steps, index - 1) : undefined;
     const own = once(`${callKey(step)} ${products === undefined ? "" : "several"}`, () => {
       const dispatches = generate(step, kernels);
-      return products === undefined ? dispatches : forSeveralRows(dispatches, products.output.spec.shape.slice(0, -1));
+      return products === undefined ? dispatches : forRows(dispatches, products.output.spec.shape.slice(0, -1), { least: 2 });
     });
     return [...both, ...own.map((dispatch) => ({ index, step, dispatch }))];
   });

@@ -44,16 +44,18 @@ interface StoreOptions {
   readonly results?: readonly string[];
   /** Number of values that are stored as one element. Default: 1. */
   readonly values?: number;
+  /** Last part of the names `store`, `y` and `epilogue`. Default: none. */
+  readonly suffix?: string;
 }
 
 /** `fn store(i: u32, value: f32)`, which writes element i of `y` after the epilogue; of several values, `value0`, `value1`, …. */
-export function storeText(epilogue: Epilogue | undefined, { results, values = 1 }: StoreOptions = {}): EpilogueText {
-  if (epilogue === undefined) {
-    return { bindings: [], uniforms: {}, declarations: ["fn store(i: u32, value: f32) { y[i] = value; }"], values: () => ({}) };
-  }
+export function storeText(epilogue: Epilogue | undefined, { results, values = 1, suffix = "" }: StoreOptions = {}): EpilogueText {
+  const store = (parameters: string, value: string): string => `fn store${suffix}(i: u32, ${parameters}) { y${suffix}[i] = ${value}; }`;
+  if (epilogue === undefined) return { bindings: [], uniforms: {}, declarations: [store("value: f32", "value")], values: () => ({}) };
   const numbers = values === 1 ? [""] : Array.from({ length: values }, (_, n) => `${n}`);
-  const text = epilogueText(epilogue, { name: "epilogue", parameters: numbers.map((n) => `result${n}`), ...(results && { results }) });
+  const name = `epilogue${suffix}`;
+  const text = epilogueText(epilogue, { name, parameters: numbers.map((n) => `result${n}`), ...(results && { results }) });
   const given = numbers.map((n) => `value${n}`);
-  const head = `fn store(i: u32, ${given.map((value) => `${value}: f32`).join(", ")})`;
-  return { ...text, declarations: [...text.declarations, `${head} { y[i] = epilogue(i, ${given.join(", ")}); }`] };
+  const stored = store(given.map((value) => `${value}: f32`).join(", "), `${name}(i, ${given.join(", ")})`);
+  return { ...text, declarations: [...text.declarations, stored] };
 }

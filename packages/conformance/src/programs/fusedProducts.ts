@@ -44,6 +44,29 @@ async function siblings(backend: Backend): Promise<void> {
   await expectLikeReference("products of one tensor", backend, program, weights, runs, { rtol: 1e-4, atol: 1e-3 });
 }
 
+/** Products of many rows with matrices of several widths and types: one with a bias, two of which one gates the other. */
+async function manyRows(backend: Backend, activations: Activations, types: readonly [q: DType, k: DType, v: DType]): Promise<void> {
+  const program = createProgram();
+  const x = program.input("x", "f32", [70, 256]);
+  const weights: Record<string, TypedArray> = {};
+  const times = (name: string, dtype: DType, rows: number): Value => {
+    const spec = { dtype, shape: [rows, 256] };
+    weights[name] = contentsOf(spec, program.persistents.size).stored;
+    return program.matmul(x, program.persistent(name, spec), { transposeB: true, activations });
+  };
+  const [q, k, v] = types;
+  program.output("q", times("q", q, 72));
+  program.output("k", program.add(times("k", k, 36), program.input("bias", "f32", [36])));
+  program.output("gated", program.mul(program.silu(times("gate", q, 20)), times("up", q, 20)));
+  program.output("v", times("v", v, 20));
+  const runs = [{ inputs: { x: uniform(70, 256 * 70), bias: uniform(5, 36) } }];
+  const what = `products of many rows with ${types.join(", ")}, ${activations}`;
+  await expectLikeReference(what, backend, program, weights, runs, roundedOperands);
+}
+
+/** A value whose last bit differs may be rounded to the neighbour; "half" permits 11 bits of each operand. */
+const roundedOperands: Tolerance = { rtol: 0.02, atol: 0.3 };
+
 /** Modes of products after norms, with the type of their weights. */
 const normedForms = [
   ["f32", "q8_0"],
@@ -76,8 +99,7 @@ async function normedProducts(backend: Backend, activations: Activations, dtype:
   const runs = [1, 2, 10, 0].map((rows): Run => {
     return { inputs: { x: uniform(rows, 256 * rows), y: uniform(rows + 50, 256 * rows), w: uniform(3, 256), bias: uniform(4, 5) } };
   });
-  // A value whose last bit differs may be rounded to the neighbour; "half" permits 11 bits of each operand.
-  const rounded = activations === "f32" ? { rtol: 1e-4, atol: 2e-3 } : { rtol: 0.02, atol: 0.3 };
+  const rounded = activations === "f32" ? { rtol: 1e-4, atol: 2e-3 } : roundedOperands;
   const tolerance = (output: string): Tolerance => (output === "sum" ? { rtol: 1e-4, atol: 2e-5 } : rounded);
   const what = `norms before products, ${activations}`;
   await expectLikeReference(what, backend, program, weights, runs, tolerance);
@@ -88,6 +110,8 @@ async function normedProducts(backend: Backend, activations: Activations, dtype:
 export const fusedProducts: readonly ConformanceTest[] = [
   programTest("a group that finishes a product", products),
   programTest("products of one tensor with several matrices", siblings),
+  programTest("products of many rows with several matrices, ggml", (backend) => manyRows(backend, "ggml", ["q4_K", "q4_K", "q6_K"])),
+  programTest("products of many rows with several matrices, half", (backend) => manyRows(backend, "half", ["f16", "q8_0", "f16"])),
   ...normedForms.map(([activations, dtype]) =>
     programTest(`norms before the products that alone read them, ${activations}`, (backend) => normedProducts(backend, activations, dtype)),
   ),

@@ -5,10 +5,10 @@ import type { Capabilities } from "../../device/capabilities.ts";
 import type { EpilogueText } from "../../wgsl/epilogue.ts";
 import { dispatchOf } from "../../wgsl/gpuKernel.ts";
 import { input, output } from "../../wgsl/module.ts";
+import { fewestHalved, matrixProducts } from "../matrices/matrixTiles.ts";
 import { columnProducts } from "./columnProducts.ts";
 import { type DenseParts, denseProducts, hasFloatTiles } from "./denseProducts.ts";
 import type { Binding, Dispatch, KernelCall } from "./kernel.ts";
-import { fewestHalved, matrixProducts } from "./matrixTiles.ts";
 import { fewestTiled, type RowCounts, type RowParts, type RowResult, rowProducts } from "./rowProducts.ts";
 import { extents, maximum } from "./shape.ts";
 import { fewestInTiles, hasTileProduct, hasTiles, type TileParts, tileProducts } from "./tileProducts.ts";
@@ -87,7 +87,8 @@ function severalRows(
   const tiles = (): readonly Dispatch[] => {
     if (halves !== undefined) {
       const weights = [{ binding: input("b", 1, rowElement(parts.dtype)), dtype: parts.dtype }];
-      return matrixProducts({ ...parts, weights }, { least: Math.max(fewest, fewestHalved), most }, halves, capabilities);
+      const result = { ...parts, suffix: "", weights, y: output("y") };
+      return matrixProducts({ ...parts, halves, results: [result] }, { least: Math.max(fewest, fewestHalved), most }, capabilities);
     }
     if (!hasFloatTiles(dense)) return tileProducts(parts, most);
     return denseProducts(dense, { least: Math.max(fewest, fewestInTiles), most, fewest: fewestInTiles });

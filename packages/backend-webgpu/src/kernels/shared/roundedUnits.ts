@@ -1,6 +1,15 @@
 import type { DimValues, DType, TensorSpec } from "@centella/core";
 import { elementAt, isQuantized } from "@centella/core/backend";
-import { activationBlock, type F32, type RoundedType, roundedCode, scalesOf, type U32, unitWeights } from "@centella/gpu-kernels";
+import {
+  type ActivationScales,
+  activationBlock,
+  type F32,
+  type RoundedType,
+  roundedCode,
+  scalesOf,
+  type U32,
+  unitWeights,
+} from "@centella/gpu-kernels";
 import { type ActivationType, isHalf } from "@centella/quant";
 import type { Capabilities } from "../../device/capabilities.ts";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
@@ -56,7 +65,7 @@ interface Part {
  * neighbouring elements, the first lane those of the start of a block.
  */
 export function roundPart(k: WgslEmitter, { type, first, isStored, elements, store }: Part): void {
-  const scales = scalesOf(k, type, largestOf(k, type, first, elements));
+  const scales = partScales(k, type, first, elements);
   const words = [0, 4].map((i) => {
     const codes = elements.slice(i, i + 4).map((value) => `i32(${roundedCode(k, type, value, scales)})`);
     return k.define("u32", `pack4xI8(vec4i(${codes.join(", ")}))`);
@@ -72,6 +81,11 @@ export function roundPart(k: WgslEmitter, { type, first, isStored, elements, sto
     `if ((lane & 3u) == 0u) { ${store(unit, "2u", `bitcast<vec4u>(vec4f(${floats.join(", ")}))`)} }`,
     "}",
   );
+}
+
+/** The scales of the block in which a lane has eight elements, of which `first` is the first one's number in its row. */
+export function partScales(k: WgslEmitter, type: ActivationType, first: U32, elements: readonly F32[]): ActivationScales {
+  return scalesOf(k, type, largestOf(k, type, first, elements));
 }
 
 /** The largest magnitude of the lane's block; for q8_K the first element that has it, with its sign. */

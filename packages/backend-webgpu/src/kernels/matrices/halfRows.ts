@@ -1,12 +1,13 @@
 import type { TensorSpec } from "@centella/core";
 import { elementCount } from "@centella/core/backend";
-import { unitWeights } from "@centella/gpu-kernels";
+import { type F32, roundedBy } from "@centella/gpu-kernels";
 import type { ActivationType } from "@centella/quant";
+import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { defineDispatch } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
-import { quadIndex } from "./roundedUnits.ts";
-import { count, maximum, range } from "./shape.ts";
+import type { Binding, Dispatch } from "../shared/kernel.ts";
+import { partScales, storedValues } from "../shared/roundedUnits.ts";
+import { count, maximum, range } from "../shared/shape.ts";
 
 /** Halves of a vec4u. */
 export const halvesPerQuad = 8;
@@ -24,16 +25,19 @@ export function factorText(name: string, row: string): string {
 
 const lanes = 256;
 
-/** Rows in memory, and what they are rounded to if they are units. */
-interface StoredRows {
+/** Rows of floats, and the blocks that they are rounded to first; undefined for none. */
+interface FloatRows {
   readonly binding: Binding;
-  readonly units: ActivationType | undefined;
+  readonly blocks: ActivationType | undefined;
 }
 
-/** Rounds rows to halves, in runs of at least `least` rows. Rows with larger elements than halves have are scaled by a power of two. */
+/**
+ * Rounds rows to halves, to blocks before that where there are any, in runs of at least `least` rows. Rows with larger elements than halves
+ * have are scaled by a power of two.
+ */
 export function halfRowsDispatch(
   a: TensorSpec,
-  { binding, units }: StoredRows,
+  { binding, blocks }: FloatRows,
   y: Binding,
   { least, subgroup }: { readonly least: number; readonly subgroup: number },
 ): Dispatch {
@@ -41,21 +45,20 @@ export function halfRowsDispatch(
   const quads = depth / halvesPerQuad;
   const parts = range(Math.ceil(quads / lanes));
   const rowStart = `group * ${quads + 1}u`;
+  const k = new WgslEmitter({}, lanes, { subgroup });
+  // Lanes beyond the last element read it again and store nothing: those of whole blocks.
+  for (const n of parts)
+    k.lines.push(`let eight${n} = mat2x4f(${partOf(k, `min(lane + ${n * lanes}u, ${quads - 1}u)`, blocks).join(", ")});`);
   return defineDispatch({
     bindings: [
-      { ...binding, name: "a", element: units === undefined ? "vec4f" : "vec4u" },
+      { ...binding, name: "a", element: "vec4f" },
       { ...y, name: "y", access: "read_write", element: "vec4u" },
     ],
     uniforms: { k: "u32" },
     lanes,
-    declarations: [
-      workgroupReduce("largest", "max", lanes, subgroup),
-      units === undefined ? eightOfFloats : eightOfUnits(units),
-      largestOfEight,
-    ],
+    declarations: [...k.declarations, workgroupReduce("largest", "max", lanes, subgroup), largestOfEight],
     body: [
-      // Lanes beyond the last element read it again and store nothing.
-      ...parts.map((n) => `let eight${n} = eightAt(group, min(lane + ${n * lanes}u, ${quads - 1}u));`),
+      ...k.lines,
       `let most = largest(lane, ${parts.map((n) => `largestOf(eight${n})`).reduce((x, y) => `max(${x}, ${y})`)});`,
       // Exponents above 14 leave no room for rounding.
       "let above = max(0, i32(bitcast<u32>(most) >> 23u) - 127 - 14);",
@@ -72,22 +75,19 @@ export function halfRowsDispatch(
   });
 }
 
+/** Eight elements of the workgroup's row, of which `eight`, an expression, counts those before them. */
+function partOf(k: WgslEmitter, eight: string, blocks: ActivationType | undefined): readonly F32[] {
+  const first = k.define("u32", `${eight} * ${halvesPerQuad}u`);
+  const elements = storedValues(k, "a")(k.define("u32", `group * p.k + ${first}`));
+  if (blocks === undefined) return elements;
+  const scales = partScales(k, blocks, first, elements);
+  return elements.map((value) => roundedBy(k, blocks, value, scales));
+}
+
 const largestOfEight = `fn largestOf(x: mat2x4f) -> f32 {
   let high = max(abs(x[0]), abs(x[1]));
   return max(max(high.x, high.y), max(high.z, high.w));
 }
 fn halvesOf(x: mat2x4f) -> vec4u {
   return vec4u(pack2x16float(x[0].xy), pack2x16float(x[0].zw), pack2x16float(x[1].xy), pack2x16float(x[1].zw));
-}`;
-
-/** `fn eightAt(row: u32, i: u32) -> mat2x4f`: elements 8 i to 8 i + 7 of a row. */
-const eightOfFloats = "fn eightAt(row: u32, i: u32) -> mat2x4f { let at = row * (p.k / 4u) + 2u * i; return mat2x4f(a[at], a[at + 1u]); }";
-
-const eightOfUnits = (type: ActivationType): string => `fn eightAt(row: u32, i: u32) -> mat2x4f {
-  let units = p.k / ${unitWeights}u;
-  let unit = i / 4u;
-  let codes = a[${quadIndex(type, "row", "units", "unit", 0)} + (i / 2u % 2u) * units];
-  let pair = select(codes.xy, codes.zw, i % 2u == 1u);
-  let step = bitcast<f32>(a[${quadIndex(type, "row", "units", "unit", 2)}].x);
-  return mat2x4f(step * vec4f(unpack4xI8(pair.x)), step * vec4f(unpack4xI8(pair.y)));
 }`;

@@ -1,9 +1,9 @@
 import { unitWeights } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
+import { range } from "../shared/shape.ts";
+import { weightVectors } from "../shared/weights.ts";
 import { halvesPerQuad } from "./halfRows.ts";
-import { columnsOf, isPlain, type MatrixForm, type MatrixFunctions, type MatrixWeight, strideOf } from "./matrixUnit.ts";
-import { range } from "./shape.ts";
-import { weightVectors } from "./weights.ts";
+import { columnsOf, isPlain, type MatrixFunctions, type MatrixResult, type MatrixTile, type MatrixWeight, strideOf } from "./matrixUnit.ts";
 
 /** Statements that read a part of a tile from memory, and those that write it to the workgroup's after a barrier. */
 export interface Move {
@@ -34,9 +34,7 @@ function quadMoves(
   name: string,
   { first, count }: { readonly first: number; readonly count: number },
   quadAt: (place: string, quad: string) => string,
-  form: MatrixForm,
-  lanes: number,
-  functions: MatrixFunctions,
+  { form, lanes, functions }: MatrixTile,
 ): readonly Move[] {
   const perRow = form.depth / halvesPerQuad;
   const before = (first * perRow) / lanes;
@@ -54,24 +52,20 @@ function quadMoves(
 }
 
 /** Moves of the rows that are multiplied. */
-export function rowMoves(form: MatrixForm, lanes: number, functions: MatrixFunctions): readonly Move[] {
+export function rowMoves(tile: MatrixTile): readonly Move[] {
   const quadAt = (row: string, quad: string): string => `halves[min(i0 + ${row}, p.m - 1u) * (p.k / ${halvesPerQuad}u + 1u) + ${quad}]`;
-  return quadMoves("left", { first: 0, count: form.rows }, quadAt, form, lanes, functions);
+  return quadMoves("left", { first: 0, count: tile.form.rows }, quadAt, tile);
 }
 
 /** Columns of weights: quads of halves, or units that are decoded. */
-export function columnMoves(
-  k: WgslEmitter,
-  weights: readonly MatrixWeight[],
-  form: MatrixForm,
-  lanes: number,
-  functions: MatrixFunctions,
-): readonly Move[] {
-  if (!isPlain(weights)) return unitMoves(k, weights, form, lanes, functions);
-  const count = columnsOf(form, weights);
+export function columnMoves(k: WgslEmitter, result: MatrixResult, tile: MatrixTile): readonly Move[] {
+  const { suffix, weights } = result;
+  if (!isPlain(weights)) return unitMoves(k, result, tile);
+  const count = columnsOf(tile.form, weights);
   return weights.flatMap(({ binding: { name } }, w) => {
-    const quadAt = (column: string, quad: string): string => `${name}[min(j0 + ${column}, p.n - 1u) * (p.k / ${halvesPerQuad}u) + ${quad}]`;
-    return quadMoves("right", { first: w * count, count }, quadAt, form, lanes, functions);
+    const row = (column: string): string => `min(j0 + ${column}, p.n${suffix} - 1u)`;
+    const quadAt = (column: string, quad: string): string => `${name}[${row(column)} * (p.k / ${halvesPerQuad}u) + ${quad}]`;
+    return quadMoves("right", { first: w * count, count }, quadAt, tile);
   });
 }
 
@@ -79,13 +73,7 @@ export function columnMoves(
 const unitVectors = range(unitWeights / 4);
 
 /** Columns of weights, a unit at a time, which is decoded. */
-function unitMoves(
-  k: WgslEmitter,
-  weights: readonly MatrixWeight[],
-  form: MatrixForm,
-  lanes: number,
-  functions: MatrixFunctions,
-): readonly Move[] {
+function unitMoves(k: WgslEmitter, { suffix, weights }: MatrixResult, { form, lanes, functions }: MatrixTile): readonly Move[] {
   const perColumn = form.depth / unitWeights;
   const units = form.columns * perColumn;
   const ofWeight = units / weights.length;
@@ -95,7 +83,7 @@ function unitMoves(
     const read = weights.flatMap((weight, w): readonly DecodedUnit[] => {
       if (first >= (w + 1) * ofWeight || end <= w * ofWeight) return [];
       const column = w === 0 ? `${index} / ${perColumn}u` : `(${index} / ${perColumn}u - ${w * columnsOf(form, weights)}u)`;
-      const place = `min(j0 + ${column}, p.n - 1u) * (p.k / ${unitWeights}u) + step * ${perColumn}u + ${index} % ${perColumn}u`;
+      const place = `min(j0 + ${column}, p.n${suffix} - 1u) * (p.k / ${unitWeights}u) + step * ${perColumn}u + ${index} % ${perColumn}u`;
       return [decodedUnit(k, weight, place, `${index} < ${(w + 1) * ofWeight}u`)];
     });
     const at = `${index} / ${perColumn}u * ${strideOf(form)}u + ${index} % ${perColumn}u * ${unitWeights}u`;

@@ -12,7 +12,7 @@ import {
 } from "@centella/gpu-kernels";
 import { WgslEmitter } from "../../wgsl/emitter.ts";
 import { bindingsOf, dtypesOf, Uniforms } from "../../wgsl/gpuKernel.ts";
-import type { Binding, Field } from "./kernel.ts";
+import type { Binding, Field } from "../shared/kernel.ts";
 
 /** Stores pairs of neighbouring columns of a product of one row elsewhere than in a tensor of their own. */
 export interface PairWriter {

@@ -1,27 +1,19 @@
-import type { DimValues, Shape, TensorSpec } from "@centella/core";
-import { elementAt, elementCount, isQuantized } from "@centella/core/backend";
-import {
-  type AnchoredCall,
-  type RoundedType,
-  type SiblingProduct,
-  type SiblingResult,
-  type Siblings,
-  stagedNormArgs,
-} from "@centella/gpu-kernels";
+import type { DimValues } from "@centella/core";
+import { elementAt, isQuantized } from "@centella/core/backend";
+import { type AnchoredCall, type SiblingResult, type Siblings, stagedNormArgs } from "@centella/gpu-kernels";
 import { type Capabilities, subgroupLanes } from "../../device/capabilities.ts";
-import { type EpilogueText, epilogueText, storeText } from "../../wgsl/epilogue.ts";
-import { input, rebind } from "../../wgsl/module.ts";
+import { type EpilogueText, epilogueText } from "../../wgsl/epilogue.ts";
+import { input } from "../../wgsl/module.ts";
+import type { Binding, Dispatch, Resource } from "../shared/kernel.ts";
+import { isUnitRounding } from "../shared/roundedUnits.ts";
+import { roundingLanes } from "../shared/rowForm.ts";
+import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "../shared/rowProducts.ts";
+import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "../shared/rowSource.ts";
+import { count, maximum } from "../shared/shape.ts";
+import { hasRowProduct, rowElement } from "../shared/weights.ts";
 import type { PairWriter } from "./cacheWriters.ts";
-import { halfBytes, halfRowsDispatch } from "./halfRows.ts";
-import type { Binding, Dispatch, Resource } from "./kernel.ts";
-import { fewestHalved, matrixProducts, multipliesTogether, readsHalves } from "./matrixTiles.ts";
-import { type Left, type ProductOptions, products as productDispatches, roundingDispatch } from "./products.ts";
-import { isUnitRounding, readsUnits, roundUnitsDispatch, unitBytes } from "./roundedUnits.ts";
-import { roundingLanes } from "./rowForm.ts";
-import { fewestTiled, type RowCounts, type RowParts, type RowResult, readsOf, rowBytes, rowProducts } from "./rowProducts.ts";
-import { copiedRow, type NormedInputs, normedRow, type RowSource, storedRows, unitRow, unitRowBytes } from "./rowSource.ts";
-import { count, maximum } from "./shape.ts";
-import { hasRowProduct, rowElement } from "./weights.ts";
+import { manyRows } from "./manyRows.ts";
+import { floatBytes, formOf, formsOf, forRows, leftsOf, rowCounts, ScratchSlots } from "./rowForms.ts";
 
 /** Returns the number of storage buffers of the dispatch for few rows, which binds the most. */
 export function siblingBindings({ lefts, results }: Siblings, norm?: AnchoredCall): number {
@@ -55,11 +47,9 @@ export function siblingDispatches(siblings: Siblings, capabilities: Capabilities
   const least = alone === undefined ? rows.least : Math.max(2, rows.least);
   return [
     ...one,
-    ...(alone === undefined ? before : forSeveralRows(before, a.shape.slice(0, -1))),
+    ...(alone === undefined ? before : forRows(before, a.shape.slice(0, -1), { least: 2 })),
     ...(together && typeof depth === "number" ? fewRows(siblings, storedRows(lefts, leftOf), depth, { least, most }, capabilities) : []),
-    ...(!together || most >= fewestTiled
-      ? siblings.results.flatMap((result) => separately(a, result, leftOf, scratch, { forFew: !together, capabilities }))
-      : []),
+    ...(!together || most >= fewestTiled ? manyRows(siblings, leftOf, scratch, { forFew: !together, capabilities }) : []),
   ];
 }
 
@@ -124,99 +114,11 @@ function roundingLanesOf({ a, results }: Siblings, capabilities: Capabilities): 
   return roundingLanes(columns, { depth: maximum(a.shape.at(-1) ?? 0), maxLanes, subgroup: subgroupLanes(capabilities) });
 }
 
-/** A form of the rows that products read. */
-interface LeftForm {
-  readonly rounding: RoundedType | undefined;
-  readonly isPacked: boolean;
-}
-
-function formOf({ lefts }: Siblings, { left, weight }: SiblingProduct, capabilities: Capabilities): LeftForm {
-  const rounding = lefts[left];
-  return { rounding, isPacked: readsUnits(weight.dtype, rounding, capabilities) };
-}
-
-/** The different forms that products read. */
-function formsOf(siblings: Siblings, capabilities: Capabilities): readonly LeftForm[] {
-  const all = siblings.results.flatMap(({ products: multiplied }) => multiplied.map((product) => formOf(siblings, product, capabilities)));
-  return all.filter((form, i) => i === all.findIndex((other) => isSameForm(form, other)));
-}
-
-function isSameForm(a: LeftForm, b: LeftForm): boolean {
-  return a.rounding === b.rounding && a.isPacked === b.isPacked;
-}
-
-/** The rows in each form that products read, and the dispatches that round them. */
-function leftsOf(siblings: Siblings, capabilities: Capabilities, source: Resource, scratch: ScratchSlots) {
-  const { a } = siblings;
-  const subgroup = subgroupLanes(capabilities);
-  const forms = formsOf(siblings, capabilities);
-  const products = siblings.results.flatMap((result) => result.products);
-  const unrounded: Binding = { name: "a", resource: source, access: "read", element: "f32" };
-  const lefts = forms.map(({ rounding, isPacked }, i): Left => {
-    const resource = rounding === undefined ? source : scratch.take(isPacked ? unitBytes(mostElementsOf(a)) : floatBytes(a));
-    return { binding: { ...unrounded, name: `a${i}`, resource }, isPacked };
-  });
-  const roundings = forms.flatMap(({ rounding, isPacked }, i) => {
-    if (rounding === undefined) return [];
-    const { resource } = elementAt(lefts, i).binding;
-    if (!isPacked || !isUnitRounding(rounding)) return [rebind(roundingDispatch(a, rounding, false), { a: source, y: resource })];
-    return [roundUnitsDispatch(a, rounding, unrounded, { ...unrounded, name: "y", resource }, subgroup)];
-  });
-  const formIndex = (product: SiblingProduct): number => {
-    const form = formOf(siblings, product, capabilities);
-    return forms.findIndex((other) => isSameForm(form, other));
-  };
-  const isHalved = (product: SiblingProduct): boolean => {
-    const depth = a.shape.at(-1);
-    return typeof depth === "number" && readsHalves(product.weight.dtype, depth, product.params, capabilities);
-  };
-  const halvedForms = rowCounts(a).most < fewestHalved ? [] : products.filter(isHalved).map(formIndex);
-  const halves = lefts.map((_, i): Binding | undefined => {
-    if (!halvedForms.includes(i)) return undefined;
-    return { name: "halves", resource: scratch.take(halfBytes(a)), access: "read", element: "vec4u" };
-  });
-  const halvings = lefts.flatMap((left, i) => {
-    const y = halves[i];
-    const { rounding, isPacked } = elementAt(forms, i);
-    const units = isPacked && isUnitRounding(rounding) ? rounding : undefined;
-    return y === undefined ? [] : [halfRowsDispatch(a, { binding: left.binding, units }, y, { least: fewestHalved, subgroup })];
-  });
-  const leftOf = (product: SiblingProduct): Left => {
-    const [i, isRead] = [formIndex(product), isHalved(product)];
-    const own = halves[i];
-    return { ...elementAt(lefts, i), ...(isRead && own && { halves: own }) };
-  };
-  return { lefts, leftOf, roundings: [...roundings, ...halvings] };
-}
-
-function mostElementsOf({ shape }: TensorSpec): number {
-  return elementCount(shape.map(maximum));
-}
-
-function floatBytes(a: TensorSpec): number {
-  return 4 * mostElementsOf(a);
-}
-
-function rowCounts(a: TensorSpec): RowCounts {
-  const lead = a.shape.slice(0, -1);
-  const most = elementCount(lead.map(maximum));
-  return { least: lead.every((dim) => typeof dim === "number") ? most : 0, most };
-}
-
 /** Whether products of few rows are one dispatch. */
 function isTogether({ a, results }: Siblings): boolean {
   const depth = a.shape.at(-1);
   const weights = results.flatMap(({ products: multiplied }) => multiplied.map(({ weight }) => weight.dtype));
   return typeof depth === "number" && weights.every((dtype) => hasRowProduct(dtype, depth));
-}
-
-/** Dispatches that are skipped in runs with one row; none if there are no others. `lead` are the extents whose product is the number of rows. */
-export function forSeveralRows(dispatches: readonly Dispatch[], lead: Shape): readonly Dispatch[] {
-  if (elementCount(lead.map(maximum)) === 1) return [];
-  return dispatches.map((dispatch) => ({
-    ...dispatch,
-    sizeIn: (dims) => ({ ...dispatch.sizeIn(dims), ...(count(lead, dims) <= 1 && { groups: 0 }) }),
-  }));
 }
 
 /** The reason why no dispatch norms the row that it multiplies, in a workgroup's memory; undefined if one does. */
@@ -256,15 +158,6 @@ function sumsOf(siblings: Siblings, capabilities: Capabilities, stageLanes?: num
     subgroup: subgroupLanes(capabilities),
   };
   return rowBytes(work, stageLanes === undefined ? rowCounts(a) : { least: 0, most: 1 });
-}
-
-/** Scratch memory of an op call, a buffer for each slot. */
-class ScratchSlots {
-  #slots = 0;
-
-  take(bytes: number): Resource {
-    return { kind: "scratch", bytes, slot: this.#slots++ };
-  }
 }
 
 /** All results in one dispatch for one row and one for a few. Results of one row may have writers. */
@@ -313,59 +206,4 @@ function fewRows(
     ...(stagedBy && { stagedBy: (lanes: number) => partsOf(stagedBy(lanes)) }),
   });
   return rowProducts(rowResults, partsOf(source), rows, capabilities);
-}
-
-/**
- * A dispatch for each product of a result. All but the last product wait in scratch memory for the epilogue of the last one. Matrices of subgroups
- * multiply many rows with all weights in one dispatch.
- */
-function separately(
-  a: TensorSpec,
-  result: SiblingResult,
-  leftOf: (product: SiblingProduct) => Left,
-  scratch: ScratchSlots,
-  options: ProductOptions,
-): readonly Dispatch[] {
-  const { products: multiplied, epilogue, y, shape } = result;
-  const together = matricesTogether(a, result, leftOf, options.capabilities);
-  const mostRows = together.length > 0 ? fewestHalved - 1 : Infinity;
-  const waiting = multiplied.slice(0, -1).map((_, j): Binding => {
-    const bytes = 4 * Math.min(rowCounts(a).most, mostRows) * maximum(shape.at(-1) ?? 0);
-    return { name: `w${j}`, resource: scratch.take(bytes), access: "read", element: "f32" };
-  });
-  const last = storeText(epilogue, { results: [...waiting.map(({ name }) => `${name}[i]`), "result"] });
-  const store = { ...last, bindings: [...waiting, ...last.bindings] };
-  const apart = multiplied.flatMap((product, j) => {
-    const { input: index, weight, params, output } = product;
-    const found = leftOf(product);
-    const left: Left = { ...found, binding: { ...found.binding, name: "a" } };
-    const target = waiting[j];
-    const text = target === undefined ? store : storeText(undefined);
-    const call = { inputs: [a, weight], output };
-    const resources = { y: target?.resource ?? y, b: { kind: "input", index } } as const;
-    return productDispatches(call, params, left, text, { ...options, mostRows }).map((dispatch) => rebind(dispatch, resources));
-  });
-  return [...apart, ...together];
-}
-
-/** Dispatches that compute all products of a result for many rows; none where its weights or the device have no such form. */
-function matricesTogether(
-  a: TensorSpec,
-  { products: multiplied, epilogue, y, shape }: SiblingResult,
-  leftOf: (product: SiblingProduct) => Left,
-  capabilities: Capabilities,
-): readonly Dispatch[] {
-  const [depth, columns] = [a.shape.at(-1), shape.at(-1)];
-  const [halves, ...others] = multiplied.map((product) => leftOf(product).halves);
-  const weights = multiplied.map(({ input: index, weight: { dtype } }, j) => ({
-    binding: input(`b${j}`, index, rowElement(dtype)),
-    dtype,
-  }));
-  if (halves === undefined || others.length === 0 || others.some((other) => other !== halves)) return [];
-  if (typeof depth !== "number" || typeof columns !== "number" || !multipliesTogether(weights)) return [];
-  const store = storeText(epilogue, { values: multiplied.length });
-  const parts = { weights, depth, columns, store, rowsIn: (dims: DimValues) => count(a.shape.slice(0, -1), dims) };
-  const { least, most } = rowCounts(a);
-  const dispatches = matrixProducts(parts, { least: Math.max(least, fewestHalved), most }, halves, capabilities);
-  return dispatches.map((dispatch) => rebind(dispatch, { y }));
 }

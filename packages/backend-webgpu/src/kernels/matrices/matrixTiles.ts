@@ -1,18 +1,33 @@
 import type { DType, ParamsOf } from "@centella/core";
-import { isQuantized } from "@centella/core/backend";
+import { elementAt, isQuantized } from "@centella/core/backend";
 import type { Capabilities } from "../../device/capabilities.ts";
-import { defineDispatch, output } from "../../wgsl/module.ts";
+import type { EpilogueText } from "../../wgsl/epilogue.ts";
+import { defineDispatch } from "../../wgsl/module.ts";
+import type { Binding, Dispatch } from "../shared/kernel.ts";
+import type { RowCounts } from "../shared/rowProducts.ts";
+import { range } from "../shared/shape.ts";
+import type { TileText } from "../shared/tile.ts";
+import type { TileParts } from "../shared/tileProducts.ts";
 import { factorText } from "./halfRows.ts";
-import type { Binding, Dispatch } from "./kernel.ts";
 import { columnMoves, type Move, rowMoves, weightEmitter } from "./matrixMoves.ts";
-import { columnsOf, isPlain, type MatrixForm, type MatrixUnit, type MatrixWeight, matrixSize, matrixUnit, strideOf } from "./matrixUnit.ts";
-import type { RowCounts } from "./rowProducts.ts";
-import { range } from "./shape.ts";
-import type { TileParts } from "./tileProducts.ts";
+import {
+  columnsOf,
+  isPlain,
+  type MatrixForm,
+  type MatrixResult,
+  type MatrixTile,
+  type MatrixUnit,
+  type MatrixWeight,
+  matrixSize,
+  matrixUnit,
+  strideOf,
+} from "./matrixUnit.ts";
 
-/** Products of the same rows with weights of equal shapes. `store` takes an element's index and its result of each product. */
-export interface MatrixParts extends Pick<TileParts, "depth" | "columns" | "store" | "rowsIn"> {
-  readonly weights: readonly MatrixWeight[];
+/** Results that one dispatch computes, of the same rows. */
+export interface MatrixParts extends Pick<TileParts, "depth" | "rowsIn"> {
+  readonly results: readonly MatrixResult[];
+  /** The rows. */
+  readonly halves: Binding;
 }
 
 /** Forms in the order in which they are preferred. The smallest fits every device. */
@@ -43,24 +58,17 @@ export function readsHalves(
   return activations !== "f32" && hasMatrixTile(weight, depth) && matrixUnit(capabilities) !== undefined;
 }
 
-/** Dispatches for runs of `least` to `most` rows, which `halves` has. */
-export function matrixProducts(
-  parts: MatrixParts,
-  { least, most }: RowCounts,
-  halves: Binding,
-  capabilities: Capabilities,
-): readonly Dispatch[] {
+/** Dispatches for runs of `least` to `most` rows. */
+export function matrixProducts(parts: MatrixParts, { least, most }: RowCounts, capabilities: Capabilities): readonly Dispatch[] {
   const unit = matrixUnit(capabilities);
   if (unit === undefined || most < least) return [];
   const formOf = (m: number): MatrixForm => matrixForm(m, parts, unit, capabilities);
   const counts = range(Math.ceil((most - least) / forms.small.rows) + 1).map((i) => Math.min(most, least + i * forms.small.rows));
-  return [...new Set(counts.map(formOf))].map((form) => {
-    return matrixTile(parts, halves, form, unit, (m) => m >= least && formOf(m) === form);
-  });
+  return [...new Set(counts.map(formOf))].map((form) => matrixTile(parts, form, unit, (m) => m >= least && formOf(m) === form));
 }
 
 /** Whether one dispatch computes several products: each subgroup has columns of all weights, which are read in the same way. */
-export function multipliesTogether(weights: readonly MatrixWeight[]): boolean {
+export function multipliesTogether(weights: readonly Pick<MatrixWeight, "dtype">[]): boolean {
   const isPossible = Object.values(forms).every(({ columns, across }) => (columns / across) % (weights.length * matrixSize) === 0);
   return isPossible && (isPlain(weights) || weights.every(({ dtype }) => isQuantized(dtype)));
 }
@@ -77,73 +85,89 @@ function bytesOf(form: MatrixForm, { shape, functions }: MatrixUnit): number {
 }
 
 /** The form for a product of `m` rows. */
-function matrixForm(
-  m: number,
-  { depth, columns, weights }: MatrixParts,
-  unit: MatrixUnit,
-  { maxLanes, workgroupBytes }: Capabilities,
-): MatrixForm {
+function matrixForm(m: number, { depth, results }: MatrixParts, unit: MatrixUnit, { maxLanes, workgroupBytes }: Capabilities): MatrixForm {
   const fits = (form: MatrixForm): boolean =>
     depth % form.depth === 0 && bytesOf(form, unit) <= workgroupBytes && form.down * form.across * unit.subgroup <= maxLanes;
-  const groups = (form: MatrixForm): number => Math.ceil(m / form.rows) * Math.ceil(columns / columnsOf(form, weights));
-  const hasMany = isPlain(weights) && groups(forms.wide) >= manyGroups;
+  const groups = (form: MatrixForm): number => elementAt(tileEnds(results, form, m), results.length - 1);
+  const hasMany = results.every(({ weights }) => isPlain(weights)) && groups(forms.wide) >= manyGroups;
   const order = [...(hasMany ? [forms.manyRows] : []), forms.wide, forms.half];
   return order.find((form) => groups(form) >= enoughGroups && fits(form)) ?? [forms.quarter].find(fits) ?? forms.small;
 }
 
+/** Numbers of tiles up to the end of each result. Workgroups have the tiles of the first result, then those of the second, and so on. */
+function tileEnds(results: readonly MatrixResult[], form: MatrixForm, m: number): readonly number[] {
+  let end = 0;
+  return results.map(({ columns, weights }) => (end += Math.ceil(m / form.rows) * Math.ceil(columns / columnsOf(form, weights))));
+}
+
 /** A tile of products of halves. `takes` are the numbers of rows of the runs that it computes. */
-export function matrixTile(
-  parts: MatrixParts,
-  halves: Binding,
-  form: MatrixForm,
-  unit: MatrixUnit,
-  takes: (m: number) => boolean,
-): Dispatch {
-  const { weights, depth, store } = parts;
+export function matrixTile(parts: MatrixParts, form: MatrixForm, unit: MatrixUnit, takes: (m: number) => boolean): Dispatch {
+  const { results, halves, depth } = parts;
   const { functions, shape, subgroup } = unit;
   const lanes = form.down * form.across * subgroup;
   const stride = strideOf(form);
-  const columns = columnsOf(form, weights);
-  const own = { rows: form.rows / form.down, columns: columns / form.across };
-  const places = range(own.rows / shape.m).flatMap((i) => range(own.columns / shape.n).map((j) => ({ i, j })));
-  const rights = weights.flatMap((_, w) => range(own.columns / shape.n).map((j) => w * columns + j * shape.n));
-  const k = weightEmitter(weights, lanes);
-  const moves = [...rowMoves(form, lanes, functions), ...columnMoves(k, weights, form, lanes, functions)];
-  const body = [
-    `let down = (p.m + ${form.rows - 1}u) / ${form.rows}u;`,
-    // Neighbouring workgroups share columns, so weights are read from memory once.
-    `let i0 = group % down * ${form.rows}u; let j0 = group / down * ${columns}u;`,
-    `let subgroup = lane / ${subgroup}u;`,
-    `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
-    ...range(own.rows / shape.m).flatMap((i) => rights.map((_, j) => `var ${sumsName(i, j)} = ${functions.zeros};`)),
-    ...loopStart(moves, form, isPlain(weights) && isAhead(form)),
-    ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own.rows, rights, stride, unit)),
-    "}",
-    ...places.flatMap(({ i, j }) => {
-      const names = weights.map((_, w) => sumsName(i, (w * own.columns) / shape.n + j));
-      return storedText(names, `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, unit);
-    }),
-  ];
+  const texts = results.map((result) => resultText(result, { ...unit, form, lanes }));
+  const own = results.flatMap(({ weights, y, store }) => [...weights.map(({ binding }) => binding), y, ...store.bindings]);
+  const names = ["m", ...results.map(({ suffix }) => `n${suffix}`), "k", ...results.slice(0, -1).map(({ suffix }) => `end${suffix}`)];
+  const uniforms = Object.fromEntries(names.map((name) => [name, "u32"]));
   return defineDispatch({
-    bindings: [halves, ...weights.map(({ binding }) => binding), output("y"), ...store.bindings],
-    uniforms: { ...({ m: "u32", n: "u32", k: "u32" } as Record<string, "u32">), ...store.uniforms },
+    bindings: [...new Map([halves, ...own].map((binding) => [binding.name, binding])).values()],
+    uniforms: Object.assign(uniforms, ...results.map(({ store }) => store.uniforms)) as EpilogueText["uniforms"],
     lanes,
     declarations: [
-      ...k.declarations,
+      ...texts.flatMap(({ declarations }) => declarations),
       ...functions.declarations,
-      ...store.declarations,
+      ...results.flatMap(({ store }) => store.declarations),
       `var<workgroup> leftTile: array<${functions.element}, ${form.rows * stride}>;`,
       `var<workgroup> rightTile: array<${functions.element}, ${form.columns * stride}>;`,
       `var<workgroup> results: array<f32, ${form.down * form.across * shape.m * shape.n}>;`,
     ],
-    body: body.join("\n"),
+    body: [
+      `let down = (p.m + ${form.rows - 1}u) / ${form.rows}u;`,
+      `let subgroup = lane / ${subgroup}u;`,
+      ...results.flatMap(({ suffix }, r) => [
+        `${r === 0 ? "" : "else "}${r < results.length - 1 ? `if (group < p.end${suffix}) ` : ""}{`,
+        `let tile = group${r === 0 ? "" : ` - p.end${elementAt(results, r - 1).suffix}`};`,
+        elementAt(texts, r).body,
+        "}",
+      ]),
+    ].join("\n"),
     sizeIn(dims) {
       const m = parts.rowsIn(dims);
-      const groups = Math.ceil(m / form.rows) * Math.ceil(parts.columns / columns);
-      const values: Record<string, number> = { m, n: parts.columns, k: depth, ...store.values(dims) };
-      return { groups: takes(m) ? groups : 0, values };
+      const ends = tileEnds(results, form, m);
+      const values: Record<string, number> = { m, k: depth };
+      results.forEach(({ suffix, columns, store }, r) => {
+        Object.assign(values, { [`n${suffix}`]: columns, [`end${suffix}`]: elementAt(ends, r) }, store.values(dims));
+      });
+      return { groups: takes(m) ? elementAt(ends, results.length - 1) : 0, values };
     },
   });
+}
+
+/** Statements that compute the workgroup's tile of a result: `tile`, of which each column of tiles has `down`. */
+function resultText(result: MatrixResult, tile: MatrixTile): TileText {
+  const { weights } = result;
+  const { form, functions, shape } = tile;
+  const columns = columnsOf(form, weights);
+  const own = { rows: form.rows / form.down, columns: columns / form.across };
+  const places = range(own.rows / shape.m).flatMap((i) => range(own.columns / shape.n).map((j) => ({ i, j })));
+  const rights = weights.flatMap((_, w) => range(own.columns / shape.n).map((j) => w * columns + j * shape.n));
+  const k = weightEmitter(weights, tile.lanes);
+  const moves = [...rowMoves(tile), ...columnMoves(k, result, tile)];
+  const body = [
+    // Neighbouring workgroups share columns, so weights are read from memory once.
+    `let i0 = tile % down * ${form.rows}u; let j0 = tile / down * ${columns}u;`,
+    `let ownRow = subgroup % ${form.down}u * ${own.rows}u; let ownColumn = subgroup / ${form.down}u * ${own.columns}u;`,
+    ...range(own.rows / shape.m).flatMap((i) => rights.map((_, j) => `var ${sumsName(i, j)} = ${functions.zeros};`)),
+    ...loopStart(moves, form, isPlain(weights) && isAhead(form)),
+    ...range(form.depth / shape.k).flatMap((part) => multiplied(part, own.rows, rights, tile)),
+    "}",
+    ...places.flatMap(({ i, j }) => {
+      const names = weights.map((_, w) => sumsName(i, (w * own.columns) / shape.n + j));
+      return storedText(names, `ownRow + ${i * shape.m}u`, `ownColumn + ${j * shape.n}u`, result, tile);
+    }),
+  ];
+  return { declarations: k.declarations, body: body.join("\n") };
 }
 
 /** Whether subgroups have registers left for what is multiplied next if it is not decoded: in small steps little is read. */
@@ -179,10 +203,10 @@ function multiplied(
   ownRows: number,
   /** Columns of the tile where the subgroup's matrices begin, from its first one on. */
   rights: readonly number[],
-  stride: number,
-  { functions, shape }: MatrixUnit,
+  { form, functions, shape }: MatrixTile,
 ): readonly string[] {
   const rows = range(ownRows / shape.m);
+  const stride = strideOf(form);
   const at = (first: string, offset: number): string => `(${first} + ${offset}u) * ${stride}u + ${part * shape.k}u`;
   return [
     "{",
@@ -202,7 +226,13 @@ function sumsName(i: number, j: number): string {
 }
 
 /** Stores the results of a matrix of each product. They pass through memory of the subgroup's own; all but the last ones wait in registers. */
-function storedText(names: readonly string[], row: string, column: string, { functions, shape, subgroup }: MatrixUnit): readonly string[] {
+function storedText(
+  names: readonly string[],
+  row: string,
+  column: string,
+  { suffix }: MatrixResult,
+  { functions, shape, subgroup }: MatrixTile,
+): readonly string[] {
   const count = shape.m * shape.n;
   const own = `results[subgroup * ${count}u + e]`;
   const waiting = names.slice(0, -1).map((name) => `${name}s`);
@@ -222,7 +252,7 @@ function storedText(names: readonly string[], row: string, column: string, { fun
       ...(wait === undefined
         ? loop([
             `let i = i0 + ${row} + e / ${shape.n}u; let j = j0 + ${column} + e % ${shape.n}u;`,
-            `if (i < p.m && j < p.n) { store(i * p.n + j, ${values.join(", ")}); }`,
+            `if (i < p.m && j < p.n${suffix}) { store${suffix}(i * p.n${suffix} + j, ${values.join(", ")}); }`,
           ])
         : [`var ${wait} = array<f32, ${count / subgroup}>();`, ...loop([`${wait}[e / ${subgroup}u] = ${own};`])]),
     ];

@@ -1,8 +1,8 @@
 import type { TensorSpec } from "@centella/core";
 import { type Projections, projectionPartsOf } from "@centella/gpu-kernels";
 import type { Capabilities } from "../../device/capabilities.ts";
+import type { Dispatch } from "../shared/kernel.ts";
 import { cacheWriters } from "./cacheWriters.ts";
-import type { Dispatch } from "./kernel.ts";
 import { writtenProducts } from "./siblingProducts.ts";
 
 /**

@@ -1,6 +1,7 @@
 import type { DType } from "@centella/core";
 import type { Capabilities, SubgroupMatrixShape } from "../../device/capabilities.ts";
-import type { Binding } from "./kernel.ts";
+import type { EpilogueText } from "../../wgsl/epilogue.ts";
+import type { Binding } from "../shared/kernel.ts";
 
 /** WGSL that loads, multiplies and stores the matrices of a subgroup. */
 export interface MatrixFunctions {
@@ -62,7 +63,7 @@ export function columnsOf({ columns }: MatrixForm, weights: readonly MatrixWeigh
 }
 
 /** Whether no weight has to be decoded. */
-export function isPlain(weights: readonly MatrixWeight[]): boolean {
+export function isPlain(weights: readonly Pick<MatrixWeight, "dtype">[]): boolean {
   return weights.every(({ dtype }) => dtype === "f16");
 }
 
@@ -72,6 +73,24 @@ export interface MatrixUnit {
   /** Lanes of a subgroup. */
   readonly subgroup: number;
   readonly functions: MatrixFunctions;
+}
+
+/** What computes the tile of a workgroup. */
+export interface MatrixTile extends MatrixUnit {
+  readonly form: MatrixForm;
+  /** Lanes of the workgroup. */
+  readonly lanes: number;
+}
+
+/** A result of products of the same rows with weights of equal shapes. */
+export interface MatrixResult {
+  /** Last part of the names that a dispatch has for each result: the uniform `n`, the binding `y` and the function `store`. */
+  readonly suffix: string;
+  readonly weights: readonly MatrixWeight[];
+  readonly columns: number;
+  readonly y: Binding;
+  /** `store` takes an element's index and its result of each product. */
+  readonly store: EpilogueText;
 }
 
 /** Rows, columns and depth of a subgroup's matrices. */
