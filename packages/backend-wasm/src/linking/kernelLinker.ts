@@ -64,6 +64,28 @@ export class KernelLinker {
     return entryOf(this.#functions, name);
   }
 
+  /** Returns a function that is requested when it is first recorded. If it is called instead, it is linked within the call. */
+  onDemand(name: string): Emitted {
+    const memory = this.#memory;
+    const fn: Emitted = (...args) => {
+      const requested = this.get(name);
+      if (memory.recorder === undefined) this.loadSync();
+      return requested(...args);
+    };
+    memory.define(fn, () => memory.entryOf(this.get(name)));
+    return fn;
+  }
+
+  /** Gives requested functions their table slots. */
+  place(): void {
+    this.#build();
+  }
+
+  /** Whether this thread has the requested functions. */
+  get isLoaded(): boolean {
+    return this.#asked === undefined && this.#linkings.every(({ isLoaded }) => isLoaded);
+  }
+
   /** Makes requested functions available on this thread. */
   async load(): Promise<void> {
     this.#build();

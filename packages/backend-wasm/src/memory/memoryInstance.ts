@@ -92,9 +92,24 @@ export class MemoryInstance {
     return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.get(name);
   }
 
+  /** {@link exports} for a function that is emitted when it is first called or recorded. */
+  onDemand(name: string): Emitted {
+    return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.onDemand(name);
+  }
+
   /** Defines the functions of a lazily loaded kernel, once. */
   include(kernel: Pick<AnyKernel, "emit">): void {
     this.#kernelLinker?.include(kernel);
+  }
+
+  /** Gives requested functions their table slots. */
+  place(): void {
+    this.#kernelLinker?.place();
+  }
+
+  /** Whether this thread has the requested functions. */
+  get isLoaded(): boolean {
+    return this.#kernelLinker?.isLoaded !== false;
   }
 
   /** Makes requested functions available on this thread. */
@@ -116,6 +131,11 @@ export class MemoryInstance {
   async #share(): Promise<void> {
     await this.#loadOnThreads();
     this.#isShared = true;
+  }
+
+  /** Whether all threads run modules over this memory. They may lack functions that were requested later. */
+  get hasThreads(): boolean {
+    return this.#isShared;
   }
 
   /** Whether all threads have the requested functions. */
