@@ -192,7 +192,7 @@ export class Products {
       for (const factors of this.#factors(index, weights, isSplit ? [0, 1] : [0])) {
         factors.forEach(({ token, quad, code, x, part }) => {
           const own = sumAt(part === 0 ? this.#runs : this.#below, token, quad);
-          own.accumulate((sum) => (isSplit ? relaxed.dotI8x16I7x16Add(code, x, sum) : relaxed.dotI8x16I7x16Add(x, code, sum)));
+          own.accumulate((sum) => relaxed.dotI8x16I7x16Add(isSplit ? code : x, isSplit ? x : code, sum));
         });
       }
     }

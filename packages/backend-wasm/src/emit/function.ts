@@ -320,11 +320,11 @@ export class FunctionBuilder {
     );
     const code = new ByteWriter();
     const runs: { readonly type: ValueType; count: number }[] = [];
-    locals.forEach((type) => {
+    for (const type of locals) {
       const last = runs.at(-1);
       if (last?.type === type) last.count++;
       else runs.push({ type, count: 1 });
-    });
+    }
     code.write(unsignedLeb(runs.length));
     for (const { type, count } of runs) code.write([...unsignedLeb(count), valueTypeCode[type]]);
     if (widening === undefined) {
@@ -385,7 +385,7 @@ function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K
 }
 
 function writeInstruction(to: ByteWriter, { operands, code }: Instruction): void {
-  // Most kernels are emitted before V8 compiles this, when an iterator would be allocated for each list.
-  if (operands !== undefined) for (let i = 0; i < operands.length; i++) writeInstruction(to, operands[i]!);
+  // Most kernels are emitted before V8 compiles this; until then, loops over values allocate an iterator and its results.
+  operands?.forEach((operand) => void writeInstruction(to, operand));
   to.write(code);
 }

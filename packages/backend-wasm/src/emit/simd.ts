@@ -1,5 +1,5 @@
 import { i32Operand } from "./scalar.ts";
-import { type Code, coded, type Expr, expr, type I32, memoryAccess, simdOpcode, type V128, type ValueType } from "./values.ts";
+import { coded, type Expr, expr, type I32, memoryAccess, memoryImmediate, simdOpcode, type V128, type ValueType } from "./values.ts";
 
 type V1 = (a: V128) => V128;
 type V2 = (a: V128, b: V128) => V128;
@@ -10,9 +10,6 @@ type LoadLane = (address: I32, into: V128, lane: number, offset?: number) => V12
 type Extract<T extends ValueType> = (a: V128, lane: number) => Expr<T>;
 type Splat<T extends ValueType> = (a: Expr<T>) => V128;
 type Test = (a: V128) => Expr<"i32">;
-
-/** Code followed by lanes. Until V8 compiles it, spreading allocates for each byte. */
-const withLanes = (code: Code, lanes: readonly number[]): Code => code.concat(lanes) as [number, ...number[]];
 
 const op1 = (op: number): V1 => {
   const code = simdOpcode(op);
@@ -34,10 +31,10 @@ const load = (op: number): Load => {
   const code = memoryAccess(...simdOpcode(op));
   return (address, offset = 0) => expr("v128", [i32Operand(address)], code(offset));
 };
-const loadLane = (op: number): LoadLane => {
-  const code = memoryAccess(...simdOpcode(op));
-  return (address, into, lane, offset = 0) => expr("v128", [i32Operand(address), into], withLanes(code(offset), [lane]));
-};
+const loadLane =
+  (op: number): LoadLane =>
+  (address, into, lane, offset = 0) =>
+    expr("v128", [i32Operand(address), into], [...simdOpcode(op), ...memoryImmediate(0, offset), lane]);
 const extract = <T extends ValueType>(type: T, op: number): Extract<T> => {
   const code = coded((lane) => [...simdOpcode(op), lane]);
   return (a, lane) => expr(type, [a], code(lane));
@@ -107,8 +104,6 @@ export const v128: Readonly<
   load8Lane: loadLane(84),
 };
 
-const shuffleCode = simdOpcode(13);
-
 /** 16 × i8. */
 export const i8x16: Readonly<
   Record<"add" | "sub" | "maxS" | "eq" | "narrowI16x8S" | "narrowI16x8U" | "swizzle", V2> & {
@@ -124,7 +119,7 @@ export const i8x16: Readonly<
   narrowI16x8S: op2(101),
   narrowI16x8U: op2(102),
   swizzle: op2(14),
-  shuffle: (a, b, lanes) => expr("v128", [a, b], withLanes(shuffleCode, lanes)),
+  shuffle: (a, b, lanes) => expr("v128", [a, b], [...simdOpcode(13), ...lanes]),
 };
 
 /** 8 × i16. */

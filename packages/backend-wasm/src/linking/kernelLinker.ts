@@ -76,31 +76,33 @@ export class KernelLinker {
     return fn;
   }
 
-  /** Gives requested functions their table slots. */
-  place(): void {
-    this.#build();
-  }
-
-  /** Whether this thread has the requested functions. */
-  get isLoaded(): boolean {
-    return this.#asked === undefined && this.#linkings.every(({ isLoaded }) => isLoaded);
+  /** Builds the module of the requested functions, which thereby have their table slots. */
+  build(): void {
+    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
+    if (this.#asked === undefined) return;
+    const { functions, constantBytes } = this.#builder;
+    const bytes = this.#builder.build();
+    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
+    this.#kept?.add({ bytes, functions, constantBytes: this.#constantBytes + constantBytes });
+    this.#asked = undefined;
+    this.#builder.next();
   }
 
   /** Makes requested functions available on this thread. */
   async load(): Promise<void> {
-    this.#build();
+    this.build();
     await Promise.all(this.#linkings.map((linking) => linking.load()));
   }
 
   /** {@link load} within the call. */
   loadSync(): void {
-    this.#build();
+    this.build();
     for (const linking of this.#linkings) linking.loadSync();
   }
 
   /** Makes requested functions available on every thread. */
   async share(pool: ThreadPool | undefined): Promise<void> {
-    this.#build();
+    this.build();
     await Promise.all(this.#linkings.map((linking) => linking.share(pool)));
   }
 
@@ -119,16 +121,5 @@ export class KernelLinker {
       for (const emit of this.#included) emit(this.#started, this.#target);
     }
     return this.#started;
-  }
-
-  #build(): void {
-    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
-    if (this.#asked === undefined) return;
-    const { functions, constantBytes } = this.#builder;
-    const bytes = this.#builder.build();
-    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
-    this.#kept?.add({ bytes, functions, constantBytes: this.#constantBytes + constantBytes });
-    this.#asked = undefined;
-    this.#builder.next();
   }
 }

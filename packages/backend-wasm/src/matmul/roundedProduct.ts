@@ -86,9 +86,8 @@ export function roundedProduct(
   const roundSingle = exports(`round.${activationName(single)}`);
   const roundTiles = exports(`roundTiles.${activationName(several)}`);
   // Every text that is generated needs those of single tokens, and a prompt at most two others.
-  const one: TileSize = { size: 1, multiply: exports(`groups1.${form}`) };
-  const tilesOf = (size: number): TileSize => ({ size, multiply: onDemand(`groups${size}.${form}`) });
-  const [two, three, four] = [tilesOf(2), tilesOf(3), tilesOf(4)];
+  const tilesOf = (size: number, request = onDemand): TileSize => ({ size, multiply: request(`groups${size}.${form}`) });
+  const [one, two, three, four] = [tilesOf(1, exports), tilesOf(2), tilesOf(3), tilesOf(4)];
   const pairs = { size: 2, multiply: onDemand(`pairs.${form}`) };
   const functions = { form, single, several, roundSingle, roundTiles, roundedElements: rounding === "q8_0" ? 32 : 256 };
   return function* (product) {

@@ -94,7 +94,7 @@ export class MemoryInstance {
 
   /** {@link exports} for a function that is emitted when it is first called or recorded. */
   onDemand(name: string): Emitted {
-    return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.onDemand(name);
+    return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.exports(name) : this.#kernelLinker.onDemand(name);
   }
 
   /** Defines the functions of a lazily loaded kernel, once. */
@@ -103,13 +103,8 @@ export class MemoryInstance {
   }
 
   /** Gives requested functions their table slots. */
-  place(): void {
-    this.#kernelLinker?.place();
-  }
-
-  /** Whether this thread has the requested functions. */
-  get isLoaded(): boolean {
-    return this.#kernelLinker?.isLoaded !== false;
+  build(): void {
+    this.#kernelLinker?.build();
   }
 
   /** Makes requested functions available on this thread. */
@@ -134,7 +129,7 @@ export class MemoryInstance {
   }
 
   /** Whether all threads run modules over this memory. They may lack functions that were requested later. */
-  get hasThreads(): boolean {
+  get isSharing(): boolean {
     return this.#isShared;
   }
 

@@ -130,7 +130,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
         results.place(overrides);
         const run = this.#newRun(binding, overrides);
         const variant = await this.#variants.yielding(binding.dims, run, this.#backend.eventLoop, signal);
-        if (!this.instance.isLoaded) await this.instance.load();
+        await this.instance.load();
         const { isShared, record } = this.#variants.choose(binding.dims, variant, false);
         if (isShared) await this.#callThreads(variant.ms);
         const context = this.#runContext(isShared);
@@ -177,7 +177,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     const variant = this.#variants.of(binding.dims, run);
-    if (!this.instance.isLoaded) this.instance.loadSync();
+    this.instance.loadSync();
     const { isShared, record } = this.#variants.choose(binding.dims, variant, true);
     if (isShared) void this.#callThreads(variant.ms);
     const context = this.#runContext(isShared);
@@ -291,13 +291,13 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
    */
   async #callThreads(ms: number): Promise<void> {
     if (this.#isShared) return;
-    const waits = ms > aloneMs || this.instance.hasThreads;
-    const isFirst = !this.#hasRun;
+    const waits = ms > aloneMs || this.instance.isSharing;
+    if (waits || this.#hasRun) {
+      // If the pool is lost, this thread computes alone.
+      const sharing = this.shareFunctions().catch(() => undefined);
+      if (waits) await sharing;
+    }
     this.#hasRun = true;
-    if (isFirst && !waits) return;
-    // If the pool is lost, this thread computes alone.
-    const sharing = this.shareFunctions().catch(() => undefined);
-    if (waits) await sharing;
   }
 
   /** Whether every thread has the functions. */

@@ -145,7 +145,7 @@ export class PlanVariants {
       recorded.push(step);
       yield;
     }
-    this.#instance.place();
+    this.#instance.build();
     return { list: yield* writeSteps(this.#memory.heap, recorded), ms: work / workPerMs };
   }
 }
