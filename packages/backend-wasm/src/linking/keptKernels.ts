@@ -6,8 +6,8 @@ import { codeVersion } from "./codeVersion.ts";
 import { ModuleLink } from "./moduleLink.ts";
 
 /**
- * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store
- * returns only what was written, whole.
+ * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store returns only what
+ * was written, whole.
  */
 export interface KernelStore {
   /** Returns what was last written under a key, or undefined. Each version of this package has keys of its own: letters, digits and hyphens. */
