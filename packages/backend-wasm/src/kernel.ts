@@ -63,6 +63,11 @@ export type Task = ((run: Run) => Iterable<Stage | DeferredStages>) | ((run: Run
 export interface BuildContext {
   readonly exports: Exports;
   /**
+   * {@link exports} for functions that only some extents need: each is emitted when a run first calls it. Stages that are known only during a
+   * run cannot call them, because threads get functions before a run starts.
+   */
+  readonly onDemand: Exports;
+  /**
    * The memory. A step that reads it during a run cannot be recorded: the list returns to JavaScript on the caller's
    * thread. Kernels of decode steps should not read it.
    */

@@ -1,6 +1,6 @@
 import { createProgram, type Program } from "@centella/core";
 import type { ProgramGraph } from "@centella/core/backend";
-import { expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { type KernelStore, wasm } from "../src/index.ts";
 
 const size = [2, 8];
@@ -38,6 +38,11 @@ function createStore() {
   return { files, write, read: (key: string) => files.get(key) };
 }
 
+afterEach(() => {
+  vi.doUnmock("../src/linking/codeVersion.ts");
+  vi.resetModules();
+});
+
 test.each([1, 2])("kernels of earlier processes are not emitted again, and compute the same; threads: %i", async (threads) => {
   const [norm, softmax] = await compute(threads, ["rmsNorm", "softmax"]);
   const store = createStore();
@@ -59,4 +64,18 @@ test("kernels are kept for each form of memory and each instruction set", async 
   await strict.dispose();
   expect(store.write).toHaveBeenCalledTimes(store.files.size);
   expect([...store.files.keys()].every((key) => /^[\w-]+$/.test(key))).toBe(true);
+});
+
+test("kernels of another version of the package are neither read nor replaced", async () => {
+  const store = createStore();
+  await compute(1, ["rmsNorm"], store);
+  const [[key, bytes]] = [...store.files] as [[string, Uint8Array<ArrayBuffer>]];
+  vi.resetModules();
+  vi.doMock("../src/linking/codeVersion.ts", () => ({ codeVersion: "0123456789abcdef" }));
+  const other = await (await import("../src/index.ts")).wasm({ threads: 1, kernels: store }).open();
+  await other.compile(record("rmsNorm"));
+  await other.dispose();
+  expect(store.files.size).toBe(2);
+  expect([...store.files.keys()][1]).toMatch(/^0123456789abcdef-/);
+  expect(store.files.get(key)).toEqual(bytes);
 });

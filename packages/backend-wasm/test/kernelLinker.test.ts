@@ -1,4 +1,5 @@
-import { createProgram } from "@centella/core";
+import { contentsOf, sourceOf, uniform } from "@centella/conformance/headless";
+import { createProgram, type Plan } from "@centella/core";
 import type { ProgramGraph } from "@centella/core/backend";
 import { afterEach, expect, test, vi } from "vitest";
 import { wasm } from "../src/index.ts";
@@ -15,12 +16,21 @@ const normed = [1, 2, 3, 4, 1, -2, 3, -4];
 /** Exports of each module that is compiled while a test runs. */
 function watchModules(): (readonly string[])[] {
   const seen: (readonly string[])[] = [];
-  const compile = WebAssembly.compile.bind(WebAssembly);
+  const { compile, Module } = WebAssembly;
+  const see = (module: WebAssembly.Module): void => void seen.push(Module.exports(module).map(({ name }) => name));
   vi.spyOn(WebAssembly, "compile").mockImplementation(async (bytes) => {
     const module = await compile(bytes as BufferSource);
-    seen.push(WebAssembly.Module.exports(module).map(({ name }) => name));
+    see(module);
     return module;
   });
+  vi.spyOn(WebAssembly, "Module").mockImplementation(
+    class extends Module {
+      constructor(bytes: BufferSource) {
+        super(bytes);
+        see(this);
+      }
+    },
+  );
   return seen;
 }
 
@@ -40,6 +50,52 @@ test.each([1, 2])("only the kernels that a plan calls are emitted, for the first
     expect([...(await run())].map(Math.round)).toEqual(normed);
   await backend.dispose();
 });
+
+const [n, k] = [24, 512];
+
+function recordProduct(): ProgramGraph {
+  const program = createProgram();
+  const x = program.input("x", "f32", [program.dim("T", 16), k]);
+  const w = program.persistent("w", { dtype: "q6_K", shape: [n, k] });
+  program.output("y", program.matmul(x, w, { transposeB: true, activations: "ggml" }));
+  return program;
+}
+
+/** Numbers of rows, and the functions that the first run with so many calls. */
+const firstRuns = [
+  [1, []],
+  [5, ["groups4.q6_K"]],
+  [4, []],
+  [3, ["groups3.q6_K"]],
+  [9, ["pairs.q6_K"]],
+] as const;
+
+const runs = {
+  awaited: async (plan: Plan, x: Float32Array, T: number) => (await plan.run({ x }, { dims: { T } }).y!.data()) as Float32Array,
+  sync: async (plan: Plan, x: Float32Array, T: number) => plan.runSync!({ x }, { dims: { T } }).y as Float32Array,
+};
+
+test.each([1, 2].flatMap((threads) => Object.keys(runs).map((kind) => [threads, kind as keyof typeof runs] as const)))(
+  "products of several rows are emitted for the first run that has so many; threads: %i, %s",
+  async (threads, kind) => {
+    const seen = watchModules();
+    const onlyRow = uniform(3, k);
+    const backend = await wasm({ threads }).open();
+    const plan = await backend.compile(recordProduct());
+    await plan.load("w", sourceOf(contentsOf({ dtype: "q6_K", shape: [n, k] }, 2).stored));
+    const products = (): readonly string[] => seen.flat().filter((name) => /^(groups\d|pairs)/.test(name));
+    expect(products()).toEqual(["groups1.q6_K"]);
+    const single = await runs[kind](plan, onlyRow, 1);
+    for (const [rows, names] of firstRuns) {
+      const before = products();
+      const x = Float32Array.from({ length: rows * k }, (_, i) => onlyRow[i % k]!);
+      const y = await runs[kind](plan, x, rows);
+      expect(products()).toEqual([...before, ...names]);
+      for (let row = 0; row < rows; row++) expect(y.subarray(row * n, (row + 1) * n)).toEqual(single);
+    }
+    await backend.dispose();
+  },
+);
 
 test("a sync call compiles functions that another plan still waits for, and both are correct", async () => {
   const backend = await wasm({ threads: 2 }).open();

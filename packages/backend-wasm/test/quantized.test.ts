@@ -192,7 +192,8 @@ describe("kinds of dot products", () => {
     heap.f32.set(x, a / 4);
     const { rounding } = formatOf(name);
     const scratch = heap.alloc(Math.max(roundedScratch(name, rounding, target, 1)(m, n, k), exactScratch(target, 1)(m)), "other");
-    return [roundedProduct(call, name, rounding, target, 1, 1), exactProduct(call, name, 1, 1)].map((multiply) => {
+    const context = { exports: call, onDemand: call, target, threads: 1, maxThreads: 1 };
+    return [roundedProduct(context, name, rounding), exactProduct(call, name, 1, 1)].map((multiply) => {
       for (const work of multiply({ a, b: w, y, m, n, k, scratch })) if (work !== undefined) for (const _ of callsOf(work));
       return heap.f32.slice(y / 4, y / 4 + m * n);
     });

@@ -2,7 +2,6 @@ import { elementAt, mapTuple } from "@centella/core/backend";
 import { type FunctionBuilder, i16x8, i32x4, type Local, relaxed, type V128, v128 } from "../emit/index.ts";
 import type { Quad } from "../formats/block.ts";
 import type { GroupFormat } from "../formats/format.ts";
-import { zip } from "../kernels/shared/zip.ts";
 import type { Target } from "../target.ts";
 import { type ActivationLayout, type Lanes, wordAt } from "./activations.ts";
 import { areInPairs, type BlockWeights } from "./weights.ts";
@@ -191,10 +190,10 @@ export class Products {
     } else {
       const isSplit = lanes === "split";
       for (const factors of this.#factors(index, weights, isSplit ? [0, 1] : [0])) {
-        for (const { token, quad, code, x, part } of factors) {
-          const [signed, unsigned] = isSplit ? [code, x] : [x, code];
-          sumAt(part === 0 ? this.#runs : this.#below, token, quad).accumulate((sum) => relaxed.dotI8x16I7x16Add(signed, unsigned, sum));
-        }
+        factors.forEach(({ token, quad, code, x, part }) => {
+          const own = sumAt(part === 0 ? this.#runs : this.#below, token, quad);
+          own.accumulate((sum) => relaxed.dotI8x16I7x16Add(isSplit ? code : x, isSplit ? x : code, sum));
+        });
       }
     }
   }
@@ -218,9 +217,9 @@ export class Products {
 
   /** All products come before the sums, which then wait less. */
   #addProducts(factors: readonly Factors[], multiply: (code: V128, x: V128) => V128, add: (a: V128, b: V128) => V128): void {
-    const products = zip(factors, this.#products);
-    for (const [{ code, x }, product] of products) this.#f.set(product, multiply(code, x));
-    for (const [{ token, quad }, product] of products) sumAt(this.#runs, token, quad).add(product, add);
+    const products = this.#products;
+    factors.forEach(({ code, x }, i) => void this.#f.set(elementAt(products, i), multiply(code, x)));
+    factors.forEach(({ token, quad }, i) => void sumAt(this.#runs, token, quad).add(elementAt(products, i), add));
   }
 
   /**
@@ -237,7 +236,7 @@ export class Products {
         const values = tokens.map((token) => f.let(this.#values(token, index, part)));
         for (const quad of this.#quads) {
           const code = f.let(elementAt(codes(index, quad), codePart(part)));
-          yield zip(tokens, values).map(([token, x]) => ({ token, quad, code, x, part }));
+          yield values.map((x, token) => ({ token, quad, code, x, part }));
         }
       }
     } else {

@@ -385,6 +385,7 @@ function callOf<S extends Signature>(target: FunctionRef<S>, args: { readonly [K
 }
 
 function writeInstruction(to: ByteWriter, { operands, code }: Instruction): void {
-  if (operands !== undefined) for (const operand of operands) writeInstruction(to, operand);
+  // Most kernels are emitted before V8 compiles this; until then, loops over values allocate an iterator and its results.
+  operands?.forEach((operand) => void writeInstruction(to, operand));
   to.write(code);
 }

@@ -269,7 +269,7 @@ function thunk({ ref, index, compiled: { params, result } }: EmittedFunction): U
 
 function vector(items: readonly (readonly number[])[]): number[] {
   const bytes = [...unsignedLeb(items.length)];
-  for (const item of items) for (const byte of item) bytes.push(byte);
+  for (const item of items) bytes.push(...item);
   return bytes;
 }
 

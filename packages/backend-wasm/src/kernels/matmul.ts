@@ -52,18 +52,22 @@ export function choosePath(context: BuildContext, b: Operand, params: Params): P
   const { dtype } = b.spec;
   const form = context.interleaving(b) ?? formatNameOf(dtype);
   if (form === undefined) return lazyPart("floats").floatPath(context, b, params);
-  const path = params.activations === "ggml" ? roundedPath(context, dtype, form) : lazyPart("exact").exactPath(context, form);
-  return context.interleaving(b) === undefined ? interleavingFirst(context, dtype, form, path) : path;
+  const pathIn = (own: BuildContext): Path =>
+    params.activations === "ggml" ? roundedPath(own, dtype, form) : lazyPart("exact").exactPath(own, form);
+  if (context.interleaving(b) !== undefined) return pathIn(context);
+  // Its stages follow work on the caller's thread.
+  return interleavingFirst(context, dtype, form, pathIn({ ...context, onDemand: context.exports }));
 }
 
 /** Blocks times activations that are first rounded to 8 bits. */
-function roundedPath({ exports, target, threads, maxThreads }: BuildContext, dtype: DType, form: FormatName): Path {
+function roundedPath(context: BuildContext, dtype: DType, form: FormatName): Path {
+  const { target, maxThreads } = context;
   // Converted types accept only the activations of their own format.
   const rounding = dtype === form || activationType[dtype as BlockType] !== "q8_K" ? formatOf(form).rounding : "q8_Kx32";
   return {
     single: `groups1.${form}`,
     matrixBytes: (n, k) => groupedBytes(form, n, k),
-    multiply: roundedProduct(exports, form, rounding, target, threads, maxThreads),
+    multiply: roundedProduct(context, form, rounding),
     scratch: roundedScratch(form, rounding, target, maxThreads),
   };
 }

@@ -24,7 +24,8 @@ export const moeMatmul: Kernel<"moeMatmul"> = {
     ),
   build(context, [x, experts, ids], { activations }, y) {
     const { max } = context;
-    const path = choosePath(context, experts, { transposeA: false, transposeB: true, activations });
+    // Which products there are is known only once the experts are chosen.
+    const path = choosePath({ ...context, onDemand: context.exports }, experts, { transposeA: false, transposeB: true, activations });
     const [most, chosen] = tupleOf(max(ids).shape, 2);
     const [count, n, k] = tupleOf(max(experts).shape, 3);
     const singleBytes = aligned(path.scratch(1, n, k));

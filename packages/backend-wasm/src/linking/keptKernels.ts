@@ -2,14 +2,15 @@ import type { FunctionInfo } from "../emit/index.ts";
 import type { Emitted } from "../kernel.ts";
 import { LinkedModule, type WasmMemory } from "../memory/wasmMemory.ts";
 import type { Target } from "../target.ts";
+import { codeVersion } from "./codeVersion.ts";
 import { ModuleLink } from "./moduleLink.ts";
 
 /**
- * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store is for one
- * version of this package, and returns only what was written, whole.
+ * Keeps emitted kernels between processes, for the option `kernels`: emitting those of a language model takes 30 ms. A store returns only what
+ * was written, whole.
  */
 export interface KernelStore {
-  /** Returns what was last written under a key, or undefined. */
+  /** Returns what was last written under a key, or undefined. Each version of this package has keys of its own: letters, digits and hyphens. */
   read(key: string): Uint8Array<ArrayBuffer> | undefined;
   /** Called after kernels were emitted that were not read. `bytes` returns what to keep; it may be called later, and at most once. */
   write(key: string, bytes: () => Uint8Array<ArrayBuffer>): void;
@@ -35,7 +36,7 @@ export class KeptKernels {
     const { isShared, memory64 } = memory.heap;
     this.#store = store;
     this.#memory = memory;
-    this.#key = `${relaxed ? "relaxed" : "strict"}-${dots}-${isShared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
+    this.#key = `${codeVersion}-${relaxed ? "relaxed" : "strict"}-${dots}-${isShared ? "shared" : "own"}-${memory64 ? 64 : 32}`;
     const bytes = store.read(this.#key);
     this.#modules = bytes === undefined ? [] : unpacked(bytes);
   }

@@ -64,21 +64,45 @@ export class KernelLinker {
     return entryOf(this.#functions, name);
   }
 
+  /** Returns a function that is requested when it is first recorded. If it is called instead, it is linked within the call. */
+  onDemand(name: string): Emitted {
+    const memory = this.#memory;
+    const fn: Emitted = (...args) => {
+      const requested = this.get(name);
+      if (memory.recorder === undefined) this.loadSync();
+      return requested(...args);
+    };
+    memory.define(fn, () => memory.entryOf(this.get(name)));
+    return fn;
+  }
+
+  /** Builds the module of the requested functions, which thereby have their table slots. */
+  build(): void {
+    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
+    if (this.#asked === undefined) return;
+    const { functions, constantBytes } = this.#builder;
+    const bytes = this.#builder.build();
+    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
+    this.#kept?.add({ bytes, functions, constantBytes: this.#constantBytes + constantBytes });
+    this.#asked = undefined;
+    this.#builder.next();
+  }
+
   /** Makes requested functions available on this thread. */
   async load(): Promise<void> {
-    this.#build();
+    this.build();
     await Promise.all(this.#linkings.map((linking) => linking.load()));
   }
 
   /** {@link load} within the call. */
   loadSync(): void {
-    this.#build();
+    this.build();
     for (const linking of this.#linkings) linking.loadSync();
   }
 
   /** Makes requested functions available on every thread. */
   async share(pool: ThreadPool | undefined): Promise<void> {
-    this.#build();
+    this.build();
     await Promise.all(this.#linkings.map((linking) => linking.share(pool)));
   }
 
@@ -97,16 +121,5 @@ export class KernelLinker {
       for (const emit of this.#included) emit(this.#started, this.#target);
     }
     return this.#started;
-  }
-
-  #build(): void {
-    this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
-    if (this.#asked === undefined) return;
-    const { functions, constantBytes } = this.#builder;
-    const bytes = this.#builder.build();
-    this.#linkings = [...this.#linkings, new ModuleLink(this.#memory, this.#asked, bytes)];
-    this.#kept?.add({ bytes, functions, constantBytes: this.#constantBytes + constantBytes });
-    this.#asked = undefined;
-    this.#builder.next();
   }
 }

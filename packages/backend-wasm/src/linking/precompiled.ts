@@ -49,6 +49,7 @@ export async function emitPrecompiled(calls: readonly PrecompiledCall[]): Promis
   emitCommonLoops(emit);
   const context: BuildContext = {
     exports: () => none,
+    onDemand: () => none,
     include: () => undefined,
     heap: new Heap(new WebAssembly.Memory({ initial: 1, maximum: 1 }), 1),
     target,

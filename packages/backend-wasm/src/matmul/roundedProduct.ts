@@ -11,7 +11,7 @@ import { groupScratchBytes } from "../blockProducts/groupEmission.ts";
 import { groupRows } from "../formats/block.ts";
 import { type FormatName, formatOf } from "../formats/index.ts";
 import { rowBytesOf } from "../formats/interleave.ts";
-import type { Call, Emitted, Exports, Stage } from "../kernel.ts";
+import type { BuildContext, Call, Emitted, Stage } from "../kernel.ts";
 import type { Target } from "../target.ts";
 import { type Product, sharedUnits } from "./product.ts";
 
@@ -76,21 +76,19 @@ interface RoundedFunctions {
 
 /** `y = round(a) · bᵀ` for interleaved block weights `b [n, k]`, with `a` rounded to the 8-bit blocks of their type. */
 export function roundedProduct(
-  exports: Exports,
+  { exports, onDemand, target, threads, maxThreads }: Pick<BuildContext, "exports" | "onDemand" | "target" | "threads" | "maxThreads">,
   form: FormatName,
   rounding: ActivationRounding,
-  target: Target,
-  threads: number,
-  maxThreads: number,
 ): (product: Product) => Iterable<Stage> {
   const format = dotFormat(formatOf(form), target);
   const layoutFor = (tokens: number): ActivationLayout => activationLayout(rounding, lanesFor(format, target, tokens));
   const [single, several] = [layoutFor(1), layoutFor(2)];
   const roundSingle = exports(`round.${activationName(single)}`);
   const roundTiles = exports(`roundTiles.${activationName(several)}`);
-  const tilesOf = (size: number): TileSize => ({ size, multiply: exports(`groups${size}.${form}`) });
-  const [one, two, three, four] = [tilesOf(1), tilesOf(2), tilesOf(3), tilesOf(4)];
-  const pairs = { size: 2, multiply: exports(`pairs.${form}`) };
+  // Every text that is generated needs those of single tokens, and a prompt at most two others.
+  const tilesOf = (size: number, request = onDemand): TileSize => ({ size, multiply: request(`groups${size}.${form}`) });
+  const [one, two, three, four] = [tilesOf(1, exports), tilesOf(2), tilesOf(3), tilesOf(4)];
+  const pairs = { size: 2, multiply: onDemand(`pairs.${form}`) };
   const functions = { form, single, several, roundSingle, roundTiles, roundedElements: rounding === "q8_0" ? 32 : 256 };
   return function* (product) {
     const { m, k, scratch } = product;

@@ -92,9 +92,19 @@ export class MemoryInstance {
     return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.baseModule.get(name) : this.#kernelLinker.get(name);
   }
 
+  /** {@link exports} for a function that is emitted when it is first called or recorded. */
+  onDemand(name: string): Emitted {
+    return this.baseModule.has(name) || this.#kernelLinker === undefined ? this.exports(name) : this.#kernelLinker.onDemand(name);
+  }
+
   /** Defines the functions of a lazily loaded kernel, once. */
   include(kernel: Pick<AnyKernel, "emit">): void {
     this.#kernelLinker?.include(kernel);
+  }
+
+  /** Gives requested functions their table slots. */
+  build(): void {
+    this.#kernelLinker?.build();
   }
 
   /** Makes requested functions available on this thread. */
@@ -116,6 +126,11 @@ export class MemoryInstance {
   async #share(): Promise<void> {
     await this.#loadOnThreads();
     this.#isShared = true;
+  }
+
+  /** Whether all threads run modules over this memory. They may lack functions that were requested later. */
+  get isSharing(): boolean {
+    return this.#isShared;
   }
 
   /** Whether all threads have the requested functions. */

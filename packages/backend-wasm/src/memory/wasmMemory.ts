@@ -25,7 +25,7 @@ export class WasmMemory {
   /** Control block of the step lists in this memory. */
   readonly control: Control;
   readonly table: WebAssembly.Table = new WebAssembly.Table({ element: "anyfunc", initial: 0 });
-  readonly #entries = new WeakMap<Emitted, Entry>();
+  readonly #entries = new WeakMap<Emitted, () => Entry>();
   readonly #free: { readonly base: number; readonly count: number }[] = [];
   #end = 0;
   #recorder: CallRecorder | undefined;
@@ -61,10 +61,11 @@ export class WasmMemory {
     const entry = this.#entries.get(fn);
     if (entry === undefined)
       throw new RangeError("wasm: expected a function that was emitted for this memory, got another one; this is a bug");
-    return entry;
+    return entry();
   }
 
-  define(fn: Emitted, entry: Entry): void {
+  /** Sets the entry of a function. `entry` is called whenever it is needed. */
+  define(fn: Emitted, entry: () => Entry): void {
     this.#entries.set(fn, entry);
   }
 
@@ -107,9 +108,10 @@ export class LinkedModule {
     return this.#functions.size;
   }
 
-  /** Table slot of the first function. */
+  /** Table slot of the first function. All functions have to be declared. */
   get base(): number {
-    return this.#base ?? 0;
+    this.#base ??= this.#memory.reserve(this.size);
+    return this.#base;
   }
 
   /** Declares the next function of the module, in order. */
@@ -124,12 +126,13 @@ export class LinkedModule {
       return 0;
     };
     const linkedModule = this;
-    this.#memory.define(fn, {
+    const entry: Entry = {
       info,
       get place() {
         return linkedModule.base + index;
       },
-    });
+    };
+    this.#memory.define(fn, () => entry);
     this.#functions.set(info.name, fn);
     return fn;
   }
@@ -144,12 +147,10 @@ export class LinkedModule {
     this.#exports = new WebAssembly.Instance(module, this.#imports()).exports;
   }
 
-  /** Imports of the module. Reserves the table slots of its functions, once. */
   #imports(): WebAssembly.Imports {
     const { heap, table, maxThreads } = this.#memory;
-    this.#base ??= this.#memory.reserve(this.size);
-    growTable(table, this.#base + this.size);
-    const base = new WebAssembly.Global({ value: "i32", mutable: false }, this.#base);
+    growTable(table, this.base + this.size);
+    const base = new WebAssembly.Global({ value: "i32", mutable: false }, this.base);
     const thread = new WebAssembly.Global({ value: "i32", mutable: false }, maxThreads - 1);
     return { env: { memory: heap.memory, table, base, thread } };
   }

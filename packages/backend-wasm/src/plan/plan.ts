@@ -61,7 +61,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     this.#inputStorages = new Map(
       lowered.storages.flatMap((storage) => (storage.definition.kind === "input" ? [[storage.definition.name, storage] as const] : [])),
     );
-    this.#variants = new PlanVariants(instance.memory, lowered, tasks);
+    this.#variants = new PlanVariants(instance, lowered, tasks);
     this.#results = { heap: instance.heap, outputs: lowered.outputs, direct: backend.checkWrites ? [] : directOutputs(lowered) };
     this.#alone = {
       memory: instance.memory,
@@ -130,6 +130,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
         results.place(overrides);
         const run = this.#newRun(binding, overrides);
         const variant = await this.#variants.yielding(binding.dims, run, this.#backend.eventLoop, signal);
+        await this.instance.load();
         const { isShared, record } = this.#variants.choose(binding.dims, variant, false);
         if (isShared) await this.#callThreads(variant.ms);
         const context = this.#runContext(isShared);
@@ -160,12 +161,11 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   protected override timeSteps(binding: Binding, perStep: boolean, signal: AbortSignal | undefined): Promise<readonly StepTime[]> {
     return this.#enqueue(binding, async (overrides) => {
       const { timeRun, timeSteps } = await import("./timeSteps.ts");
-      await this.#callThreads(Infinity);
       const run = this.#newRun(binding, overrides);
+      const { list } = this.#variants.of(binding.dims, run);
+      await this.#callThreads(Infinity);
       const context = this.#runContext(true);
-      const times = perStep
-        ? await timeSteps(run, context, signal)
-        : await timeRun(this.#variants.of(binding.dims, run).list, run, context, signal);
+      const times = perStep ? await timeSteps(run, context, signal) : await timeRun(list, run, context, signal);
       this.#checkWrites();
       this.#backend.counters.submits++;
       return times;
@@ -177,6 +177,7 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
     const run = this.#newRun(binding, new Map());
     for (const [name, data] of Object.entries(inputs)) this.#copyIn(name, data);
     const variant = this.#variants.of(binding.dims, run);
+    this.instance.loadSync();
     const { isShared, record } = this.#variants.choose(binding.dims, variant, true);
     if (isShared) void this.#callThreads(variant.ms);
     const context = this.#runContext(isShared);
@@ -285,17 +286,18 @@ export class WasmPlan extends PlanBase<WasmPersistentBuffer> {
   }
 
   /**
-   * Makes the functions ready on the other threads for runs like this one, of about `ms`. Long runs wait for that. A first run that is not
-   * long does without the threads, which take cores from it while they start.
+   * Makes the functions ready on the other threads for runs like this one, of about `ms`. Long runs wait for threads that are starting. A first
+   * run that is not long does without them, because they take cores from it meanwhile.
    */
   async #callThreads(ms: number): Promise<void> {
     if (this.#isShared) return;
-    const isFirst = !this.#hasRun;
+    const waits = ms > aloneMs || this.instance.isSharing;
+    if (waits || this.#hasRun) {
+      // If the pool is lost, this thread computes alone.
+      const sharing = this.shareFunctions().catch(() => undefined);
+      if (waits) await sharing;
+    }
     this.#hasRun = true;
-    if (isFirst && ms <= aloneMs) return;
-    // If the pool is lost, this thread computes alone.
-    const sharing = this.shareFunctions().catch(() => undefined);
-    if (ms > aloneMs) await sharing;
   }
 
   /** Whether every thread has the functions. */

@@ -120,6 +120,7 @@ class PlanBuilder {
     const results = new Map<string, unknown>();
     this.#context = {
       exports: (name) => instance.exports(name),
+      onDemand: (name) => instance.onDemand(name),
       include: (emit) => instance.include({ emit }),
       heap: instance.heap,
       target: owner.target,

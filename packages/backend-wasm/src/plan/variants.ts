@@ -1,6 +1,7 @@
 import type { DimValues } from "@centella/core";
 import { type Lowered, LruCache, resolveSpec, type Storage } from "@centella/core/backend";
 import type { Run, Task } from "../kernel.ts";
+import type { MemoryInstance } from "../memory/memoryInstance.ts";
 import type { WasmMemory } from "../memory/wasmMemory.ts";
 import { ThreadChoice } from "../threads/threadChoice.ts";
 import type { EventLoopYield } from "./eventLoopYield.ts";
@@ -47,6 +48,7 @@ interface Choice {
 
 /** The variants of a plan: recorded when extents or addresses are new, kept as long as they are used. */
 export class PlanVariants {
+  readonly #instance: MemoryInstance;
   readonly #memory: WasmMemory;
   readonly #lowered: Lowered;
   readonly #tasks: readonly Task[];
@@ -59,8 +61,9 @@ export class PlanVariants {
   /** By extents, of runs that are awaited and of those that are not. */
   readonly #choices = new LruCache<ThreadChoice>(maxChoices);
 
-  constructor(memory: WasmMemory, lowered: Lowered, tasks: readonly Task[]) {
-    this.#memory = memory;
+  constructor(instance: MemoryInstance, lowered: Lowered, tasks: readonly Task[]) {
+    this.#instance = instance;
+    this.#memory = instance.memory;
     this.#lowered = lowered;
     this.#tasks = tasks;
   }
@@ -142,6 +145,7 @@ export class PlanVariants {
       recorded.push(step);
       yield;
     }
+    this.#instance.build();
     return { list: yield* writeSteps(this.#memory.heap, recorded), ms: work / workPerMs };
   }
 }
