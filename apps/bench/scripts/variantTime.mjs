@@ -151,7 +151,7 @@ const loading = take();
 console.log(`the ${model.asked.length} variants of loading: ${describe(together, loading)}`);
 for (const { kind, entry, milliseconds } of loading.loads.toSorted((a, b) => b.milliseconds - a.milliseconds).slice(0, 5))
   console.log(`  ${kind} ${entry}: ${milliseconds.toFixed(0)} ms`);
-const further = runSizes(contextLength, sequences).filter((size) => !model.isPrepared(size));
+const further = runSizes(model.plan, sequences).filter((size) => !model.isPrepared(size));
 const step = Math.max(1, Math.floor(further.length / Number(values.further)));
 console.log("further variants:");
 await timeEach(

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
+import { type BackendFactory, createProgram, reference, UnsupportedError } from "@centella/core";
 import { named } from "@centella/quant/checks";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -29,7 +29,7 @@ import { gpuReceiptRows } from "../src/gpu/receipt.ts";
 import { memoryKernels, samplingKernels } from "../src/gpu/rows.ts";
 import { kernelGroups, runGpu } from "../src/gpu/run.ts";
 import { gpuTables } from "../src/gpu/tables.ts";
-import { furtherVariants } from "../src/gpu/variants.ts";
+import { furtherVariants, runSizes } from "../src/gpu/variants.ts";
 import { shapes } from "../src/model/shapes.ts";
 import { checkReceipt } from "../src/receipts/check.ts";
 import { readReceipts } from "../src/receipts/store.ts";
@@ -299,6 +299,15 @@ test.each(["javascript", "first run"] as const)(
     await backend.dispose();
   },
 );
+
+test("further variants have no more tokens than the plan's runs", async () => {
+  const program = createProgram();
+  program.output("y", program.relu(program.input("x", "f32", [program.dim("T", 48)])));
+  const backend = new CudaBackend(new IdleDriver());
+  const plan = await backend.compile(program);
+  expect([...new Set(runSizes(plan, 4).map(({ T }) => T))]).toEqual([4, 8, 16, 32]);
+  await backend.dispose();
+});
 
 test("a model's prompts of several texts need no kernels beyond those of loading", async () => {
   const driver = new IdleDriver();

@@ -1,6 +1,6 @@
 import { performance } from "node:perf_hooks";
 import { type Backend, createProgram, createRuntime, type DimValues, type Plan, type TypedArray } from "@centella/core";
-import { resolveSpec, typedArrayOf } from "@centella/core/backend";
+import { entryOf, resolveSpec, typedArrayOf } from "@centella/core/backend";
 import { loadModel } from "@centella/llm";
 import { elementAt } from "@centella/quant/checks";
 import { emptyModel } from "../model/emptyModel.ts";
@@ -63,7 +63,7 @@ export async function furtherVariants(backend: Backend, tested: PlannedModel, pa
   if (!(await hasVariants(backend))) throw new Skip("plans have no variants");
   const model = await plannedModel(backend, tested);
   const { plan: first, asked, again } = model;
-  const sizes = runSizes(tested.contextLength, tested.sequences).filter((size) => !model.isPrepared(size));
+  const sizes = runSizes(first, tested.sequences).filter((size) => !model.isPrepared(size));
   let [current, at] = [first, 0];
   await first.prepare?.(asked);
   const next = async (): Promise<DimValues> => {
@@ -136,11 +136,12 @@ async function hasVariants(backend: Backend): Promise<boolean> {
   return plan.prepare !== undefined;
 }
 
-/** Sizes of runs by powers of two: those of several texts with more tokens than texts, with the logits of some of the texts. */
-export function runSizes(contextLength: number, sequences: number): readonly DimValues[] {
+/** Sizes of a plan's runs by powers of two: those of several texts with more tokens than texts, with the logits of some of the texts. */
+export function runSizes({ program }: Plan, sequences: number): readonly DimValues[] {
+  const { max: mostTokens } = entryOf(program.dims, "T");
   const sizes: DimValues[] = [];
   for (let texts = 2; texts <= sequences; texts *= 2)
-    for (let tokens = 2 * texts; tokens <= Math.min(contextLength, 4096); tokens *= 2)
+    for (let tokens = 2 * texts; tokens <= mostTokens; tokens *= 2)
       for (let read = 1; read <= texts; read *= 2) sizes.push({ T: tokens, nSeq: texts, nOut: read, nRead: 0, nMask: 0 });
   return sizes;
 }
