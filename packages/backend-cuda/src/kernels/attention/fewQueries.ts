@@ -74,7 +74,9 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const rowOf = (row: U32): QueryRow => ({ ...query, token, head: k.min(k.add(firstHead, row), k.sub(blockEnd, 1)) });
         const pieces = { keys: keyPieces(keyWidth, false), values: valuePieces(sizes.valueWidth) };
         const half = tileRows / 2;
-        const rows = blockHeads > half ? [rowOf(place.row), rowOf(k.add(place.row, half))] : [rowOf(place.row)];
+        // Where rows of the cache are converted, ptxas starts so many loads beside one row of queries that it spills.
+        const hasOneRow = blockHeads <= half && cache.dtype === "f16";
+        const rows = hasOneRow ? [rowOf(place.row)] : [rowOf(place.row), rowOf(k.add(place.row, half))];
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));
         const slots = new TileSlots(scope, call, params, { tableRow, lane: place, last: k.sub(range.end, 1) });
         const tiles = { first: k.mad(warp, tileRows, range.first), end: range.end, step: warps * tileRows };
