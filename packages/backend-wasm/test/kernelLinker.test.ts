@@ -61,7 +61,7 @@ function recordProduct(): ProgramGraph {
   return program;
 }
 
-/** Numbers of rows, and the functions that the first run with so many calls. */
+/** Numbers of rows of runs in turn, and the functions that each run is the first one to call. */
 const firstRuns = [
   [1, []],
   [5, ["groups4.q6_K"]],

@@ -76,7 +76,7 @@ export class KernelLinker {
     return fn;
   }
 
-  /** Builds the module of the requested functions, which thereby have their table slots. */
+  /** Builds the module of the requested functions, which gives them their table slots. */
   build(): void {
     this.#linkings = this.#linkings.filter(({ isShared }) => !isShared);
     if (this.#asked === undefined) return;

@@ -74,7 +74,7 @@ export function fewQueries(call: AttentionCall, params: AttentionParams, sizes: 
         const rowOf = (row: U32): QueryRow => ({ ...query, token, head: k.min(k.add(firstHead, row), k.sub(blockEnd, 1)) });
         const pieces = { keys: keyPieces(keyWidth, false), values: valuePieces(sizes.valueWidth) };
         const half = tileRows / 2;
-        // Where rows of the cache are converted, ptxas starts so many loads beside one row of queries that it spills.
+        // Where rows of the cache are converted, texts with one row of queries per lane spill registers, since ptxas starts more loads at once.
         const hasOneRow = blockHeads <= half && cache.dtype === "f16";
         const rows = hasOneRow ? [rowOf(place.row)] : [rowOf(place.row), rowOf(k.add(place.row, half))];
         const tableRow = asValue(k, times(k, query.sequence, scope.extent(elementAt(blockTable.shape, 1))));

@@ -26,8 +26,8 @@ interface TileSlot {
 }
 
 /**
- * Looks slots up, some time before they are used. Positions past the last one have its slot. Entries of the block table are kept as they are read:
- * a thread that computed with them would wait for them.
+ * Looks up slots before they are used. Positions past the last one have the last one's slot. What was read of the block table is kept unchanged,
+ * because a thread that computes with a loaded value waits for it.
  */
 export class TileSlots {
   readonly #scope: Scope;

@@ -3,37 +3,34 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type BackendFactory, createProgram, reference, UnsupportedError } from "@centella/core";
-import { named } from "@centella/quant/checks";
+import { type BackendFactory, reference, UnsupportedError } from "@centella/core";
 import { useSwiftShader } from "@centella/test-devices";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
-import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
-import { InterpretedDriver } from "../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
-import { peakOfLoading } from "../src/budgets/gpuMemory.ts";
-import type { Ceiling } from "../src/ceilings/measure.ts";
-import { gpuCommand } from "../src/cli/gpu.ts";
-import { withTables } from "../src/docs/update.ts";
-import { columnKernels } from "../src/gpu/columns.ts";
-import { convolutionKernels } from "../src/gpu/convolutions.ts";
-import { copyKernels } from "../src/gpu/copies.ts";
-import { ceilingOf, floorOf, measureCopies } from "../src/gpu/floor.ts";
-import { hostRows } from "../src/gpu/host.ts";
-import type { Scale } from "../src/gpu/kernel.ts";
-import { judge, measureLayers } from "../src/gpu/layer.ts";
-import { prepareKernel, WrongResult } from "../src/gpu/measureKernel.ts";
-import { ModelSource } from "../src/gpu/modelSource.ts";
-import { modelNames, testedModels, tinyShape } from "../src/gpu/models.ts";
-import { expertKernels, productKernels } from "../src/gpu/products.ts";
-import { gpuReceiptRows } from "../src/gpu/receipt.ts";
-import { memoryKernels, samplingKernels } from "../src/gpu/rows.ts";
-import { kernelGroups, runGpu } from "../src/gpu/run.ts";
-import { gpuTables } from "../src/gpu/tables.ts";
-import { furtherVariants, runSizes } from "../src/gpu/variants.ts";
-import { shapes } from "../src/model/shapes.ts";
-import { checkReceipt } from "../src/receipts/check.ts";
-import { readReceipts } from "../src/receipts/store.ts";
-import { measureRows } from "../src/runner/measure.ts";
+import { CudaBackend } from "../../../../packages/backend-cuda/src/backend.ts";
+import { InterpretedDriver } from "../../../../packages/backend-cuda/test/interpreter/interpretedDriver.ts";
+import { peakOfLoading } from "../../src/budgets/gpuMemory.ts";
+import type { Ceiling } from "../../src/ceilings/measure.ts";
+import { gpuCommand } from "../../src/cli/gpu.ts";
+import { withTables } from "../../src/docs/update.ts";
+import { columnKernels } from "../../src/gpu/columns.ts";
+import { convolutionKernels } from "../../src/gpu/convolutions.ts";
+import { copyKernels } from "../../src/gpu/copies.ts";
+import { ceilingOf, floorOf, measureCopies } from "../../src/gpu/floor.ts";
+import { hostRows } from "../../src/gpu/host.ts";
+import type { Scale } from "../../src/gpu/kernel.ts";
+import { judge, measureLayers } from "../../src/gpu/layer.ts";
+import { prepareKernel, WrongResult } from "../../src/gpu/measureKernel.ts";
+import { ModelSource } from "../../src/gpu/modelSource.ts";
+import { modelNames, testedModels } from "../../src/gpu/models.ts";
+import { expertKernels, productKernels } from "../../src/gpu/products.ts";
+import { gpuReceiptRows } from "../../src/gpu/receipt.ts";
+import { memoryKernels, samplingKernels } from "../../src/gpu/rows.ts";
+import { kernelGroups, runGpu } from "../../src/gpu/run.ts";
+import { gpuTables } from "../../src/gpu/tables.ts";
+import { shapes } from "../../src/model/shapes.ts";
+import { checkReceipt } from "../../src/receipts/check.ts";
+import { readReceipts } from "../../src/receipts/store.ts";
+import { measureRows } from "../../src/runner/measure.ts";
 
 let folder: string;
 let printed: string[];
@@ -134,7 +131,7 @@ test("the command starts where the packages of browsers and bundlers are not ins
       return next(name, context);
     } });`;
   const args = ["--conditions=@centella/source", "--no-warnings", "--import", `data:text/javascript,${encodeURIComponent(missing)}`];
-  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
   expect(execFileSync(process.execPath, [...args, main, "gpu", "--help"], { encoding: "utf8" })).toContain("Usage: pnpm bench gpu");
 });
 
@@ -274,52 +271,6 @@ test("calls from the host are right on any backend, and those that are not are f
     settings,
   );
   expect(readback!.outcomes[0]!.outcome).toMatchObject({ status: "failed", reason: expect.stringMatching(/^wrong result: expected /) });
-  await backend.dispose();
-});
-
-test.each(["javascript", "first run"] as const)(
-  "each call of a row of further variants (%s) plans one that loading has not prepared",
-  async (part) => {
-    const driver = new IdleDriver();
-    const captured = vi.spyOn(driver, "endCapture");
-    const backend = new CudaBackend(driver);
-    const compiled = vi.spyOn(backend, "compile");
-    const subject = await furtherVariants(backend, { name: "tiny", shape: tinyShape, contextLength: 64, sequences: 2 }, part);
-    const compiledBefore = compiled.mock.calls.length;
-    // 4 to 64 tokens of two texts, one of which wants a token.
-    const sizes = 5;
-    captured.mockClear();
-    expect(await subject.sample(2 * sizes, 0)).toBeGreaterThan(0);
-    expect(captured.mock.calls.length).toBe(part === "javascript" ? 0 : 2 * sizes);
-    // The plan is made once more when all sizes have variants.
-    expect(compiled.mock.calls.length - compiledBefore).toBe(1);
-    expect(backend.plans.size).toBe(2);
-    await subject.dispose();
-    expect(backend.plans.size).toBe(0);
-    await backend.dispose();
-  },
-);
-
-test("further variants have no more tokens than the plan's runs", async () => {
-  const program = createProgram();
-  program.output("y", program.relu(program.input("x", "f32", [program.dim("T", 48)])));
-  const backend = new CudaBackend(new IdleDriver());
-  const plan = await backend.compile(program);
-  expect([...new Set(runSizes(plan, 4).map(({ T }) => T))]).toEqual([4, 8, 16, 32]);
-  await backend.dispose();
-});
-
-test("a model's prompts of several texts need no kernels beyond those of loading", async () => {
-  const driver = new IdleDriver();
-  const loaded = vi.spyOn(driver, "loadModule");
-  const backend = new CudaBackend(driver);
-  const tested = { name: "llama-3.2-1b", shape: named(shapes, "llama-3.2-1b"), contextLength: 8192, sequences: 16 };
-  const subject = await furtherVariants(backend, tested, "javascript");
-  expect(loaded).toHaveBeenCalled();
-  loaded.mockClear();
-  await subject.sample(64, 0);
-  expect(loaded).not.toHaveBeenCalled();
-  await subject.dispose();
   await backend.dispose();
 });
 

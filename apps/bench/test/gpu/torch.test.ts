@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { TorchPeer } from "../src/gpu/torch.ts";
+import { TorchPeer } from "../../src/gpu/torch.ts";
 
 let folder: string;
 beforeEach(() => {

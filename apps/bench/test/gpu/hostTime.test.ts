@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 
-const script = fileURLToPath(new URL("../scripts/hostTime.mjs", import.meta.url));
+const script = fileURLToPath(new URL("../../scripts/hostTime.mjs", import.meta.url));
 
 /** What the script prints for two tokens of a small model. */
 async function hostTime(backend: string, shape: string): Promise<string> {

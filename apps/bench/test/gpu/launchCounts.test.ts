@@ -1,10 +1,10 @@
 import { createRuntime } from "@centella/core";
 import { loadModel } from "@centella/llm";
 import { expect, test } from "vitest";
-import { CudaBackend } from "../../../packages/backend-cuda/src/backend.ts";
-import { IdleDriver } from "../../../packages/backend-cuda/test/idleDriver.ts";
-import { emptyModel } from "../src/model/emptyModel.ts";
-import { shapes } from "../src/model/shapes.ts";
+import { CudaBackend } from "../../../../packages/backend-cuda/src/backend.ts";
+import { IdleDriver } from "../../../../packages/backend-cuda/test/idleDriver.ts";
+import { emptyModel } from "../../src/model/emptyModel.ts";
+import { shapes } from "../../src/model/shapes.ts";
 
 /** Launches of the graph of a decoded token of a model in Q4_K_M, on a device as an H200. One brings the token to the host. */
 async function launchesPerToken(name: string): Promise<number> {
