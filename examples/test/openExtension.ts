@@ -1,16 +1,19 @@
+import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "playwright-core";
 
 const examples = fileURLToPath(new URL("..", import.meta.url));
 
-/** Starts a Chromium with the extension of a folder of the examples. */
+/** Starts a Chromium with the extension of a folder of the examples, in a new profile. */
 export async function openExtension(
   executablePath: string,
   folder: string,
   profile: string,
 ): Promise<{ openPage(path: string): Promise<Page> } & AsyncDisposable> {
-  const path = join(examples, folder);
+  // The options are lists: paths may have no commas.
+  const path = join(profile, "extension");
+  symlinkSync(join(examples, folder), path);
   const context = await chromium.launchPersistentContext(profile, {
     executablePath,
     args: ["--no-sandbox", "--headless=new", `--disable-extensions-except=${path}`, `--load-extension=${path}`],
