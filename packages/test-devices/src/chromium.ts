@@ -1,5 +1,6 @@
 import { type Browser, type BrowserContext, chromium, type LaunchOptions } from "playwright-core";
 import { openPage } from "./servedPage.ts";
+import { startTwice } from "./startTwice.ts";
 import { slowZeroing, unpackChromium } from "./swiftshader.ts";
 
 /** Launches a headless Chromium with WebGPU on SwiftShader and further arguments, or returns the reason why it does not run here. */
@@ -8,15 +9,13 @@ export function launchChromium(args: readonly string[] = []): Promise<Browser | 
 }
 
 /** Launches the headless Chromium at `path` with WebGPU on the machine's GPU, or returns the reason why it does not run. */
-export async function launchOnGpu(path: string): Promise<Browser | string> {
-  try {
-    return await chromium.launch({
+export function launchOnGpu(path: string): Promise<Browser | string> {
+  return startTwice(path, () =>
+    chromium.launch({
       executablePath: path,
       args: ["--no-sandbox", "--enable-unsafe-webgpu", "--ignore-gpu-blocklist", "--use-angle=vulkan", "--enable-features=Vulkan"],
-    });
-  } catch (error) {
-    return `${path} does not start: ${String(error)}`;
-  }
+    }),
+  );
 }
 
 /** As {@link launchChromium}, with a profile in a folder: what pages store is on disk, as for users, and not in memory. */
@@ -27,8 +26,8 @@ export function launchChromiumProfile(folder: string): Promise<BrowserContext | 
 async function launched<T>(launch: (options: LaunchOptions) => Promise<T>): Promise<T | string> {
   const unpacked = unpackChromium();
   if ("reason" in unpacked) return unpacked.reason;
-  try {
-    return await launch({
+  return startTwice("Chromium", () =>
+    launch({
       executablePath: unpacked.path,
       env: { ...process.env, ...unpacked.env },
       args: [
@@ -41,10 +40,8 @@ async function launched<T>(launch: (options: LaunchOptions) => Promise<T>): Prom
       // Its handlers would close the browser but keep this process running; Chromium ends by itself when its pipe closes.
       handleSIGTERM: false,
       handleSIGHUP: false,
-    });
-  } catch (error) {
-    return `Chromium does not start: ${String(error)}`;
-  }
+    }),
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Browser, firefox } from "playwright-core";
+import { startTwice } from "./startTwice.ts";
 import { vulkanEnvironment } from "./swiftshader.ts";
 
 /** Where Debian and Ubuntu install Firefox. */
@@ -12,7 +13,7 @@ const paths = ["/usr/bin/firefox-esr", "/usr/bin/firefox"];
 export async function launchFirefox(): Promise<Browser | string> {
   const executablePath = process.env.FIREFOX ?? paths.find((path) => existsSync(path));
   if (executablePath === undefined) return "there is no /usr/bin/firefox-esr or /usr/bin/firefox; install one, or set FIREFOX to its path";
-  try {
+  return startTwice("Firefox", async () => {
     const browser = await firefox.launch({
       // Selects WebDriver BiDi, which released versions of Firefox speak.
       channel: "moz-firefox",
@@ -30,9 +31,7 @@ export async function launchFirefox(): Promise<Browser | string> {
     });
     skipMediaFeatures(browser);
     return browser;
-  } catch (error) {
-    return `Firefox does not start: ${String(error)}`;
-  }
+  });
 }
 
 /** The part of Playwright's internals that is used here. */
