@@ -14,8 +14,8 @@ const others = familyGoldens.filter((name) => readFamilyGolden(name).ranked === 
 const rankers = familyGoldens.filter((name) => readFamilyGolden(name).ranked !== undefined);
 /** Experts, recurrent states with a cache. */
 const sample = ["gpt-oss", "jamba"];
-/** A latent cache, and more kinds of recurrent states and routings. */
-const more = ["deepseek2", "lfm2", "mamba2", "qwen35moe"];
+/** A latent cache, and more kinds of recurrent states. */
+const more = ["deepseek2", "mamba2", "qwen35moe"];
 const onWebgpu = isWholeGrid ? others : isFullGrid ? [...sample, ...more] : sample;
 const onInterpreter = isWholeGrid ? others : isFullGrid ? ["mamba", "llama-moe"] : ["mamba"];
 

@@ -17,7 +17,7 @@ export type GridSize = "sample" | "full" | "all";
 export const gridSize: GridSize = isWholeGrid ? "all" : isFullGrid ? "full" : "sample";
 
 /**
- * Returns whether a case runs: each in the whole grid, the first with its key and every fourth other in the full one, else the first with its key.
+ * Returns whether a case runs: each in the whole grid, the first with its key and every eighth other in the full one, else the first with its key.
  * Each case is asked for once and in order.
  */
 export function firstOfEach(): (key: string) => boolean {
@@ -26,7 +26,7 @@ export function firstOfEach(): (key: string) => boolean {
   return (key) => {
     const count = counts.get(key) ?? 0;
     counts.set(key, count + 1);
-    return isWholeGrid || count === 0 || (isFullGrid && others++ % 4 === 0);
+    return isWholeGrid || count === 0 || (isFullGrid && others++ % 8 === 0);
   };
 }
 
