@@ -7,6 +7,7 @@ import { uniform } from "../stats/random.ts";
 import { softmaxes } from "../suites/programRows.ts";
 import type { Scale } from "./kernel.ts";
 import { tinyShape } from "./models.ts";
+import { rawRelu } from "./rawWebgpu.ts";
 import { furtherVariants, type PlannedModel, type VariantPart } from "./variants.ts";
 
 /** Sizes of work: calls of a chain that do not fuse, elements of vectors, rows of square matrices. */
@@ -40,7 +41,9 @@ export function hostRows(backend: Backend, scale: Scale): readonly Row[] {
   const z = uniform(2, elements);
   return [
     row(backend, `a recorded op on replay, one of ${calls}`, { metric: "µs/op", work: { ops: calls } }, () => replayed(backend, calls)),
-    row(backend, "relu of 16 elements and its readback", { metric: "µs" }, () => smallest(backend)),
+    row(backend, "relu of 16 elements and its readback", { metric: "µs", peers: backend.name === "webgpu" ? [rawRelu] : [] }, () =>
+      smallest(backend),
+    ),
     row(backend, `readback of ${megabytes} into a used array`, { metric: "ms" }, () => readback(backend, x)),
     row(backend, `two uploads of ${megabytes}, add, readback into a used array`, { metric: "ms" }, () => added(backend, x, z)),
     row(backend, `matmul ${side}² from host to host`, { metric: "ms" }, () => product(backend, side)),
@@ -72,7 +75,7 @@ function ours({ name }: Backend, prepare: () => Promise<Subject>): Row["contesta
 function row(
   backend: Backend,
   id: string,
-  { metric, work = {} }: Pick<Row, "metric"> & Partial<Pick<Row, "work">>,
+  { metric, work = {}, peers = [] }: Pick<Row, "metric"> & Partial<Pick<Row, "work">> & { readonly peers?: Row["contestants"] },
   prepare: () => Promise<HostCall>,
 ): Row {
   let check: HostCall["check"];
@@ -84,7 +87,7 @@ function row(
   return {
     ...plainRow(id, metric),
     work,
-    contestants: [ours(backend, prepared)],
+    contestants: [ours(backend, prepared), ...peers],
     verify(result) {
       if (check === undefined) return undefined;
       const got = result[check.at] ?? Number.NaN;

@@ -15,7 +15,11 @@ export function idleGpu(): Gpu {
   return opened;
 }
 
-function loadDawn(): { create(options: readonly string[]): Gpu } {
+/** Dawn, and the constants that browsers have as globals. @throws {Skip} where the package `webgpu` is not installed */
+export function loadDawn(): {
+  create(options: readonly string[]): Gpu;
+  readonly globals: Pick<typeof globalThis, "GPUBufferUsage" | "GPUMapMode">;
+} {
   try {
     return createRequire(import.meta.resolve("@centella/backend-webgpu"))("webgpu");
   } catch {
