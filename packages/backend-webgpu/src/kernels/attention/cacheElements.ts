@@ -9,7 +9,7 @@ export const cacheWidth = 8;
 export interface CacheElements {
   /** Element type of the binding. */
   readonly element: ElementType;
-  /** WGSL type of the elements as they are stored; its zero value decodes to zeros. */
+  /** WGSL type of the stored elements. Its zero value decodes to zeros. */
   readonly packed: string;
   readonly declarations: readonly string[];
   /** Expression of the elements from `at` on, a multiple of 8. */
