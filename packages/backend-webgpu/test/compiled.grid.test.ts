@@ -7,7 +7,9 @@ import { type Capabilities, guaranteed } from "../src/device/capabilities.ts";
 import { openDevice } from "../src/device/device.ts";
 import { PipelineCache } from "../src/device/pipelines.ts";
 import { webgpu } from "../src/index.ts";
+import { attentionFor } from "../src/kernels/attention.ts";
 import { hasForms, inForm } from "../src/tuning/tuning.ts";
+import { type AttentionCase, attentionCall } from "./attentionCase.ts";
 import { type AttentionForm, attentionProducts } from "./attentionProducts.ts";
 import { overlay } from "./guardedGpu.ts";
 import { Dispatches, h200, type NamedDispatch } from "./kernelTexts.ts";
@@ -113,6 +115,49 @@ test("Dawn accepts matrices of several results, with the limits of every device 
   expect(await failuresOf(gpu, every!, pipelineOf)).toEqual([]);
   expect(await failuresOf(gpu, large!, moduleOf)).toEqual([]);
 });
+
+test("Dawn compiles attention for every size of keys and values, with the limits of every device and with those of a large one", async () => {
+  const gpu = await nullGpu();
+  const tokens = createProgram().dim("T", 4096);
+  const texts = (capabilities: Capabilities): readonly NamedDispatch[] => {
+    const named = attentionCases().flatMap((given) => {
+      const { call, params } = attentionCall({ ...given, tokens });
+      return attentionFor(capabilities)
+        .dispatches(call, params)
+        .map((dispatch) => ({ op: "attention", dispatch }));
+    });
+    expect(Math.max(...named.map(({ dispatch: { bindings } }) => bindings.length))).toBe(guaranteed.maxBindings);
+    // Bias and sinks in one buffer, shares of few tokens, their sums, each of many tokens alone, and tiles.
+    expect(named).toHaveLength(5 * attentionCases().length);
+    return [...new Map(named.map((each) => [each.dispatch.code, each])).values()];
+  };
+  for (const capabilities of sets.slice(0, isFullGrid ? 3 : 1)) expect(await failuresOf(gpu, texts(capabilities), pipelineOf)).toEqual([]);
+  expect(await failuresOf(gpu, texts(h200), moduleOf)).toEqual([]);
+});
+
+/** With everything that is added to scores: sizes that fill steps and vectors, and others. */
+const attentionCases = (): readonly Omit<AttentionCase, "tokens">[] => {
+  const sizes = [
+    [64, 64],
+    [72, 72],
+    [576, 512],
+    ...(isFullGrid
+      ? [
+          [32, 32],
+          [80, 80],
+          [128, 128],
+          [192, 128],
+          [256, 256],
+        ]
+      : []),
+  ] as const;
+  const params = { window: 40, softcap: 3, alibi: 8 };
+  return sizes.flatMap(([dK, dV]) =>
+    (["f32", "f16", "q8_0"] as const)
+      .filter((dtype) => dtype !== "q8_0" || (dK! + dV!) % 32 === 0)
+      .map((dtype): Omit<AttentionCase, "tokens"> => ({ dtype, sizes: [dK!, dV!], heads: [8, 2], params, hasSinks: true, reach: 9 })),
+  );
+};
 
 const blockTypes = Object.keys(ggmlTypes)
   .filter(isGgmlType)

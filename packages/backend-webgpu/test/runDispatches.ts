@@ -30,11 +30,12 @@ export async function runDispatches(
     const pipeline = await pipelines.get("test", dispatch);
     const { groups, values } = dispatch.sizeIn({});
     const uniforms = device.createBuffer({ size: 256, usage: usage.uniform | usage.copyTo });
-    device.queue.writeBuffer(
-      uniforms,
-      0,
-      Uint32Array.from(dispatch.uniforms, ({ name }) => values[name]!),
-    );
+    const fields = new DataView(new ArrayBuffer(4 * dispatch.uniforms.length));
+    for (const [i, { name, type }] of dispatch.uniforms.entries()) {
+      if (type === "f32") fields.setFloat32(4 * i, values[name]!, true);
+      else fields.setInt32(4 * i, values[name]!, true);
+    }
+    device.queue.writeBuffer(uniforms, 0, new Uint8Array(fields.buffer));
     const bindings = [...dispatch.bindings.map(({ name }) => buffers[names[name]!]!), uniforms];
     const entries = bindings.map((buffer, binding) => ({ binding, resource: { buffer } }));
     const pass = encoder.beginComputePass();

@@ -2,10 +2,13 @@ import type { ParamsOf } from "@centella/core";
 import { elementAt } from "@centella/core/backend";
 import { type Capabilities, subgroupLanes } from "../device/capabilities.ts";
 import { defineDispatch, input, output } from "../wgsl/module.ts";
-import { type AttentionCall, tokenUniforms, tokenValues } from "./attention/attentionScores.ts";
+import { type AttentionCall, tokenUniforms, tokenValues } from "./attention/attentionCall.ts";
+import { gatherTerms, termsOf } from "./attention/attentionScores.ts";
 import { join, type Shares, sharesOf, sums } from "./attention/attentionSums.ts";
-import { flashAttention, flashFormOf, flashGroups } from "./attention/flashAttention.ts";
-import { headsAtOnce, leastSharedPositions, type SharedForm, sharedLanes, sharedText, sharedType } from "./attention/sharedAttention.ts";
+import { cacheElements } from "./attention/cacheElements.ts";
+import { flashAttention } from "./attention/flashAttention.ts";
+import { flashFormOf, flashGroups } from "./attention/flashForm.ts";
+import { headsAtOnce, isShareable, leastSharedPositions, type SharedForm, sharedLanes, sharedText } from "./attention/sharedAttention.ts";
 import type { Dispatch, KernelOf } from "./shared/kernel.ts";
 import { maximum } from "./shared/shape.ts";
 
@@ -34,18 +37,15 @@ type Params = ParamsOf<"attention">;
 export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> {
   const subgroup = subgroupLanes(capabilities);
   return {
-    unsupported([q, , , , , , sinks, bias]) {
+    unsupported([q]) {
       const dK = maximum(elementAt(q.shape, 2));
-      if (sinks !== undefined && bias !== undefined) return "no kernel for sinks together with a bias";
       return dK > longestQuery ? `dK = ${dK} is above ${longestQuery}, what workgroup memory holds` : undefined;
     },
     dispatches(call, params) {
-      const [q, cache, , , , , , bias] = call.inputs;
+      const [q, cache, , , , , sinks, bias] = call.inputs;
       const [tokens, heads, kvHeads] = [elementAt(q.shape, 0), elementAt(q.shape, 1), elementAt(cache.shape, 1)];
-      // Kernels whose lanes share positions or queries have no bias.
-      const isPlain = bias === undefined;
-      const type = sharedType(cache.dtype, maximum(elementAt(q.shape, 2)), maximum(elementAt(call.output.shape, 2)), subgroup);
-      const isShared = isPlain && type !== undefined && typeof heads === "number" && typeof kvHeads === "number";
+      const hasHeads = typeof heads === "number" && typeof kvHeads === "number";
+      const isShared = hasHeads && isShareable(maximum(elementAt(q.shape, 2)), maximum(elementAt(call.output.shape, 2)), subgroup);
       const atOnce = isShared ? headsAtOnce(heads / kvHeads) : 1;
       // Workgroups of a token: lanes share the heads of the same keys, or each head has its own.
       const perToken = maximum(heads) / atOnce;
@@ -53,8 +53,7 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       const fewest = typeof tokens === "number" ? tokens : 0;
       const most = maximum(tokens);
       const apart = Math.min(most, Math.ceil((isShared ? enoughShared : enoughGroups) / perToken) - 1);
-      const tiles =
-        isPlain && typeof heads === "number" && typeof kvHeads === "number" ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
+      const tiles = hasHeads ? flashFormOf(call, heads / kvHeads, capabilities) : undefined;
       const isTiled = (count: number): boolean => tiles !== undefined && flashGroups(count, maximum(heads), tiles) >= enoughTiles;
       const shares = {
         parts: isShared ? sharersOf(call, params) : sharers,
@@ -63,8 +62,10 @@ export function attentionFor(capabilities: Capabilities): KernelOf<"attention"> 
       };
       const alone = { parts: 1, apart, takes: (count: number) => isMany(count) && !isTiled(count) };
       const own = (form: Shares): Dispatch =>
-        isShared ? sharedSums(call, params, form, { type, heads: atOnce, subgroup }) : sums(call, params, form);
+        isShared ? sharedSums(call, params, form, { heads: atOnce, subgroup }) : sums(call, params, form);
+      const hasBoth = sinks !== undefined && bias !== undefined;
       return [
+        ...(hasBoth && (isMany(most) || isTiled(most)) ? [gatherTerms(call, (count) => isMany(count) || isTiled(count))] : []),
         ...(isMany(fewest) || isTiled(fewest) ? [] : [own(shares), join(call, shares)]),
         ...(isMany(most) && !isTiled(fewest) ? [own(alone)] : []),
         ...(tiles !== undefined && isTiled(most) ? [flashAttention(call, params, tiles, isTiled)] : []),
@@ -89,29 +90,30 @@ function sharedSums(
   call: AttentionCall,
   params: Params,
   { parts, apart, takes }: Shares,
-  { type, heads: atOnce, subgroup }: Pick<SharedForm, "type" | "heads" | "subgroup">,
+  { heads: atOnce, subgroup }: Pick<SharedForm, "heads" | "subgroup">,
 ): Dispatch {
   const {
-    inputs: [, , , , , , sinks],
+    inputs: [, { dtype }],
     output: y,
   } = call;
   const { softcap } = params;
   const atOnceTokens = parts > 1 ? 1 : Math.max(1, Math.floor(rowsAtOnce / atOnce));
-  const hasSinks = sinks !== undefined && parts === 1;
+  const terms = termsOf(call, params, parts === 1);
+  const cache = cacheElements(dtype);
   const size = maximum(elementAt(y.shape, 2));
   // Each position that is read ahead has a text of its own, which bounded scores make long.
   const ahead = softcap > 0 ? 1 : parts > 1 ? 4 : 2;
-  const form = { size, type, heads: atOnce, tokens: atOnceTokens, parts, ahead, subgroup, hasSinks };
+  const form = { size, cache, heads: atOnce, tokens: atOnceTokens, parts, ahead, subgroup, terms };
   const { declarations, body } = sharedText(params, form);
   return defineDispatch({
     bindings: [
       input("q", 0, "vec4f"),
-      input("cache", 1, type === "f16" ? "vec4u" : "vec4f"),
+      input("cache", 1, cache.element),
       input("positions", 2, "i32"),
       input("seqOf", 3, "i32"),
       input("blockTable", 4, "i32"),
       input("seqLens", 5, "i32"),
-      ...(hasSinks ? [input("sinks", 6)] : []),
+      ...terms.bindings,
       parts > 1 ? sharesOf(call, parts, apart) : output("y"),
     ],
     uniforms: tokenUniforms,

@@ -133,6 +133,12 @@ export const attention: OpCases<"attention"> = {
       params: { scale: 0.35, blockSize: 4 },
     },
     {
+      name: "sinks and a bias",
+      inputs: [f32(3, 4, 8), f32(16, 2, 14), i32([3], [5, 2, 9]), i32([3], [0, 1, 0]), i32([2, 3], [2, 0, 3, 1, 0, 0]), i32([2], [10, 3])],
+      optional: { sinks: f32(4), bias: f32(4, 7) },
+      params: { scale: 0.35, blockSize: 4 },
+    },
+    {
       name: "everything",
       inputs: [
         f32(3, 4, 8),
@@ -185,6 +191,19 @@ export const attention: OpCases<"attention"> = {
       ],
       optional: { sinks: f32(8) },
       params: { scale: 0.35, blockSize: 160 },
+    },
+    {
+      name: "many queries, with sinks and a bias, q8_0 cache",
+      inputs: [
+        f32(132, 8, 12),
+        tensor("q8_0", 160, 2, 32),
+        i32([132], upTo(132)),
+        i32([132], upTo(132).fill(0)),
+        i32([1, 1], [0]),
+        i32([1], [132]),
+      ],
+      optional: { sinks: f32(8), bias: f32(8, 21) },
+      params: { scale: 0.3, blockSize: 160 },
     },
     {
       name: "a group of seven over two blocks",

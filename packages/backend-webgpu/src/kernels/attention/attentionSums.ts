@@ -5,7 +5,9 @@ import { defineDispatch, elementOf, input, output } from "../../wgsl/module.ts";
 import { workgroupReduce } from "../../wgsl/workgroupReduce.ts";
 import type { Binding, Dispatch, ElementType } from "../shared/kernel.ts";
 import { extent, maximum, range } from "../shared/shape.ts";
-import { type AttentionCall, alibiDistance, boundedTanh, slope, unseen } from "./attentionScores.ts";
+import type { AttentionCall } from "./attentionCall.ts";
+import { adjustScores, type ScoreTerms, termsOf, unseen } from "./attentionScores.ts";
+import { cacheElements, cacheWidth } from "./cacheElements.ts";
 
 /** Lanes of a workgroup, and cached positions that it looks at together. */
 const lanes = 128;
@@ -34,29 +36,28 @@ interface Vectors {
 }
 
 function vectorsOf(dtype: DType, sizes: readonly number[]): Vectors {
-  const width = (dtype === "f16" || dtype === "f32") && sizes.every((size) => size % 8 === 0) ? 8 : 1;
-  if (width === 1) {
+  if (sizes.some((size) => size % cacheWidth !== 0)) {
     const declarations = [
       "alias Part = f32;",
       "fn dotOf(a: Part, b: Part) -> f32 { return a * b; }",
       "fn queryAt(i: u32) -> Part { return q[i]; }",
       "fn partAt(i: u32) -> Part { return load_cache(i); }",
     ];
-    return { width, element: elementOf(dtype), declarations: [...loader("cache", dtype), ...declarations], elements: (part) => [part] };
+    return { width: 1, element: elementOf(dtype), declarations: [...loader("cache", dtype), ...declarations], elements: (part) => [part] };
   }
+  const cache = cacheElements(dtype);
   const declarations = [
+    ...cache.declarations,
     "alias Part = mat2x4f;",
     "fn dotOf(a: Part, b: Part) -> f32 { return dot(a[0], b[0]) + dot(a[1], b[1]); }",
-    `fn queryAt(i: u32) -> Part { return Part(${Array.from({ length: width }, (_, e) => `q[i + ${e}u]`).join(", ")}); }`,
-    `fn partAt(i: u32) -> Part { ${dtype === "f32" ? ofFloats : ofHalves} }`,
+    `fn queryAt(i: u32) -> Part { return Part(${range(cacheWidth)
+      .map((e) => `q[i + ${e}u]`)
+      .join(", ")}); }`,
+    `fn partAt(i: u32) -> Part { let packed = ${cache.packedAt("i")}; return Part(${cache.vectors("packed").join(", ")}); }`,
   ];
   const elements = (part: string): readonly string[] => [0, 1].flatMap((half) => ["x", "y", "z", "w"].map((e) => `${part}[${half}].${e}`));
-  return { width, element: dtype === "f32" ? "vec4f" : "vec4u", declarations, elements };
+  return { width: cacheWidth, element: cache.element, declarations, elements };
 }
-
-/** Statements that return eight elements of the cache from element i, a multiple of 8. */
-const ofFloats = "return Part(cache[i >> 2u], cache[(i >> 2u) + 1u]);";
-const ofHalves = `let w = cache[i >> 3u]; return Part(${["x", "y", "z", "w"].map((e) => `unpack2x16float(w.${e}).x, unpack2x16float(w.${e}).y`).join(", ")});`;
 
 /** Sums of a workgroup's share of positions: its values, the largest score and the sum of weights. */
 export function sharesOf(call: AttentionCall, parts: number, apart: number): Binding {
@@ -68,12 +69,12 @@ export function sharesOf(call: AttentionCall, parts: number, apart: number): Bin
 /** Attention of `parts` workgroups for each query and head, with a lane per position: results for one, else sums for {@link join}. */
 export function sums(call: AttentionCall, params: Params, { parts, apart, takes }: Shares): Dispatch {
   const {
-    inputs: [q, cache, , , blockTable, , sinks, bias],
+    inputs: [q, cache, , , blockTable],
     output: y,
   } = call;
   const { scale, blockSize, window, softcap, alibi } = params;
   const isShared = parts > 1;
-  const hasSinks = sinks !== undefined && !isShared;
+  const terms = termsOf(call, params, !isShared);
   const [dK, dV] = [maximum(elementAt(q.shape, 2)), maximum(elementAt(y.shape, 2))];
   const vectors = vectorsOf(cache.dtype, [dK, dV]);
   const bindings = [
@@ -83,8 +84,7 @@ export function sums(call: AttentionCall, params: Params, { parts, apart, takes 
     input("seqOf", 3, "i32"),
     input("blockTable", 4, "i32"),
     input("seqLens", 5, "i32"),
-    ...(hasSinks ? [input("sinks", 6)] : []),
-    ...(bias === undefined ? [] : [input("bias", 7)]),
+    ...terms.bindings,
     isShared ? sharesOf(call, parts, apart) : output("y"),
   ];
   return defineDispatch({
@@ -97,17 +97,15 @@ export function sums(call: AttentionCall, params: Params, { parts, apart, takes 
     lanes,
     declarations: [
       ...vectors.declarations,
-      ...(softcap > 0 ? [boundedTanh] : []),
-      ...(alibi > 0 ? [slope] : []),
+      ...terms.declarations,
       workgroupReduce("largest", "max", lanes),
       workgroupReduce("addUp", "add", lanes),
       `var<workgroup> query: array<Part, ${dK / vectors.width}>;
       var<workgroup> weights: array<f32, ${lanes}>;
       var<workgroup> rows: array<u32, ${lanes}>;
       var<workgroup> cells: array<Part, ${lanes}>;`,
-      unseen,
     ],
-    body: sumsText(params, { dK, dV, width: vectors.width, parts, hasSinks, biased: bias && maximum(elementAt(bias.shape, 1)) }, vectors),
+    body: sumsText(params, { dK, dV, width: vectors.width, parts }, terms, vectors),
     sizeIn(dims) {
       const [tokens, heads] = [extent(q.shape, 0, dims), extent(q.shape, 1, dims)];
       const [size, kvHeads] = [extent(cache.shape, 0, dims), extent(cache.shape, 1, dims)];
@@ -128,14 +126,10 @@ interface Sizes {
   readonly dV: number;
   readonly width: number;
   readonly parts: number;
-  readonly hasSinks: boolean;
-  /** Distances that have a bias. */
-  readonly biased: number | undefined;
 }
 
-function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
-  const { causal, window, softcap, alibi } = params;
-  const { dK, dV, width, parts, hasSinks, biased } = sizes;
+function sumsText(params: Params, { dK, dV, width, parts }: Sizes, terms: ScoreTerms, { elements }: Vectors): string {
+  const { causal, window } = params;
   // Lanes by parts of a value; those of a slot take positions in turn.
   const across = dV / width;
   const slots = Math.max(1, Math.floor(lanes / across));
@@ -154,8 +148,8 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
     ${parts === 1 ? "" : shareText(parts)}
     for (var d = lane; d < ${dK / width}u; d += ${lanes}u) { query[d] = queryAt(pair * ${dK}u + d * ${width}u) * p.scale; }
     workgroupBarrier();
-    var m = ${hasSinks ? "max(sinks[h], unseen)" : "unseen"};
-    var total = ${hasSinks ? "1.0" : "0.0"};
+    var m = ${terms.hasSinks ? "sinkOf(h)" : "unseen"};
+    var total = ${terms.hasSinks ? "1.0" : "0.0"};
     var sum: array<Part, ${perLane}>;
     let slot = lane / ${across}u;
     for (var base = first; base < end; base += ${lanes}) {
@@ -170,8 +164,7 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
           var product = 0.0;
           for (var d = 0u; d < ${dK / width}u; d++) { product += dotOf(query[d], partAt(row + d * ${width}u)); }
           score = product;
-          ${softcap > 0 ? "score = p.softcap * tanhOf(score / p.softcap);" : ""}
-          ${alibi > 0 ? `score += slopeOf(h) * ${alibiDistance(params, "f32(j - position)")};` : ""}${biased === undefined ? "" : biasText(biased)}
+          ${adjustScores(params, terms, "h", [{ score: "score", after: "(j - position)" }]).join("\n          ")}
         }
       }
       let next = max(m, largest(lane, score));
@@ -210,12 +203,6 @@ function sumsText(params: Params, sizes: Sizes, { elements }: Vectors): string {
     }
     ${parts === 1 ? "" : `if (lane == 0u) { shares[group * ${dV + 2}u + ${dV}u] = m; shares[group * ${dV + 2}u + ${dV + 1}u] = total; }`}
   `;
-}
-
-/** Adds the bias of a position's distance to its score. */
-function biasText(distances: number): string {
-  const reach = (distances - 1) / 2;
-  return ` score += bias[h * ${distances}u + u32(clamp(j - position, -${reach}, ${reach}) + ${reach})];`;
 }
 
 /** Narrows positions to the workgroup's share. */

@@ -1,12 +1,10 @@
-import type { DType, ParamsOf } from "@centella/core";
+import type { ParamsOf } from "@centella/core";
 import { range } from "../shared/shape.ts";
-import { alibiDistance, boundedTanh, slope, unseen } from "./attentionScores.ts";
+import { adjustScores, type ScoreTerms } from "./attentionScores.ts";
+import { type CacheElements, cacheWidth } from "./cacheElements.ts";
 
 /** Lanes of a workgroup. */
 export const sharedLanes = 256;
-
-/** Elements of a key and of a value that a lane has: 16 bytes of f16. */
-const perLane = 8;
 
 /** Bytes of a workgroup's memory in which subgroups join their sums: every device has them. */
 const joinBytes = 2 ** 14;
@@ -15,7 +13,7 @@ const joinBytes = 2 ** 14;
 export interface SharedForm {
   /** Elements of a key, and of a value. */
   readonly size: number;
-  readonly type: "f16" | "f32";
+  readonly cache: CacheElements;
   /** Query heads of a workgroup, all of one head of keys and values. */
   readonly heads: number;
   /** Neighbouring tokens of a workgroup. */
@@ -26,17 +24,16 @@ export interface SharedForm {
   readonly ahead: number;
   /** Lanes that exchange values in registers. */
   readonly subgroup: number;
-  readonly hasSinks: boolean;
+  readonly terms: ScoreTerms;
 }
 
 /** Lanes that a position takes at least: neighbouring positions are not neighbours in memory. */
 const leastLanes = 4;
 
-/** The type of caches whose keys and values lanes of a subgroup share; undefined for other caches. */
-export function sharedType(dtype: DType, dK: number, dV: number, subgroup: number): "f16" | "f32" | undefined {
-  const lanes = dK / perLane;
-  if ((dtype !== "f16" && dtype !== "f32") || dK !== dV || !Number.isInteger(Math.log2(lanes))) return undefined;
-  return lanes >= leastLanes && lanes <= subgroup ? dtype : undefined;
+/** Whether lanes of a subgroup share keys and values: each has {@link cacheWidth} elements of both. */
+export function isShareable(dK: number, dV: number, subgroup: number): boolean {
+  const lanes = dK / cacheWidth;
+  return dK === dV && Number.isInteger(Math.log2(lanes)) && lanes >= leastLanes && lanes <= subgroup;
 }
 
 /** Heads of a group of query heads that share keys: up to four. */
@@ -59,17 +56,15 @@ export function sharedText(
   params: ParamsOf<"attention">,
   form: SharedForm,
 ): { readonly declarations: readonly string[]; readonly body: string } {
-  const { size, heads, tokens, parts, subgroup } = form;
-  const { softcap, alibi } = params;
+  const { size, cache, heads, tokens, parts, subgroup, terms } = form;
   const rows = range(tokens).flatMap((token) => range(heads).map((head): Row => ({ r: token * heads + head, token, head })));
-  const lanes = size / perLane;
+  const lanes = size / cacheWidth;
   const subgroups = sharedLanes / subgroup;
   const batch = Math.max(1, Math.min(rows.length, Math.floor(joinBytes / (4 * subgroups * (size + 2)))));
   const batches = range(Math.ceil(rows.length / batch)).map((i) => rows.slice(i * batch, (i + 1) * batch));
   const declarations = [
-    unseen,
-    ...(softcap > 0 ? [boundedTanh] : []),
-    ...(alibi > 0 ? [slope] : []),
+    ...cache.declarations,
+    ...terms.declarations,
     `var<workgroup> sums: array<f32, ${batch * subgroups * size}>;`,
     `var<workgroup> tops: array<vec2f, ${batch * subgroups}>;`,
   ];
@@ -145,11 +140,13 @@ function shareOf({ parts, heads, size }: SharedForm): string {
 }
 
 function loopText(params: ParamsOf<"attention">, form: SharedForm, rows: readonly Row[]): readonly string[] {
-  const { size, ahead, type } = form;
-  const slots = (sharedLanes * perLane) / size;
+  const { size, ahead, cache } = form;
+  const slots = (sharedLanes * cacheWidth) / size;
   const each = range(ahead);
   const tokens = [...new Set(rows.map(({ token }) => token))];
-  const { elements, load } = partText(type);
+  const load = (name: string, at: string): string => `let ${name} = ${cache.packedAt(at)};`;
+  const elements = (name: string, inside = (vector: string): string => vector): readonly string[] =>
+    cache.vectors(name).map((vector, half) => `let ${name}${"ab"[half]} = ${inside(vector)};`);
   return [
     `for (var base = start; base < finish; base += ${slots * ahead}) {`,
     ...each.flatMap((n) => [
@@ -158,54 +155,32 @@ function loopText(params: ParamsOf<"attention">, form: SharedForm, rows: readonl
       `let block${n} = blockTable[sequence * p.maxBlocks + in${n} / p.blockSize];`,
       `let place${n} = block${n} * p.blockSize + in${n} % p.blockSize;`,
       `let there${n} = j${n} < finish && block${n} >= 0 && block${n} <= p.size / p.blockSize && place${n} < p.size;`,
-      `let row${n} = (select(0u, u32(place${n}), there${n}) * p.kvHeads + kv) * ${2 * size}u + lp * ${perLane}u;`,
-      ...load(`k${n}`, `row${n}`),
-      ...load(`v${n}`, `row${n} + ${size}u`),
+      `let row${n} = (select(0u, u32(place${n}), there${n}) * p.kvHeads + kv) * ${2 * size}u + lp * ${cacheWidth}u;`,
+      load(`k${n}`, `row${n}`),
+      load(`v${n}`, `row${n} + ${size}u`),
     ]),
-    ...each.flatMap((n) => [
-      ...elements(`k${n}`),
-      ...elements(`v${n}`).map((text) => text.replace(/= (.*);$/, `= select(vec4f(), $1, there${n});`)),
-    ]),
+    ...each.flatMap((n) => [...elements(`k${n}`), ...elements(`v${n}`, (vector) => `select(vec4f(), ${vector}, there${n})`)]),
     ...each.flatMap((n) => tokens.map((t) => `let sees${n}_${t} = there${n} && j${n} >= first${t} && j${n} < until${t};`)),
     ...rows.flatMap((row) => scoreText(params, form, row)),
     "}",
   ];
 }
 
-/** How a lane's eight elements are loaded, then named `<name>a` and `<name>b`. */
-function partText(type: "f16" | "f32"): {
-  readonly load: (name: string, at: string) => readonly string[];
-  readonly elements: (name: string) => readonly string[];
-} {
-  if (type === "f32") {
-    return {
-      load: (name, at) => [`let ${name}0 = cache[(${at}) >> 2u]; let ${name}1 = cache[((${at}) >> 2u) + 1u];`],
-      elements: (name) => [`let ${name}a = ${name}0;`, `let ${name}b = ${name}1;`],
-    };
-  }
-  return {
-    load: (name, at) => [`let ${name} = cache[(${at}) >> 3u];`],
-    elements: (name) => [
-      `let ${name}a = vec4f(unpack2x16float(${name}.x), unpack2x16float(${name}.y));`,
-      `let ${name}b = vec4f(unpack2x16float(${name}.z), unpack2x16float(${name}.w));`,
-    ],
-  };
-}
-
 /** Scores of a row at the lane's positions, and their values added to its sum. */
-function scoreText(params: ParamsOf<"attention">, { size, ahead }: SharedForm, { r, token, head }: Row): readonly string[] {
-  const { softcap, alibi } = params;
+function scoreText(params: ParamsOf<"attention">, { size, ahead, terms }: SharedForm, { r, token, head }: Row): readonly string[] {
   const each = range(ahead);
-  const masks = range(Math.log2(size / perLane)).map((bit) => 2 ** bit);
+  const masks = range(Math.log2(size / cacheWidth)).map((bit) => 2 ** bit);
   return [
     "{",
     ...each.map((n) => `var s${n} = dot(qa${r}, k${n}a) + dot(qb${r}, k${n}b);`),
     ...masks.flatMap((mask) => each.map((n) => `s${n} += subgroupShuffleXor(s${n}, ${mask}u);`)),
-    ...each.flatMap((n) => [
-      ...(softcap > 0 ? [`s${n} = p.softcap * tanhOf(s${n} / p.softcap);`] : []),
-      ...(alibi > 0 ? [`s${n} += slopeOf(h0 + ${head}u) * ${alibiDistance(params, `f32(j${n} - position${token})`)};`] : []),
-      `s${n} = select(unseen, s${n}, sees${n}_${token});`,
-    ]),
+    ...adjustScores(
+      params,
+      terms,
+      `h0 + ${head}u`,
+      each.map((n) => ({ score: `s${n}`, after: `(j${n} - position${token})` })),
+    ),
+    ...each.map((n) => `s${n} = select(unseen, s${n}, sees${n}_${token});`),
     `let next = max(m${r}, ${each.map((n) => `s${n}`).reduce((a, b) => `max(${a}, ${b})`)});`,
     `let kept = exp(m${r} - next);`,
     ...each.map((n) => `let e${n} = select(0.0, exp(s${n} - next), sees${n}_${token});`),
@@ -230,16 +205,16 @@ function mergedLanes(rows: readonly Row[], lanes: number, subgroup: number): rea
 }
 
 /** Joins the sums of all subgroups in memory and stores those of rows: results for one workgroup per query, else its share. */
-function resultText(rows: readonly Row[], { size, heads, parts, subgroup, hasSinks }: SharedForm, subgroups: number): readonly string[] {
-  const sink = hasSinks && parts === 1 ? "max(sinks[h], unseen)" : undefined;
+function resultText(rows: readonly Row[], { size, heads, parts, subgroup, terms }: SharedForm, subgroups: number): readonly string[] {
+  const sink = terms.hasSinks ? "sinkOf(h)" : undefined;
   const [first] = rows;
   const writes = rows.flatMap(({ r }, i) => [
-    `{ let at = (${i * subgroups}u + lane / ${subgroup}u) * ${size}u + lp * ${perLane}u;`,
+    `{ let at = (${i * subgroups}u + lane / ${subgroup}u) * ${size}u + lp * ${cacheWidth}u;`,
     ...["a", "b"].flatMap((half, h) => ["x", "y", "z", "w"].map((part, e) => `sums[at + ${4 * h + e}u] = o${half}${r}.${part};`)),
     `if (lp == 0u) { tops[${i * subgroups}u + lane / ${subgroup}u] = vec2f(m${r}, l${r}); } }`,
   ]);
   return [
-    `if (lane % ${subgroup}u < ${size / perLane}u) {`,
+    `if (lane % ${subgroup}u < ${size / cacheWidth}u) {`,
     ...writes,
     "}",
     "workgroupBarrier();",
