@@ -52,6 +52,7 @@ const calls: Readonly<Record<string, Parameters<typeof kernelsFor>[0]>> = {
   "transpose of a matrix": (p, x) => p.transpose(x("f32", 67, 45)),
   "transpose of halves in whole tiles": (p, x) => p.transpose(x("f16", T, 128, 64), { axes: [0, 2, 1] }),
   "quantize to q4_0": (p, x) => p.quantize(x("f32", T, 64), { dtype: "q4_0" }),
+  "softmax of columns of a run": (p, x) => p.softmax(x("f32", 64, T), { axis: 0 }),
   cumsum: (p, x) => p.cumsum(x("f32", T, 64), { axis: 0 }),
   moeMatmul: (p, x) => p.moeMatmul(x("f32", T, 256), x("q4_K", 8, 30, 256), x("i32", T, 2)),
   conv2d: (p, x) => p.conv2d(x("f32", 1, 4, 8, 8), x("f32", 6, 2, 3, 3), { groups: 2 }),
